@@ -1,10 +1,10 @@
-"""``python3 -S -I scripts/start_command.py VERB``: what ``bin/memoria`` runs, see ``environment.command``."""
+"""``python3 -S -I scripts/start_command.py VERB``: what ``bin/memoria`` runs, see ``capture.command``."""
 
 import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from memoria.environment.command import main
+from memoria.capture.command import main
 
 main()

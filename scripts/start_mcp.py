@@ -1,10 +1,10 @@
-"""``python3 -S -I scripts/start_mcp.py``: what an MCP client starts, see ``environment.launch``."""
+"""``python3 -S -I scripts/start_mcp.py``: what an MCP client starts, see ``capture.launch``."""
 
 import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from memoria.environment.launch import main
+from memoria.capture.launch import main
 
 main()

@@ -29,43 +29,34 @@ FOLDERS = (
     "commands",  # one module a verb, none knows another
     "reader",
     "mcp",
-    "answering",
     "evaluating",
-    "compiling",
-    "consolidating",
-    "correcting",
-    "flushing",
-    "forgetting",
-    "observing",
-    "weighing",
-    "learning",
-    "briefing",
+    "worker",
+    "amending",
+    "exchange",
+    "pages",
+    "wiki",
     "models",
     "working",
-    "wiki",
-    "indexing",
-    "facts",
+    "index",
+    "statements",
     "audit",
     "daily",
     "transcripts",
-    "redaction",
     "recall",
-    "environment",
     "capture",
     "search",
     "ground",
-    "language",
     "base",
 )
 ORDER = {name: place for place, name in enumerate(("doors", *FOLDERS))}
 ALONE = {"commands"}  # folders whose modules do not know each other
-HOOK_FLOOR = {"recall", "environment", "capture", "search", "language", "base"}
+HOOK_FLOOR = {"recall", "capture", "search", "base"}
 
 # What costs the hook more than the interpreter itself (measured: docs/decisions/0003-hook-floor.md).
 SLOW = {"asyncio", "contextlib", "dataclasses", "json", "logging", "pathlib", "re", "subprocess", "typing"}
-BROAD = {"capture.hook": "run", "flushing.worker": "the worker's job loop", "cli": "the door"}  # one broad except each
+BROAD = {"capture.hook": "run", "worker.worker": "the worker's job loop", "cli": "the door"}  # one broad except each
 SHARED = {  # package -> the rooms that may know it, when more than one does
-    "tqdm": {"compiling.compiler", "commands.ingest", "commands.eval"},  # progress that a person watches
+    "tqdm": {"worker.compiler", "commands.ingest", "commands.eval"},  # progress that a person watches
     "anyio": {"models.claude", "mcp.renewal", "mcp.server"},  # the scopes and streams of the packages that they use
     "jsonschema": {"mcp.server", "models.answer"},  # both hold what a model said against a schema
 }

@@ -14,11 +14,11 @@ import pytest
 from client_screen import Screen
 from facts import a_fact
 from memoria.base import state
-from memoria.facts.fact import GLOBAL
-from memoria.facts.keeper import Keeper
 from memoria.ground.home import Home
-from memoria.indexing import sources
-from memoria.indexing.index import Index
+from memoria.index import sources
+from memoria.index.index import Index
+from memoria.statements.fact import GLOBAL
+from memoria.statements.keeper import Keeper
 from messages_api import MessagesApi
 from places import ROOT
 from real_client import clean_env, run_claude

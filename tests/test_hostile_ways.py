@@ -28,8 +28,8 @@ from loopback import Json
 from memoria.base import state
 from memoria.base.paths import Paths
 from memoria.daily.daily_log import DailyLog
-from memoria.facts.memory_server import Server
-from memoria.facts.sync import Sync
+from memoria.exchange.memory_server import Server
+from memoria.exchange.sync import Sync
 from memoria.models.protocol import SYSTEM
 from memoria.search import layout
 from memory_server import KEY, running

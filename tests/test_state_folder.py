@@ -11,7 +11,7 @@ import pytest
 
 from memoria.base import state
 from memoria.base.paths import Paths
-from memoria.briefing import housekeeping
+from memoria.pages import housekeeping
 
 NAME = re.compile(r"[.\w-]+(?:/[\w.-]*)*")
 BESIDE = re.compile(r"(-wal|-shm|\.bak-.+|\.lock|\.1|\..*\.tmp)$")  # what the last paragraph says of any file

@@ -19,10 +19,10 @@ from memoria.capture.spool import Spool
 from memoria.commands.demo import TRANSCRIPTS
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
-from memoria.facts.keeper import Keeper
 from memoria.ground.home import Home
-from memoria.indexing.index import Index
+from memoria.index.index import Index
 from memoria.recall import session_start
+from memoria.statements.keeper import Keeper
 from memoria.wiki.folder import Wiki
 
 pytestmark = pytest.mark.slow

@@ -15,19 +15,19 @@ import pytest
 from facts import BLOG, MONDAY, SHOP, a_fact, keeper
 from home_of import article, run
 from memoria.base.project import Project
-from memoria.briefing import refresh
 from memoria.capture import hook
 from memoria.commands import learned
-from memoria.facts.fact import GLOBAL, Fact
-from memoria.facts.keeper import Keeper
-from memoria.facts.memory_server import Memory, Server
-from memoria.facts.sync import Sync
-from memoria.facts.wire import to_fact
-from memoria.flushing import server_round
+from memoria.exchange.memory_server import Memory, Server
+from memoria.exchange.sync import Sync
+from memoria.exchange.wire import to_fact
 from memoria.ground.home import Home
-from memoria.indexing.index import Index
+from memoria.index.index import Index
 from memoria.mcp.backends import IndexSearch
+from memoria.pages import refresh
 from memoria.recall import prompt_notes
+from memoria.statements.fact import GLOBAL, Fact
+from memoria.statements.keeper import Keeper
+from memoria.worker import server_round
 from memory_server import KEY, MemoryServer, running
 
 NPM, PNPM = "Use npm for packages, not yarn.", "Use pnpm for packages, not npm."

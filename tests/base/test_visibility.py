@@ -14,26 +14,26 @@ from memoria.audit import excluded
 from memoria.base import project
 from memoria.base.settings import Settings
 from memoria.base.visibility import Visibility
-from memoria.briefing import refresh
 from memoria.capture.hook import Event
 from memoria.commands import forget, search
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
-from memoria.facts.fact import GLOBAL, Fact
-from memoria.facts.keeper import Keeper
-from memoria.flushing import seen_folders
 from memoria.ground import project_folders
 from memoria.ground.errors import PageNotFoundError
 from memoria.ground.home import Home
-from memoria.indexing import sources
-from memoria.indexing.index import Index
+from memoria.index import sources
+from memoria.index.index import Index
 from memoria.mcp.backends import IndexSearch
 from memoria.mcp.pages import Library
+from memoria.pages import refresh
 from memoria.recall.prompt_notes import user_prompt_submit
 from memoria.recall.session_start import session_start
+from memoria.statements.fact import GLOBAL, Fact
+from memoria.statements.keeper import Keeper
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
 from memoria.wiki.folder import Wiki
+from memoria.worker import seen_folders
 
 SHOP_WORDS = "The pelican importer of the shop reads invoices from the harbour"
 BANK_WORDS = "The quagga ledger of the bank rounds invoices at the harbour"

@@ -18,7 +18,7 @@ from memoria.base import atomic, sqlite, user_environment
 from memoria.base import paths as places
 from memoria.base.paths import Paths
 from memoria.capture import detach, transcript
-from memoria.language.function_words import word_set
+from memoria.search.function_words import word_set
 from memoria.wiki.folder import slugify
 from places import ROOT
 from syntax import nodes, tree
@@ -125,7 +125,7 @@ def test_the_search_for_such_calls_finds_them(source: str, names: list[str]) -> 
 def test_no_text_file_is_written_with_the_systems_line_endings() -> None:
     """``open(..., "w")`` writes CRLF on Windows, where a file must hold the same bytes as elsewhere."""
     allowed = {"scripts/memoria/cli.py", "scripts/memoria/capture/spool.py", "scripts/memoria/models/scripted.py",
-               "scripts/memoria/ground/locks.py", "scripts/memoria/environment/build.py"}  # fmt: skip
+               "scripts/memoria/ground/locks.py", "scripts/memoria/capture/build.py"}  # fmt: skip
     found = set()
     for path in FILES:
         for node in nodes(path):

@@ -32,13 +32,13 @@ from memoria.base.settings import Settings
 from memoria.capture import detach
 from memoria.capture.capture import capture
 from memoria.capture.hook import Event
-from memoria.flushing import worker
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.models.protocol import Prompt
 from memoria.models.scripted import Scripted
 from memoria.transcripts.turn import Turn
 from memoria.transcripts.turn_reader import Reader
+from memoria.worker import worker
 
 INHERITED = ("ANTHROPIC_", "CLAUDE", "MEMORIA_", "MEMORY_", "OLLAMA_", "XDG_")
 COMPILED = "compile"
@@ -235,7 +235,7 @@ def staged(base: Path) -> Iterator[Player]:
         with (
             patch.object(clock, "now", lambda: player.now),
             patch.object(detach, "start", start),
-            patch("memoria.briefing.housekeeping.lower_priority", lambda: None),
+            patch("memoria.pages.housekeeping.lower_priority", lambda: None),
             patch("memoria.models.chain.from_settings", lambda *_: player.model),
         ):
             yield player

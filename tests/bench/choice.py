@@ -30,18 +30,18 @@ sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in ("."
 from bench import retrieval
 from memoria.base import project, state
 from memoria.base.settings import Settings
-from memoria.briefing import refresh
 from memoria.capture import background, hook
-from memoria.facts.fact import Fact
-from memoria.facts.keeper import Keeper
 from memoria.ground.home import Home
-from memoria.indexing import sources
-from memoria.indexing.index import Index
+from memoria.index import sources
+from memoria.index.index import Index
 from memoria.models.protocol import Completion, Prompt, Usage
+from memoria.pages import refresh
 from memoria.recall import prompt_notes, session_start, weighed_notes
+from memoria.statements.fact import Fact
+from memoria.statements.keeper import Keeper
 from memoria.transcripts import client_files
 from memoria.transcripts.turn_reader import Reader
-from memoria.weighing import weigher
+from memoria.worker import weigher
 
 SET = Path(__file__).with_name("choice_set.txt")
 KINDS = ("fact", "decision", "debugging", "operational", "workaround", "preference")

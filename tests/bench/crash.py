@@ -37,11 +37,11 @@ from memoria.daily import gate  # noqa: E402
 from memoria.daily.daily_log import DailyLog  # noqa: E402
 from memoria.daily.entry import Entry  # noqa: E402
 from memoria.daily.ledger import Ledger  # noqa: E402
-from memoria.facts.lines import Lines  # noqa: E402
-from memoria.facts.store import Store  # noqa: E402
 from memoria.ground import locks  # noqa: E402 (found through the line above)
 from memoria.ground.clock import Zone  # noqa: E402
 from memoria.ground.home import Home  # noqa: E402
+from memoria.statements.lines import Lines  # noqa: E402
+from memoria.statements.store import Store  # noqa: E402
 from memoria.transcripts.turn_reader import Reader  # noqa: E402
 from memoria.wiki import index_page  # noqa: E402 (found through the line above)
 from memoria.wiki.folder import Wiki  # noqa: E402

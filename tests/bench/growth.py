@@ -23,19 +23,27 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
+from memoria.amending import forget_plan, proof  # noqa: E402
 from memoria.base import fence, project, quickjson  # noqa: E402 (found through the line above)
 from memoria.capture import open_sessions, transcript  # noqa: E402
 from memoria.daily import reference  # noqa: E402
 from memoria.daily.day_text import DayText  # noqa: E402
-from memoria.facts import lines as fact_lines  # noqa: E402
-from memoria.facts import wire  # noqa: E402
-from memoria.forgetting import forget_plan, proof  # noqa: E402
+from memoria.exchange import wire  # noqa: E402
 from memoria.ground import markdown, printable, safe_yaml  # noqa: E402
-from memoria.indexing import documents, highlight  # noqa: E402
-from memoria.language import cues, folding, identifiers, prose, statements, words  # noqa: E402
+from memoria.ground.redact import Redactor  # noqa: E402
+from memoria.index import documents, highlight  # noqa: E402
 from memoria.models import answer  # noqa: E402
-from memoria.redaction.redact import Redactor  # noqa: E402
-from memoria.search import duplicates, tokens  # noqa: E402
+from memoria.search import (  # noqa: E402  # noqa: E402
+    comparison,
+    cues,
+    duplicates,
+    folding,
+    identifiers,
+    prose,
+    tokens,
+    words,
+)
+from memoria.statements import lines as fact_lines  # noqa: E402
 from memoria.transcripts import client_saved, prompt, tool_lines  # noqa: E402
 from memoria.transcripts.json_lines import objects  # noqa: E402
 from memoria.transcripts.tombstones import Tombstones  # noqa: E402
@@ -174,7 +182,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "prose.statements": prose.statements,
     "prose.phrases": prose.phrases,
     "prose.plain": prose.plain,
-    "statements.words": statements.words,
+    "comparison.words": comparison.words,
     "words.stems": words.stems,
     "evidence.precise": evidence.precise,
     "evidence.unsupported": lambda text: evidence.unsupported(text, text),

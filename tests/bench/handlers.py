@@ -27,8 +27,8 @@ from bench.hooks import NOUNS
 from client_session import Session
 from memoria.base import project, state
 from memoria.base.paths import Paths
-from memoria.indexing.documents import Document, Passage
-from memoria.indexing.index import Index
+from memoria.index.documents import Document, Passage
+from memoria.index.index import Index
 from messages_api import MessagesApi
 from places import ROOT
 from real_client import clean_env

@@ -30,8 +30,8 @@ sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in ("."
 from bench import hooks, search
 from memoria.base import state
 from memoria.base.paths import Paths
-from memoria.indexing.documents import Document
-from memoria.indexing.index import Index
+from memoria.index.documents import Document
+from memoria.index.index import Index
 from memoria.recall import weighed_notes
 
 

@@ -29,9 +29,9 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts"))
 
 from memoria.base import project, state
 from memoria.base.paths import Paths
-from memoria.indexing.documents import Document, Passage
-from memoria.indexing.index import Index
-from memoria.language.function_words import word_set
+from memoria.index.documents import Document, Passage
+from memoria.index.index import Index
+from memoria.search.function_words import word_set
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -28,10 +28,10 @@ from urllib.parse import urlsplit
 sys.path[:0] = [str(Path(__file__).parents[1] / "support"), str(Path(__file__).parents[2] / "scripts")]
 
 from facts import a_fact, keeper  # noqa: E402 (found through the path above)
-from memoria.facts.keeper import Keeper  # noqa: E402
-from memoria.facts.memory_server import Memory, Server  # noqa: E402
-from memoria.facts.sync import Sync, Synced  # noqa: E402
-from memoria.facts.wire import named, to_memory  # noqa: E402
+from memoria.exchange.memory_server import Memory, Server  # noqa: E402
+from memoria.exchange.sync import Sync, Synced  # noqa: E402
+from memoria.exchange.wire import named, to_memory  # noqa: E402
+from memoria.statements.keeper import Keeper  # noqa: E402
 from memory_server import KEY, MemoryServer, running  # noqa: E402
 
 FEW = 40

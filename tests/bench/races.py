@@ -29,7 +29,6 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "support")]
 
 from editors import EDITORS  # noqa: E402 (found through the line above)
-from memoria.briefing import housekeeping  # noqa: E402
 from memoria.daily.daily_log import DailyLog  # noqa: E402
 from memoria.daily.entry import Entry  # noqa: E402
 from memoria.ground import renames  # noqa: E402
@@ -37,6 +36,7 @@ from memoria.ground.errors import FileBusyError, SavedMeanwhileError  # noqa: E4
 from memoria.ground.exchange import Exchange  # noqa: E402
 from memoria.ground.home import Home  # noqa: E402
 from memoria.ground.replaced import conflict_copies  # noqa: E402
+from memoria.pages import housekeeping  # noqa: E402
 from memoria.wiki.transaction import ChangedError, Transactions  # noqa: E402
 from wiki_home import WikiHome, claim, page  # noqa: E402
 

@@ -26,9 +26,9 @@ sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in ("."
 from memoria.daily.entry import Entry, Learned
 from memoria.daily.entry_form import render
 from memoria.daily.ledger import Call, Ledger
-from memoria.facts.fact import KINDS
 from memoria.ground import clock
 from memoria.ground.home import Home
+from memoria.statements.fact import KINDS
 from reader_home import DAY, Browser, fill, links
 
 SIZES = (100, 10_000)

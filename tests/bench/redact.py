@@ -21,7 +21,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "support")]
 
-from memoria.redaction.redact import Redactor, redact  # noqa: E402
+from memoria.ground.redact import Redactor, redact  # noqa: E402
 from redaction import examples  # noqa: E402  (the path comes first)
 
 HOSTILE = [

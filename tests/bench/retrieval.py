@@ -27,9 +27,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from memoria.indexing.documents import Document, cut
-from memoria.indexing.index import Index
-from memoria.language.function_words import FUNCTION_WORDS
+from memoria.index.documents import Document, cut
+from memoria.index.index import Index
+from memoria.search.function_words import FUNCTION_WORDS
 
 JsonObject = dict[str, Any]
 Search = Callable[[str, str], list[str]]

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from memoria.indexing.documents import Document, Passage
-from memoria.indexing.index import Index
+from memoria.index.documents import Document, Passage
+from memoria.index.index import Index
 from memoria.search.reader import Finder
 
 WORDS = 60_000

@@ -23,7 +23,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.retrieval import JsonObject, document, read
-from memoria.indexing.index import Index
+from memoria.index.index import Index
 
 SPLITS, SHOWN, IDLE = 20, 3, 3
 SCHEMES: dict[str, bool] = {"of use only": False, "of use less idle": True}

@@ -25,13 +25,13 @@ sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in ("."
 from bench import retrieval
 from memoria.daily.entry import Entry
 from memoria.daily.entry_form import render
-from memoria.facts import claim_check, fact, lines
-from memoria.indexing import documents
-from memoria.indexing.documents import Document
-from memoria.indexing.index import Index
+from memoria.index import documents
+from memoria.index.documents import Document
+from memoria.index.index import Index
 from memoria.models import answer, tasks
 from memoria.models.offline import Offline
 from memoria.models.protocol import Prompt
+from memoria.statements import claim_check, fact, lines
 
 NO_DATE = date(2026, 1, 1)  # of the sessions of a set that has no dates; no document is given it
 

@@ -22,7 +22,6 @@ from memoria.audit.self_test import Fired, SelfTest
 from memoria.base import interpreter
 from memoria.base import paths as places
 from memoria.base.paths import Paths
-from memoria.briefing import notices
 from memoria.capture.spool import Spool
 from memoria.commands import doctor
 from memoria.daily.daily_log import DailyLog
@@ -30,6 +29,7 @@ from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
 from memoria.ground import clock, locks
 from memoria.ground.home import Home
+from memoria.pages import notices
 from places import ROOT
 from shelves import DAY, HOUR, Shelf, client
 

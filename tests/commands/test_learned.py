@@ -11,10 +11,10 @@ from facts import BLOG, SHOP, a_fact
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.commands import learned
-from memoria.facts.keeper import Keeper
 from memoria.ground.clock import Zone
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
+from memoria.statements.keeper import Keeper
 
 
 @pytest.fixture

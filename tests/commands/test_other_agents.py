@@ -12,9 +12,9 @@ import pytest
 
 import agents
 from memoria import cli
-from memoria.answering.origin import Tracer
 from memoria.capture.spool import Spool
 from memoria.ground.home import Home
+from memoria.mcp.origin import Tracer
 from memoria.transcripts.clients import table
 from shelves import DAY, Shelf, client, entries, since
 

@@ -15,15 +15,15 @@ from facts import MONDAY, a_fact
 from home_of import DAY, catalogued, run
 from home_of import article as add_article
 from home_of import entry as add_entry
-from memoria.answering.question import Answer, Statement
-from memoria.briefing import housekeeping
 from memoria.commands import forget, lint, query
 from memoria.daily import daily_log
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
-from memoria.facts.lines import Lines
 from memoria.ground.errors import FileBusyError
 from memoria.ground.home import Home
+from memoria.mcp.question import Answer, Statement
+from memoria.pages import housekeeping
+from memoria.statements.lines import Lines
 from memoria.wiki import index_page
 from memoria.wiki.transaction import Transactions
 from wiki_home import WikiHome, claim, entry, page

@@ -15,8 +15,8 @@ from memoria.capture import detach
 from memoria.commands import search
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.indexing import highlight
-from memoria.indexing.index import Index
+from memoria.index import highlight
+from memoria.index.index import Index
 
 
 @pytest.fixture

@@ -17,13 +17,13 @@ from memoria.capture.spool import Spool
 from memoria.cli import main
 from memoria.commands import status
 from memoria.daily.ledger import Booked, Call, Ledger
-from memoria.facts.keeper import Keeper
 from memoria.ground.home import Home
 from memoria.ground.locks import held
-from memoria.indexing import sources
-from memoria.indexing.index import Index
+from memoria.index import sources
+from memoria.index.index import Index
 from memoria.recall.shown_notes import ShownNotes
 from memoria.search.reader import Finder
+from memoria.statements.keeper import Keeper
 
 
 @pytest.fixture

@@ -23,8 +23,8 @@ from memoria.capture.hook import Event
 from memoria.capture.spool import Spool
 from memoria.daily.day_text import DayText
 from memoria.daily.ledger import Ledger
-from memoria.flushing import worker
 from memoria.ground.home import Home
+from memoria.worker import worker
 from places import ROOT, SHARED
 from shelves import DAY, HOUR, Shelf, client, entries, since
 

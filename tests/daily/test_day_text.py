@@ -13,14 +13,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from facts import MONDAY, SHOP, a_fact
+from memoria.amending import forget_plan, removal
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
 from memoria.daily.entry import Entry, Learned
 from memoria.daily.entry_form import fingerprint, render
-from memoria.facts import lines
-from memoria.facts.lines import Lines
-from memoria.forgetting import forget_plan, removal
-from memoria.indexing import documents
+from memoria.index import documents
+from memoria.statements import lines
+from memoria.statements.lines import Lines
 
 DAY = date(2026, 11, 16)
 BOM = b"\xef\xbb\xbf"

@@ -22,10 +22,10 @@ from memoria.evaluating.asking import NOISE, USED, Answer, Asked, Asking, judge
 from memoria.evaluating.harm import CONTRADICTORY, LOOK_ALIKE, SUPERSEDED
 from memoria.evaluating.history import History
 from memoria.evaluating.report import Report
-from memoria.facts.keeper import Keeper
 from memoria.ground.clock import Zone
 from memoria.ground.errors import ExpectedError, UsageError
 from memoria.ground.home import Home
+from memoria.statements.keeper import Keeper
 from memoria.transcripts import client_files
 from past_sessions import Past, Said
 

@@ -12,8 +12,8 @@ from memoria.daily.day_text import DayText
 from memoria.daily.entry import Entry
 from memoria.daily.entry_form import render
 from memoria.evaluating import rewind
-from memoria.facts import lines
 from memoria.ground.clock import Zone
+from memoria.statements import lines
 from memoria.wiki.article import Article, Claim
 
 NOON = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from memoria.ground import markdown
-from memoria.indexing import documents
+from memoria.index import documents
 
 
 @pytest.mark.parametrize(

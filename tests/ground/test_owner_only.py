@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import home_of
-from memoria.flushing import worker
 from memoria.ground import owner_only
 from memoria.ground.home import Home
 from memoria.wiki.transaction import Transactions
+from memoria.worker import worker
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="folders inherit their access control list")
 

@@ -13,11 +13,11 @@ from memoria.base import project
 from memoria.capture import cursor, paused
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
+from memoria.ground.redact import Redactor
 from memoria.mcp.backends import IndexSearch, SessionFacts
 from memoria.mcp.pages import Library
 from memoria.mcp.refusal import Refusal, asking
 from memoria.mcp.tools import Toolbox
-from memoria.redaction.redact import Redactor
 from memoria.transcripts.tombstones import Tombstones
 from memoria.working import WorkingMemory
 from memoria.working.factory import open_store

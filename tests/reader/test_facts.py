@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from memoria.facts.fact import GLOBAL
-from memoria.facts.keeper import Keeper
 from memoria.ground import clock
 from memoria.ground.home import Home
+from memoria.statements.fact import GLOBAL
+from memoria.statements.keeper import Keeper
 from memoria.wiki.folder import Wiki
 from reader_home import Browser, fill
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memoria.facts.keeper import Keeper
 from memoria.ground.home import Home
+from memoria.statements.keeper import Keeper
 from memoria.wiki.transaction import Transactions, digest
 from reader_home import DAY, Browser, fill
 

@@ -9,7 +9,7 @@ import pytest
 
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.indexing import sources
+from memoria.index import sources
 from memoria.reader import watch
 from memoria.reader.catalog import Catalog
 from reader_home import Browser, fill, write

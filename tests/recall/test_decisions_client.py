@@ -14,8 +14,8 @@ from client_session import Session, held
 from memoria.base import project, state
 from memoria.base.paths import Paths
 from memoria.capture.open_sessions import OpenSessions
-from memoria.indexing.documents import Document, Passage
-from memoria.indexing.index import Index
+from memoria.index.documents import Document, Passage
+from memoria.index.index import Index
 from messages_api import MessagesApi
 from places import ROOT
 from real_client import clean_env

@@ -10,8 +10,8 @@ from memoria.base import project, state
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.capture import hook
-from memoria.indexing.documents import Document, Passage
-from memoria.indexing.index import Index
+from memoria.index.documents import Document, Passage
+from memoria.index.index import Index
 from memoria.recall import error_notes
 
 CWD = "/nowhere/shop"

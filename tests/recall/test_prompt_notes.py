@@ -16,8 +16,8 @@ from memoria.base import fence, project, state
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.capture import detach, hook, once
-from memoria.indexing.documents import Document, Passage
-from memoria.indexing.index import Index
+from memoria.index.documents import Document, Passage
+from memoria.index.index import Index
 from memoria.recall import certain_notes, prompt_notes, question, shown_notes
 from memoria.recall.session_start import session_start
 from places import PAYLOADS, ROOT

@@ -16,8 +16,8 @@ from memoria.base import interpreter, state
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.capture import background, hook
-from memoria.indexing.documents import Document, Passage
-from memoria.indexing.index import Index
+from memoria.index.documents import Document, Passage
+from memoria.index.index import Index
 from memoria.models import chain
 from memoria.recall import prompt_notes, shown_notes, weighed_notes
 from places import ROOT

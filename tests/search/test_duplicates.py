@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoria.indexing import documents
-from memoria.indexing.documents import Document, Passage
-from memoria.indexing.index import Index
-from memoria.language.similarity import bigrams, jaccard
+from memoria.index import documents
+from memoria.index.documents import Document, Passage
+from memoria.index.index import Index
 from memoria.search import duplicates
+from memoria.search.similarity import bigrams, jaccard
 
 FACT = "Use pnpm instead of npm for the shop, because the lock file is pnpm's."
 DAY = f"""# Daily Log: 2026-11-20

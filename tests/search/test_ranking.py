@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoria.indexing.documents import Document, Passage
-from memoria.indexing.index import Index
+from memoria.index.documents import Document, Passage
+from memoria.index.index import Index
 from memoria.search import ranking
 
 COUNTS = st.floats(min_value=0.01, max_value=1e5)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from memoria.indexing.documents import Document, Passage
-from memoria.indexing.index import Index
-from memoria.language.stemming import stem
+from memoria.index.documents import Document, Passage
+from memoria.index.index import Index
 from memoria.search import tokens
+from memoria.search.stemming import stem
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from memoria.base.paths import Paths
-from memoria.facts.fact import Fact, Stamp, new_id
-from memoria.facts.keeper import Keeper
-from memoria.facts.memory_server import Server
-from memoria.facts.sync import Sync, Synced
+from memoria.exchange.memory_server import Server
+from memoria.exchange.sync import Sync, Synced
 from memoria.ground import clock
 from memoria.ground.clock import Zone
+from memoria.statements.fact import Fact, Stamp, new_id
+from memoria.statements.keeper import Keeper
 from memoria.transcripts.turn import Exchange, Turn
 from memory_server import KEY, MemoryServer
 

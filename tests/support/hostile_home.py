@@ -11,10 +11,10 @@ from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry, Learned
 from memoria.daily.ledger import Call, Ledger
-from memoria.facts.keeper import Keeper
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.recall.shown_notes import ShownNotes
+from memoria.statements.keeper import Keeper
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
 from reader_home import DAY, HOSTILE, write

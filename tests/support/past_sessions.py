@@ -15,9 +15,9 @@ from memoria.base import project
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
-from memoria.facts.fact import Fact, Stamp, new_id
-from memoria.facts.keeper import Keeper
 from memoria.ground.home import Home
+from memoria.statements.fact import Fact, Stamp, new_id
+from memoria.statements.keeper import Keeper
 from memoria.transcripts import client_files
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn_reader import Reader

@@ -27,28 +27,28 @@ from unittest.mock import patch
 from home_of import article
 from memoria.base import project
 from memoria.base.visibility import Visibility
-from memoria.briefing import housekeeping
 from memoria.capture import detach
 from memoria.capture.capture import capture
 from memoria.capture.hook import Event
 from memoria.commands import search
 from memoria.daily.ledger import Ledger
-from memoria.facts.fact import Fact
-from memoria.facts.keeper import Keeper
-from memoria.facts.memory_server import Memory
-from memoria.facts.wire import to_fact
-from memoria.flushing import worker
+from memoria.exchange.memory_server import Memory
+from memoria.exchange.wire import to_fact
 from memoria.ground import clock
 from memoria.ground.home import Home
+from memoria.ground.redact import Redactor
 from memoria.mcp.backends import IndexSearch, SessionFacts
 from memoria.mcp.pages import Library
 from memoria.mcp.tools import Toolbox
 from memoria.models.protocol import Model
 from memoria.models.scripted import Scripted
+from memoria.pages import housekeeping
 from memoria.recall.prompt_notes import user_prompt_submit
 from memoria.recall.session_start import session_start
-from memoria.redaction.redact import Redactor
+from memoria.statements.fact import Fact
+from memoria.statements.keeper import Keeper
 from memoria.wiki.folder import Wiki
+from memoria.worker import worker
 from memory_server import KEY, MemoryServer, running
 from stories import Edit, Session, Statement, Story, is_marked, lines
 from truthful_model import Truthful

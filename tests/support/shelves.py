@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from memoria.briefing import housekeeping
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.ground.home import Home
+from memoria.pages import housekeeping
 
 HOUR, DAY = 3600.0, 86_400.0
 

@@ -16,13 +16,13 @@ from typing import Any
 
 from memoria.audit.receipt import check_some
 from memoria.base import project
-from memoria.briefing.refresh import renew
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Call, Ledger
-from memoria.facts.keeper import Keeper
 from memoria.ground.home import Home
+from memoria.pages.refresh import renew
 from memoria.recall import session_start
+from memoria.statements.keeper import Keeper
 from memoria.transcripts import client_files
 from memoria.transcripts.turn_reader import Reader
 from reader_home import DAY, fill

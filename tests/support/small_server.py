@@ -23,8 +23,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from memoria.facts.fact import KINDS
 from memoria.models import tasks
+from memoria.statements.fact import KINDS
 from messages_api import MessagesApi, Reply, Scripted, Status
 
 Json = dict[str, Any]

@@ -23,10 +23,9 @@ from unittest.mock import patch
 from memoria.capture.capture import capture
 from memoria.capture.hook import Event
 from memoria.commands import forget as forget_command
-from memoria.flushing import worker
 from memoria.ground.home import Home
-from memoria.observing import loop
 from memoria.transcripts.archive import Archive
+from memoria.worker import loop, worker
 
 TEXTS, ORDERS = 100, 200
 FORMS: dict[str, Callable[[str], str]] = {

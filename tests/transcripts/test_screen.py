@@ -14,16 +14,15 @@ from memoria.base import project
 from memoria.capture.capture import capture
 from memoria.capture.hook import Event
 from memoria.capture.spool import Spool
-from memoria.compiling.compiler import Compile
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
-from memoria.flushing import worker
 from memoria.ground import project_folders
 from memoria.ground.home import Home
-from memoria.observing import loop
 from memoria.transcripts import client_files
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
+from memoria.worker import loop, worker
+from memoria.worker.compiler import Compile
 
 SUMMARY = {
     "worth_saving": True, "title": "Work", "context": "Work.", "key_exchanges": [],

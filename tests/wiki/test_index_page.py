@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from memoria.indexing.index import Index
+from memoria.index.index import Index
 from memoria.search import layout
 from memoria.wiki import index_page
 from memoria.wiki.article import Article

@@ -13,17 +13,17 @@ import pytest
 
 from facts import SHOP, a_fact
 from memoria.base.project import Project
-from memoria.briefing import refresh
 from memoria.commands import learned
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
-from memoria.facts import lines
-from memoria.facts.fact import Ending, Fact
-from memoria.facts.keeper import Keeper
-from memoria.facts.past import Past
 from memoria.ground import clock, locks
-from memoria.indexing.index import Index
+from memoria.index.index import Index
 from memoria.mcp.backends import SessionFacts
+from memoria.pages import refresh
+from memoria.statements import lines
+from memoria.statements.fact import Ending, Fact
+from memoria.statements.keeper import Keeper
+from memoria.statements.past import Past
 from memoria.wiki import outdated, summary
 from memoria.wiki.article import Article
 from memoria.wiki.transaction import ChangedError, Transactions

@@ -12,12 +12,12 @@ from memoria.base.settings import Settings
 from memoria.base.visibility import Visibility
 from memoria.capture.hook import Event
 from memoria.commands import undo
-from memoria.compiling.ownership import DONE
 from memoria.daily.ledger import Ledger
-from memoria.indexing import lookup, sources
-from memoria.indexing.index import Index
+from memoria.index import lookup, sources
+from memoria.index.index import Index
 from memoria.recall import session_start
 from memoria.wiki.article import Article, Claim
+from memoria.worker.ownership import DONE
 from wiki_home import WikiHome, claim, entry, page
 
 ONE, TWO = "api-111111", "api-222222"

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from facts import SHOP, a_fact
-from memoria.briefing import refresh
+from memoria.amending import forget_plan, removal
 from memoria.commands import learned
 from memoria.daily.daily_log import DailyLog
-from memoria.facts import lines
-from memoria.facts.keeper import Keeper
-from memoria.facts.past import Past
-from memoria.forgetting import forget_plan, removal
-from memoria.indexing import sources
-from memoria.indexing.ended import titled
-from memoria.indexing.index import Index
+from memoria.index import sources
+from memoria.index.ended import titled
+from memoria.index.index import Index
+from memoria.pages import refresh
+from memoria.statements import lines
+from memoria.statements.keeper import Keeper
+from memoria.statements.past import Past
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
 from wiki_home import WikiHome, claim, entry, page

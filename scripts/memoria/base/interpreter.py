@@ -1,7 +1,7 @@
 """Interpreter: which Python runs the worker and the MCP server, and with which environment variables.
 
 This module decides for hooks, MCP server and doctor. It chooses the interpreter that the user has set, the clone's own
-``.venv``, or the environment that memoria builds for itself (``environment.build``). The latter lies in the platform's
+``.venv``, or the environment that memoria builds for itself (``capture.build``). The latter lies in the platform's
 data folder, because people read and synchronise the home, and an update replaces the plugin's folder. Its name is
 derived from ``requirements.lock``, so that an update creates a new one beside that of a running session.
 """

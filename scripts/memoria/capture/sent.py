@@ -1,7 +1,7 @@
 """Sent: the whole prompt that a client was given last, kept until its turn has ended or its session has.
 
 The client writes a prompt to the transcript some time after it was sent. What is left here of a client that was killed
-is therefore in no transcript, perhaps; the worker finds out (``flushing/killed.py``).
+is therefore in no transcript, perhaps; the worker finds out (``worker/killed.py``).
 """
 
 from __future__ import annotations

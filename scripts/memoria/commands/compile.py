@@ -11,19 +11,19 @@ from datetime import date
 from pathlib import Path
 
 from memoria.base import failpoints, invocation
-from memoria.briefing import day_report
-from memoria.briefing.page import Pages
-from memoria.briefing.refresh import settle_past
-from memoria.compiling.compiler import Compile, Report, take_all
-from memoria.compiling.ownership import give_owners
-from memoria.consolidating.consolidation import Consolidation
 from memoria.daily import gate
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
-from memoria.facts.keeper import Keeper
 from memoria.ground import clock, locks, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
+from memoria.pages import day_report
+from memoria.pages.page import Pages
+from memoria.pages.refresh import settle_past
+from memoria.statements.keeper import Keeper
+from memoria.worker.compiler import Compile, Report, take_all
+from memoria.worker.consolidation import Consolidation
+from memoria.worker.ownership import give_owners
 
 log = logging.getLogger(__name__)
 

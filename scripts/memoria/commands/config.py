@@ -26,8 +26,8 @@ from memoria.base.settings import MEND_CONFIG, PLUGIN_OPTION, Field, Settings, c
 from memoria.ground import clock, config_file, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.exchange import Exchange
+from memoria.ground.redact import Redactor
 from memoria.models import chain
-from memoria.redaction.redact import Redactor
 
 DEFAULT = "default"
 HIDDEN = "(set, not shown)"

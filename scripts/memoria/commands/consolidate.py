@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memoria.base import invocation, state
-from memoria.consolidating.candidates import Pair, Statement
-from memoria.consolidating.consolidation import Consolidation, Report
 from memoria.daily.ledger import Ledger
-from memoria.facts.keeper import Keeper
 from memoria.ground import locks, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.indexing import sources
-from memoria.indexing.index import Index
+from memoria.index import sources
+from memoria.index.index import Index
 from memoria.models.metered import Metered
+from memoria.statements.keeper import Keeper
 from memoria.wiki.transaction import Transactions
+from memoria.worker.candidates import Pair, Statement
+from memoria.worker.consolidation import Consolidation, Report
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -20,14 +20,14 @@ from memoria.base.invocation import shown
 from memoria.base.plugin_options import CHANGE
 from memoria.base.settings import PLUGIN_OPTION
 from memoria.daily.ledger import Ledger
-from memoria.facts.keeper import Keeper
-from memoria.facts.memory_server import Server
+from memoria.exchange.memory_server import Server
 from memoria.ground import clock
 from memoria.ground.errors import ExpectedError, HomeRefusedError, ModelError
 from memoria.ground.home import Home
 from memoria.ground.printable import counted
 from memoria.models import chain, tasks
 from memoria.models.metered import Metered
+from memoria.statements.keeper import Keeper
 from memoria.working.factory import shared_store
 from memoria.working.store import StoreStats
 

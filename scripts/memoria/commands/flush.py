@@ -7,10 +7,10 @@ import json
 
 from memoria.capture import detach
 from memoria.capture.spool import Spool
-from memoria.flushing.retry import retry_failed
-from memoria.flushing.worker import work
 from memoria.ground.home import Home
 from memoria.ground.printable import counted
+from memoria.worker.retry import retry_failed
+from memoria.worker.worker import work
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from memoria.amending import forget_plan, proof, removal
+from memoria.amending.forget_plan import Plan
+from memoria.amending.proof import Proof
 from memoria.daily.daily_log import DailyLog
-from memoria.forgetting import forget_plan, proof, removal
-from memoria.forgetting.forget_plan import Plan
-from memoria.forgetting.proof import Proof
 from memoria.ground import locks, printable
 from memoria.ground.errors import ExpectedError, UsageError
 from memoria.ground.home import Home

@@ -1,7 +1,7 @@
 """Learned: list, filter, edit, delete, promote and count the learned facts.
 
 Every change goes to the daily log first, then to the store, to the prepared pages and, if there is a memory server, to
-the queue for it. The network is used only through ``facts.sync``, and only when a server is configured.
+the queue for it. The network is used only through ``exchange.sync``, and only when a server is configured.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from memoria.amending import facts as correcting
+from memoria.amending.facts import Corrected
 from memoria.base import invocation, project
-from memoria.briefing.refresh import renew
-from memoria.correcting import facts as correcting
-from memoria.correcting.facts import Corrected
 from memoria.daily import reference
 from memoria.daily.ledger import Ledger
-from memoria.facts.fact import GLOBAL, KINDS, Fact
-from memoria.facts.keeper import Keeper
-from memoria.facts.memory_server import Server
-from memoria.facts.store import corrected, leading, made_again
-from memoria.facts.sync import Sync, state_of
+from memoria.exchange.memory_server import Server
+from memoria.exchange.sync import Sync, state_of
 from memoria.ground import clock, printable, projects
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
+from memoria.pages.refresh import renew
+from memoria.statements.fact import GLOBAL, KINDS, Fact
+from memoria.statements.keeper import Keeper
+from memoria.statements.store import corrected, leading, made_again
 
 TOP: Final = 20  # facts shown by ``top``; a page has room for about as many
 

@@ -16,9 +16,9 @@ from memoria.daily.ledger import Ledger
 from memoria.ground import clock, home_files, locks, printable
 from memoria.ground.errors import ModelError
 from memoria.ground.home import Home
-from memoria.language.words import words
 from memoria.models import tasks
 from memoria.models.metered import Metered
+from memoria.search.words import words
 from memoria.wiki import evidence, minhash
 from memoria.wiki.article import Article, Claim
 from memoria.wiki.lint_rules import ERROR, NOTE, WARNING, Finding, findings, page_of

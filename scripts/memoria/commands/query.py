@@ -14,14 +14,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from memoria.answering.question import Answer, Passage, ask, cited, found, lines
 from memoria.base.visibility import Visibility
 from memoria.ground import clock, home_files, locks, markdown
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.indexing import sources
-from memoria.indexing.index import Index
-from memoria.language.words import words
+from memoria.index import sources
+from memoria.index.index import Index
+from memoria.mcp.question import Answer, Passage, ask, cited, found, lines
+from memoria.search.words import words
 from memoria.wiki import index_page
 from memoria.wiki.article import Article, Claim
 from memoria.wiki.article_cache import Row

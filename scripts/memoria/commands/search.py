@@ -22,10 +22,10 @@ from memoria.ground import clock, printable, projects
 from memoria.ground.argument_types import positive
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.indexing import lookup, sources
-from memoria.indexing.highlight import highlighted, is_bold
-from memoria.indexing.index import Index
-from memoria.indexing.scan import scanned
+from memoria.index import lookup, sources
+from memoria.index.highlight import highlighted, is_bold
+from memoria.index.index import Index
+from memoria.index.scan import scanned
 from memoria.search import layout, reader, tokens
 from memoria.search.hit import Hit
 from memoria.search.reader import Finder

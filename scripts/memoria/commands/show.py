@@ -11,11 +11,11 @@ from memoria.base import invocation
 from memoria.daily import reference
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
-from memoria.facts.keeper import Keeper
 from memoria.ground import printable
 from memoria.ground.clock import Zone
 from memoria.ground.errors import TurnsGoneError, UnknownEntryError
 from memoria.ground.home import Home
+from memoria.statements.keeper import Keeper
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.clients import table
 from memoria.transcripts.turn import Turn

@@ -41,7 +41,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     facts: dict[str, Any]
     lines: Callable[[dict[str, Any], clock.Zone], list[str]]
     if args.session:
-        from memoria.briefing import figures  # noqa: PLC0415 (only for --session)
+        from memoria.pages import figures  # noqa: PLC0415 (only for --session)
 
         facts, lines = figures.of_session(home, args.session), _session_lines
     elif args.costs:
@@ -171,7 +171,7 @@ def _memory_server(home: Home) -> dict[str, Any]:
     """How the exchange with the memory server stands; empty when none is named."""
     if not home.settings.memory_api_url:
         return {}
-    from memoria.facts.keeper import Keeper  # noqa: PLC0415 (takes 20 ms, needed only with a server)
+    from memoria.statements.keeper import Keeper  # noqa: PLC0415 (takes 20 ms, needed only with a server)
 
     with Keeper.at(home) as keeper:
         meta = keeper.store.meta()

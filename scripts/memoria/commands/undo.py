@@ -11,8 +11,8 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
+from memoria.amending.undo import Undone, undo
 from memoria.base import invocation
-from memoria.correcting.undo import Undone, undo
 from memoria.ground import locks, printable
 from memoria.ground.argument_types import positive
 from memoria.ground.errors import ExpectedError, NothingToUndoError

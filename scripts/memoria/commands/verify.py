@@ -31,16 +31,16 @@ from memoria.audit.receipt import (
     not_understood,
 )
 from memoria.base import invocation
-from memoria.briefing import notices, refresh
 from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
-from memoria.facts.keeper import Keeper
 from memoria.ground import clock, locks, printable, projects
 from memoria.ground.errors import UsageError
 from memoria.ground.home import Home
+from memoria.pages import notices, refresh
+from memoria.statements.keeper import Keeper
 from memoria.transcripts import client_files
 from memoria.transcripts.clients import table
 from memoria.wiki import restore

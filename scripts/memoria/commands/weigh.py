@@ -13,11 +13,11 @@ import sys
 import threading
 import time
 
-from memoria.briefing import housekeeping
 from memoria.capture import hook
 from memoria.ground.home import Home
+from memoria.pages import housekeeping
 from memoria.recall.shown_notes import ShownNotes
-from memoria.weighing.weigher import Request, weighed
+from memoria.worker.weigher import Request, weighed
 
 EVENT = "UserPromptSubmit"
 LOOK_S = 1.0  # seconds between two looks at whether the client is there

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from memoria.answering.origin import Claimed, Origin, Trace, Tracer, said
 from memoria.base import invocation
 from memoria.ground import printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.indexing.highlight import highlighted, is_bold
-from memoria.redaction.redact import Redactor
+from memoria.ground.redact import Redactor
+from memoria.index.highlight import highlighted, is_bold
+from memoria.mcp.origin import Claimed, Origin, Trace, Tracer, said
 from memoria.search import tokens
 from memoria.transcripts.turn import Exchange
 

@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from memoria.base.pattern import Pattern
 from memoria.daily.daily_log import DailyLog, parsed
 from memoria.daily.ledger import Item, Ledger
 from memoria.ground.digest import sha256
 from memoria.ground.errors import FileBusyError
-from memoria.language.pattern import Pattern
-from memoria.language.similarity import jaccard
+from memoria.search.similarity import jaccard
 
 # What says no more than that an item is open: "the tests are not written yet" is "write the tests".
 _OPENNESS = Pattern(
@@ -137,9 +137,9 @@ class _Wording:
     __slots__ = ("names", "words")
 
     def __init__(self, text: str) -> None:
-        from memoria.language import identifiers, statements  # noqa: PLC0415 (slow to import, and most days have none)
+        from memoria.search import comparison, identifiers  # noqa: PLC0415 (slow to import, and most days have none)
 
-        self.words = statements.words(_OPENNESS.sub(" ", text.replace("`", "")))
+        self.words = comparison.words(_OPENNESS.sub(" ", text.replace("`", "")))
         self.names = frozenset(name.casefold() for name in identifiers.in_prose(text))
 
     def is_same(self, other: _Wording) -> bool:

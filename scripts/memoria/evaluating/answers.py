@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from memoria.language import cues, identifiers, shell_commands
+from memoria.search import cues, identifiers, shell_commands
 from memoria.transcripts.turn import Exchange, Turn
 
 FILE, COMMAND, IDENTIFIER = "file", "command", "identifier"

@@ -30,9 +30,8 @@ from memoria.evaluating.answers import Item, Rule
 from memoria.evaluating.harm import Harm, said_in
 from memoria.evaluating.history import Session, answers_of, prompt_of
 from memoria.evaluating.replay import Replay
-from memoria.language import identifiers, statements
-from memoria.language.statements import Words
-from memoria.search import tokens
+from memoria.search import comparison, identifiers, tokens
+from memoria.search.comparison import Words
 from memoria.transcripts.turn import Turn
 
 USED, UNCLEAR, NOISE = "used", "unclear", "noise"
@@ -134,7 +133,7 @@ class Asking:
 
     def _remember(self, session: Session) -> None:
         corrected = self.corrected.setdefault(session.project, [])
-        corrected += [statements.words(rule.text) for each in session.exchanges for rule in answers.rules(each)]
+        corrected += [comparison.words(rule.text) for each in session.exchanges for rule in answers.rules(each)]
         told = self.answers.setdefault(session.project, [])
         told += [Answer.of(answers.text_of(answers_of(each))) for each in session.exchanges[:MAX_PROMPTS]]
         del told[:-REMEMBERED]
@@ -207,17 +206,17 @@ class _One:
 
     def _correct(self, asked: Asked, rules: Iterable[Rule], shown: str) -> None:
         for rule in rules:
-            own = statements.words(rule.text)
-            is_again = any(statements.same(own, known) for known in self._corrected())
+            own = comparison.words(rule.text)
+            is_again = any(comparison.same(own, known) for known in self._corrected())
             told = (*rows_of(self.page), *rows_of(shown)) if is_again else ()
-            rows = [statements.words(said_in(row)) for row in told]
-            is_shown = any(statements.same(own, row) or statements.repeated_in(own, row, 0.8) for row in rows)
+            rows = [comparison.words(said_in(row)) for row in told]
+            is_shown = any(comparison.same(own, row) or comparison.repeated_in(own, row, 0.8) for row in rows)
             asked.corrections.update({"made": rule.is_correction or is_again, "again": is_again, "shown": is_shown})
             if is_again:
                 asked.repeated.append((rule.text, is_shown))
 
     def _corrected(self) -> Iterator[Words]:
-        yield from (statements.words(fact.content) for fact in self.facts)
+        yield from (comparison.words(fact.content) for fact in self.facts)
         yield from self.asking.corrected.get(self.session.project, ())
 
     def _judged(self, notes: str, prompt: str, answer: Answer) -> Iterator[Note]:

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Sequence
 
 from memoria.evaluating import answers
 from memoria.evaluating.history import Session
-from memoria.facts.fact import Fact
-from memoria.facts.past import Past
-from memoria.language import identifiers, statements
-from memoria.language.similarity import coverage
-from memoria.language.statements import Words
+from memoria.search import comparison, identifiers
+from memoria.search.comparison import Words
+from memoria.search.similarity import coverage
+from memoria.statements.fact import Fact
+from memoria.statements.past import Past
 
 SUPERSEDED, CONTRADICTORY, ENDED_HERE, LOOK_ALIKE = "superseded", "contradictory", "ended here", "look-alike"
 KINDS = (SUPERSEDED, CONTRADICTORY, ENDED_HERE, LOOK_ALIKE)
@@ -38,7 +38,7 @@ class Harm:
 
     def __init__(self, facts: Iterable[Fact], session: Session) -> None:
         ended = [fact for fact in facts if fact.is_outdated and fact.ended and fact.ended < session.ended]
-        self._past = [(fact, Past(fact.content, ""), statements.words(fact.content)) for fact in ended]
+        self._past = [(fact, Past(fact.content, ""), comparison.words(fact.content)) for fact in ended]
         self._began = session.began
         self._touched = {
             path.replace("\\", "/")
@@ -49,14 +49,14 @@ class Harm:
 
     def count(self, page: Sequence[str], notes: Sequence[str], foreign: int) -> Counter[str]:
         """Count rows of a page and notes by kind of harm; ``foreign`` is the number of other projects' notes."""
-        told = {row: statements.words(said_in(row)) for row in (*page, *notes)}
+        told = {row: comparison.words(said_in(row)) for row in (*page, *notes)}
         found = Counter({LOOK_ALIKE: foreign})
         for row, words in told.items():
             if not row.startswith(_PER_DAY):
                 found.update(filter(None, [self._outdated(said_in(row), words)]))
         for row in dict.fromkeys(notes):
             others = (words for other, words in told.items() if other != row)
-            found[CONTRADICTORY] += any(statements.opposed(told[row], words) for words in others)
+            found[CONTRADICTORY] += any(comparison.opposed(told[row], words) for words in others)
             found[LOOK_ALIKE] += self._is_look_alike(row)
         return +found
 

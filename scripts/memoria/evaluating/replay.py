@@ -14,26 +14,26 @@ from pathlib import Path
 from memoria.base import invocation, state
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
-from memoria.briefing.page import Pages
 from memoria.capture.hook import Event
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
 from memoria.evaluating import rewind, tool_events
 from memoria.evaluating.tool_events import ToolEvent
-from memoria.facts import lines
-from memoria.facts.fact import GLOBAL, Fact
-from memoria.facts.keeper import Keeper
 from memoria.ground import locks
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
-from memoria.indexing import sources
-from memoria.indexing.index import Index
+from memoria.index import sources
+from memoria.index.index import Index
+from memoria.pages.page import Pages
 from memoria.recall.error_notes import post_tool_use_failure
 from memoria.recall.prompt_notes import user_prompt_submit
 from memoria.recall.session_start import session_start
 from memoria.recall.subagent_page import subagent_start
 from memoria.recall.tool_notes import pre_tool_use
+from memoria.statements import lines
+from memoria.statements.fact import GLOBAL, Fact
+from memoria.statements.keeper import Keeper
 from memoria.transcripts.archive import Archive, Kept
 from memoria.transcripts.turn import Turn
 from memoria.wiki.folder import Wiki

@@ -15,7 +15,7 @@ from memoria.evaluating.asking import USED, VERDICTS, Asked, Met, Note
 from memoria.ground.clock import Zone
 from memoria.ground.printable import counted
 from memoria.ground.projects import labels
-from memoria.language import prose
+from memoria.search import prose
 
 SAMPLES = 1_000  # of the bootstrap
 TAIL = 0.025  # on each side of a 95 % interval

@@ -12,10 +12,10 @@ from dataclasses import replace
 from datetime import date, datetime, timedelta
 
 from memoria.daily.day_text import DayText, Part
-from memoria.facts import lines
-from memoria.facts.fact import Fact
 from memoria.ground import clock
 from memoria.ground.clock import Zone
+from memoria.statements import lines
+from memoria.statements.fact import Fact
 from memoria.wiki.article import HISTORY, KEY_POINTS, RELATED, Article, Claim, Section
 
 Known = Mapping[str, datetime]  # by the id of an entry, when the memory had it

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memoria.base import fence
-from memoria.language.pattern import Pattern
+from memoria.base.pattern import Pattern
 
 _LINK = Pattern(r"(?<!\\)\[\[([^\[\]|#\n]*)(#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
 _CODE = Pattern(r"(?s)```.*?(?:```|\Z)|`[^`\n]*`")

@@ -14,17 +14,17 @@ from typing import Any
 from memoria.base import invocation
 from memoria.base.project import Project
 from memoria.base.visibility import Visibility
-from memoria.briefing.refresh import consequences, renew
-from memoria.facts.claim_check import Material, check
-from memoria.facts.fact import Fact, Stamp
-from memoria.facts.keeper import Keeper
 from memoria.ground import clock
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.indexing import lookup, sources
-from memoria.indexing.index import Index
+from memoria.ground.redact import Redactor
+from memoria.index import lookup, sources
+from memoria.index.index import Index
 from memoria.mcp.answers import Found
-from memoria.redaction.redact import Redactor
+from memoria.pages.refresh import consequences, renew
+from memoria.statements.claim_check import Material, check
+from memoria.statements.fact import Fact, Stamp
+from memoria.statements.keeper import Keeper
 
 
 class IndexSearch:

@@ -10,17 +10,17 @@ import asyncio
 import sqlite3
 from collections.abc import Iterator, Sequence
 
-from memoria.answering import question
-from memoria.answering.origin import Claimed, Origin, Trace, Tracer, said
 from memoria.base.project import Project
 from memoria.base.visibility import Visibility
 from memoria.ground import clock
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.indexing import sources
-from memoria.indexing.index import Index
+from memoria.ground.redact import Redactor
+from memoria.index import sources
+from memoria.index.index import Index
+from memoria.mcp import question
 from memoria.mcp.answers import NOTES, fitting, flat
-from memoria.redaction.redact import Redactor
+from memoria.mcp.origin import Claimed, Origin, Trace, Tracer, said
 from memoria.transcripts.tombstones import Tombstones
 
 MAX_CLAIMS = 12  # of one article that are traced in one answer

@@ -12,10 +12,10 @@ from memoria.base.paths import Paths
 from memoria.base.visibility import Visibility
 from memoria.daily.day_text import DayText
 from memoria.daily.ledger import Ledger
-from memoria.facts import lines
 from memoria.ground import home_files, markdown
 from memoria.ground.errors import PageNotFoundError
 from memoria.search.layout import entry_ids
+from memoria.statements import lines
 from memoria.wiki.folder import INDEX, LOG
 
 _DAY = re.compile(r"(\d{4}-\d\d-\d\d)\.md")

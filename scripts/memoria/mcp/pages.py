@@ -22,8 +22,8 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
 from memoria.ground import home_files, markdown
 from memoria.ground.errors import PageNotFoundError
-from memoria.indexing import documents
-from memoria.indexing.client_memory import ClientMemory, Memory
+from memoria.index import documents
+from memoria.index.client_memory import ClientMemory, Memory
 from memoria.mcp.page_filter import Filter
 from memoria.transcripts.archive import Archive
 

@@ -30,6 +30,7 @@ from memoria.base.fence import neutral
 from memoria.base.visibility import Visibility
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
+from memoria.ground.redact import Redactor
 from memoria.mcp.backends import IndexSearch, SessionFacts
 from memoria.mcp.inquiry import Inquiry
 from memoria.mcp.pages import Library
@@ -39,7 +40,6 @@ from memoria.mcp.refusal import Refusal, asking
 from memoria.mcp.renewal import Renewal
 from memoria.mcp.resources import Resources
 from memoria.mcp.tools import Tool, Toolbox
-from memoria.redaction.redact import Redactor
 from memoria.working import Limits, WorkingMemory
 from memoria.working.factory import open_store
 

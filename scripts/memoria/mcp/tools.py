@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from memoria.base.fence import fenced
-from memoria.facts.fact import KINDS
 from memoria.ground.errors import CheckpointNotFoundError, ExpectedError, PageNotFoundError
+from memoria.ground.redact import Redactor
 from memoria.mcp.answers import (
     ANSWER_BYTES,
     MAX_BYTES,
@@ -30,7 +30,7 @@ from memoria.mcp.answers import (
     within,
 )
 from memoria.mcp.pages import Library
-from memoria.redaction.redact import Redactor
+from memoria.statements.fact import KINDS
 from memoria.working import Limits, TaskState, WorkingMemory
 from memoria.working.memory import STATUSES
 

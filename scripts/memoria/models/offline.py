@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
-from memoria.facts.claim_check import MAX_OF_FLUSH
-from memoria.facts.fact import plain
 from memoria.ground.errors import BadAnswerError
-from memoria.language import cues, prose
 from memoria.models import answer
 from memoria.models.protocol import Completion, JsonObject, Model, Prompt, Usage
+from memoria.search import cues, prose
+from memoria.statements.claim_check import MAX_OF_FLUSH
+from memoria.statements.fact import plain
 
 MIN_SAID: Final = 40  # characters of a request or an answer that is more than small talk
 MAX_EXCHANGES: Final = 40  # as many as the schema of a note allows

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from memoria.base.fence import fenced
-from memoria.facts.fact import MAX_CONTENT
 from memoria.models.protocol import JsonObject, Prompt
+from memoria.statements.fact import MAX_CONTENT
 
 PROMPTS = Path(__file__).parent / "prompts"
 
@@ -101,8 +101,8 @@ FLUSH_SHAPE = _object(
 )
 LEARN_SHAPE = _object(["statements"], **{name: FLUSH_SHAPE["properties"][name] for name in ("statements", "ended")})
 
-# Loose on purpose beside what a statement cannot be without: ``facts.claim_check`` judges each one separately, and a
-# bad one must cost neither the summary nor the good ones beside it.
+# Loose on purpose beside what a statement cannot be without: ``statements.claim_check`` judges each one separately, and
+# a bad one must cost neither the summary nor the good ones beside it.
 _PARTS = ("importance", "tags", "keywords", "quote", "supersedes", "asked_as")
 STATEMENTS: JsonObject = {
     "type": "array",
@@ -191,7 +191,7 @@ CONSOLIDATE_SHAPE = _object(
         100,
     ),
 )
-# Loose on purpose: one bad verdict must not cost the others. ``consolidating.verdicts`` judges each one separately.
+# Loose on purpose: one bad verdict must not cost the others. ``worker.verdicts`` judges each one separately.
 CONSOLIDATE_SCHEMA = _object(
     ["pairs"], pairs={"type": "array", "items": {"properties": {name: {} for name in ("pair", "verdict", "why")}}}
 )

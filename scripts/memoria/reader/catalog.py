@@ -15,11 +15,11 @@ from memoria.base.visibility import Visibility
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Booked, Ledger
 from memoria.daily.open_items import OpenItem, OpenItems
-from memoria.facts.fact import GLOBAL, Fact
-from memoria.facts.keeper import Keeper
 from memoria.ground import projects
 from memoria.ground.home import Home
-from memoria.indexing.index import Index
+from memoria.index.index import Index
+from memoria.statements.fact import GLOBAL, Fact
+from memoria.statements.keeper import Keeper
 from memoria.wiki.article_cache import ArticleCache, Row
 from memoria.wiki.folder import Wiki
 from memoria.wiki.link_cache import LinkCache

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from memoria.daily.ledger import Booked
-from memoria.facts.fact import Fact
-from memoria.indexing.index import Index
+from memoria.index.index import Index
 from memoria.reader import facts
 from memoria.reader.catalog import slug_of
 from memoria.reader.site import Site
+from memoria.statements.fact import Fact
 from memoria.wiki.article_cache import Row
 
 

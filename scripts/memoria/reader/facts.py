@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memoria.facts.fact import Fact
-from memoria.facts.keeper import Keeper
 from memoria.reader.site import Site
+from memoria.statements.fact import Fact
+from memoria.statements.keeper import Keeper
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from memoria.evaluating import replay, rewind
-from memoria.facts.fact import Fact
 from memoria.ground import clock
 from memoria.ground.errors import StillReadingError
 from memoria.reader import days, facts
 from memoria.reader.site import Site
+from memoria.statements.fact import Fact
 from memoria.wiki.article import Article
 from memoria.wiki.article_cache import Row
 from memoria.wiki.folder import Wiki

@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 from memoria.base.visibility import Visibility
 from memoria.ground import clock, markdown
 from memoria.ground.home import Home
+from memoria.ground.redact import Redactor
 from memoria.reader import address
 from memoria.reader.catalog import Catalog
 from memoria.reader.markdown import Renderer, Target
 from memoria.reader.templating import Templates
 from memoria.reader.watch import Watch
-from memoria.redaction.redact import Redactor
 
 Made = TypeVar("Made")
 MAX_REDACTED = 2000  # texts that are known without their secrets

@@ -19,8 +19,8 @@ from memoria.base.visibility import Visibility
 from memoria.daily.daily_log import DailyLog
 from memoria.ground.errors import ExpectedError, StillReadingError
 from memoria.ground.home import Home
-from memoria.indexing import sources
-from memoria.indexing.index import Index
+from memoria.index import sources
+from memoria.index.index import Index
 from memoria.reader.catalog import Catalog
 from memoria.wiki.folder import Wiki
 

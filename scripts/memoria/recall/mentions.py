@@ -10,8 +10,8 @@ import os
 
 from memoria.base import exclude
 from memoria.base.paths import expanded
-from memoria.language.function_words import FUNCTION_WORDS, word_set
 from memoria.search import tokens
+from memoria.search.function_words import FUNCTION_WORDS, word_set
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memoria.language.function_words import QUESTION_PAIRS, QUESTION_WORDS
 from memoria.search import tokens
+from memoria.search.function_words import QUESTION_PAIRS, QUESTION_WORDS
 from memoria.search.statements import is_question, sentences
 
 WORDS = 3  # a prompt with fewer content words ("yes, go on") asks nothing that can be looked up

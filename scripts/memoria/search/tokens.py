@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from binascii import crc32
 
-from memoria.language.function_words import EMPHASISED, FUNCTION_WORDS
-from memoria.language.stemming import porter, stem
+from memoria.search.function_words import EMPHASISED, FUNCTION_WORDS
+from memoria.search.stemming import porter, stem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from memoria.ground import clock, files
 from memoria.ground.errors import ArchiveError
 
 if TYPE_CHECKING:
-    from memoria.redaction.redact import Redactor
+    from memoria.ground.redact import Redactor
     from memoria.transcripts.turn import Turn
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -59,7 +59,7 @@ class Archive:
     def redactor(self) -> Redactor:
         """The redactor of what is kept, by default one without rules of the user's own."""
         if self._redactor is None:
-            from memoria.redaction.redact import Redactor  # noqa: PLC0415 (slow to import, and only writing needs it)
+            from memoria.ground.redact import Redactor  # noqa: PLC0415 (slow to import, and only writing needs it)
 
             self._redactor = Redactor()
         return self._redactor

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from memoria.language import identifiers
+from memoria.search import identifiers
 from memoria.transcripts import answers
 from memoria.transcripts.client_saved import is_memory
 from memoria.transcripts.turn import Exchange, Turn

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from memoria.base.atomic import PRIVATE
 from memoria.base.paths import Paths
 from memoria.ground import files
-from memoria.language.folding import folded
+from memoria.search.folding import folded
 
 MIN_TEXT = 4  # characters; a shorter text would be found everywhere
 _SALT_BYTES = 32

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from memoria.language import identifiers
+from memoria.search import identifiers
 from memoria.transcripts import client_saved
 
 COMMAND = 600  # characters kept of a command, a query, a prompt's start

@@ -17,9 +17,9 @@ from datetime import date
 from memoria.base import project
 from memoria.ground import markdown
 from memoria.ground.digest import sha256
-from memoria.language import statements
-from memoria.language.similarity import jaccard
-from memoria.language.words import words
+from memoria.search import comparison
+from memoria.search.similarity import jaccard
+from memoria.search.words import words
 from memoria.wiki.repeated import repeats
 
 SECTION = 2  # the level of a section's heading
@@ -130,8 +130,8 @@ class Section:
 
     def place(self, claim: Claim, *block: str) -> None:
         """Insert a claim's lines below the claim that it shares most words with, or at the end."""
-        stems = statements.words(claim.text).stems
-        scored = [(jaccard(stems, statements.words(other.text).stems), number) for number, other in self.claims()]
+        stems = comparison.words(claim.text).stems
+        scored = [(jaccard(stems, comparison.words(other.text).stems), number) for number, other in self.claims()]
         score, number = max(scored, default=(0.0, 0))
         if score < NEAR:
             self.add(*block)

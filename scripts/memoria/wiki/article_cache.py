@@ -9,7 +9,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from memoria.indexing.index import Index
+from memoria.index.index import Index
 from memoria.wiki.article import Article
 from memoria.wiki.folder import Wiki
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from memoria.daily.entry import Entry
-from memoria.facts.past import Past
-from memoria.language import cues, statements
-from memoria.language.similarity import jaccard
+from memoria.search import comparison, cues
+from memoria.search.similarity import jaccard
+from memoria.statements.past import Past
 from memoria.wiki.article import Article, Claim
 from memoria.wiki.founding import Wrote
 
@@ -62,10 +62,10 @@ def _sentences(entry: Entry) -> Iterator[str]:
 
 def _replaced(claim: Claim, article: Article, sentences: Iterable[str]) -> str:
     """Return the sentence that is most like the claim but for a value, ``""`` when there is none."""
-    now = statements.words(claim.text)
+    now = comparison.words(claim.text)
     best, found = 0.0, ""
     for sentence in sentences:
-        said = statements.words(sentence)
+        said = comparison.words(sentence)
         likeness = jaccard(said.stems, now.stems)
         others = any(other is not claim and other.says(sentence) for other in article.claims)
         if likeness > best and not others and _has_another_value(said, now):
@@ -73,8 +73,8 @@ def _replaced(claim: Claim, article: Article, sentences: Iterable[str]) -> str:
     return found
 
 
-def _has_another_value(old: statements.Words, new: statements.Words) -> bool:
-    if statements.differ_in_subject(old, new):
+def _has_another_value(old: comparison.Words, new: comparison.Words) -> bool:
+    if comparison.differ_in_subject(old, new):
         return False
     if old.numbers != new.numbers:
         return jaccard(_without_numbers(old), _without_numbers(new)) >= REVISED
@@ -82,5 +82,5 @@ def _has_another_value(old: statements.Words, new: statements.Words) -> bool:
     return one_each and jaccard(old.stems, new.stems) >= REPLACED
 
 
-def _without_numbers(words: statements.Words) -> frozenset[str]:
+def _without_numbers(words: comparison.Words) -> frozenset[str]:
     return frozenset(stem for stem in words.stems if not stem[0].isdigit())

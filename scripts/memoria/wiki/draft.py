@@ -15,11 +15,11 @@ from typing import Any
 
 from memoria.daily import open_items
 from memoria.daily.entry import Entry
-from memoria.facts.fact import phrases
 from memoria.ground import markdown
-from memoria.language import statements
-from memoria.language.similarity import jaccard
-from memoria.language.words import words, words_and_numbers
+from memoria.search import comparison
+from memoria.search.similarity import jaccard
+from memoria.search.words import words, words_and_numbers
+from memoria.statements.fact import phrases
 from memoria.wiki import evidence, founding, headings, summary
 from memoria.wiki.article import SIMILAR, Article, Claim
 from memoria.wiki.draft_pages import DraftPages
@@ -391,8 +391,8 @@ class Draft:
         carrying = [name for name in ids if not evidence.unsupported(text, _text(self.entries[name]))]
         if len(carrying) < 2:
             return carrying
-        said = statements.words(text)
-        shares = {name: statements.covered(said, statements.words(_text(self.entries[name]))) for name in carrying}
+        said = comparison.words(text)
+        shares = {name: comparison.covered(said, comparison.words(_text(self.entries[name]))) for name in carrying}
         return [name for name in carrying if shares[name] >= CARRIED * max(shares.values())]
 
     def _was_removed(self, slug: str, claim: Claim, ids: Sequence[str]) -> bool:
@@ -484,7 +484,7 @@ def _is_outdated(claim: Claim, article: Article) -> bool:
 
 def _says_again(claim: Claim, past: Claim) -> bool:
     """Return whether a claim says what another says, in other words but with the same values."""
-    new, old = statements.words(claim.text), statements.words(past.text)
+    new, old = comparison.words(claim.text), comparison.words(past.text)
     if new.numbers != old.numbers or len(new.stems - old.stems) == len(old.stems - new.stems) == 1:
         return False
     return jaccard(set(words(claim.text)), set(words(past.text))) >= SIMILAR
@@ -492,5 +492,5 @@ def _says_again(claim: Claim, past: Claim) -> bool:
 
 def _rewords(claim: Claim, old: Claim) -> bool:
     """Return whether a claim says what another says in more or fewer words."""
-    new, was = statements.words(claim.text), statements.words(old.text)
+    new, was = comparison.words(claim.text), comparison.words(old.text)
     return new.numbers == was.numbers and (new.signed <= was.signed or was.signed <= new.signed)

@@ -13,7 +13,7 @@ from datetime import date
 from typing import Any
 
 from memoria.ground.errors import DropRefusedError
-from memoria.language.words import stems
+from memoria.search.words import stems
 from memoria.wiki import founding, names
 from memoria.wiki.article import RELATED, Article, Claim, Section
 from memoria.wiki.folder import FOLDERS, Wiki, find_slug, slugify

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable
 
-from memoria.language import identifiers, statements
+from memoria.search import comparison, identifiers
 from memoria.wiki import quantities
 from memoria.wiki.quantities import Evidence
 
@@ -73,8 +73,8 @@ def unsupported(claim: str, evidence: str) -> list[str]:
 
 def _other_letters(claim: str, evidence: str) -> list[str]:
     """Return the capitals that say which thing is meant ("queue A") where the text tells of another one only."""
-    known = statements.lettered(evidence)
-    named = [(known.get(word, letters), letters) for word, letters in statements.lettered(claim).items()]
+    known = comparison.lettered(evidence)
+    named = [(known.get(word, letters), letters) for word, letters in comparison.lettered(claim).items()]
     return [
         letter
         for others, letters in named

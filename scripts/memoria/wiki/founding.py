@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 
-from memoria.language.words import stems
+from memoria.search.words import stems
 from memoria.wiki import names
 from memoria.wiki.article import HISTORY, KEY_POINTS, RELATED, Article, Claim, Section, heading_of, link_text
 from memoria.wiki.folder import slugify

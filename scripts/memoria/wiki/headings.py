@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from memoria.daily.entry import Entry
-from memoria.language import statements
-from memoria.language.similarity import jaccard
-from memoria.language.words import stems
+from memoria.search import comparison
+from memoria.search.similarity import jaccard
+from memoria.search.words import stems
 from memoria.wiki.article import (
     BEHAVIOUR,
     CONVENTIONS,
@@ -70,12 +70,12 @@ def divide(article: Article, entry_of: EntryOf) -> None:
 
 def by_kind(claim: Claim, entry_of: EntryOf) -> str:
     """Return the heading for the kind of what the cited entries say."""
-    said = statements.words(claim.text).stems
+    said = comparison.words(claim.text).stems
     best, heading = SAME_ITEM, BEHAVIOUR
     for source in claim.sources:
         entry = entry_of(source)
         for kind, text in _items(entry) if entry else ():
-            share = jaccard(said, statements.words(text).stems)
+            share = jaccard(said, comparison.words(text).stems)
             if share > best or (share == best and heading == BEHAVIOUR):
                 best, heading = share, _KINDS.get(kind, BEHAVIOUR)
     return heading

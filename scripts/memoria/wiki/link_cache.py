@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 
 from memoria.ground import markdown
-from memoria.indexing.index import Index
+from memoria.index.index import Index
 from memoria.wiki.folder import Wiki
 
 _KIND = "links 1"  # change the number when the meaning of a row changes

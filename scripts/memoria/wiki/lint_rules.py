@@ -16,7 +16,7 @@ from memoria.base import invocation, project
 from memoria.daily.day_text import DayText
 from memoria.ground import printable, projects
 from memoria.ground.markdown import Link
-from memoria.language.words import words
+from memoria.search.words import words
 from memoria.wiki import lint_fixes, minhash, names
 from memoria.wiki.article import RELATED, Article
 from memoria.wiki.folder import slugify

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from functools import lru_cache
 from typing import TypeVar
 
-from memoria.language.similarity import jaccard
+from memoria.search.similarity import jaccard
 
 Key = TypeVar("Key", bound=Hashable)
 

@@ -12,10 +12,10 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from memoria.base.paths import Paths
-from memoria.facts.fact import GLOBAL
-from memoria.facts.past import Past, current
 from memoria.ground import printable
-from memoria.indexing.index import Index
+from memoria.index.index import Index
+from memoria.statements.fact import GLOBAL
+from memoria.statements.past import Past, current
 from memoria.wiki import index_page, summary
 from memoria.wiki.article import Article, Claim
 from memoria.wiki.article_cache import ArticleCache

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from memoria.language.folding import holds
-from memoria.language.words import stems
+from memoria.search.folding import holds
+from memoria.search.words import stems
 from memoria.wiki import summary
 from memoria.wiki.article import ASKED_AS, REASON, RELATED, Article, Claim, Section, without_sources
 

@@ -16,7 +16,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.ground import home_files, markdown
 from memoria.ground.home import Home
-from memoria.language.words import words
+from memoria.search.words import words
 from memoria.wiki import index_page
 from memoria.wiki.article import Article
 from memoria.wiki.folder import LOG, Wiki

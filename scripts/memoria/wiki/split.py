@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
 
-from memoria.language.similarity import overlap
-from memoria.language.words import words
+from memoria.search.similarity import overlap
+from memoria.search.words import words
 from memoria.wiki.article import KEY_POINTS, Article, Claim, Section, without_sources
 from memoria.wiki.owners import Owners
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 
 from memoria.ground import markdown
-from memoria.language import statements
-from memoria.language.words import stems
+from memoria.search import comparison
+from memoria.search.words import stems
 from memoria.wiki import evidence
 from memoria.wiki.article import Article
 
@@ -72,9 +72,9 @@ def _still_holds(part: str, news: str) -> bool:
 
 
 def _is_stale(sentence: str, current: Sequence[str], past: Sequence[str]) -> bool:
-    said = statements.words(sentence)
-    new = max((statements.covered(statements.words(text), said) for text in current), default=0.0)
-    shares = ((statements.covered(statements.words(text), said), text) for text in past)
+    said = comparison.words(sentence)
+    new = max((comparison.covered(comparison.words(text), said) for text in current), default=0.0)
+    shares = ((comparison.covered(comparison.words(text), said), text) for text in past)
     return any(old >= STALE and old > new and not _has_new_value(sentence, current, text) for old, text in shares)
 
 

@@ -20,11 +20,11 @@ from typing import Any
 
 from memoria.base import atomic, failpoints
 from memoria.base.paths import Paths
-from memoria.facts.outbox import Outbox
 from memoria.ground import clock, files, home_files
 from memoria.ground.digest import sha256
 from memoria.ground.errors import SavedMeanwhileError
 from memoria.ground.exchange import Exchange
+from memoria.statements.outbox import Outbox
 
 log = logging.getLogger(__name__)
 

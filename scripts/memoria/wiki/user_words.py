@@ -16,8 +16,8 @@ from memoria.daily.day_text import LearnedLine
 from memoria.daily.entry import PUT_RIGHT, Entry, Learned
 from memoria.daily.entry_form import HAND
 from memoria.ground import clock
-from memoria.language import statements
-from memoria.language.similarity import overlap
+from memoria.search import comparison
+from memoria.search.similarity import overlap
 from memoria.wiki.article import Claim
 
 MIN_SHARED = 0.5  # two sentences that share this part of the shorter one's words are about the same thing
@@ -64,14 +64,14 @@ class UserWords:
 
     def ended(self, old: Claim, why: str, sources: Iterable[str]) -> Moment | None:
         """Return when the user last said in these entries what ends a claim, None when that was never."""
-        words, reason = statements.words(old.text), statements.words(why)
+        words, reason = comparison.words(old.text), comparison.words(why)
         newest: Moment | None = None
         for source in sources:
             entry = self.entry_of(source)
             for text, moment in _spoken(entry) if entry else ():
-                said = statements.words(text)
+                said = comparison.words(text)
                 about = max(overlap(said.stems, words.stems), overlap(said.stems, reason.stems))
-                again = statements.same(said, words) and not statements.opposed(said, words)
+                again = comparison.same(said, words) and not comparison.opposed(said, words)
                 if about >= MIN_SHARED and not again and (newest is None or newest.is_before(moment)):
                     newest = moment
         return newest
@@ -108,12 +108,12 @@ def _particulars(learned: Learned) -> dict[str, Any]:
 
 def _means(said: str, claim: str, instead_of: str) -> bool:
     """Return whether what the user said is about the claim, and no less than about the text that it replaces."""
-    words = statements.words(said)
-    share = overlap(words.stems, statements.words(claim).stems)
+    words = comparison.words(said)
+    share = overlap(words.stems, comparison.words(claim).stems)
     if not instead_of:
         return share >= MIN_SHARED
-    old = statements.words(instead_of)
+    old = comparison.words(instead_of)
     theirs = overlap(words.stems, old.stems)
-    if statements.opposed(words, old):
+    if comparison.opposed(words, old):
         return max(share, theirs) >= MIN_SHARED
     return share >= MIN_SHARED and share >= theirs

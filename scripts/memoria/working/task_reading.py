@@ -15,7 +15,7 @@ from typing import Any
 
 from memoria.base.fence import fenced, neutral
 from memoria.capture.open_sessions import HEAD, LABEL
-from memoria.redaction.redact import redact
+from memoria.ground.redact import redact
 from memoria.transcripts.json_lines import objects
 from memoria.transcripts.turn_reader import Reader
 from memoria.working.memory import Note, TaskState

@@ -12,13 +12,13 @@ from memoria.base import paths as places
 from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
-from memoria.flushing.retry import retry_failed
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.ground.printable import counted, dollars
 from memoria.models import budget, chain
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, Done
+from memoria.worker.retry import retry_failed
 
 NOTE_DAYS = 7  # for which a refused compile is shown
 _NOTED = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from memoria.answering.origin import Origin, Trace, Tracer
 from memoria.daily.entry import Entry
 from memoria.ground import printable
+from memoria.mcp.origin import Origin, Trace, Tracer
 from memoria.reader import address, paging
 from memoria.reader.markdown import Html
 from memoria.reader.pages import article

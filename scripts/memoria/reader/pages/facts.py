@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from memoria.correcting import facts as correcting
-from memoria.facts.fact import GLOBAL, KINDS, MAX_CONTENT, Fact
-from memoria.facts.keeper import Keeper
-from memoria.facts.store import corrected
+from memoria.amending import facts as correcting
 from memoria.reader import address, facts, paging
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, Done, View, missing
+from memoria.statements.fact import GLOBAL, KINDS, MAX_CONTENT, Fact
+from memoria.statements.keeper import Keeper
+from memoria.statements.store import corrected
 
 PAGE = 50  # facts on one page
 STATES = {"": "that hold", "ended": "that no longer hold", "offered": "that returned in a second project", "all": "all"}

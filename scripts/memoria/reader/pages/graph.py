@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 from itertools import islice
 
-from memoria.facts.fact import GLOBAL
 from memoria.reader import address, graph
 from memoria.reader.graph import Window
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, View
+from memoria.statements.fact import GLOBAL
 
 STEP = 1.7  # by which a link enlarges
 MAX_FOUND = 200

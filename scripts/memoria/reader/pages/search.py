@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memoria.ground import clock
-from memoria.indexing import lookup
-from memoria.indexing.highlight import excerpt
-from memoria.indexing.index import Index
+from memoria.index import lookup
+from memoria.index.highlight import excerpt
+from memoria.index.index import Index
 from memoria.reader import address
 from memoria.reader.catalog import Catalog, slug_of
 from memoria.reader.site import Site

@@ -8,12 +8,12 @@ from datetime import date, timedelta
 from functools import partial
 
 from memoria.daily.daily_log import DailyLog
-from memoria.facts.fact import KINDS
 from memoria.ground import clock
 from memoria.reader import days, paging, past
 from memoria.reader.days import Day, Event
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, View, missing
+from memoria.statements.fact import KINDS
 
 PAGE = 10  # days on one page
 EVENTS, FACTS, ARTICLES = 6, 3, 4  # that a day of the timeline shows

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memoria.correcting import claims
-from memoria.correcting.undo import undo
-from memoria.facts.fact import MAX_CONTENT
+from memoria.amending import claims
+from memoria.amending.undo import undo
 from memoria.ground import locks
 from memoria.ground.errors import ExpectedError
 from memoria.reader import address
 from memoria.reader.pages import article
 from memoria.reader.site import Site
 from memoria.reader.view import Asked, Done, View, missing
+from memoria.statements.fact import MAX_CONTENT
 from memoria.wiki.article import Claim
 from memoria.wiki.transaction import Transactions
 

@@ -1,0 +1,466 @@
+"""Forget plan: everything that memoria holds about a text, an entry, a session, a project or an article.
+
+The plan covers daily logs, facts, spool, transcripts, archive and wiki, and says what each would be afterwards. Nothing
+is removed here: ``commands/forget.py`` does that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+from memoria.amending import proof
+from memoria.base import project, visibility
+from memoria.base.paths import safe_name
+from memoria.capture.spool import Job, Spool
+from memoria.daily import reference
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.day_text import DayText
+from memoria.daily.entry import Entry
+from memoria.daily.entry_form import FORGOTTEN
+from memoria.ground import home_files, projects
+from memoria.ground.errors import ArchiveError, ExpectedError
+from memoria.ground.home import Home
+from memoria.ground.replaced import conflict_copies
+from memoria.search.folding import folded, holds
+from memoria.statements.fact import Fact
+from memoria.statements.keeper import Keeper
+from memoria.transcripts.archive import Archive
+from memoria.transcripts.clients import table
+from memoria.transcripts.clients.protocol import Client
+from memoria.transcripts.intake import regular
+from memoria.transcripts.tombstones import MIN_TEXT
+from memoria.transcripts.turn import Turn
+from memoria.transcripts.turn_reader import Reader
+from memoria.wiki import index_page
+from memoria.wiki.article import Article
+from memoria.wiki.article_cache import Row
+from memoria.wiki.folder import INDEX, LOG, Wiki
+from memoria.wiki.links import LinkTargets
+from memoria.wiki.retract import retract, unlink
+from memoria.wiki.transaction import digest
+
+KINDS = ("entry", "fact", "session", "project", "article", "text")
+MIN_PROOF = 12  # characters of a title or context that is taken for proof that its entry is gone
+
+
+@dataclass(slots=True)
+class Plan:
+    """What would be removed; ``pages`` maps a name in the wiki to its new content, or to None for removal."""
+
+    kind: str
+    target: str
+    entries: list[Entry] = field(default_factory=list)
+    tombstones: set[str] = field(default_factory=set)  # ids of earlier tombstones, of which only copies remain
+    bare: set[str] = field(default_factory=set)  # sources of the entries of which only the title would remain
+    facts: list[Fact] = field(default_factory=list)
+    rows: list[tuple[date, str]] = field(default_factory=list)
+    articles: dict[str, int] = field(default_factory=dict)  # slug -> lines to remove; -1: the whole article
+    jobs: dict[str, list[str]] = field(default_factory=dict)  # path of a job -> keys of the turns to remove
+    archives: dict[str, int] = field(default_factory=dict)  # entry id -> turns to remove
+    keys: list[str] = field(default_factory=list)  # turns that are in no entry and must never be
+    sessions: set[str] = field(default_factory=set)  # safe names of those whose transcripts hold it, or that go whole
+    project: str = ""  # the key, when a project goes
+    folders: list[str] = field(default_factory=list)  # of a project of which nothing remains
+    others: dict[Path, tuple[bytes, bytes | None]] = field(default_factory=dict)  # files before and after
+    pages: dict[str, bytes | None] = field(default_factory=dict)
+    read: dict[str, str] = field(default_factory=dict)
+    earlier: list[str] = field(default_factory=list)  # needles of the same plan before it was interrupted
+    earlier_proving: list[str] = field(default_factory=list)
+
+    @property
+    def needle(self) -> str:
+        """The text to forget; ``""`` for other kinds."""
+        return self.target if self.kind == "text" else ""
+
+    @property
+    def ids(self) -> set[str]:
+        """The ids of the entries to forget."""
+        return {entry.id for entry in self.entries} | self.tombstones
+
+    @property
+    def needles(self) -> list[str]:
+        """The texts that no file may contain afterwards; a line of a log or note that contains one is deleted."""
+        texts = [*self.earlier, self.needle] if self.needle else [*self.earlier]
+        for entry in self.entries:
+            texts += [entry.title, entry.context, *entry.key_exchanges, *entry.decisions, *entry.lessons]
+            texts += [*entry.action_items, *(fact.text for fact in entry.learned), f"e-{entry.id}"]
+        texts += [entry.id for entry in self.entries] + [fact.content for fact in self.facts]
+        texts += [self.target] if self.kind in ("session", "project") else []
+        return [text for text in dict.fromkeys(text.strip(" .") for text in texts) if len(text) >= MIN_TEXT]
+
+    @property
+    def proving(self) -> list[str]:
+        """The texts to search everything for afterwards."""
+        if self.needle:
+            return [self.needle]
+        texts = [*self.earlier_proving, *(text for entry in self.entries for text in (entry.context, entry.title))]
+        return [text for text in texts if len(text) >= MIN_PROOF]
+
+    def held(self, text: str) -> bool:
+        """Return whether ``text``, which may be JSON, contains the text to forget."""
+        return bool(self.needle) and proof.holds(text, [folded(self.needle)])
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to remove."""
+        return not (
+            self.ids
+            or self.facts
+            or self.rows
+            or self.articles
+            or self.jobs
+            or self.archives
+            or self.keys
+            or self.folders
+            or self.others
+        )
+
+
+def _identifier(target: str) -> str:
+    """Return the id of the entry that a person names, or the text itself."""
+    named = reference.parse(target)
+    return named.id if named and named.kind == reference.ENTRY else target
+
+
+def plan(home: Home, target: str, kind: str = "") -> Plan:
+    """Return what would be removed with ``target``; ``kind`` is one of ``KINDS``, or ``""`` to infer it.
+
+    Raise ExpectedError for a text of fewer than ``MIN_TEXT`` characters.
+    """
+    return _Planner(home).plan(target, kind)
+
+
+class _Planner:
+    """Finds everything that belongs to a target."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.daily = DailyLog.of(home.paths)
+        self.entries = [entry for day in self.daily.days() for entry in self.daily.entries(day)]
+        self.articles = {article.slug: article for article in Wiki.of(home.paths).articles()}
+        self.read = {f"{slug}.md": digest(Wiki.encode(article)) for slug, article in self.articles.items()}
+        self.archive = Archive.of(home.paths, max(1, home.settings.archive_mb))
+        self.spool = Spool(home.paths.spool)
+
+    def plan(self, target: str, kind: str) -> Plan:
+        plan = Plan(kind or self._kind(target), target)
+        ident = _identifier(target)
+        if plan.kind == "fact":
+            with Keeper.at(self.home) as keeper:
+                plan.facts = [keeper.known(target)]
+            self._others(plan)
+            return plan
+        if plan.kind == "entry":
+            plan.entries = [entry for entry in self.entries if entry.id == ident]
+            plan.tombstones = {ident} & self._tombstone_ids()
+        elif plan.kind == "session":
+            plan.entries = [entry for entry in self.entries if entry.session == target]
+        elif plan.kind == "project":
+            plan.project = self._project(target)
+            plan.entries = [entry for entry in self.entries if entry.project_key == plan.project]
+        elif plan.kind == "text":
+            self._text(plan)
+        self._folders(plan)
+        self._facts(plan)
+        self._jobs(plan)
+        self._transcripts(plan)
+        plan.archives |= {entry.id: len(self._turns(entry.id)) for entry in plan.entries}
+        self._orphans(plan)
+        self._wiki(plan)
+        self._others(plan)
+        return plan
+
+    def _kind(self, target: str) -> str:
+        ident = _identifier(target)
+        named = reference.parse(target)
+        if named and named.kind == reference.FACT:
+            return "fact"
+        if any(entry.id == ident for entry in self.entries) or ident in self._tombstone_ids():
+            return "entry"
+        if any(entry.session == target for entry in self.entries) or self._of_session(target):
+            return "session"
+        if any(target in (entry.project, entry.project_key) for entry in self.entries):
+            return "project"
+        return "article" if self._slug(target) else "text"
+
+    def _project(self, target: str) -> str:
+        """Return the key of the project that is meant; UsageError when none is, or when several are."""
+        keys = {entry.project_key for entry in self.entries}
+        known = project.known(self.home.paths.projects)
+        keys |= {known.current(about.get("key", "")) for about in known.folders.values()}
+        return projects.meant(target, keys | {known.current(key) for key in self._recorded()}, self.home)
+
+    def _recorded(self) -> dict[str, list[str]]:
+        return visibility.folders(self.home.paths.folders)
+
+    def _folders(self, plan: Plan) -> None:
+        """Find the folders of the project, or those whose path or remote contains the text.
+
+        Those of a project of which entries remain stay: they say whether it is excluded.
+        """
+        remaining = {entry.project_key for entry in self.entries if entry.id not in plan.ids}
+        known = project.known(self.home.paths.projects)
+        pairs = [(known.current(key), folder) for key, folders in self._recorded().items() for folder in folders]
+        pairs += [(known.current(about.get("key", "")), root) for root, about in known.folders.items()]
+        plan.folders = sorted(
+            {
+                folder
+                for key, folder in pairs
+                if key not in remaining
+                and (key == plan.project or plan.held(f"{folder} {known.folders.get(folder, {}).get('remote', '')}"))
+            }
+        )
+
+    def _tombstone_ids(self) -> set[str]:
+        return {ident for day in self.daily.days() for ident, _ in self.daily.forgotten(day)}
+
+    def _slug(self, target: str) -> str:
+        targets = LinkTargets(Path(self.home.paths.home), self.articles)
+        slug = targets.page(target.removeprefix("[[").removesuffix("]]")).removeprefix("knowledge/")
+        return slug if slug in self.articles else ""
+
+    def _of_session(self, session: str) -> list[Job]:
+        boxes = (self.spool.tmp, self.spool.new, self.spool.cur, self.spool.failed)
+        return [job for job in self.spool.jobs(*boxes) if job.session == safe_name(session)]
+
+    def _turns(self, entry_id: str) -> list[tuple[str, str]]:
+        """Return the keys and texts of an entry's archived turns."""
+        try:
+            turns = self.archive.turns(entry_id) or []
+        except ArchiveError:
+            return []
+        return [(turn.key, words(turn)) for turn in turns]
+
+    def _text(self, plan: Plan) -> None:
+        if len(folded(plan.needle)) < MIN_TEXT:
+            raise ExpectedError(f"A text to forget must have at least {MIN_TEXT} characters.")
+        for day in self.daily.days():
+            before, after = self.daily.text(day), without_lines(self.daily.text(day), plan.needle)
+            if before != after:
+                remaining = set(DayText(after).rows)
+                plan.rows += [(day, row) for row in DayText(before).rows if row not in remaining]
+                bare = [entry for entry in DayText(after).entries(day) if _is_bare(entry)]
+                plan.entries += [entry for entry in bare if entry.title == FORGOTTEN]
+                said = {entry.source for entry in DayText(before).entries(day) if not _is_bare(entry)}
+                plan.bare |= {entry.source for entry in bare} & said
+        for archived in self.archive.listed():
+            count = sum(holds(text, plan.needle) for _, text in self._turns(archived.entry))
+            if count:
+                plan.archives[archived.entry] = count
+
+    def _orphans(self, plan: Plan) -> None:
+        """Find the archives of a worker that died before it wrote the entry, by their turns."""
+        gone = {*plan.keys, *(key for keys in plan.jobs.values() for key in keys)}
+        gone |= {key for entry in plan.entries for key in entry.turns}
+        known = {entry.id for entry in self.entries}
+        for archived in self.archive.listed() if gone and not plan.needle else ():
+            turns = self._turns(archived.entry)
+            if archived.entry not in known and any(key in gone for key, _ in turns):
+                plan.archives[archived.entry] = len(turns)
+
+    def _facts(self, plan: Plan) -> None:
+        sessions = {entry.session for entry in plan.entries}
+        spoken = {entry.id: folded("\n".join(text for _, text in self._turns(entry.id))) for entry in plan.entries}
+        stands = {fact.id for entry in plan.entries for fact in entry.learned}
+        keys = {entry.project_key for entry in plan.entries if plan.kind == "project"}
+        with Keeper.at(self.home) as keeper:
+            for fact in keeper.store.facts(live=False):
+                quoted = plan.kind == "entry" and fact.session in sessions and fact.quote and any(
+                    folded(fact.quote) in text for text in spoken.values())  # fmt: skip
+                named = (plan.kind == "session" and fact.session == plan.target) or fact.project in keys
+                if fact.id in stands or quoted or named or plan.held(json.dumps(fact.to_dict())):  # fmt: skip # noqa: E501
+                    plan.facts.append(fact)
+
+    def _jobs(self, plan: Plan) -> None:
+        boxes = (self.spool.tmp, self.spool.new, self.spool.cur, self.spool.failed)
+        gone = {key for entry in plan.entries for key in entry.turns}
+        names = self._sessions(plan)
+        for job in self.spool.jobs(*boxes):
+            path = next(path for box in boxes if (path := Path(box, job.name)).exists())
+            turns = job_turns(path)
+            if job.session in names:
+                plan.jobs[str(path)] = [key for key, _ in turns]
+            elif keys := [key for key, text in turns if key in gone or holds(text, plan.needle)]:
+                plan.jobs[str(path)] = keys
+
+    def _sessions(self, plan: Plan) -> set[str]:
+        """Return the sessions to remove entirely, by their names in file names."""
+        sessions = {entry.session for entry in plan.entries} if plan.kind in ("session", "project") else set()
+        return {safe_name(session) for session in (sessions | {plan.target} if plan.kind == "session" else sessions)}
+
+    def _transcripts(self, plan: Plan) -> None:
+        """Find turns that transcripts hold and no entry has; without a tombstone they would be captured again."""
+        known = {key for entry in self.entries for key in entry.turns}
+        keys = [key for found in plan.jobs.values() for key in found]
+        names = self._sessions(plan)
+        for path in sorted(Path(self.home.paths.cursors).glob("*")) if names or plan.needle else ():
+            transcript = _transcript_of(path)
+            client = table.owner(Path(transcript), os.environ)
+            reader = Reader(keep_sidechains=True, decode=client.decoder())
+            found = [
+                turn.key
+                for line in _lines(transcript)
+                for turn in reader.read([line])
+                if path.name in names or holds(words(turn), plan.needle)
+            ]
+            found += [turn.key for turn in reader.settle() if path.name in names or holds(words(turn), plan.needle)]
+            keys += found
+            if found and "." not in path.name:
+                plan.sessions.add(path.name)
+        plan.keys = [key for key in dict.fromkeys(keys) if key not in known]
+
+    def _wiki(self, plan: Plan) -> None:
+        """Plan the wiki afterwards: articles, index and log."""
+        folder = Path(self.home.paths.knowledge)
+        sources = {entry.source for entry in self.entries if entry.id in plan.ids} | plan.bare
+        gone = {self._slug(plan.target)} if plan.kind == "article" else set()
+        remaining_articles: dict[str, Article] = {}
+        for slug, article in self.articles.items():
+            before = len(article.claims)
+            dropped = 0 if slug in gone else retract(article, sources, plan.needle)
+            emptied = before and not article.claims and dropped
+            if slug in gone or emptied or holds(f"{article.title}\n{article.name}", plan.needle):
+                gone.add(slug)
+                plan.articles[slug] = -1
+            else:
+                remaining_articles[slug] = article
+                plan.articles |= {slug: dropped} if dropped else {}
+        for article in remaining_articles.values():
+            for slug in gone:
+                unlink(article, slug)
+        after: dict[str, bytes | None] = {f"{slug}.md": None for slug in gone}
+        after |= {
+            f"{slug}.md": article.render().encode("utf-8", "surrogateescape")
+            for slug, article in remaining_articles.items()
+        }
+        if (folder / INDEX).exists():
+            after |= index_page.pages([Row.of(article) for article in remaining_articles.values()], folder)
+        if (log := home_files.read_if_there(folder / LOG)) is not None:
+            text = log.decode("utf-8", "surrogateescape")
+            self.read[LOG] = digest(log)
+            after[LOG] = _log_without(text, plan, gone).encode("utf-8", "surrogateescape")
+        lists = (name for name in home_files.generated(folder) if "/" in name)
+        for name in lists:  # the next compile writes them again
+            text = home_files.read(folder / name).decode("utf-8", "surrogateescape")
+            after[name] = _list_without(text, plan).encode("utf-8", "surrogateescape")
+        for name, data in after.items():
+            stands = home_files.read_if_there(folder / name)
+            if data != stands:
+                # what the change was made from; a page saved since then is planned again
+                plan.pages[name], plan.read[name] = data, self.read.get(name, digest(stands))
+
+    def _others(self, plan: Plan) -> None:
+        """Find the files beside days and articles that hold it: a sync program's copies, pages without frontmatter."""
+        daily, knowledge = self.daily.folder, Path(self.home.paths.knowledge)
+        names = [daily / each.name for each in home_files.left_out(daily, is_daily=True)]
+        names += [knowledge / f"{slug}.md" for slug in Wiki(knowledge).slugs() if slug not in self.articles]
+        gone = {f"{slug}.md" for slug, count in plan.articles.items() if count < 0}
+        for each in home_files.left_out(knowledge, is_daily=False):
+            names.append(knowledge / each.name)
+            if each.original in gone:
+                plan.others[knowledge / each.name] = home_files.read(knowledge / each.name), None
+        for path in [*names, *conflict_copies(daily, knowledge)]:
+            try:
+                data = home_files.read(path, daily if path.is_relative_to(daily) else knowledge)
+            except OSError:  # not read, and the proof names it
+                continue
+            after = _without(data.decode("utf-8", "surrogateescape"), plan).encode("utf-8", "surrogateescape")
+            if after != data and path not in plan.others:
+                plan.others[path] = data, after
+
+
+def _without(text: str, plan: Plan) -> str:
+    """Return the text of any file without the entries, the facts, and the lines that hold or cite what goes."""
+    day = DayText(text)
+    facts, cited = {fact.id for fact in plan.facts}, [f"^e-{ident}" for ident in plan.ids]
+    for line in reversed(list(day.learned())):
+        if line.learned.id in facts:
+            day.remove(line)
+    day.bury(plan.ids)
+    day.strike(lambda row: holds(row, plan.needle) or any(ident in row for ident in cited))
+    return day.text
+
+
+def words(turn: Turn) -> str:
+    """Return all text of a turn, for searching."""
+    return "\n".join((turn.text, *turn.tools))
+
+
+def without_lines(text: str, needle: str) -> str:
+    """Return a day's text without the lines that contain the needle, as ``DayText.strike`` removes them."""
+    day = DayText(text)
+    day.strike(lambda row: holds(row, needle))
+    return day.text
+
+
+def _is_bare(entry: Entry) -> bool:
+    """Return whether an entry says nothing but its title."""
+    said = (entry.context, *entry.key_exchanges, *entry.decisions, *entry.lessons, *entry.action_items, *entry.learned)
+    return not any(said)
+
+
+def _log_without(text: str, plan: Plan, gone: set[str]) -> str:
+    """Return the wiki's log without the forgotten entries, pages and text."""
+    for ident in plan.ids:
+        text = re.sub(rf"\[\[daily/[\d-]+#\^e-{ident}(?:\|[^\n]*?)?\]\]", "(forgotten)", text)
+    for slug in gone:
+        text = re.sub(rf"\[\[{re.escape(slug)}(?:\|[^\]]*)?\]\]", "(forgotten)", text)
+    if plan.needle:  # links keep their targets, because a lost ledger is rebuilt from them
+        text = re.sub(r"\[\[([^\]|]*)\|([^\n]*?)\]\]",
+                      lambda link: f"[[{link[1]}]]" if holds(link[2], plan.needle) else link[0], text)  # fmt: skip
+    return text
+
+
+def _list_without(text: str, plan: Plan) -> str:
+    """Return a list of articles without those removed, and without the summaries of those changed."""
+    remaining = []
+    for row in text.split("\n"):
+        link = re.match(r"- \[\[([^\]|]+)[^\n]*?\]\]", row)
+        count = plan.articles.get(link[1], 0) if link else 0
+        if count >= 0 and not (plan.needle and holds(row, plan.needle) and not link):
+            remaining.append(link[0] if link and (count or holds(row, plan.needle)) else row)
+    return "\n".join(remaining)
+
+
+def _transcript_of(cursor: Path) -> str:
+    """Return the transcript that a cursor names, ``""`` when it cannot be read."""
+    try:
+        return str(json.loads(cursor.read_text("utf-8"))["transcript"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+
+
+def _lines(transcript: str) -> Iterator[bytes]:
+    """Yield the lines of a transcript; nothing when it is gone."""
+    try:
+        with regular(transcript) as file:
+            yield from file
+    except OSError:
+        return
+
+
+def _client(header: bytes) -> Client:
+    """Return the agent whose lines follow a job's header."""
+    try:
+        return table.named(json.loads(header).get("agent"))
+    except (ValueError, AttributeError):
+        return table.CLAUDE
+
+
+def job_turns(path: Path) -> list[tuple[str, str]]:
+    """Return the keys and texts of a job's turns."""
+    return [(key, text) for _, turns in job_lines(path) for key, text in turns]
+
+
+def job_lines(path: Path) -> Iterator[tuple[bytes, list[tuple[str, str]]]]:
+    """Yield each line of a job after its header, with the keys and texts of the turns in it."""
+    with path.open("rb") as file:
+        reader = Reader(keep_sidechains=True, decode=_client(file.readline()).decoder())
+        for line in file:
+            yield line, [(turn.key, words(turn)) for turn in reader.read([line])]

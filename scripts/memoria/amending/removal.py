@@ -1,0 +1,284 @@
+"""Removal: carry out the plan of a forget.
+
+Facts and the memory server's copies go first, the Markdown last. Then every cache is rebuilt and the databases are
+overwritten. A tombstone with ids and no text stays in the daily log, and a digest of a forgotten text in the state
+folder, so that nothing brings it back: no compile, no flush, no verify, and no session that goes on.
+
+While a removal is under way, a file in the state folder says what is removed, texts included. After an interruption the
+next worker or the next ``forget`` goes on from it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import Collection, Sequence
+from contextlib import closing
+from datetime import date
+from pathlib import Path
+
+from memoria.amending import forget_plan, proof
+from memoria.amending.forget_plan import Plan
+from memoria.base import atomic
+from memoria.base.paths import safe_name
+from memoria.capture import cursor
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.day_text import DayText
+from memoria.daily.entry_form import tombstone
+from memoria.daily.ledger import Ledger
+from memoria.ground import clock, database, files, project_folders
+from memoria.ground.errors import ExpectedError
+from memoria.ground.exchange import Exchange
+from memoria.ground.home import Home
+from memoria.ground.projects import Projects
+from memoria.ground.replaced import Replaced
+from memoria.index import sources
+from memoria.index.index import Index
+from memoria.pages import housekeeping
+from memoria.pages.page import Pages
+from memoria.search.folding import folded, holds
+from memoria.statements.keeper import Keeper
+from memoria.statements.outbox import Outbox
+from memoria.transcripts.archive import Archive
+from memoria.transcripts.tombstones import Tombstones
+from memoria.wiki.transaction import ChangedError, Transactions
+from memoria.working.factory import open_store
+from memoria.working.observed import pass_over
+from memoria.working.scope import session_of
+
+REPLANS = 5  # new plans when a person saves a page in the meantime
+
+
+def carry_out(home: Home, plan: Plan) -> None:
+    """Remove everything in the plan; the caller keeps worker, compile and observer from running."""
+    paths = home.paths
+    _begin(home, plan)
+    if plan.needle:  # first, so that nothing takes the text in again meanwhile
+        Tombstones.of(paths).add(plan.needle)
+    for session in plan.sessions:
+        cursor.set_uncopied(paths.cursors, session)
+    with Keeper.at(home) as keeper:
+        for fact in plan.facts:
+            keeper.delete(fact.id)
+        keeper.store.settle_past(keeper.store.past())  # they hold forgotten words, and the wiki is rewritten below
+        keeper.store.restore(_taken_back(keeper, plan))
+        for outbox in (keeper.outbox, keeper.to_server):
+            _outbox(outbox, plan)
+        keeper.store.shred()
+    _spool(home, plan)
+    asyncio.run(_working(home, plan))
+    _archive(home, plan)
+    _wiki(home, plan)
+    _daily(home, plan)
+    _others(home, plan)
+    Projects.read(paths.projects).forget(plan.folders, plan.project)
+    project_folders.forget(paths, plan.folders)
+    DailyLog.of(paths).sweep()  # what was replaced, and could not be taken over when the disk was full
+    shutil.rmtree(paths.undo, ignore_errors=True)  # it holds earlier versions of the wiki
+    Replaced(Path(paths.replaced)).settle(everything=True)  # and this folder earlier versions of every file
+    ledger = Ledger.of(paths)
+    try:
+        DailyLog.of(paths).refresh(ledger)
+        wanted = [folded(text) for text in plan.needles]
+        ledger.strike_notes(lambda text: proof.holds(text, wanted))
+        ledger.shred()
+        _caches(home, ledger, plan)
+    finally:
+        ledger.close()
+    _logs(home, plan)
+    Path(paths.forgetting).unlink()
+    atomic.sync_folder(paths.state)
+
+
+def finish(home: Home) -> Plan | None:
+    """Go on with a removal that was interrupted, under the same conditions; return its plan, None for no removal."""
+    path = Path(home.paths.forgetting)
+    try:
+        record = json.loads(path.read_bytes())
+        kind, target = str(record["kind"]), str(record["target"])
+        needles, proving = list(map(str, record["needles"])), list(map(str, record["proving"]))
+    except FileNotFoundError:
+        return None
+    except (KeyError, TypeError, ValueError) as error:
+        raise ExpectedError(
+            f"{path} is damaged ({error}); forget again what was not forgotten, and delete it"
+        ) from error
+    Transactions.of(home.paths).recover()
+    try:
+        plan = forget_plan.plan(home, target, kind)
+    except ExpectedError:  # what it names is gone already
+        plan = Plan(kind, target)
+    plan.earlier, plan.earlier_proving = needles, proving
+    carry_out(home, plan)
+    return plan
+
+
+def _begin(home: Home, plan: Plan) -> None:
+    record = {"kind": plan.kind, "target": plan.target, "needles": plan.needles, "proving": plan.proving}
+    files.replace(Path(home.paths.forgetting), json.dumps(record), mode=atomic.PRIVATE)
+
+
+def _taken_back(keeper: Keeper, plan: Plan) -> list[str]:
+    """Return the names of the deletions and corrections that hold what is forgotten."""
+    facts = {fact.id for fact in plan.facts}
+    return [
+        name
+        for name, past in keeper.store.taken_back().items()
+        if name in facts
+        or (plan.project and plan.project in past.projects)
+        or any(source.rsplit("^e-", 1)[-1] in plan.ids for source in past.sources)
+        or plan.held(f"{past.content} {past.instead} {past.quote}")
+    ]
+
+
+def _spool(home: Home, plan: Plan) -> None:
+    """Remove the turns from jobs, and jobs left empty; a tombstone names the turns that never had an entry."""
+    if plan.keys:
+        DailyLog.of(home.paths).rewrite(home.zone.day(clock.now()), lambda text: _with_turn_tombstone(text, plan.keys))
+    held = plan.held
+    for name, gone in plan.jobs.items():
+        path = Path(name)
+        header = path.read_bytes().partition(b"\n")[0]
+        lines = [line for line, turns in forget_plan.job_lines(path)
+                 if not any(key in gone for key, _ in turns) and not held(line.decode("utf-8", "replace"))]  # fmt: skip
+        files.replace(path, b"".join([header, b"\n", *lines]), mode=0o600)
+        if not forget_plan.job_turns(path):
+            path.unlink()
+            path.with_name(path.name + ".why").unlink(missing_ok=True)
+
+
+def _outbox(outbox: Outbox, plan: Plan) -> None:
+    """Remove work that waits and contains the text, or is about a session that goes."""
+    held = plan.held
+    for folder, items in ((outbox.folder, outbox.waiting()), (outbox.aside, outbox.set_aside())):
+        for item in items:
+            fact = item.body.get("event")
+            session = str(fact.get("session", "")) if isinstance(fact, dict) else ""
+            goes = session and safe_name(session) in plan.sessions and not plan.needle
+            if goes or held(json.dumps([item.body, item.reason])):
+                (folder / item.name).unlink(missing_ok=True)
+
+
+async def _working(home: Home, plan: Plan) -> None:
+    """Clear the working memory of the sessions and projects; for a text, delete the values that contain it."""
+    file = Path(home.paths.working)
+    if not (file.exists() or home.settings.redis_url):
+        return
+    sessions = {entry.session for entry in plan.entries if not plan.needle}
+    sessions |= {plan.target} if plan.kind == "session" else set()
+    projects = {f"project:{entry.project_key}" for entry in plan.entries if plan.kind == "project"}
+    store, held = open_store(home.settings, home.paths), plan.held
+    try:
+        for scope in [seen.name for seen in await store.scopes()]:
+            whole = session_of(scope) in sessions or scope in projects
+            for internal in (True, False):
+                for key, record in (await store.records(scope, internal=internal)).items():
+                    if whole or held(f"{key} {record.value}"):
+                        await store.delete(scope, key)
+        for session in plan.sessions:
+            await pass_over(session, home.paths.cursors, store)
+    finally:
+        await store.close()
+    with closing(database.connect(file)) as db:
+        database.shred(db)
+
+
+def _archive(home: Home, plan: Plan) -> None:
+    archive = Archive.of(home.paths, max(1, home.settings.archive_mb))
+    days = {
+        entry.id: entry.day for day in DailyLog.of(home.paths).days() for entry in DailyLog.of(home.paths).entries(day)
+    }
+    days |= {archived.entry: date.fromisoformat(archived.day) for archived in archive.listed()}
+    for ident in {*plan.archives, *plan.ids}:
+        turns = [] if ident in plan.ids or not plan.needle else archive.turns(ident) or []
+        rest = [turn for turn in turns if not holds(forget_plan.words(turn), plan.needle)]
+        archive.remove(ident)
+        if rest:
+            archive.keep(ident, days[ident], rest)
+
+
+def _wiki(home: Home, plan: Plan) -> None:
+    """Write the pages of the plan; a plan that a person's save has overtaken is made again."""
+    for _ in range(REPLANS):
+        try:
+            Transactions.of(home.paths).commit(plan.pages, plan.read, "forget")
+        except ChangedError:
+            again = forget_plan.plan(home, plan.target, plan.kind)
+            plan.pages, plan.read = again.pages, again.read
+        else:
+            return
+    raise ExpectedError("Pages keep changing while they are forgotten from; run the command again when they are saved.")
+
+
+def _daily(home: Home, plan: Plan) -> None:
+    log_ = DailyLog.of(home.paths)
+    for day in log_.days():
+        if plan.needle:
+            log_.rewrite(day, lambda text: forget_plan.without_lines(text, plan.needle))
+        if plan.ids:
+            log_.rewrite(day, lambda text: _with_tombstones(text, plan.ids))
+
+
+def _others(home: Home, plan: Plan) -> None:
+    exchange = Exchange.of(home.paths)
+    for path, (before, after) in plan.others.items():
+        exchange.replace(path, after, before)
+
+
+def _with_turn_tombstone(text: str, keys: Sequence[str]) -> str:
+    """Return a day's text with a tombstone for turns that never had an entry."""
+    line = tombstone("-", keys)
+    day = DayText(text)
+    if line not in day.rows:
+        day.append(line)
+    return day.text
+
+
+def _with_tombstones(text: str, ids: Collection[str]) -> str:
+    """Return a day's text in which these entries are tombstones."""
+    day = DayText(text)
+    day.bury(ids)
+    return day.text
+
+
+def _caches(home: Home, ledger: Ledger, plan: Plan) -> None:
+    """Rebuild the caches from what remains, instead of searching them."""
+    for path in Path(home.paths.state).glob(f"{Path(home.paths.index).name}*"):  # and files set aside, and SQLite's
+        path.unlink()
+    housekeeping.remove_outdated(home.paths)
+    with Index(home.paths.index) as index:
+        sources.refresh(index, home.paths)
+        # Prepared pages, shown notes (one may be repeated), positions of sessions (written again after a turn).
+        for folder, pattern in (
+            (home.paths.page, "**/*"),
+            (home.paths.hints, "*"),
+            (home.paths.where, "*.[mps]*"),
+            (home.paths.saved, "*"),
+        ):
+            for path in Path(folder).glob(pattern):
+                if path.is_file():
+                    path.unlink()
+        with Keeper.at(home) as keeper:
+            keeper.store.settle_past(keeper.store.past())
+            keeper.store.restore(_taken_back(keeper, plan))
+            Pages.of(home.paths).prepare(home.settings, ledger, DailyLog.of(home.paths), index, keeper)
+
+
+def _logs(home: Home, plan: Plan) -> None:
+    """Delete lines that contain a forgotten text from logs and notice, in place, because others may have them open.
+
+    Files that were set aside because they could not be read are deleted when they contain one.
+    """
+    wanted = [folded(text) for text in plan.needles]
+    for path in [*Path(home.paths.log).glob("*"), Path(home.paths.notice), Path(home.paths.notices_given)]:
+        if path.is_file():
+            rows = path.read_bytes().decode("utf-8", "surrogateescape").split("\n")
+            rest = [row for row in rows if not proof.holds(row, wanted)]
+            if len(rest) < len(rows):
+                with path.open("r+b") as file:
+                    file.write("\n".join(rest).encode("utf-8", "surrogateescape"))
+                    file.truncate()
+    for path in Path(home.paths.state).rglob("*.bak-*"):
+        if path.is_file() and proof.holds(path.read_bytes().decode("utf-8", "ignore"), wanted):
+            path.unlink()

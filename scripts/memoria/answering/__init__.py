@@ -1,1 +1,0 @@
-"""Answering: a question answered from the wiki, and a statement traced to the words it came from."""

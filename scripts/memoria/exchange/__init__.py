@@ -1,0 +1,1 @@
+"""Exchange: one memory on several machines; today, statements through a memory server."""

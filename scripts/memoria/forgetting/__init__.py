@@ -1,1 +1,0 @@
-"""Find everything that memoria holds about something, and remove it."""

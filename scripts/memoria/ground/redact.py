@@ -1,0 +1,345 @@
+"""Redact: remove secrets from a text before it is written to a daily log or an archive, or shown to a model.
+
+A mark such as ``[redacted:aws-key]`` replaces each secret; the words around it stay, so that the text remains useful.
+Five things are redacted: ``<private>`` passages, private keys, the keys of common services (``key_patterns``), values
+that the words before them identify (``assignments``), and long random strings. docs/redaction.md measures what is found
+and what is missed; docs/decisions/0020-redaction.md says why this is not a library.
+
+Knows texts; does not know turns, files or models. Redacting twice changes nothing more. The time is linear in the
+length of the text, whatever it holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from memoria.ground import announced, assignments, key_patterns
+from memoria.ground.assignments import Span
+
+
+class Finding(NamedTuple):
+    """The place and the kind of a secret in a text."""
+
+    start: int
+    end: int
+    kind: str
+
+
+class Redactor:
+    """A redactor that counts the secrets it removes, by kind.
+
+    ``[redacted:own]`` replaces every match of ``extra``, the user's own patterns (setting ``redact_extra``). A pattern
+    that cannot be used is skipped and named in ``problems``. How fast they match is not checked.
+    """
+
+    def __init__(self, extra: Iterable[str] = ()) -> None:
+        self.counts: Counter[str] = Counter()
+        self.problems: tuple[str, ...] = ()
+        self._extra: list[re.Pattern[str]] = []
+        for pattern in extra:
+            self._add(pattern)
+
+    def _add(self, pattern: str) -> None:
+        try:
+            compiled = re.compile(pattern)
+        except (re.error, RecursionError, OverflowError) as error:
+            self.problems += (f"redact_extra: {pattern!r} is not a regular expression ({error}); ignored",)
+            return
+        if compiled.match(""):
+            self.problems += (f"redact_extra: {pattern!r} matches the empty text; ignored",)
+            return
+        self._extra.append(compiled)
+
+    def redact(self, text: str) -> str:
+        """Return the text with a mark in place of each secret."""
+        for _ in range(_PASSES):
+            found = self.find(text)
+            if not found:
+                break
+            self.counts.update(finding.kind for finding in found)
+            text = _marked(text, found)
+        return text
+
+    def redact_json(self, value: Any, name: str = "") -> Any:
+        """Return a JSON value with a mark in place of each secret; ``name``, the key that holds it, may tell of one."""
+        if isinstance(value, dict):
+            return {self.redact(key): self.redact_json(each, key) for key, each in value.items()}
+        if isinstance(value, list):
+            return [self.redact_json(each, name) for each in value]
+        if not isinstance(value, str):
+            return value
+        text = self.redact(value)
+        before = f'{name}: "'
+        whole = self.redact(f'{before}{text}"') if name else ""
+        return whole[len(before) : -1] if whole.startswith(before) and whole.endswith('"') else text
+
+    def find(self, text: str) -> list[Finding]:
+        """Return the secrets found in one pass over the text, in order and without overlaps."""
+        spans = list(_spans(text))
+        for pattern in self._extra:
+            spans.extend((match.start(), match.end(), "own") for match in pattern.finditer(text) if match.group())
+        return _merged(text, spans) if spans else []
+
+
+def redact(text: str) -> str:
+    """Return the text with a mark in place of each secret, for callers that need no counts."""
+    return Redactor().redact(text)
+
+
+# A mark can bring together two pieces of text that then look like an assignment, which the next pass finds. Each pass
+# leaves less to find; the limit keeps the time linear.
+_PASSES = 4
+_MARK = re.compile(r"\[redacted:[a-z0-9-]{1,40}\]")
+
+
+def _marked(text: str, found: list[Finding]) -> str:
+    pieces = []
+    place = 0
+    for start, end, kind in found:
+        pieces += [text[place:start], f"[redacted:{kind}]"]
+        place = end
+    return "".join([*pieces, text[place:]])
+
+
+def _spans(text: str) -> Iterator[Span]:
+    """Yield the findings of all finders, the most reliable one first."""
+    lowered = text.replace("\u0130", "I").lower()  # the one letter whose lower case is longer; offsets must not change
+    yield from _private(text, lowered)
+    yield from _private_keys(text)
+    yield from key_patterns.keys_around(text)
+    runs = [run.span() for run in _RUN.finditer(text)]
+    yield from _keys(text, runs)
+    for finder in (*assignments.FINDERS, announced.announced):
+        for start, end, kind in finder(text, lowered):
+            yield start, _continued(text, start, end), kind
+    yield from _random(text, runs)
+
+
+def _merged(text: str, spans: list[Span]) -> list[Finding]:
+    """Merge overlapping findings into one with the kind of the most reliable; existing marks are not findings."""
+    rank = {span: number for number, span in reversed(list(enumerate(spans)))}
+    merged: list[Finding] = []
+    best = 0
+    for span in sorted(set(spans)):
+        start, end, kind = span
+        if _MARK.fullmatch(text, start, end):
+            continue
+        if merged and start < merged[-1].end:
+            last = merged[-1]
+            kind = kind if rank[span] < best else last.kind
+            best = min(best, rank[span])
+            merged[-1] = Finding(last.start, max(last.end, end), kind)
+        else:
+            merged.append(Finding(start, end, kind))
+            best = rank[span]
+    return merged
+
+
+# ── <private> ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_TAG = re.compile(r"<(/?)private(?:[ \t][^<>\n]{0,200})?>")
+
+
+def _private(text: str, lowered: str) -> Iterator[Span]:
+    """Yield each passage from ``<private>`` to its ``</private>`` or to the end of the text; pairs may be nested.
+
+    An opening tag in backticks is a mention and is ignored.
+    """
+    if "<private" not in lowered:
+        return
+    depth = start = 0
+    for tag in _TAG.finditer(lowered):
+        if not depth and text[tag.start() - 1 : tag.start()] == "`" and text[tag.end() : tag.end() + 1] == "`":
+            continue
+        if not tag.group(1):
+            start = start if depth else tag.start()
+            depth += 1
+        elif depth:
+            depth -= 1
+            if not depth:
+                yield start, tag.end(), "private"
+    if depth:
+        yield start, len(text), "private"
+
+
+# ── private keys ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+_KEY_EDGE = re.compile(r"-----(BEGIN|END)[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_BREAK = r"(?:\\{1,2}r)?(?:\\{1,2}n|\r?\n)[ \t>|]{0,40}"
+_BODY_LINE = r"(?:[A-Za-z0-9+/]{16,}={0,2}|=[A-Za-z0-9+/]{4}|(?:Proc-Type|DEK-Info|Version|Comment): [^\n\\]{1,80})"
+_KEY_BODY = re.compile(rf"(?:(?:[ \t]?{_BREAK}){{1,3}}|[ \t]{{1,3}})(?:{_BODY_LINE})")
+_KEY_END = re.compile(
+    rf"(?:[ \t]?{_BREAK}){{0,3}}[A-Za-z0-9+/]{{0,15}}={{0,2}}(?:[ \t]?{_BREAK}){{0,3}}[ \t]?"
+    r"-----END[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+)
+_KEY_SCRAP = re.compile(rf"(?:[ \t]?{_BREAK})(?=[A-Za-z0-9+/]{{0,15}}[0-9+/=])[A-Za-z0-9+/]{{1,15}}={{0,2}}(?![\w ])")
+_BODY_BACKWARDS = re.compile(r"={0,2}[A-Za-z0-9+/]{4,100}")
+
+
+def _private_keys(text: str) -> Iterator[Span]:
+    """Yield PEM, OpenSSH and PGP private keys, also escaped as in JSON, and without their BEGIN or END line."""
+    if "PRIVATE KEY" not in text:
+        return
+    place = 0
+    for edge in _KEY_EDGE.finditer(text):
+        if edge.start() < place:
+            continue
+        if edge.group(1) == "BEGIN":
+            end = _key_end(text, edge.end())
+            if end > edge.end():
+                yield edge.start(), end, "private-key"
+                place = end
+        else:
+            start = _key_start(text, edge.start(), place)
+            if start < edge.start():
+                yield start, edge.end(), "private-key"
+
+
+def _key_end(text: str, start: int) -> int:
+    end = start
+    while line := _KEY_BODY.match(text, end):
+        end = line.end()
+    if end == start:
+        return start
+    if last := _KEY_END.match(text, end) or _KEY_SCRAP.match(text, end):
+        end = last.end()
+    return end
+
+
+def _key_start(text: str, end: int, floor: int) -> int:
+    """Return where the base64 lines before an END line start, for a key without a BEGIN line."""
+    start = end
+    while True:
+        before = text[max(floor, start - 160) : start].rstrip(" \t\r\n>|")
+        while before.endswith(("\\n", "\\r")):
+            before = before[:-2].rstrip("\\ \t")
+        line = _BODY_BACKWARDS.match(before[::-1])
+        if not line or (start < end and line.end() < 16):
+            return start
+        size = line.end() - (before[: -line.end()].endswith("\\"))  # the n of an escaped line break is not base64
+        start = max(floor, start - 160) + len(before) - size
+
+
+# ── runs: the keys of services, and random strings ─────────────────────────────────────────────────────────────────
+
+_RUN = re.compile(r"[A-Za-z0-9_+/=.~:%-]{16,}")
+_TELLING = re.compile(r"[A-Z0-9]")  # most paths and names are all lower case; no key is
+_NEXT_PIECE = re.compile(r"[ \t]*\\?\r?\n[ \t>|]{0,40}([A-Za-z0-9_+/=.~-]{4,})")
+_SHORT_PIECE = re.compile(r"(?<![A-Za-z0-9_+/.~-])([A-Za-z0-9_+/=.~:%-]{3,15})[ \t]?\\?\r?$")
+_LONE_PIECE = re.compile(r"""[ \t]*\\?\r?\n[ \t>|]{0,40}([A-Za-z0-9+/_.~=-]{6,})(?=[\\"'`,;)\]}]*[ \t]*(?:\r?\n|\Z))""")
+
+
+def _keys(text: str, runs: list[tuple[int, int]]) -> Iterator[Span]:
+    """Yield the keys of services in the long runs of key characters, also when line breaks split them."""
+    telling, begins = _TELLING.search, key_patterns.BEGINS.search
+    for start, end in runs:
+        if not telling(text, start, end):
+            continue
+        if text[start - 1 : start] in " \t\n" and start:
+            yield from _cut_before(text, start)
+        if not begins(text, start, end):
+            continue
+        found = False
+        for key_start, key_end, kind in key_patterns.keys(text, start, end):
+            found = True
+            yield key_start, _continued(text, key_start, key_end) if key_end == end else key_end, kind
+        if not found:
+            yield from _cut(text, start, end)
+
+
+def _cut_before(text: str, start: int) -> Iterator[Span]:
+    """Yield a key whose first piece, at the end of the line before, is too short to be a run."""
+    line = text.rfind("\n", max(0, start - 40), start)
+    if line < 0 or text[line:start].strip():
+        return
+    first = _SHORT_PIECE.search(text, max(0, line - 18), line)
+    if first and key_patterns.BEGINS.search(text, first.start(1), first.end(1)):
+        yield from _cut(text, first.start(1), first.end(1))
+
+
+def _cut(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield a service's key that line breaks split into up to four pieces, none of which is a key itself."""
+    joined = text[start:end]
+    ends = [(len(joined), end)]
+    for _ in range(3):
+        piece = _NEXT_PIECE.match(text, ends[-1][1])
+        if not piece or len(joined) > 1000:
+            return
+        joined += piece.group(1)
+        ends.append((len(joined), piece.end()))
+        for key_start, key_end, kind in key_patterns.keys(joined, 0, len(joined)):
+            length, place = next(pair for pair in ends if pair[0] >= key_end)
+            if key_start < ends[0][0]:
+                last = place - (length - key_end)
+                yield start + key_start, _continued(text, start, last) if last == place else last, kind
+                return
+
+
+def _continued(text: str, start: int, end: int) -> int:
+    """Return the end of a key that line breaks split; a next line belongs to it when it is one random piece."""
+    if end - start < 16:
+        return end
+    while piece := _LONE_PIECE.match(text, end):
+        value = piece.group(1)
+        if not (assignments.is_mixed(value) and any(map(str.isdigit, value)) and any(map(str.isalpha, value))):
+            break
+        if "/" in value[:1] or value.count(".") > 2 or value.count("=") > 2 or "=" in value.rstrip("="):
+            break
+        end = piece.end()
+    return end
+
+
+_RANDOM_MIN = 32
+_RANDOM_MAX = 200
+_RANDOM = re.compile(r"[A-Za-z0-9+/_-]{32,}={0,2}")
+_NOT_SECRET_BEFORE = re.compile(
+    r"(?:sha\d{1,3}[:=]|h1:|base64,|ssh-[a-z0-9-]{3,20} |ecdsa-[a-z0-9-]{3,20} |://\S{0,100}|[\w)]/|@"
+    r"|(?:integrity|fingerprint|etag)[\"':= ]{1,5}|-----(?:\s|\\n){1,3})$",  # the last: certificates and public keys
+    re.IGNORECASE,
+)
+_NOT_SECRET = re.compile(
+    r"sha\d{1,3}-|eyJ(?:hbGci|0eXAi)|(?:[a-z]{2,12}[-_]){1,3}[A-Za-z0-9]{1,31}$"
+)  # hash, JWT header, id
+
+
+def _random(text: str, runs: list[tuple[int, int]]) -> Iterator[Span]:
+    """Yield random strings of digits and letters of both cases, but no hashes, ids, paths, names or encoded data."""
+    for start, end in runs:
+        if end - start < _RANDOM_MIN:
+            continue
+        escaped = text[start - 1 : start] == "\\" and text[start] in "nrt"  # half of an escaped line break
+        for token in _RANDOM.finditer(text, start + escaped, end):
+            value = token.group()
+            if len(value) > _RANDOM_MAX or not _is_random(value) or _NOT_SECRET.match(value):
+                continue
+            before = max(0, token.start() - 120)
+            if not _NOT_SECRET_BEFORE.search(text, before, token.start()) and not _in_block(text, token):
+                yield token.start(), token.end(), "high-entropy"
+
+
+def _is_random(value: str) -> bool:
+    breaks = value.count("/") + value.count("-") + value.count("_")
+    if (
+        breaks > len(value) // 10 + 1 or value.islower() or value.isupper()
+    ):  # a cheap test that excludes most paths and names
+        return False
+    digits = sum(map(str.isdigit, value))
+    upper = sum(map(str.isupper, value))
+    lower = sum(map(str.islower, value))
+    if digits < 3 or upper < 4 or lower < 4 or len(set(value)) < 18:
+        return False
+    return assignments.is_mixed(value, 0.45)
+
+
+def _in_block(text: str, token: re.Match[str]) -> bool:
+    """Return whether the lines around the token show that it is part of encoded data (a certificate, a picture)."""
+    length = token.end() - token.start()
+    before = text[max(0, token.start() - length - 2) : token.start()]
+    after = text[token.end() : token.end() + length + 2]
+    return any(
+        len(side.strip()) >= length and "\n" in side and _RANDOM.fullmatch(side.strip()) is not None
+        for side in (before, after)
+    )

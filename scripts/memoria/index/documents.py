@@ -1,0 +1,325 @@
+"""Documents: the records of the search index, and how a home's Markdown becomes such records.
+
+One article, one daily entry, one learned fact, one archived session or one file of the client's memory is one document;
+its passages are sections, bullets or turns. Markdown is read leniently, because a person may have edited it, and no
+content raises an exception. This module knows the formats of ``knowledge/**.md`` and ``daily/*.md``, but neither the
+index nor the ranking.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from hashlib import blake2b
+
+from memoria.base import project
+from memoria.base.pattern import Pattern
+from memoria.base.project import NO_ALIASES
+from memoria.daily.day_text import DayText
+from memoria.daily.entry import Entry
+from memoria.ground import markdown
+from memoria.index.ended import NOTHING, Ended, titled
+from memoria.search import layout
+from memoria.statements import lines
+from memoria.statements.fact import GLOBAL, Fact
+from memoria.statements.past import Past, current
+
+PASSAGE_CHARS = 1_200  # longer paragraphs are split, at line ends where possible
+
+HISTORY = "history"  # the kind of an article's history, its anchor, and its section's heading in lower case
+ASKED = "asked"  # the kind of the phrases by which a fact or an article is asked for, and the start of their anchor
+RELATED = "Related"  # the section of an article that links others
+
+_LABEL = re.compile(r"^\*\*([^*\n]{1,60}):\*\*\s*")
+_SOURCE = re.compile(r"\[\[(daily/\d{4}-\d\d-\d\d#\^e-[0-9a-z]+)\|[^\[\]\n]*\]\]")
+_ID = Pattern(r"(?:^|\s)\^[a-z]-[0-9a-z]+\s*$")  # in an entry; "n ^2" is text there
+_LINK = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
+_IS_LINK = re.compile(r"^\s*[-*+] \[\[(?!daily/)")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A part of a document that can be an answer by itself; ``own`` is True for the user's own words.
+
+    ``is_piece``: whether it continues the passage before, because both together are too long for one.
+    """
+
+    text: str
+    label: str = ""
+    own: bool = False
+    is_piece: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One thing that can be found.
+
+    ``path`` is relative to the home with ``/`` (``knowledge/concepts/x.md``), or absolute for a ``memory``. ``kind`` is
+    ``article``, ``history``, ``entry``, ``fact``, ``turn`` (an archived session with its turns as passages) or
+    ``memory``.
+    ``anchor`` is the block inside the path (``e-01k9x2``), empty for the whole file. ``date`` is ``YYYY-MM-DD`` or
+    empty. ``importance`` is 0 to 1. ``superseded_by`` is the key, or ``^`` and the anchor, of the document to show
+    instead.
+    """
+
+    path: str
+    kind: str
+    anchor: str = ""
+    session: str = ""
+    project: str = ""
+    title: str = ""
+    aliases: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    date: str = ""
+    importance: float = layout.USUAL
+    superseded_by: str = ""
+
+    @property
+    def key(self) -> str:
+        """What identifies the document in an index: the path, and the block inside it."""
+        return f"{self.path}#^{self.anchor}" if self.anchor else self.path
+
+    @property
+    def digest(self) -> str:
+        """A digest of all fields."""
+        content = (self.kind, self.session, self.project, self.title, self.aliases, self.tags, self.keywords, self.date)
+        passages = tuple((part.text, part.label, part.own, part.is_piece) for part in self.passages)
+        whole = repr((content, passages, self.importance, self.superseded_by))
+        return blake2b(whole.encode("utf-8", "replace"), digest_size=12).hexdigest()
+
+
+def of_file(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES, ended: Ended = NOTHING) -> list[Document]:
+    """Return the documents of one Markdown file of the home, depending on its path.
+
+    The history of an article is a document of its own, which a search finds only when it is asked for.
+
+    ``aliases`` maps former project keys, which may stand in the text, to the present ones. ``ended`` tells what entries
+    say that no longer holds.
+    """
+    if path.startswith("daily/"):
+        return list(entries(path, text, aliases, ended))
+    page = article(path, text, aliases)
+    asked = _phrases(page, text)
+    past = [passage for passage in page.passages if passage.label.casefold() == HISTORY]
+    if not past:
+        return [page, *asked]
+    now = tuple(passage for passage in page.passages if passage not in past)
+    former = replace(page, kind=HISTORY, anchor=HISTORY, title=f"{page.title} (history)", passages=tuple(past))
+    return [replace(page, passages=now), replace(former, aliases=(), tags=(), keywords=()), *asked]
+
+
+def _phrases(page: Document, text: str) -> list[Document]:
+    """Return the document of the phrases by which an article is asked for; an empty list when it has none."""
+    found = markdown.read_page(text)[0].texts("asked_as")
+    return [_asked(page.path, ASKED, page.key, found, page.project)] if found else []
+
+
+def article(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> Document:
+    """Return the article in a file of ``knowledge/``; broken frontmatter is read as text."""
+    front, body = markdown.read_page(text)
+    body = _SOURCE.sub(r"\1", body)  # whose entry a claim cites decides where it is shown
+    title = front.text("title") or markdown.first_heading(body.split("\n")) or _name(path)
+    return Document(
+        path=path,
+        kind="article",
+        title=title,
+        aliases=tuple(front.texts("aliases")),
+        tags=tuple(front.texts("tags")),
+        keywords=tuple(front.texts("keywords")),
+        project=aliases.get(key := project.key_in(front.text("project")), key),
+        passages=tuple(_sections(body, title)),
+        date=_day(front.text("updated") or front.text("created")),
+    )
+
+
+def memory(path: str, text: str, owner: str, day: str) -> Document:
+    """Return a file of the client's memory, titled by its frontmatter, its first heading or its file name."""
+    front, body = markdown.read_page(text)
+    headings = (markdown.heading(row)[1] for row, in_code in markdown.code_rows(body.split("\n")) if not in_code)
+    title = front.text("name") or next(filter(None, headings), "") or _name(path)
+    description = front.text("description")
+    return Document(
+        path=path,
+        kind="memory",
+        project=owner,
+        title=title,
+        tags=tuple(front.texts("type")),
+        passages=(*cut(description, ""), *_sections(body, title)),
+        date=day,
+    )
+
+
+def day_of(stamp_ns: int) -> str:
+    """Return the day (UTC) of a file's time, or ``""`` for a time outside the calendar, which file systems allow."""
+    try:
+        return datetime.fromtimestamp(stamp_ns / 1e9, UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+def entries(
+    path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES, ended: Ended = NOTHING
+) -> Iterator[Document]:
+    """Yield the entries of a daily log, its other parts (also that before the first heading) and its facts.
+
+    What an entry says that no longer holds is left out; a title that names it says until when it held.
+    """
+    day = _day(path)
+    when = _date(day)
+    day_text = DayText(text, aliases)
+    facts = lines.of_day(day_text, when) if when else []  # otherwise the file only looks like a daily log
+    outdated = {fact.id: fact for fact in facts if fact.is_outdated or fact.history}
+    for part in day_text.parts(when or date.min):
+        told = _without_outdated(part.text, outdated) if part.entry else _without_facts(part.text)
+        passages = tuple(_sections(told, "", _ID))
+        session = part.entry.session if part.entry else ""
+        if not part.heading and not part.entry:
+            anchor, title = "", day
+        elif part.anchor:
+            anchor, title = part.anchor, part.title or day
+        else:
+            anchor, title = unmarked_anchor(part.raw), part.title
+        project = "" if part.project == GLOBAL else part.project
+        if part.entry:
+            past = ended.of_entry(part.entry, outdated)
+            title = titled(title, past)
+            passages = tuple(_current(passages, part.entry, past, outdated.values()))
+        if anchor or passages:
+            yield Document(path=path, kind="entry", anchor=anchor, session=session, project=project,
+                           title=title, passages=passages, date=day)  # fmt: skip
+    yield from _facts(path, day, facts)
+
+
+def _without_outdated(text: str, facts: Mapping[str, Fact]) -> str:
+    """Return the text of an entry without its ended facts, and without the quotes of those that were reworded."""
+    day = DayText(text)
+    for line in reversed(list(day.learned())):
+        fact = facts.get(line.learned.id)
+        if fact and fact.is_outdated:
+            day.remove(line)
+        elif fact and fact.history:
+            day.change(line, replace(line.learned, below=()))
+    return day.text
+
+
+def _current(
+    passages: Iterable[Passage], entry: Entry, own: Iterable[Past], outdated: Iterable[Fact]
+) -> Iterator[Passage]:
+    """Yield the passages of an entry without the sentences that say what no longer holds, by it or by its day."""
+    known = {learned.id for learned in entry.learned}
+    past = [(each, True) for each in own] + [
+        (Past(content, "", instead), False)
+        for fact in outdated
+        if fact.id not in known and (GLOBAL in fact.projects or entry.project_key in ("", *fact.projects))
+        for content, instead in past_of(fact)
+    ]
+    for passage in passages:
+        if text := current(passage.text, past):
+            yield replace(passage, text=text)
+
+
+def unmarked_anchor(raw: str) -> str:
+    """Return the anchor of a part without a block id: its digest, the same as long as the part is unchanged."""
+    return f"x-{blake2b(raw.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
+
+
+def _without_facts(text: str) -> str:
+    """Return the text of a part without its learned facts, which are documents with projects of their own."""
+    day = DayText(text)
+    for line in reversed(list(day.learned())):
+        day.remove(line)
+    return day.text
+
+
+def _date(day: str) -> date | None:
+    try:
+        return date.fromisoformat(day)
+    except ValueError:
+        return None
+
+
+def past_of(fact: Fact) -> Iterator[tuple[str, str]]:
+    """Yield each wording of a fact that no longer holds, and what holds instead as far as the fact knows."""
+    for wording in fact.wordings:
+        yield wording, fact.content
+    if fact.is_outdated:
+        yield fact.content, ""
+
+
+def _facts(path: str, day: str, facts: Iterable[Fact]) -> Iterator[Document]:
+    """Yield the learned facts of a day; a replaced one leads to its successor, one without a successor is left out."""
+    for event in facts:
+        if event.ended and not event.successor:
+            continue
+        yield Document(
+            path=path,
+            kind="fact",
+            anchor=event.id,
+            session=event.session,
+            project="" if event.project == GLOBAL else event.project,
+            tags=(event.kind, *event.tags),
+            keywords=event.keywords,
+            passages=(Passage(event.content, event.kind, own=event.origin == "user"),),
+            date=day,
+            importance=event.importance,
+            superseded_by=f"^{event.successor}" if event.successor else "",
+        )
+        if event.asked_as:
+            yield _asked(path, f"{ASKED}-{event.id}", f"^{event.id}", event.asked_as, event.project)
+
+
+def _asked(path: str, anchor: str, leads_to: str, phrases: Iterable[str], owner: str) -> Document:
+    """Return the phrases by which a document is asked for; whoever finds them is led to the document itself."""
+    return Document(
+        path=path, kind=ASKED, anchor=anchor, project="" if owner == GLOBAL else owner,
+        passages=tuple(map(Passage, phrases)), superseded_by=leads_to,
+    )  # fmt: skip
+
+
+def _sections(body: str, title: str, block_id: Pattern = markdown.BLOCK_ID) -> Iterator[Passage]:
+    """Yield paragraphs and list items without block ids, each labelled with the heading or bold label above it."""
+    label = ""
+    paragraph: list[str] = []
+    for row, in_code in markdown.code_rows(body.split("\n")):
+        line = _LINK.sub(r"\1", block_id.sub("", row)).rstrip()
+        (level, heading), bold = ((0, ""), None) if in_code else (markdown.heading(line), _LABEL.match(line))
+        item = not in_code and line.lstrip().startswith(("- ", "* ", "+ "))
+        if not line.strip() or level or bold or item:
+            yield from cut("\n".join(paragraph), label)
+            paragraph = []
+        if level:
+            label = "" if heading == title else heading
+        elif bold:
+            label, line = bold[1], line[bold.end() :]
+        if line.strip() and not level and not (label == RELATED and _IS_LINK.match(row)):
+            paragraph.append(line)
+    yield from cut("\n".join(paragraph), label)
+
+
+def cut(text: str, label: str, *, own: bool = False, is_piece: bool = False) -> Iterator[Passage]:
+    """Yield the text in passages of at most PASSAGE_CHARS; nothing for a blank text."""
+    start = 0
+    while start < len(text):
+        end = start + PASSAGE_CHARS
+        if end < len(text):
+            last = max(text.rfind("\n", start, end), text.rfind(" ", start, end))
+            end = last if last > start else end
+        passage = text[start:end].strip()
+        if passage:
+            yield Passage(passage, label, own, is_piece)
+            is_piece = True
+        start = end
+
+
+def _name(path: str) -> str:
+    return path.rsplit("/", 1)[-1].removesuffix(".md")
+
+
+def _day(text: str) -> str:
+    found = _DAY.search(text)
+    return found[0] if found else ""

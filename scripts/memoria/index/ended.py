@@ -1,0 +1,184 @@
+"""Ended: what entries say that no longer holds, so that no record of a day is shown as what holds.
+
+Three things tell it: the facts of an entry that ended, claims of an article that stand under History and cite the
+entry, and what a person deleted or corrected. All of it is read from files, so that the index can always be made again.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from zlib import crc32
+
+from memoria.base import sqlite
+from memoria.daily.entry import Entry
+from memoria.ground.errors import MemoryStoreError
+from memoria.search import comparison
+from memoria.statements.fact import Fact
+from memoria.statements.past import Past, current
+from memoria.statements.store import Store
+
+log = logging.getLogger(__name__)
+
+_UNTIL = re.compile(r"- Until (\d{4}-\d\d-\d\d): (.*)")
+_SOURCE = re.compile(r"\s*(?:\[\[)?(daily/(\d{4}-\d\d-\d\d)#\^e-[0-9a-z]+)(?:\|[^\]]*\]\])?")
+
+
+def _nothing(_: str) -> Sequence[Past]:
+    return ()
+
+
+def _unknown(_: str) -> Fact | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What no longer holds of what entries say.
+
+    ``past`` returns what the wiki or a person says of an entry (``daily/2026-11-18#^e-01k9x2``). ``fact`` returns the
+    fact with an id, None for one that is unknown. ``stamps``: by day (``daily/2026-11-18``), a number that changes with
+    what ``past`` returns for its entries. Valid while the index is open.
+    """
+
+    past: Callable[[str], Sequence[Past]] = _nothing
+    fact: Callable[[str], Fact | None] = _unknown
+    stamps: Mapping[str, int] = field(default_factory=dict)
+
+    def of_fact(self, fact: Fact) -> list[Past]:
+        """Return the wordings of a fact that no longer hold, with what holds instead as far as it is known."""
+        found = [Past(text, "", fact.content, quote=fact.quote) for text in fact.wordings]
+        if fact.is_outdated:
+            day = fact.ended.date().isoformat() if fact.ended else ""
+            now = self.fact(fact.successor) if fact.successor else None
+            found.append(Past(fact.content, day, now.content if now else "", quote=fact.quote))
+        return found
+
+    def of_entry(self, entry: Entry, facts: Mapping[str, Fact] | None = None) -> list[Past]:
+        """Return what no longer holds of an entry; what a fact of the entry still says is left out.
+
+        ``facts``: those of its day by id, as far as they or a wording of them no longer hold.
+        """
+        known: list[Past] = []
+        for learned in entry.learned:
+            fact = self.fact(learned.id) if facts is None else facts.get(learned.id)
+            if fact:
+                known += self.of_fact(fact)
+            elif learned.ended and facts is None:
+                known.append(Past(learned.text, ""))
+        past = [*known, *self.past(entry.source)]
+        if not past:
+            return []
+        live = [comparison.words(learned.text) for learned in entry.learned if not learned.ended]
+        found = []
+        for each in past:
+            said = comparison.words(each.content)
+            if not any(comparison.same(said, other) for other in live):
+                found.append(each)
+        return found
+
+    def current(self, entry: Entry) -> Entry:
+        """Return an entry without the sentences that say what no longer holds; its title says until when it held."""
+        past = [(each, True) for each in self.of_entry(entry)]
+        if not past:
+            return entry
+
+        def rows(texts: Iterable[str]) -> tuple[str, ...]:
+            return tuple(filter(None, (current(text, past) for text in texts)))
+
+        return replace(
+            entry,
+            title=titled(entry.title, (each for each, _ in past)),
+            context=current(entry.context, past),
+            key_exchanges=rows(entry.key_exchanges),
+            decisions=rows(entry.decisions),
+            lessons=rows(entry.lessons),
+        )
+
+
+NOTHING = Ended()
+
+
+def titled(title: str, past: Iterable[Past]) -> str:
+    """Return a title; when it names what no longer holds, with the day on which that ended."""
+    days = [each.day for each in past if each.is_named_in(title)]
+    if not days:
+        return title
+    return f"{title} (until {max(days)})" if max(days) else f"{title} (no longer holds)"
+
+
+def history_stamps(histories: Mapping[str, tuple[str, str]]) -> dict[str, int]:
+    """Return by day (``daily/2026-11-18``) a number that changes with what histories say of its entries."""
+    stamps: dict[str, int] = {}
+    for former, _ in histories.values():
+        for day, said in _UNTIL.findall(former):
+            for source, _ in _SOURCE.findall(said):
+                _add(stamps, source, f"{day} {said}")
+    return stamps
+
+
+def of(histories: Callable[[], Mapping[str, tuple[str, str]]], stamps: Mapping[str, int], facts: Path) -> Ended:
+    """Return what the histories of articles and a person's corrections say of entries.
+
+    ``histories`` returns, by article, the rows under History and the text of what holds now; ``stamps`` is what
+    ``history_stamps`` made of them. ``facts``: the store's file.
+    """
+    taken_back = _taken_back(facts)
+    changed = dict(stamps)
+    for past in taken_back:
+        for source in past.sources:
+            _add(changed, source, past.to_json())
+
+    @cache
+    def by_source() -> dict[str, list[Past]]:
+        found: defaultdict[str, list[Past]] = defaultdict(list)
+        for former, present in histories().values():
+            for day, said in _UNTIL.findall(former):
+                for source, _ in _SOURCE.findall(said):
+                    found[source].append(Past(_SOURCE.sub("", said).strip(), day, present))
+        for past in taken_back:
+            for source in past.sources:
+                found[source].append(past)
+        return found
+
+    @cache
+    def known() -> dict[str, Fact]:
+        return _stored(facts)
+
+    return Ended(lambda source: by_source().get(source, ()), lambda ident: known().get(ident), changed)
+
+
+def _add(stamps: dict[str, int], source: str, text: str) -> None:
+    """Let the stamp of a source's day depend on a text; the order of the texts does not matter."""
+    day = source.partition("#")[0]
+    stamps[day] = stamps.get(day, 0) ^ crc32(f"{source} {text}".encode("utf-8", "replace"))
+
+
+def _taken_back(path: Path) -> list[Past]:
+    """Return what a person deleted or corrected; nothing when the store is missing, older, locked or damaged."""
+    if not path.exists():
+        return []
+    try:
+        with closing(sqlite.read_only(str(path))) as db:
+            return [Past.from_json(body) for (body,) in db.execute("SELECT body FROM taken_back ORDER BY name")]
+    except sqlite.module().Error as error:
+        log.warning("search: what was deleted or corrected is not known, because %s", error)
+        return []
+
+
+def _stored(path: Path) -> dict[str, Fact]:
+    """Return all facts by id; log a warning and return nothing when there is no store or it fails."""
+    if not path.exists():
+        return {}
+    try:
+        with Store(path) as store:
+            return {fact.id: fact for fact in store.facts(live=False)}
+    except (OSError, sqlite.module().Error, MemoryStoreError) as error:
+        log.warning("search: which facts no longer hold is not known, because %s", error)
+        return {}

@@ -1,0 +1,419 @@
+"""Index: the writing side of the search index, a cache of everything that can be found, in ``.memoria/index.db``.
+
+It is one SQLite file. ``documents`` and ``passages`` hold what is shown; ``terms`` (FTS5, contentless, filled with the
+output of ``tokens.of``) maps terms to documents; ``contents`` holds a document's terms for the ranking; ``vocabulary``
+and ``totals`` count how rare a term is; ``sources`` lists the files that were read; ``kept_1`` caches what other
+modules computed from a file. Markdown is the source of truth: a file of another version is emptied, a corrupt one is
+moved aside, and ``sync`` fills it again. Readers continue while one writer writes (WAL). This module knows documents
+and files, but not the ranking.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
+
+from memoria.base.project import digest_of
+from memoria.base.visibility import Visibility
+from memoria.ground import database, home_files
+from memoria.index import documents, markdown_files
+from memoria.index.document_rows import DocumentRows
+from memoria.index.documents import Document
+from memoria.index.ended import NOTHING, Ended
+from memoria.index.markdown_files import Stamp
+from memoria.search import layout, reader
+from memoria.search.hit import Hit
+
+log = logging.getLogger(__name__)
+
+Source = Callable[[], Iterable[Document]]
+Stamped = tuple[Stamp, Source]
+
+_BATCH = 500  # files read between two commits; a killed sync keeps what was committed
+_MANY, _SHARE = 500, 10  # changed documents, at least a tenth of all, after which segments are merged
+_SCHEMA = """
+CREATE TABLE documents (
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, source TEXT NOT NULL, path TEXT NOT NULL, kind TEXT NOT NULL,
+    anchor TEXT NOT NULL, session TEXT NOT NULL, project TEXT NOT NULL, title TEXT NOT NULL, date TEXT NOT NULL,
+    names TEXT NOT NULL, importance REAL NOT NULL, superseded_by TEXT NOT NULL,
+    digest TEXT NOT NULL);
+CREATE INDEX documents_source ON documents (source);
+CREATE INDEX documents_date ON documents (date);
+CREATE INDEX documents_anchor ON documents (anchor);
+CREATE INDEX documents_facts ON documents (project, importance) WHERE kind = 'fact';
+CREATE TABLE contents (
+    id INTEGER PRIMARY KEY, codes BLOB NOT NULL, ends BLOB NOT NULL, places BLOB NOT NULL, lengths BLOB NOT NULL);
+CREATE TABLE passages (id INTEGER PRIMARY KEY, text TEXT NOT NULL, label TEXT NOT NULL, own INTEGER NOT NULL);
+CREATE VIRTUAL TABLE terms USING fts5 (title, names, body, scope, content='', tokenize='ascii');
+CREATE TABLE vocabulary (
+    term TEXT NOT NULL, project TEXT NOT NULL, documents INTEGER NOT NULL, passages INTEGER NOT NULL,
+    PRIMARY KEY (term, project)) WITHOUT ROWID;
+CREATE TABLE sources (name TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL);
+CREATE TABLE totals (
+    project TEXT PRIMARY KEY, documents INTEGER NOT NULL, passages INTEGER NOT NULL, words INTEGER NOT NULL);
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+"""
+_KEPT = """
+CREATE TABLE IF NOT EXISTS kept_1 (
+    kind TEXT NOT NULL, name TEXT NOT NULL, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, text TEXT NOT NULL,
+    PRIMARY KEY (kind, name)) WITHOUT ROWID"""  # not emptied with the others, because it depends on the files alone
+_TABLES = ("terms", "documents", "contents", "passages", "vocabulary", "sources", "totals", "facts")
+_FORMER_TABLES = ("vectors",)  # of earlier versions
+
+
+class About(NamedTuple):
+    """The fields of an entry's document."""
+
+    session: str
+    project: str
+    title: str
+    date: str
+
+
+class Index:
+    """The index file, open for writing (and for searching through ``finder``). Use as a context manager."""
+
+    def __init__(self, path: Path | str) -> None:
+        """Open or create ``path``; empty another version, move a corrupt file aside. Raise OSError without access."""
+        self.path = Path(path)
+        self.was_empty = False  # True when nothing in the file could be used
+        self.aliases: Mapping[str, str] = {}  # former keys of projects and the present ones
+        self._db = self._open()
+
+    def __enter__(self) -> Index:
+        """Return the index."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    @property
+    def finder(self) -> reader.Finder:
+        """The reading side over this connection."""
+        return reader.Finder(str(self.path), self._db)
+
+    def __len__(self) -> int:
+        """Return the number of documents."""
+        return int(self._db.execute("SELECT count(*) FROM documents").fetchone()[0])
+
+    def entries(self) -> dict[str, About]:
+        """Return the fields of every daily entry, by its id."""
+        rows = self._db.execute(
+            "SELECT anchor, session, project, title, date FROM documents WHERE kind = 'entry' AND anchor LIKE 'e-%'"
+        )
+        return {anchor.removeprefix("e-"): About(*about) for anchor, *about in rows}
+
+    def projects(self) -> set[str]:
+        """Return the keys of the projects that documents belong to."""
+        rows = self._db.execute("SELECT project FROM totals WHERE documents > 0 AND project <> ''")
+        return {key for (key,) in rows}
+
+    def resolve(self, aliases: Mapping[str, str]) -> None:
+        """Use these present keys of projects; when they have changed, the next ``sync`` reads every file again."""
+        self.aliases = aliases
+
+        def work() -> int:
+            digest = digest_of(aliases)
+            row = self._db.execute("SELECT value FROM facts WHERE name = 'aliases'").fetchone()
+            if (row[0] if row else "") == digest:
+                return 0
+            with self._transaction():
+                self._db.execute("UPDATE sources SET mtime_ns = -1")
+                self._db.execute("INSERT OR REPLACE INTO facts VALUES ('aliases', ?)", (digest,))
+            return 1
+
+        self._guarded(work, 0)
+
+    def add(self, new: Iterable[Document], source: str = "") -> int:
+        """Add or update documents; unchanged ones cost one query. Return how many were written."""
+        with self._transaction():
+            written = sum(self._rows.put(document, source) for document in new)
+            self._merge(written)
+            return written
+
+    def remove(self, keys: Iterable[str]) -> int:
+        """Remove documents by key; return how many existed."""
+        with self._transaction():
+            return sum(self._rows.drop(key) for key in keys)
+
+    def sync(
+        self,
+        home: Path | str,
+        more: Mapping[str, Stamped] | None = None,
+        *,
+        ended: Ended = NOTHING,
+        tops: Collection[str] = markdown_files.TOPS,
+    ) -> int:
+        """Bring the index up to date with a home's Markdown and ``more`` sources; return how many documents changed.
+
+        A file is read when its time or size has changed, so that an unchanged one costs one ``stat``. Each source in
+        ``more`` is read when its stamp has changed; None leaves such sources as they are. A daily log is read again
+        when ``ended`` tells something else of its entries. ``tops``: the folders to look at. No error of the index
+        itself is raised: a corrupt index is created again, and one that another process has locked is left for the
+        next time.
+        """
+        return self._guarded(lambda: self._sync(Path(home), more, ended, tops), 0)
+
+    def rebuild(self, home: Path | str, more: Mapping[str, Stamped] | None = None) -> int:
+        """Empty the index and fill it again in one transaction: readers see the old one until it is complete."""
+
+        def whole() -> int:
+            with self._transaction():
+                self._empty()
+                return self._sync(Path(home), more, NOTHING, markdown_files.TOPS)
+
+        return self._guarded(whole, 0)
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        project: str = "",
+        view: Visibility | None = None,
+        kinds: Collection[str] = (),
+    ) -> list[Hit]:
+        """Return what ``Finder.search`` finds; log a warning and return nothing when the file cannot be read."""
+        try:
+            return self.finder.search(query, limit=limit, project=project, view=view, kinds=kinds)
+        except reader.UnreadableError as error:
+            log.warning("search: nothing was found, because %s", error)
+            return []
+
+    def cited(self) -> dict[str, set[str]]:
+        """Return the projects of the entries that each article cites, by its path; ``?`` for an entry that is unknown.
+
+        An article without citations is left out.
+        """
+        projects = {ident: about.project for ident, about in self.entries().items()}
+        found: defaultdict[str, set[str]] = defaultdict(set)
+        for path, kind, ident in self._citing():
+            if kind == "article":
+                found[path].add(projects.get(ident, "?"))
+        return dict(found)
+
+    def citations(self) -> dict[str, set[str]]:
+        """Return the paths of the articles that cite each entry, now or in their history, by the entry's id."""
+        found: defaultdict[str, set[str]] = defaultdict(set)
+        for path, _, ident in self._citing():
+            found[ident].add(path)
+        return dict(found)
+
+    def _citing(self) -> Iterator[tuple[str, str, str]]:
+        """Yield path and kind of each document of the wiki, once for each entry that it cites, and that entry's id."""
+        rows = self._db.execute(
+            "SELECT path, kind, text FROM documents"
+            " JOIN passages ON passages.id BETWEEN documents.id << ? AND ((documents.id + 1) << ?) - 1"
+            " WHERE path LIKE 'knowledge/%' AND text LIKE '%#^e-%'",
+            (layout.SHIFT, layout.SHIFT),
+        )
+        for path, kind, text in rows:
+            for ident in layout.entry_ids(text):
+                yield path, kind, ident.removeprefix("e-")
+
+    def history_stamp(self) -> dict[str, Stamp]:
+        """Return under the name ``history`` a stamp that changes with what stands under the articles' History."""
+        rows = self._db.execute(
+            "SELECT digest FROM documents WHERE anchor = ? AND kind = ? ORDER BY key", 2 * (documents.HISTORY,)
+        ).fetchall()
+        return {documents.HISTORY: (crc32("".join(digest for (digest,) in rows).encode()), len(rows))}
+
+    def histories(self) -> dict[str, tuple[str, str]]:
+        """Return by path what stands under an article's History, and what the article says now."""
+        found: dict[str, tuple[list[str], list[str]]] = {}
+        rows = self._db.execute(
+            "SELECT path, kind, label, text FROM documents"
+            " JOIN passages ON passages.id BETWEEN documents.id << ? AND ((documents.id + 1) << ?) - 1"
+            " WHERE path IN (SELECT path FROM documents WHERE kind = ?) ORDER BY passages.id",
+            (layout.SHIFT, layout.SHIFT, documents.HISTORY),
+        )
+        for path, kind, label, text in rows:
+            former, present = found.setdefault(path, ([], []))
+            if kind == documents.HISTORY:
+                former.append(text)
+            elif label != documents.RELATED:
+                present.append(text)
+        return {path: ("\n".join(former), "\n".join(present)) for path, (former, present) in found.items()}
+
+    # --- what other modules compute from a file -----------------------------------------------------------------
+
+    def cached(self, kind: str, found: Mapping[str, Stamp], read: Callable[[str], str]) -> dict[str, str]:
+        """Return what ``read`` computes from each file in ``found`` (name and stamp), again only if its stamp changed.
+
+        ``kind`` identifies the caller. The rows survive when the index is rebuilt or emptied. No error of the index
+        itself is raised: what cannot be stored is computed.
+        """
+        cached: dict[str, str] = {}
+
+        def work() -> int:
+            known = {
+                name: ((mtime, size), text)
+                for name, mtime, size, text in self._db.execute(
+                    "SELECT name, mtime_ns, size, text FROM kept_1 WHERE kind = ?", (kind,)
+                )
+            }
+            cached.update(
+                {name: known[name][1] for name, stamp in found.items() if name in known and known[name][0] == stamp}
+            )
+            fresh = {name: read(name) for name in found if name not in cached}
+            cached.update(fresh)
+            gone = [(kind, name) for name in known if name not in found]
+            if fresh or gone:
+                with self._transaction():
+                    rows = [(kind, name, *found[name], text) for name, text in fresh.items()]
+                    self._db.executemany("INSERT OR REPLACE INTO kept_1 VALUES (?, ?, ?, ?, ?)", rows)
+                    self._db.executemany("DELETE FROM kept_1 WHERE kind = ? AND name = ?", gone)
+            return len(fresh)
+
+        self._guarded(work, 0)
+        return {name: cached[name] if name in cached else read(name) for name in found}
+
+    def _sync(self, home: Path, more: Mapping[str, Stamped] | None, ended: Ended, tops: Collection[str]) -> int:
+        changed = 0
+        known = {name: (mtime, size) for name, mtime, size in self._db.execute("SELECT * FROM sources")}
+        found = {name: _ended_stamp(name, stamp, ended) for name, stamp in markdown_files.found(home, tops)}
+        stale = [name for name, stamp in found.items() if known.get(name) != stamp]
+        further = more or {}
+        found |= {name: stamp for name, (stamp, _) in further.items()}
+        stale += [name for name, (stamp, _) in further.items() if known.get(name) != stamp]
+        for start in range(0, len(stale), _BATCH):
+            with self._transaction():
+                for name in stale[start : start + _BATCH]:
+                    source = further[name][1] if name in further else partial(_of_file, home, name, self.aliases, ended)
+                    changed += self._take(name, found[name], source)
+        looked_at = tuple(f"{top}/" for top in tops)
+        gone = [
+            name
+            for name in sorted(known.keys() - found.keys())
+            if name.startswith(looked_at) or (more is not None and not markdown_files.is_markdown(name))
+        ]
+        if gone:
+            with self._transaction():
+                changed += sum(self._forget(name) for name in gone)
+        self._merge(changed)
+        return changed
+
+    def _merge(self, changed: int) -> None:
+        """Merge the segments of the full-text search after many changes: a search reads every segment.
+
+        SQLite merges those of few changes by itself, into up to a dozen.
+        """
+        if changed >= _MANY and changed >= len(self) // _SHARE:
+            with self._transaction():
+                self._db.execute("INSERT INTO terms (terms) VALUES ('optimize')")
+
+    def _guarded(self, work: Callable[[], int], otherwise: int) -> int:
+        """Do the work; retry once on a new file if the file is corrupt, give up if it is locked or the disk full."""
+        try:
+            return work()
+        except sqlite3.OperationalError as error:
+            log.warning("search: the index was not brought up to date: %s", error)
+            return otherwise
+        except sqlite3.DatabaseError:
+            self._db.close()
+            database.set_aside(self.path)
+            self._connected()
+            return work()
+
+    # --- one source ---------------------------------------------------------------------------------------------
+
+    def _feed(self, source: str, wanted: Iterable[Document]) -> int:
+        gone = {key for (key,) in self._db.execute("SELECT key FROM documents WHERE source = ?", (source,))}
+        changed = 0
+        for document in wanted:
+            gone.discard(document.key)
+            changed += self._rows.put(document, source)
+        return changed + sum(self._rows.drop(key) for key in gone)
+
+    def _take(self, name: str, stamp: Stamp, source: Source) -> int:
+        try:
+            wanted = list(source())
+        except OSError as error:
+            log.warning("search: %s cannot be read and is left out (%s)", name, error)
+            return 0
+        changed = self._feed(name, wanted)
+        self._db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", (name, *stamp))
+        return changed
+
+    def _forget(self, name: str) -> int:
+        self._db.execute("DELETE FROM sources WHERE name = ?", (name,))
+        return self._feed(name, ())
+
+    # --- the file -----------------------------------------------------------------------------------------------
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            return database.open_or_replace(self.path, self._connected)
+        except sqlite3.OperationalError as error:  # locked, no access or disk full: the file itself is not damaged
+            raise OSError(f"{self.path}: {error}") from error
+
+    def _connected(self) -> sqlite3.Connection:
+        self._db = database.connect(self.path)
+        self._rows = DocumentRows(self._db)
+        try:
+            self._db.execute("PRAGMA cache_size = -16384")
+            if self._identity() != _wanted_identity():
+                with self._transaction():
+                    if self._identity() != _wanted_identity():  # no other process created it in the meantime
+                        self._empty()
+            self._db.execute(_KEPT)
+        except BaseException:
+            self._db.close()
+            raise
+        return self._db
+
+    def _identity(self) -> tuple[int, str]:
+        version = database.version(self._db)
+        if version != layout.VERSION:
+            return version, ""
+        row = self._db.execute("SELECT value FROM facts WHERE name = 'unicode'").fetchone()
+        return version, row[0] if row else ""
+
+    def _empty(self) -> None:
+        self.was_empty = True
+        for table in (*_TABLES, *_FORMER_TABLES):
+            self._db.execute(f"DROP TABLE IF EXISTS {table}")
+        for statement in database.statements(_SCHEMA):
+            self._db.execute(statement)
+        self._db.execute("INSERT INTO facts VALUES ('unicode', ?)", (unicodedata.unidata_version,))
+        self._db.execute("INSERT INTO facts VALUES ('aliases', ?)", (digest_of(self.aliases),))
+        self._db.execute(f"PRAGMA user_version = {layout.VERSION}")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Run the body in one write transaction, or as part of the enclosing one."""
+        if self._db.in_transaction:
+            yield
+            return
+        try:
+            with database.transaction(self._db):
+                yield
+                self._rows.write_counts()
+        finally:
+            self._rows.discard_counts()
+
+
+def _of_file(home: Path, name: str, aliases: Mapping[str, str], ended: Ended) -> Iterable[Document]:
+    return documents.of_file(name, home_files.text(home / name), aliases, ended)
+
+
+def _ended_stamp(name: str, stamp: Stamp, ended: Ended) -> Stamp:
+    """Return a file's stamp; that of a daily log changes with what no longer holds of its entries."""
+    return (stamp[0] + ended.stamps.get(name.removesuffix(".md"), 0), stamp[1]) if name.startswith("daily/") else stamp
+
+
+def _wanted_identity() -> tuple[int, str]:
+    return layout.VERSION, unicodedata.unidata_version

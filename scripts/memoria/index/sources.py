@@ -1,0 +1,142 @@
+"""Sources: bring the search index up to date with everything that can be found in a home.
+
+Besides the Markdown, which the index reads itself, these are the archived turns of each entry and the client's own
+memory.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+from datetime import date
+from functools import cache, partial
+from pathlib import Path
+
+from memoria.base import project
+from memoria.base.paths import Paths
+from memoria.base.project import NO_ALIASES
+from memoria.daily.day_text import DayText
+from memoria.ground import home_files
+from memoria.ground.errors import ArchiveError
+from memoria.index import documents
+from memoria.index.client_memory import ClientMemory
+from memoria.index.documents import Document
+from memoria.index.ended import Ended, history_stamps, of
+from memoria.index.index import About, Index, Stamped
+from memoria.index.markdown_files import Stamp
+from memoria.search import cues, layout
+from memoria.statements import lines
+from memoria.statements.fact import Fact
+from memoria.statements.past import Past
+from memoria.transcripts.archive import Archive, Kept
+from memoria.transcripts.turn import Turn
+
+log = logging.getLogger(__name__)
+
+
+def refresh(index: Index, paths: Paths, *, anew: bool = False, has_client: bool = True) -> int:
+    """Bring the index up to date, or fill it ``anew``; return how many documents changed. No file's error is raised.
+
+    ``has_client``: whether the client's own memory, which carries no history, is found as well.
+    """
+    index.resolve(project.aliases(paths.projects))
+    changed = index.rebuild(paths.home) if anew else index.sync(paths.home, tops=("knowledge",))
+    told = ended(index, paths)
+    more = _archived(index, Archive.of(paths), Path(paths.daily), told)
+    more |= ClientMemory.of(paths).sources() if has_client else {}
+    return changed + index.sync(paths.home, more=more, ended=told, tops=("daily",))
+
+
+def ended(index: Index, paths: Paths) -> Ended:
+    """Return what entries say that no longer holds; the index must know the articles."""
+    kept = index.cached("ended", index.history_stamp(), lambda _: json.dumps(history_stamps(index.histories())))
+    return of(index.histories, json.loads(kept[documents.HISTORY]), Path(paths.facts))
+
+
+def _archived(index: Index, archive: Archive, daily: Path, ended: Ended) -> dict[str, Stamped]:
+    """Return each archived conversation by its file's name.
+
+    It is read only when the file is new, or when it or the log of its day has changed, where its facts may have ended.
+    """
+    known: dict[str, About] = {}  # the entries' fields, queried once, after the index has read the daily logs
+    day_of = cache(partial(_read, daily))
+
+    @cache
+    def stamp_of(day: str) -> Stamp:
+        time, size = _stamp(daily, day)
+        return time + ended.stamps.get(f"daily/{day}", 0), size
+
+    def turns(kept: Kept) -> Iterable[Document]:
+        if not known:
+            known.update(index.entries())
+        entry = kept.entry
+        about = known.get(entry, About("", "", "", kept.day))
+        outdated, noted = day_of(kept.day)
+        facts = [fact for fact in outdated if fact.session in ("", about.session)]
+        past = [each for fact in facts for each in ended.of_fact(fact)]
+        importance = layout.NOTED if entry in noted else layout.USUAL
+        found = _conversation(archive, kept, about, [*past, *ended.past(f"daily/{kept.day}#^e-{entry}")])
+        return [replace(document, importance=importance) for document in found]
+
+    return {
+        f"archive/{archived.path.name}": (
+            (archived.stamp[0] + stamp_of(archived.day)[0], archived.stamp[1] + stamp_of(archived.day)[1]),
+            partial(turns, archived),
+        )
+        for archived in archive.listed()
+    }
+
+
+def _stamp(daily: Path, day: str) -> Stamp:
+    """Return the time (ns) and size of a day's log, zeros when there is none."""
+    try:
+        stat = (daily / f"{day}.md").stat()
+    except OSError:
+        return 0, 0
+    return stat.st_mtime_ns, stat.st_size
+
+
+def _read(daily: Path, day: str) -> tuple[list[Fact], set[str]]:
+    """Return the facts of a day that no longer hold or were worded anew, and the ids of the entries by a model."""
+    try:
+        when = date.fromisoformat(day)
+        text = DayText(home_files.text(daily / f"{day}.md", daily), NO_ALIASES)
+    except (OSError, ValueError):
+        return [], set()
+    outdated = [fact for fact in lines.of_day(text, when) if fact.ended or fact.history]
+    return outdated, {part.entry.id for part in text.parts(when) if part.entry and part.entry.is_noted}
+
+
+def _conversation(archive: Archive, kept: Kept, about: About, past: Collection[Past]) -> list[Document]:
+    """Return the turns behind an entry as one document; log a warning and return none when they cannot be read."""
+    try:
+        turns = archive.read(kept)
+    except ArchiveError as error:
+        log.warning("search: %s", error)
+        return []
+    passages = tuple(passage for turn in turns for passage in _passages(_current(turn, past)))
+    if not passages:
+        return []
+    return [
+        Document(
+            path=f"archive/{kept.entry}", kind="turn", session=about.session, project=about.project, title=about.title,
+            date=about.date, passages=passages,
+        )
+    ]  # fmt: skip
+
+
+def _current(turn: Turn, past: Collection[Past]) -> Turn:
+    """Return a turn without the sentences that say what no longer holds, or that it was learned from."""
+    if not past:
+        return turn
+    told = cues.sentences(turn.text)
+    kept = [sentence for sentence in told if not any(each.is_spoken_in(sentence) for each in past)]
+    return turn if kept == told else replace(turn, text="\n".join(kept))
+
+
+def _passages(turn: Turn) -> Iterator[documents.Passage]:
+    """Yield what was said, and then what the tools were asked to do, as pieces of one passage."""
+    yield from documents.cut(turn.text, turn.role, own=turn.role == "user")
+    yield from documents.cut("\n".join(turn.tools), layout.TOOLS, is_piece=bool(turn.text.strip()))

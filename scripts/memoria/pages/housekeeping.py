@@ -1,0 +1,176 @@
+"""Housekeeping: tasks that a worker does beside flushing; skipping one of them once does no harm.
+
+It removes old temporary files, rotates logs, stores learned facts that waited, compares facts with the client's own
+memory, exchanges them with the user's memory server, and leaves notices of failures.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memoria.base import invocation, state
+from memoria.base.paths import Paths
+from memoria.base.visibility import Visibility
+from memoria.capture.open_sessions import is_alive
+from memoria.capture.spool import Spool
+from memoria.ground import home_files
+from memoria.ground.digest import sha256
+from memoria.ground.errors import MemoryStoreError
+from memoria.ground.home import Home
+from memoria.ground.printable import sentence
+from memoria.ground.replaced import Replaced, conflict_copies
+from memoria.pages import notices
+
+if TYPE_CHECKING:
+    from memoria.statements.keeper import Keeper
+
+log = logging.getLogger(__name__)
+
+PAGES_DUE = "pages_due"  # ledger key: whether there are entries that the prepared pages may not show
+WIKI_STATE = "wiki_state"  # ledger key: the articles when the index page and the prepared pages were last made
+MAX_SHOWN_S = 30 * 24 * 3600  # age at which the files of notes that sessions were shown are removed
+LONGEST_PID = 11  # digits; a longer number is a time
+STALE_TMP_S = 24 * 3600  # a hook writes its job within milliseconds, so an older file belongs to one that died
+
+
+def are_pages_outdated(home: Home) -> bool:
+    """Return whether a project was excluded, or the setting ``share_projects`` changed, since the pages were made."""
+    try:
+        then = Path(home.paths.hidden).read_text(encoding="utf-8").split("\n")
+    except FileNotFoundError:  # no page was ever made, or only by a version that did not record this
+        return any(Path(home.paths.page).glob("*.md"))
+    except (OSError, ValueError):
+        then = []
+    return then != Visibility(home.settings, home.paths).state()
+
+
+def wiki_state(paths: Paths) -> str:
+    """Return a digest of the names, times and sizes of all articles, which changes when a person edits one.
+
+    It is ``""`` while there is no article.
+    """
+    articles = home_files.articles(paths.knowledge)
+    found = [f"{slug} {status.st_mtime_ns} {status.st_size}\n" for slug, status in articles]
+    return sha256("".join(found)) if found else ""
+
+
+def lower_priority() -> None:
+    """Lower this process's scheduling priority, so that it does not slow down the user's work."""
+    if hasattr(os, "nice"):
+        os.nice(max(0, 10 - os.nice(0)))
+
+
+def clean(paths: Paths) -> None:
+    """Remove the temporary files of processes that died, and bring the state folder's README up to date."""
+    state.sign(paths)
+    folders = (
+        paths.state, paths.archive, paths.page, paths.short_page, paths.where, paths.facts_outbox, paths.server_outbox,
+        paths.knowledge,
+    )  # fmt: skip
+    hidden = [(folder, ".*.[0-9]*.tmp") for folder in folders]  # others are an editor's
+    spooling = Spool(paths.spool).tmp
+    for folder, pattern in ((spooling, "*"), (paths.cursors, "*.tmp"), *hidden):
+        for path in Path(folder).glob(pattern):
+            try:
+                if (folder == spooling and _is_orphan(path.name)) or abs(
+                    time.time() - path.stat().st_mtime
+                ) > STALE_TMP_S:
+                    path.unlink()
+            except FileNotFoundError:  # the hook has just moved the file
+                continue
+    find_late_saves(paths)
+    remove_shown_notes(paths)
+    remove_outdated(paths)
+
+
+def _is_orphan(name: str) -> bool:
+    """Return whether the hook that was writing a job, whose number is in the file's name, has ended."""
+    writers = [part for part in name.split(".") if part.isdecimal() and len(part) < LONGEST_PID]
+    return len(writers) == 1 and not is_alive(writers[0])
+
+
+def find_late_saves(paths: Paths) -> None:
+    """Give a person's saves that no file holds a name, and name all that wait to be merged at the next start."""
+    Replaced(Path(paths.replaced)).settle()
+    copies = conflict_copies(Path(paths.daily), Path(paths.knowledge))
+    if copies:
+        names = ", ".join(path.relative_to(paths.home).as_posix() for path in copies[:3])
+        more = f" and {len(copies) - 3} more" if len(copies) > 3 else ""
+        notices.tell(
+            paths,
+            "conflict",
+            "memoria: a file was saved in your editor while memoria wrote it. What you saved is in "
+            f"{names}{more}; take over what is missing, then delete the copy.",
+        )
+    else:
+        notices.clear(paths, "conflict")
+
+
+def remove_shown_notes(paths: Paths) -> None:
+    """Remove the files of notes that sessions were shown more than ``MAX_SHOWN_S`` seconds ago."""
+    for path in Path(paths.hints).glob("*"):
+        if time.time() - path.stat().st_mtime > MAX_SHOWN_S:
+            path.unlink(missing_ok=True)
+
+
+def remove_outdated(paths: Paths) -> None:
+    """Remove files that only earlier versions used."""
+    for name in paths.outdated():
+        for path in Path(paths.state).glob(f"{Path(name).name}*"):
+            path.unlink(missing_ok=True)
+
+
+def rotate(home: Home) -> None:
+    """Rotate the hook log and the worker's output; like memoria.log, each keeps one old file."""
+    for path in (Path(home.paths.hook_log), Path(home.paths.worker_output)):
+        if path.exists() and path.stat().st_size > home.settings.log_bytes:
+            path.replace(path.with_name(path.name + ".1"))
+
+
+def bring_in(keeper: Keeper) -> None:
+    """Retry learned facts that could not be stored; those that fail again wait on."""
+    try:
+        keeper.drain()
+    except MemoryStoreError as error:
+        log.warning("%s", error)
+
+
+def compare_with_client(home: Home, keeper: Keeper) -> None:
+    """Record the other projects in whose client memory a newly learned fact occurs: it could hold everywhere."""
+    if not keeper.fresh:
+        return
+    from memoria.index.client_memory import ClientMemory  # noqa: PLC0415
+    from memoria.statements import already_saved  # noqa: PLC0415 (needed only when something was learned)
+    from memoria.statements.fact import GLOBAL  # noqa: PLC0415
+
+    facts = [fact for fact in keeper.fresh if fact.project != GLOBAL]
+    client = ClientMemory.of(home.paths)
+    for memory in client.listed() if facts else ():
+        try:
+            texts = [client.text(memory)]
+        except OSError:  # deleted since it was listed
+            continue
+        for fact in facts:
+            if already_saved.holds(texts, fact):
+                keeper.add_project(fact.id, client.project(memory))
+
+
+def tell_user(home: Home, failures: Sequence[str], deferred: Sequence[str]) -> None:
+    """Leave a notice for the next session's start for each kind of failure; withdraw notices that no longer apply."""
+    ends = {
+        "failure": (
+            failures,
+            f"Nothing is lost; memoria will try again later. {invocation.shown('status')} shows details.",
+        ),
+        "deferred": (deferred, f"Nothing is lost. {invocation.shown('status')} shows what is waiting."),
+    }
+    for kind, (texts, end) in ends.items():
+        if texts:
+            notices.tell(home.paths, kind, f"memoria: {sentence(texts[0])} {end}")
+        elif not Spool(home.paths.spool).jobs():
+            notices.clear(home.paths, kind)

@@ -1,1 +1,0 @@
-"""Remove secrets from text before it is written or shown to a model."""

@@ -1,0 +1,237 @@
+"""Statements: compare two sentences by their words, to tell whether they agree, contradict or differ.
+
+Words are stemmed (English and German endings) and light words are dropped. Words under a negation or after a contrast
+("not", "instead of", "nicht", "statt") get a sign, so that "tabs, not spaces" and "spaces, not tabs" share no word.
+Uses neither a model nor synonyms, and knows nothing of facts.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+from memoria.base.pattern import Pattern
+from memoria.search.similarity import coverage, jaccard, overlap
+from memoria.search.stemming import without_ending
+from memoria.search.stop_words import LIGHT_WORDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+SAME = 0.6  # least Jaccard similarity of the signed words of two sentences that say the same
+TOPIC = 0.5  # and of the words without signs, for two sentences about the same thing
+REVISED = 0.75  # and of the words without numbers, for a number that replaces another
+CONTAINED, MIN_CONTAINED = 0.9, 4  # or this share of the shorter sentence's words, when it has at least four
+
+_WORD = Pattern(r"[^\W_]+(?:[._/-][^\W_]+)*")
+_CLAUSE = Pattern(r"[;:!?]|,\s|\.\s|\s(?:because|since|so|but|as|weil|damit|sondern|aber|denn)\s")
+_TOKEN = Pattern(r"[^\s,()\"`]+")
+_NUMBER = Pattern(r"\d+(?:\.\d+)*")
+_LETTERED = Pattern(r"([^\W\d_]{2,60})\s{1,8}([^\W\d_])(?![\w'.])")
+_PLACED = Pattern(r"([^\W\d_]{0,60})[\s#]{0,8}?(\d+(?:\.\d+)*)")
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_NEGATIONS = _set(
+    "not never no don't dont doesn't cannot can't avoid without stop nicht nie niemals kein keine keinen keinem keiner "
+    "ohne vermeide"
+)
+_CONTRASTS = _set("instead over than statt anstatt anstelle")
+# A number after one of these says which thing is meant ("worker 3"), not what holds of it.
+_ENUMERATED = _set(
+    "worker step shard replica phase stage task issue pr mr ticket bug story page chapter section part slot lane "
+    "instance machine host client partition sprint milestone case rule level layer line row column item number nr no "
+    "agent pod server cluster gpu cpu core disk drive channel thread queue batch job team group zone sensor unit "
+    "device module room day week month quarter schritt aufgabe seite kapitel abschnitt teil stufe zeile spalte "
+    "nummer tag woche monat raum gruppe"
+)
+_TURNS = _set("but only rather sondern nur")  # these end a negation within a clause
+_PLACES = _set("in to on for from at with by im in auf fur bei mit von zu zum zur")  # and these, after the negated word
+
+
+class Words:
+    """A sentence as sets: its ``stems``, the stems under a negation or contrast (``against``), its ``numbers``.
+
+    ``placed``: the numbers in order, each after the word before it. ``subject``: the first stem, which says what the
+    sentence is about. ``lettered``: the words before a single capital, each with its letters ("queue A").
+    """
+
+    __slots__ = ("against", "lettered", "numbers", "placed", "stems", "subject")
+
+    def __init__(
+        self,
+        stems: frozenset[str],
+        against: frozenset[str],
+        numbers: frozenset[str],
+        placed: tuple[tuple[str, str], ...] = (),
+        subject: str = "",
+        lettered: Mapping[str, frozenset[str]] | None = None,
+    ) -> None:
+        self.stems = stems
+        self.against = against
+        self.numbers = numbers
+        self.placed = placed
+        self.subject = subject
+        self.lettered = lettered or {}
+
+    @property
+    def signed(self) -> frozenset[str]:
+        """The stems, with a minus before those in ``against``."""
+        return (self.stems - self.against) | {"-" + stem for stem in self.against}
+
+
+def words(text: str) -> Words:
+    """Return the words of a sentence."""
+    stems: set[str] = set()
+    against: set[str] = set()
+    subject = ""
+    folded = _folded(text)
+    for clause in _CLAUSE.split(folded):
+        for part, negated in _parts(clause):
+            stem = without_ending(part)
+            subject = subject or stem
+            (against if negated else stems).add(stem)
+    placed = tuple((match[1], match[2]) for match in _PLACED.finditer(folded))
+    return Words(
+        frozenset(stems | against), frozenset(against - stems), frozenset(_NUMBER.findall(text)), placed, subject,
+        lettered(text),
+    )  # fmt: skip
+
+
+def lettered(text: str) -> dict[str, frozenset[str]]:
+    """Return the words before a single capital, each with its letters; "I" is a pronoun."""
+    found: dict[str, frozenset[str]] = {}
+    for match in _LETTERED.finditer(text):
+        if match[2].isupper() and match[2] != "I":
+            word = without_ending(_folded(match[1]))
+            found[word] = found.get(word, frozenset()) | {match[2]}
+    return found
+
+
+def _parts(clause: str) -> Iterator[tuple[str, bool]]:
+    """Yield each word of a clause except light ones, and whether it stands under a negation or contrast."""
+    negated = reached = False
+    for word in _TOKEN.findall(clause):
+        bare = word.strip(".'*")
+        if bare in _NEGATIONS or bare in _CONTRASTS:
+            negated, reached = True, False
+            continue
+        if bare in _TURNS or (reached and bare in _PLACES):
+            negated = False
+        for part in _WORD.findall(bare):
+            if part not in LIGHT_WORDS:
+                reached = True
+                yield part, negated
+
+
+def same(one: Words, other: Words) -> bool:
+    """Return whether both say the same: similar signed words and the same numbers.
+
+    When a single word of one stands for a single word of the other, they say it of another thing or say another thing.
+    """
+    if one.numbers != other.numbers or _other_letter(one, other):
+        return False
+    if len(one.stems - other.stems) == len(other.stems - one.stems) == 1:
+        return False
+    return jaccard(one.signed, other.signed) >= SAME or _contains(one, other)
+
+
+def distinct(texts: Iterable[str]) -> list[int]:
+    """Return the places of the texts in their order, without those of texts that say the same as an earlier one."""
+    kept: dict[int, Words] = {}
+    for place, text in enumerate(texts):
+        said = words(text)
+        if not any(same(said, known) for known in kept.values()):
+            kept[place] = said
+    return list(kept)
+
+
+def similarity(one: Words, other: Words) -> float:
+    """Return the share of words that both have, regardless of signs, 0 to 1."""
+    return jaccard(one.stems, other.stems)
+
+
+def opposed(one: Words, other: Words) -> bool:
+    """Return whether both are about the same thing and contradict each other, or give it another number."""
+    if same(one, other) or _other_letter(one, other):
+        return False
+    if one.numbers and other.numbers and one.numbers != other.numbers:
+        return jaccard(_unnumbered(one), _unnumbered(other)) >= REVISED and _gives_another_number(one, other)
+    conflict = (one.against & (other.stems - other.against)) | (other.against & (one.stems - one.against))
+    rest, others = one.stems - conflict, other.stems - conflict
+    if rest and others and not rest & others:  # the same choice about two things: "in web/ …", "in api/ …"
+        return False
+    return bool(conflict) and (jaccard(one.stems, other.stems) >= TOPIC or (one.stems - one.against == other.against))
+
+
+def differ_in_subject(one: Words, other: Words) -> bool:
+    """Return whether two sentences look alike but are about different things, such as "worker 3" and "worker 4"."""
+    named, others = _things(one), _things(other)
+    if _other_letter(one, other) or any(others.get(thing, number) != number for thing, number in named.items()):
+        return True
+    if len(one.stems - other.stems) == len(other.stems - one.stems) == 1 and one.subject != other.subject:
+        return True
+    conflict = (one.against & other.stems) | (other.against & one.stems)
+    rest, rest_other = one.stems - conflict, other.stems - conflict
+    return bool(conflict and rest and rest_other) and not rest & rest_other
+
+
+def _things(sentence: Words) -> dict[str, str]:
+    """Return the numbers that say which thing is meant, by the words before them."""
+    return {word: number for word, number in sentence.placed if word in _ENUMERATED}
+
+
+def _other_letter(one: Words, other: Words) -> bool:
+    """Return whether a capital says that another thing is meant ("queue A", "queue B")."""
+    return any(letters != other.lettered.get(word, letters) for word, letters in one.lettered.items())
+
+
+def _unnumbered(words_: Words) -> frozenset[str]:
+    return frozenset(stem for stem in words_.stems if not stem[0].isdigit())
+
+
+def _gives_another_number(one: Words, other: Words) -> bool:
+    """Return whether the last number alone differs, and no number says which thing is meant ("worker 3")."""
+    first, second = one.placed, other.placed
+    if [number for _, number in first[:-1]] != [number for _, number in second[:-1]] or not first or not second:
+        return False
+    return not {first[-1][0], second[-1][0]} & _ENUMERATED
+
+
+def repeated_in(claim: Words, text: Words, least: float) -> bool:
+    """Return whether ``text`` says the claim beside other things: its subject, numbers and most of its words."""
+    if not claim.stems or claim.subject not in text.stems or not claim.numbers <= text.numbers:
+        return False
+    if _other_letter(claim, text):
+        return False
+    return covered(claim, text) >= least
+
+
+def concern(known: Iterable[str], request: str, said: str, most: float) -> bool:
+    """Return whether a conversation may be about something known.
+
+    It may when its ``request`` shares a word with one of the texts, or when all that was ``said`` holds more than this
+    share of one's words.
+    """
+    asked, everything = words(request).stems, words(said).stems
+    about = [words(text).stems for text in known]
+    return any(asked & stems or coverage(stems, everything) > most for stems in about)
+
+
+def covered(claim: Words, text: Words) -> float:
+    """Return the share of the claim's signed words that ``text`` holds, 0 to 1."""
+    return coverage(claim.signed, text.signed)
+
+
+def _contains(one: Words, other: Words) -> bool:
+    if min(len(one.signed), len(other.signed)) < MIN_CONTAINED or one.against != other.against:
+        return False
+    return overlap(one.signed, other.signed) >= CONTAINED
+
+
+def _folded(text: str) -> str:
+    plain = unicodedata.normalize("NFKD", text.casefold().replace("\u2019", "'").replace("ß", "ss"))
+    return "".join(letter for letter in plain if not unicodedata.combining(letter))

@@ -1,0 +1,196 @@
+"""Stemming: ways to reduce the forms of a word to one, from the lightest to the strongest."""
+
+from __future__ import annotations
+
+from memoria.search.irregular_forms import word_of
+
+CACHED = 200_000  # words whose stems are cached within a process (some tens of megabytes)
+
+_ENDINGS = (
+    "ization", "ations", "ation", "ments", "ment", "ness", "ings", "ing", "ungen", "ung", "edly", "ies", "ied", "ers",
+    "ern", "ed", "er", "es", "en", "em", "ly", "e", "s",
+)  # fmt: skip
+
+_stems: dict[str, str] = {}
+
+
+def singular(word: str) -> str:
+    """Return the singular of a simple English plural.
+
+    For words that people read (titles, keywords), which must remain words.
+    """
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if word.endswith(("sses", "shes")):
+        return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+def without_ending(word: str) -> str:
+    """Return the word without one common English or German ending; at least three letters remain.
+
+    For comparing two statements in either language, where a false match would lose a fact.
+    """
+    if not word.isalpha():
+        return word
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not (ending == "s" and word.endswith("ss")):
+            word = word[: -len(ending)]
+            break
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "ls" else word
+
+
+_PLURALS = (  # German, French and Spanish endings that English words do not have, and what becomes of them
+    ("ungen", "ung"), ("heiten", "heit"), ("keiten", "keit"), ("schaften", "schaft"), ("ionen", "ion"),
+    ("itaten", "itat"), ("ciones", "cion"), ("siones", "sion"), ("idades", "idad"), ("eaux", "eau"),
+)  # fmt: skip
+_MIN_GERMAN = 7  # letters of a word whose final n may be an ending; shorter English words are more frequent
+# Endings of nouns, adjectives and verbs, the longest first, as the search folds them.
+_RUSSIAN = (
+    "остью остеи ости ость иями ться ить ать ять еть уть ыть ает яет ают яют ами ями ыми ими ого его ому ему "
+    "ешь ишь ете ите ала али ила или тся иях иям ием ах ях ам ям ем ом ых их ыи ии ои еи ая яя ое ее ые ие ую "
+    "юю ов ев ия ию ть ют ут ат ят ал ил ет ит а я о е ы и у ю ь"
+)
+_MIN_RUSSIAN = 3  # letters that remain
+
+
+def stem(word: str) -> str:
+    """Return the stem of a lower-case word without accents, for the search index.
+
+    Irregular forms become their word, some German, French and Spanish plurals their singular, and Russian words lose
+    one ending; the rest is ``porter``. It does not ask for the language, so that a name is one term in all of them.
+    """
+    word = word_of(word)
+    if not word.isascii():
+        return _without_russian_ending(word) if "\u0430" <= word[-1] <= "\u044f" else word
+    return porter(_as_singular(word) if word[-1:] in "nsx" else word)
+
+
+def _as_singular(word: str) -> str:
+    for ending, instead in _PLURALS:
+        if word.endswith(ending) and len(word) > len(ending) + 2:
+            return word[: -len(ending)] + instead
+    return word[:-1] if word.endswith("en") and len(word) >= _MIN_GERMAN else word
+
+
+def _without_russian_ending(word: str) -> str:
+    for ending in _RUSSIAN.split():
+        if word.endswith(ending) and len(word) - len(ending) >= _MIN_RUSSIAN:
+            return word[: -len(ending)]
+    return word
+
+
+def porter(word: str) -> str:
+    """Return the stem of a lower-case word (Porter 1980, as published); other alphabets and numbers stay as they are.
+
+    It covers English only and is aggressive: ``general`` and ``generate`` share a stem. That helps a search, but must
+    not decide whether two facts are the same.
+    """
+    found = _stems.get(word)
+    if found is None:
+        found = _porter(word) if len(word) > 2 and word.isascii() and word.isalpha() else word
+        if len(_stems) >= CACHED:
+            _stems.clear()
+        _stems[word] = found
+    return found
+
+
+def _shape(word: str) -> str:
+    """Return ``c`` for each consonant and ``v`` for each vowel; ``y`` after a consonant is a vowel."""
+    shape = ""
+    for letter in word:
+        vowel = letter in "aeiou" or (letter == "y" and shape[-1:] == "c")
+        shape += "v" if vowel else "c"
+    return shape
+
+
+def _measure(part: str) -> int:
+    """Return Porter's m, the number of vowel-consonant sequences in the stem."""
+    return _shape(part).count("vc")
+
+
+def _ends_short(part: str) -> bool:
+    """Return Porter's *o: whether the stem ends in consonant, vowel, consonant, the last not w, x or y."""
+    return _shape(part)[-3:] == "cvc" and part[-1] not in "wxy"
+
+
+def _doubled(part: str) -> bool:
+    return len(part) > 1 and part[-1] == part[-2] and part[-1] not in "aeiou"
+
+
+_STEP_2 = (
+    ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"), ("abli", "able"),
+    ("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"), ("ization", "ize"), ("ation", "ate"),
+    ("ator", "ate"), ("alism", "al"), ("iveness", "ive"), ("fulness", "ful"), ("ousness", "ous"), ("aliti", "al"),
+    ("iviti", "ive"), ("biliti", "ble"),
+)  # fmt: skip
+_STEP_3 = (
+    ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""), ("ness", ""),
+)  # fmt: skip
+_ENDINGS_2, _ENDINGS_3 = tuple(ending for ending, _ in _STEP_2), tuple(ending for ending, _ in _STEP_3)
+_STEP_4 = (
+    "ement", "ance", "ence", "able", "ible", "ment", "sion", "tion", "ant", "ent", "ism", "ate", "iti", "ous", "ive",
+    "ize", "al", "er", "ic", "ou",
+)  # fmt: skip
+
+
+def _porter(word: str) -> str:
+    word = _plural(word)
+    word = _participle(word)
+    if word.endswith("y") and "v" in _shape(word[:-1]):
+        word = word[:-1] + "i"
+    word = _replaced(_replaced(word, _STEP_2, _ENDINGS_2), _STEP_3, _ENDINGS_3)
+    return _tidied(_residual(word))
+
+
+def _plural(word: str) -> str:
+    if word.endswith(("sses", "ies")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+def _participle(word: str) -> str:
+    if word.endswith("eed"):
+        return word[:-1] if _measure(word[:-3]) > 0 else word
+    ending = "ed" if word.endswith("ed") else "ing" if word.endswith("ing") else ""
+    part = word[: -len(ending)] if ending else ""
+    if not part or "v" not in _shape(part):
+        return word
+    if part.endswith(("at", "bl", "iz")):
+        return part + "e"
+    if _doubled(part) and part[-1] not in "lsz":
+        return part[:-1]
+    return part + "e" if _measure(part) == 1 and _ends_short(part) else part
+
+
+def _replaced(word: str, endings: tuple[tuple[str, str], ...], any_of_them: tuple[str, ...]) -> str:
+    if not word.endswith(any_of_them):  # most words, in one step
+        return word
+    for ending, instead in endings:
+        if word.endswith(ending):
+            part = word[: -len(ending)]
+            return part + instead if _measure(part) > 0 else word
+    return word
+
+
+def _residual(word: str) -> str:
+    if not word.endswith(_STEP_4):
+        return word
+    for ending in _STEP_4:
+        if word.endswith(ending):
+            part = word[: -len(ending)]
+            if ending in ("sion", "tion"):
+                part = word[:-3]
+            return part if _measure(part) > 1 else word
+    return word
+
+
+def _tidied(word: str) -> str:
+    if word.endswith("e"):
+        part = word[:-1]
+        measure = _measure(part)
+        if measure > 1 or (measure == 1 and not _ends_short(part)):
+            word = part
+    return word[:-1] if word.endswith("ll") and _measure(word) > 1 else word

@@ -1,0 +1,270 @@
+"""Claim check: what a model's statement must prove to be kept, or to end another one.
+
+Its quote must occur in the material that was judged, and its names and numbers in the conversation; where they do not,
+the quote takes the place of its words. A statement that is proven only by a tool's output or a pasted page can never
+become a preference, a correction or an instruction (memory poisoning: agentmemory #850). This module does not know
+which model made a statement.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from memoria.base import fence
+from memoria.base.pattern import Pattern
+from memoria.search import identifiers
+from memoria.statements.fact import (
+    KINDS,
+    MAX_CONTENT,
+    ORIGINS,
+    Ending,
+    Fact,
+    Stamp,
+    clamp,
+    new_id,
+    phrases,
+    plain,
+    words,
+)
+
+log = logging.getLogger(__name__)
+
+MAX_FACTS: Final = 5  # per judgement of a few exchanges; a model that finds more is inventing them
+MAX_OF_FLUSH: Final = 12
+MAX_SENTENCES: Final = 3
+MAX_QUOTE: Final = 300
+MIN_CONTENT, MIN_QUOTE = 8, 4
+MIN_ALONE: Final = 4  # words of a quote that can be understood by itself; "yes, do that" cannot
+
+_PERSONAL = ("preference", "correction")
+_SENTENCE_END = Pattern(r"(?<=[.!?])[\"')\]]?\s+(?=[A-ZÄÖÜ\"'`(])")
+_ABBREVIATION = Pattern(r"(?i)\b(?:e\.g|i\.e|z\.B|d\.h|vs|etc|usw|bzw|ca|Dr|Mr|Ms|No|Nr)\.\s+")
+_ORDER = Pattern(
+    r"(?i)\b(?:always|never|must(?! be\b)|you should|do not|don't|ignore (?:all|any|previous|the)|from now on|"
+    r"make sure|immer|niemals|nie|du sollst|sie müssen|ab jetzt|ignoriere)\b"
+    r"|^(?:please |bitte )?(?:run|use|install|execute|download|disable|delete|send|open|visit|"
+    r"führe|installiere|nutze)\b"
+)
+_PASTED = Pattern(r"(?sm)```.*?(?:```|\Z)|^[ \t]*>.*$")
+_ID = Pattern(r"[\s^\[(#-]*(l-[0-9a-z]{6,})\b")
+_EMPHASIS = Pattern(r"\*\*|__(?=\S)|(?<=\S)__")  # a quote may leave it out
+_NUMBER = Pattern(r"\d+(?:[.,:]\d+)*")
+_THOUSANDS = Pattern(r"(?<=\d)[,.'_ ](?=\d{3}(?!\d))")
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """The text that was judged, by speaker; quotes are searched in it."""
+
+    user: str
+    assistant: str = ""
+    tool: str = ""
+
+    @classmethod
+    def of(cls, exchanges: Sequence[Mapping[str, Any]]) -> Material:
+        """Return the material of exchanges in the form that models receive.
+
+        Text that the user pasted (code blocks and ``>`` lines) counts as tool output, not as the user's own words.
+        """
+        users = [str(exchange.get("user", "")) for exchange in exchanges]
+        assistants = [str(exchange.get("assistant", "")) for exchange in exchanges]
+        tools = [
+            line for exchange in exchanges for key in ("tools", "errors", "notes") for line in exchange.get(key, ())
+        ]
+        tools += [  # with the paths as the model was shown them
+            text for exchange in exchanges for label, text in exchange.get("steps", ()) if label in ("tool", "error")
+        ]
+        pasted = [block for text in users for block in _PASTED.findall(text)]
+        own = [_PASTED.sub("\n", text) for text in users]
+        return cls("\n\n".join(own), "\n\n".join(assistants), "\n".join(map(str, (*tools, *pasted))))
+
+    def origin_of(self, quote: str) -> str:
+        """Return the most trusted speaker whose text contains the quote; ``""`` when there is none."""
+        wanted = _folded(quote)
+        for name in ORIGINS:
+            if wanted and wanted in _folded(getattr(self, name)):
+                return name
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The result of checking a model's claims: ``facts``, ``endings``, and for each rejected claim the reason."""
+
+    facts: tuple[Fact, ...] = ()
+    dropped: tuple[str, ...] = ()
+    endings: tuple[Ending, ...] = ()
+
+
+class _Refused(Exception):  # noqa: N818 (never leaves this module; not a program error)
+    """The reason why a claim is dropped."""
+
+
+def check(
+    claims: object,
+    material: Material,
+    stamp: Stamp,
+    *,
+    shown: Mapping[str, str] | None = None,
+    ended: object = (),
+    told: str = "",
+    most: int = MAX_FACTS,
+) -> Checked:
+    """Return the facts among a model's claims, a list of dicts like ``statements`` in its answer; never raise.
+
+    ``shown``: the known facts that the model was shown, content by id; it can end no other. ``ended``: those that it
+    says are over, a list of dicts like ``ended`` in the answer. ``told``: what else the model was told, in which names
+    and numbers may stand. ``most``: the largest number of facts.
+    """
+    if not isinstance(claims, list | tuple):
+        return Checked((), ("the answer contains no list of statements",))
+    shown = shown or {}
+    ground = "\n".join((material.user, material.assistant, material.tool, told, *shown.values()))
+    dropped: list[str] = []
+    endings: dict[str, Ending] = {}
+    for claim in ended if isinstance(ended, list | tuple) else ():
+        try:
+            ending = _ending(claim, material, stamp, shown, ground)
+        except _Refused as reason:
+            dropped.append(str(reason))
+        else:
+            endings.setdefault(ending.id, ending)
+    facts: dict[str, Fact] = {}
+    for claim in claims:
+        try:
+            fact = _checked(claim, material, stamp, shown, ground)
+        except _Refused as reason:
+            dropped.append(str(reason))
+            continue
+        if len(facts) == most and fact.id not in facts:
+            dropped.append(f"more than {most} statements in one answer: {fact.content[:60]}")
+        else:
+            facts.setdefault(fact.id, fact)
+    for why in dropped:
+        log.warning("dropped a statement: %s", why)
+    return Checked(tuple(facts.values()), tuple(dropped), tuple(endings.values()))
+
+
+def _checked(claim: object, material: Material, stamp: Stamp, shown: Collection[str], ground: str) -> Fact:
+    if not isinstance(claim, Mapping):
+        raise _Refused("a statement is not an object")
+    kind = str(claim.get("kind", "")).strip().lower()
+    if kind not in KINDS:
+        raise _Refused(f"there is no kind {kind[:30]!r}")
+    quote, origin = _proof(claim, material)
+    content = _grounded(plain(claim.get("content")), quote, ground)
+    _check_content(content)
+    ident = new_id(kind, content, stamp)
+    if origin == "tool" and (kind in _PERSONAL or _ORDER.search(content)):
+        raise _Refused(f"came from a tool or a page and would be a {kind} or an instruction: {content[:60]}")
+    if kind in _PERSONAL and origin != "user":
+        raise _Refused(f"a {kind} that the user did not say: {content[:60]}")
+    return Fact(
+        kind=kind,
+        content=content,
+        importance=clamp(claim.get("importance")),
+        origin=origin,
+        project=stamp.project,
+        time=stamp.time,
+        id=ident,
+        session=stamp.session,
+        tags=words(claim.get("tags"), 8),
+        keywords=words(claim.get("keywords"), 20),
+        quote=plain(quote, MAX_QUOTE),
+        supersedes=_superseded(claim.get("supersedes"), shown),
+        asked_as=phrases(claim.get("asked_as")),
+    )
+
+
+def _ending(claim: object, material: Material, stamp: Stamp, shown: Collection[str], ground: str) -> Ending:
+    if not isinstance(claim, Mapping):
+        raise _Refused("the end of a statement is not an object")
+    named = _named(claim.get("id"))
+    if named not in shown:
+        raise _Refused(f"ends a statement that was not shown: {_text(claim.get('id'))[:30]!r}")
+    _, origin = _proof(claim, material)
+    remains = plain(claim.get("remains"), MAX_CONTENT)
+    if remains and (absent := unheard(remains, ground)):
+        raise _Refused(f"what remains of {named} names {absent[0]!r}, of which nothing was said: {remains[:60]}")
+    return Ending(named, stamp.time, origin, remains=remains)
+
+
+def _grounded(content: str, quote: str, ground: str) -> str:
+    """Return a statement's words, or its quote where they hold a name or a number that the conversation does not.
+
+    Where the quote has no number, a number of one digit may have been said as a word.
+    """
+    absent = unheard(content, ground)
+    if not _NUMBER.search(quote):
+        absent = [part for part in absent if not (len(part) == 1 and part.isdigit())]
+    if not absent:
+        return content
+    if len(quote.split()) < MIN_ALONE:
+        raise _Refused(f"nothing was said of {absent[0]!r}: {content[:60]}")
+    return plain(quote, MAX_CONTENT)
+
+
+def unheard(text: str, ground: str) -> list[str]:
+    """Return the names and numbers of a text that the conversation does not hold, whatever their case or separators."""
+    said = _THOUSANDS.sub("", _folded(ground))
+    numbers = set(_NUMBER.findall(said))
+    names = identifiers.in_prose(text)
+    pieces = [piece.strip("`()[]{}\"'.,:;!?") for name in names for piece in name.split()]
+    absent = [piece for piece in pieces if _folded(piece) not in said]
+    rest = text
+    for name in sorted(names, key=len, reverse=True):
+        rest = rest.replace(name, " ")
+    return absent + [number for number in _NUMBER.findall(_THOUSANDS.sub("", rest)) if number not in numbers]
+
+
+def _superseded(value: object, shown: Collection[str]) -> tuple[str, ...]:
+    """Return the ids in a claim's ``supersedes`` that were shown; for a text without an id, the text."""
+    parts = value if isinstance(value, list | tuple) else _text(value).split(",") if _named(value) else (value,)
+    named = dict.fromkeys(ident for part in parts if (ident := _named(part)) in shown)
+    if named or not isinstance(value, str) or _named(value):
+        return tuple(named)
+    text = plain(value, MAX_CONTENT)
+    return (text,) if text else ()
+
+
+def _named(value: object) -> str:
+    """Return the id that a model's text begins with, ``""`` when there is none."""
+    match = _ID.match(_text(value))
+    return match[1] if match else ""
+
+
+def _check_content(content: str) -> None:
+    if not MIN_CONTENT <= len(content) <= MAX_CONTENT:
+        raise _Refused(f"content of {len(content)} characters, not {MIN_CONTENT} to {MAX_CONTENT}")
+    if sentences(content) > MAX_SENTENCES:
+        raise _Refused(f"more than {MAX_SENTENCES} sentences: {content[:60]}")
+
+
+def _proof(claim: Mapping[str, Any], material: Material) -> tuple[str, str]:
+    """Return a claim's quote and its origin, which is where the quote is found; refuse a claim without proof."""
+    quote = _on_one_line(_text(claim.get("quote")))
+    origin = material.origin_of(quote) if len(quote) >= MIN_QUOTE else ""
+    if not origin:
+        raise _Refused(f"the quote does not occur in what was judged: {quote[:60]!r}")
+    return quote, origin
+
+
+def sentences(text: str) -> int:
+    """Return the number of sentences in a text; the full stop of an abbreviation does not end one."""
+    return len(_SENTENCE_END.findall(_ABBREVIATION.sub("", text))) + 1
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _on_one_line(text: str) -> str:
+    """Return what a person sees of a text, on one line."""
+    return " ".join(fence.visible(text).split())
+
+
+def _folded(text: str) -> str:
+    return " ".join(_EMPHASIS.sub("", _on_one_line(text)).split()).casefold()

@@ -1,0 +1,233 @@
+"""Fact: one learned fact, its end, and the form that its parts have.
+
+This module does not know where facts are stored, nor what a model must prove for one (``claim_check``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from memoria.base import fence
+from memoria.base.pattern import Pattern
+from memoria.ground import clock, markdown
+
+KINDS: Final = ("correction", "preference", "decision", "fact", "debugging", "workaround", "operational")
+ORIGINS: Final = ("user", "assistant", "tool")  # most trusted first
+GLOBAL: Final = "*"  # the project of a fact that holds in every project
+MAX_CONTENT: Final = 600  # characters; a memory server accepts at most 1,400
+MAX_PHRASES, PHRASE_CHARS = 5, 80  # by which one fact is found
+MAX_HISTORY: Final = 10  # earlier wordings kept of one fact
+
+_MARKERS = Pattern(r"(?s)<!--.*?(?:-->|$)|\^[le]-[0-9a-z]+\b|\[\[|\]\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One learned fact.
+
+    ``content``: one topic in one to three sentences, on one line. ``importance``: 0 to 1. ``quote``: the words that
+    prove it. ``supersedes``: ids of the facts that this one replaces; before it is stored, also the words of one.
+    ``project``: a project key, or ``GLOBAL``; ``also``: other projects in which it came up. ``time``: when it was said,
+    UTC. ``seen``: how often it was said; ``last``: when it was last said, if more than once. ``ended`` and
+    ``successor``: when and by which fact or entry it was replaced; ``repetition``: only because that says the same.
+    ``history``: earlier wordings that were replaced, each after its day. ``asked_as``: what one may ask, or
+    be about to do, when the fact matters, in other words than its own. ``worded``: when its wording was last changed,
+    UTC; it stands in the fact's own line, because a copied file is as new as its copy. ``id``: ``l-`` and eight letters
+    or digits.
+    """
+
+    kind: str
+    content: str
+    importance: float
+    origin: str
+    project: str
+    time: datetime
+    id: str
+    session: str = ""
+    tags: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    quote: str = ""
+    supersedes: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    seen: int = 1
+    last: datetime | None = None
+    ended: datetime | None = None
+    successor: str = ""
+    repetition: bool = False
+    history: tuple[str, ...] = ()
+    asked_as: tuple[str, ...] = ()
+    worded: datetime | None = None
+
+    @property
+    def worded_at(self) -> datetime:
+        """When the fact got the words that it has."""
+        return self.worded or self.time
+
+    @property
+    def projects(self) -> tuple[str, ...]:
+        """All projects that the fact belongs to."""
+        return (self.project, *self.also)
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether what it says no longer holds."""
+        return self.ended is not None and not self.repetition
+
+    @property
+    def wordings(self) -> tuple[str, ...]:
+        """The earlier wordings."""
+        return tuple(line.partition(" ")[2] for line in self.history)
+
+    def reworded(self, content: str, day: str, worded: datetime | None = None) -> Fact:
+        """Return the fact with other words; ``day`` (ISO) is put before the old ones in its history."""
+        history = (*self.history, f"{day} {self.content}")[-MAX_HISTORY:]
+        return replace(self, content=content, history=history, worded=worded or self.worded)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields for JSON, without empty and default values."""
+        pairs = ((name, getattr(self, name)) for name in _FIELDS)
+        pairs = ((name, value) for name, value in pairs if value is not False and (name, value) != ("seen", 1))
+        kept = {name: value for name, value in pairs if value not in (None, "", ())}
+        return {
+            name: value.isoformat()
+            if isinstance(value, datetime)
+            else list(value)
+            if isinstance(value, tuple)
+            else value
+            for name, value in kept.items()
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Fact:
+        """Return the fact from ``to_dict``'s output, possibly edited by hand.
+
+        Raise ValueError when a required field is missing.
+        """
+        times = {name: clock.parse(stored.get(name)) for name in ("time", "last", "ended", "worded")}
+        kind, content, ident = (str(stored.get(name, "")) for name in ("kind", "content", "id"))
+        if not kind or not content or not ident or times["time"] is None:
+            raise ValueError("a fact needs kind, content, id and time")
+        origin = str(stored.get("origin", "assistant"))
+        seen = stored.get("seen", 1)
+        return cls(
+            kind=kind,
+            content=content,
+            id=ident,
+            time=times["time"],
+            last=times["last"],
+            ended=times["ended"],
+            worded=times["worded"],
+            importance=clamp(stored.get("importance")),
+            origin=origin if origin in ORIGINS else "assistant",
+            seen=seen if isinstance(seen, int) and seen > 0 else 1,
+            repetition=str(stored.get("repetition")).casefold() == "true",
+            tags=_strings(stored.get("tags")),
+            keywords=_strings(stored.get("keywords")),
+            also=_strings(stored.get("also")),
+            supersedes=_strings(stored.get("supersedes")),
+            history=_strings(stored.get("history")),
+            asked_as=phrases(stored.get("asked_as")),
+            **{name: str(stored.get(name, "")) for name in ("project", "session", "quote", "successor")},
+        )
+
+
+_FIELDS: Final = tuple(Fact.__dataclass_fields__)
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):  # ``supersedes`` was one id in earlier versions
+        return (value,) if value else ()
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The end of a fact: its ``id``, when and by whom it was said that it is over, and its ``successor`` if any.
+
+    ``successor`` is the id of a fact or of an entry. ``instead``: what holds now, when that is not the successor's
+    content. ``repetition``: the fact still holds, but its successor says the same. ``remains``: the part that holds on,
+    which becomes a fact with its quote, origin and day.
+    """
+
+    id: str
+    time: datetime
+    origin: str
+    successor: str = ""
+    instead: str = ""
+    repetition: bool = False
+    remains: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the end for JSON."""
+        ended = {"id": self.id, "ended": self.time.isoformat(), "origin": self.origin, "successor": self.successor}
+        more = {"instead": self.instead, "repetition": self.repetition, "remains": self.remains}
+        return ended | {name: value for name, value in more.items() if value}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Ending:
+        """Return the end from ``to_dict``'s output; raise ValueError when it has no moment."""
+        moment = clock.parse(stored["ended"])
+        if moment is None:
+            raise ValueError("no moment")
+        origin, successor, instead, remains = (
+            str(stored.get(name) or "") for name in ("origin", "successor", "instead", "remains")
+        )
+        return cls(str(stored["id"]), moment, origin, successor, instead, bool(stored.get("repetition")), remains)
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Where and when the judged turns took place: project key, session id, time (UTC)."""
+
+    project: str
+    session: str
+    time: datetime
+
+
+def plain(value: object, most: int = sys.maxsize) -> str:
+    """Return text of a model or a person as one safe line, without control characters, markers, ids, tags or links.
+
+    ``most``: its largest number of characters; of a longer one, the first words are returned.
+    """
+    return markdown.cut(markdown.line(_MARKERS.sub(" ", fence.neutral(value if isinstance(value, str) else ""))), most)
+
+
+def clamp(value: object) -> float:
+    """Return an importance between 0 and 1, rounded to two digits; 0.5 when ``value`` is not a number."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return 0.5
+    try:
+        number = float(value)
+    except ValueError:
+        return 0.5
+    return 0.5 if math.isnan(number) else round(min(1.0, max(0.0, number)), 2)
+
+
+def words(value: object, limit: int) -> tuple[str, ...]:
+    """Return at most ``limit`` distinct short words from a list or a comma-separated string."""
+    parts = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
+    clean = (plain(part).replace(",", " ")[:40].strip().lower() for part in parts)
+    return tuple(dict.fromkeys(word for word in clean if word))[:limit]
+
+
+def phrases(value: object) -> tuple[str, ...]:
+    """Return the phrases of a list by which a statement can be found; a bad one is left out, and so are too many."""
+    clean = (plain(part) for part in value if isinstance(part, str)) if isinstance(value, list | tuple) else ()
+    return tuple(dict.fromkeys(part for part in clean if 1 < len(part) <= PHRASE_CHARS))[:MAX_PHRASES]
+
+
+def new_id(kind: str, content: str, stamp: Stamp) -> str:
+    """Return the id of a claim; it depends only on claim and stamp, so that a repeated run adds nothing."""
+    seed = "\n".join((kind, content.casefold(), stamp.project, stamp.session, stamp.time.isoformat()))
+    return "l-" + _base32(hashlib.sha256(seed.encode("utf-8", "replace")).digest())
+
+
+def _base32(digest: bytes) -> str:
+    number = int.from_bytes(digest[:5], "big")
+    return "".join("0123456789abcdefghjkmnpqrstvwxyz"[number >> shift & 31] for shift in range(35, -1, -5))

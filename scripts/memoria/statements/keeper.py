@@ -1,0 +1,433 @@
+"""Keeper: write learned facts, and a person's edits of them, to the daily log and the store.
+
+Every step can be interrupted and repeated: a fact waits in the outbox until its line is in the daily log and its row in
+the store. A fact that is known already is counted, and one that replaces another ends it. This module does not know
+where facts come from. Changes are queued for a memory server when there is one (``server``).
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from memoria.base import invocation
+from memoria.base.paths import Paths
+from memoria.daily import reference
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
+from memoria.ground import clock
+from memoria.ground.clock import Zone
+from memoria.ground.errors import ExpectedError, MemoryStoreError
+from memoria.ground.home import Home
+from memoria.ground.printable import counted
+from memoria.search import comparison
+from memoria.statements import conflicts
+from memoria.statements.fact import GLOBAL, ORIGINS, Ending, Fact, Stamp, new_id, plain
+from memoria.statements.lines import Lines
+from memoria.statements.outbox import Item, Outbox
+from memoria.statements.past import Past, restated
+from memoria.statements.store import Changes, Store
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The outcome for some facts: those ``added``, those known before (``repeated``), those replaced (``ended``)."""
+
+    added: tuple[Fact, ...] = ()
+    repeated: tuple[Fact, ...] = ()
+    ended: tuple[Fact, ...] = ()
+
+    def __add__(self, other: Outcome) -> Outcome:
+        """Return the sum of both outcomes."""
+        return Outcome(self.added + other.added, self.repeated + other.repeated, self.ended + other.ended)
+
+
+class Keeper:
+    """The daily logs, the store and the outboxes of one home."""
+
+    def __init__(self, paths: Paths, zone: Zone, *, server: bool = False) -> None:
+        """``server``: whether changes are queued for a memory server."""
+        self.lines = Lines(DailyLog.of(paths))
+        self.zone = zone
+        self.store = Store.of(paths)
+        self.outbox = Outbox(Path(paths.facts_outbox))
+        self.to_server = Outbox(Path(paths.server_outbox))
+        self.server = server
+        self.fresh: list[Fact] = []  # the facts added since this keeper was opened
+
+    @classmethod
+    def of(cls, paths: Paths, zone: Zone, *, server: bool = False) -> Keeper:
+        """Return the keeper of a home, with its store brought up to date from the logs."""
+        keeper = cls(paths, zone, server=server)
+        keeper.refresh()
+        return keeper
+
+    @classmethod
+    def at(cls, home: Home) -> Keeper:
+        """Return the keeper of a home, with a memory server if the settings name one."""
+        return cls.of(home.paths, home.zone, server=bool(home.settings.memory_api_url))
+
+    def __enter__(self) -> Keeper:
+        """Return the keeper itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the store."""
+        self.store.db.close()
+
+    @property
+    def denied(self) -> bool:
+        """Whether the memory server refused the key when it was last asked."""
+        return bool(self.store.meta().get("denied"))
+
+    def refresh(self) -> None:
+        """Read what a person changed in the logs, and queue the changes for the server."""
+        known, deleted = bool(self.store.meta().get("read")), self.store.gone()
+        rewritten: list[Fact] = []
+
+        def record(changes: Changes) -> None:
+            news = replace(changes, changed=tuple(pair for pair in changes.changed if not _is_older_copy(*pair)))
+            rewritten[:] = [replace(fact, worded=clock.now()) for fact in _by_hand(news, deleted)]
+            older = [then for then, now in changes.changed if _is_older_copy(then, now)]
+            rewritten.extend(older)  # a correction is not taken back by a copy of the log from before it
+            self._record(news, known=known)
+            for fact in rewritten:
+                self.lines.change(fact, self.zone.day(fact.time))
+
+        self.store.refresh(self.lines, record)
+        if rewritten:  # the lines tell now what the store is to tell
+            self.store.refresh(self.lines, record)
+        self.store.set_meta("read", "1")
+
+    def _record(self, changes: Changes, *, known: bool) -> None:
+        """Note what changed in the logs, for pages, wiki and server; ``known``: the logs were read before."""
+        if changes.added or changes.changed or changes.gone:
+            self.store.set_meta("unshown", "1")  # the next worker prepares the pages
+        for fact in (*changes.added, *(now for _, now in changes.changed)) if known else ():
+            self._queue_for_server("put", fact.id)
+        for fact in changes.added:
+            self.store.unmark_deleted(fact.id)
+        for then, now in changes.changed:
+            if now.ended and not then.ended:
+                self._outdate(replace(then, repetition=now.repetition), instead=self._content(now.successor))
+            elif now.content != then.content:
+                self._outdate(then, instead=now.content)
+        for fact in changes.gone:
+            if self.lines.daily.text(self.zone.day(fact.time)):  # else the day's whole file is missing
+                self._outdate(fact, deleted=True)
+            self.store.mark_deleted(fact.id)
+            self._queue_for_server("delete", fact.id)
+
+    # -- facts from a judge
+
+    def take(self, facts: Iterable[Fact], project: str = "", *, endings: Iterable[Ending] = ()) -> Outcome:
+        """Store these facts and end others; all are in the outbox before anything else is attempted.
+
+        ``project``: the project's display name, for the heading. Raise MemoryStoreError when some must wait in the
+        outbox.
+        """
+        for fact in facts:
+            self.outbox.put({"id": fact.id, "event": fact.to_dict(), "project": project or fact.project})
+        for ending in endings:
+            self.outbox.put(ending.to_dict())
+        return self.drain()
+
+    def drain(self) -> Outcome:
+        """Store the facts that wait in the outbox; raise MemoryStoreError when some must wait on."""
+        kept, reasons = Outcome(), []
+        for item in self.outbox.waiting():
+            try:
+                kept += self._place(item)
+            except (OSError, sqlite3.Error) as error:
+                reasons.append(str(error))
+                continue
+            except (ValueError, KeyError, TypeError) as error:  # somebody changed the file
+                self.outbox.failed(item, f"not a fact: {error}")
+                continue
+            self.outbox.done(item)
+        if reasons:
+            raise MemoryStoreError(
+                f"{counted(len(reasons), 'learned fact')} could not be stored ({reasons[0]}). memoria will try again "
+                f"later; until then see {self.outbox.folder}."
+            )
+        return kept
+
+    def _place(self, item: Item) -> Outcome:
+        if "ended" in item.body:
+            return self._end(Ending.from_dict(item.body))
+        if "resumed" in item.body:
+            return self._resume(str(item.body["id"]), str(item.body["resumed"]), str(item.body.get("successor") or ""))
+        fact = Fact.from_dict(item.body["event"])
+        if not self._is_recorded(fact) and (twin := self.repeated(fact)):
+            known = self._repeat(twin, fact)
+            olds = [old for old in conflicts.contradicted_by(self.store, fact) if old.id != known.id]
+            return Outcome(repeated=(known,), ended=self._replace(olds, fact, known.id))
+        return self._add(fact, str(item.body.get("project", "")))
+
+    def repeated(self, fact: Fact) -> Fact | None:
+        """Return the known fact that this one says again; None if the fact itself says that it replaces that one."""
+        twin = self.store.twin(fact)
+        return None if twin and twin.id in fact.supersedes else twin
+
+    def _end(self, end: Ending) -> Outcome:
+        """End a fact and its copies, unless it was said again since or only the user's word can end it.
+
+        Of a fact that has ended, only the successor can change.
+        """
+        fact = self.store.get(end.id)
+        if fact is None or not conflicts.yields(fact, end.time, end.origin):
+            return Outcome()
+        if fact.ended:
+            if end.successor not in ("", fact.successor):
+                self.write(replace(fact, successor=end.successor))
+            return Outcome()
+        if end.remains:
+            end = replace(end, successor=self._keep_part(fact, end).id)
+        copies = [other for other in conflicts.copies(self.store, fact) if other.id != end.successor]
+        changes: dict[str, Any] = {"ended": end.time, "successor": end.successor, "repetition": end.repetition}
+        ended = tuple(replace(each, **changes) for each in (*copies, fact))
+        for each in ended:
+            self._outdate(each, instead=end.instead or self._content(end.successor))
+            self.write(each)
+        return Outcome(ended=ended)
+
+    def _keep_part(self, fact: Fact, end: Ending) -> Fact:
+        """Store the part of a fact that holds on, as a fact of the same day with the same proof."""
+        stamp = Stamp(fact.project, fact.session, fact.time)
+        part = replace(fact, id=new_id(fact.kind, end.remains, stamp), content=end.remains, history=(), supersedes=())
+        if not self._is_recorded(part):
+            self.adopt(part, self._heading(fact))
+            self._queue_for_server("put", part.id)
+            self.fresh.append(part)
+        return part
+
+    def _heading(self, fact: Fact) -> str:
+        """Return the display name of a fact's project."""
+        entry = self.entry_of(fact)
+        return entry.project if entry else fact.project
+
+    def _resume(self, ident: str, ended: str, successor: str) -> Outcome:
+        """Let a fact and its copies hold again, unless they did not end then and by that successor."""
+
+        def is_over(fact: Fact) -> bool:
+            return fact.ended == clock.parse(ended) is not None and fact.successor == successor
+
+        fact = self.store.get(ident)
+        if fact is None or not is_over(fact):
+            return Outcome()
+        said = comparison.words(fact.content)
+        others = [other for other in self.store.facts(live=False) if other.id != ident and is_over(other)]
+        copies = [other for other in others if comparison.same(said, comparison.words(other.content))]
+        for each in (*copies, fact):
+            self.write(replace(each, ended=None, successor="", repetition=False))
+            self.store.settle_past(n for n, past in self.store.past().items() if past.content == each.content)
+        return Outcome()
+
+    def _is_recorded(self, fact: Fact) -> bool:
+        return self.store.get(fact.id) is not None or any(
+            other.id == fact.id for other in self.lines.read(self.zone.day(fact.time))
+        )
+
+    def _repeat(self, known: Fact, fact: Fact) -> Fact:
+        """Count a fact that was said again, unless this or a later time was counted already (a repeated run)."""
+        places = tuple(place for place in fact.projects if place not in known.projects and GLOBAL not in known.projects)
+        later = fact.time > (known.last or known.time)
+        if not later and not places:
+            return known
+        again = replace(
+            known,
+            seen=known.seen + later,
+            last=fact.time if later else known.last,
+            also=known.also + places,
+            importance=max(known.importance, fact.importance),
+            origin=min(known.origin, fact.origin, key=ORIGINS.index),
+            kind="correction" if fact.kind == "correction" and known.kind == "preference" else known.kind,
+            asked_as=known.asked_as or fact.asked_as,
+        )
+        self.write(again)
+        return again
+
+    def _add(self, fact: Fact, project: str) -> Outcome:
+        original = fact
+        found = conflicts.contradicted_by(self.store, fact)
+        olds = [old for old in found if conflicts.yields(old, fact.time, fact.origin)]
+        outlived = [old for old in found if old not in olds]
+        fact = replace(fact, supersedes=tuple(old.id for old in olds if not conflicts.is_elsewhere(old, fact)))
+        if outlived:  # an old session was read late, or only the user can take back what the user said
+            fact = replace(fact, ended=max(fact.time, conflicts.said(outlived[0])), successor=outlived[0].id)
+        day = self.zone.day(fact.time)
+        local = self.zone.local(fact.time)
+        added = self.lines.add(fact, day, f"{local:%H:%M}", plain(project) or "everywhere")
+        if not added and original in self.lines.read(day):  # its entry shows the original, and the log is authoritative
+            self.lines.change(fact, day)
+        self.store.set_meta("unshown", "1")
+        self.store.put(fact, day)
+        self.store.unmark_deleted(fact.id)
+        self._queue_for_server("put", fact.id)
+        self.fresh.append(fact)
+        return Outcome(added=(fact,), ended=self._replace(olds, fact, fact.id))
+
+    def _replace(self, olds: Iterable[Fact], fact: Fact, successor: str) -> tuple[Fact, ...]:
+        """End the facts that yield to this one, with their copies; of another project's fact, end only its use here."""
+        ended: dict[str, Fact] = {}
+        for old in olds:
+            if not conflicts.yields(old, fact.time, fact.origin):
+                continue
+            if conflicts.is_elsewhere(old, fact):
+                self.write(replace(old, also=tuple(place for place in old.also if place not in fact.projects)))
+                continue
+            copies = conflicts.copies(self.store, old)
+            for each in (*copies, old):  # the copies first, because they are found through the old one
+                if each.id not in (fact.id, successor):
+                    ended[each.id] = replace(each, ended=fact.time, successor=successor)
+                    self._outdate(ended[each.id], instead=fact.content)
+                    self.write(ended[each.id])
+        return tuple(ended.values())
+
+    def _outdate(self, fact: Fact, *, instead: str = "", deleted: bool = False) -> None:
+        """Record that a fact's words no longer hold, for what was made of them in the wiki."""
+        if fact.repetition and not deleted:
+            return
+        day = self.zone.day(fact.ended or clock.now()).isoformat()
+        past = Past(fact.content, day, instead, fact.projects, self.sources(fact), deleted, fact.quote)
+        self.store.add_past(past)
+        if deleted:
+            self.store.take_back(fact.id, past)
+
+    def _content(self, ident: str) -> str:
+        known = self.store.get(ident) if ident else None
+        return known.content if known else ""
+
+    def sources(self, fact: Fact) -> tuple[str, ...]:
+        """Return the entries that a fact is in; those of its session on its day when its line is gone."""
+        entries = self.lines.daily.entries(self.store.day(fact.id) or self.zone.day(fact.time))
+        holding = [entry.source for entry in entries if any(learned.id == fact.id for learned in entry.learned)]
+        return tuple(holding or (entry.source for entry in entries if fact.session and entry.session == fact.session))
+
+    # -- edits by a person
+
+    def write(self, fact: Fact) -> None:
+        """Write a changed fact to its lines and its row, and queue it for the server."""
+        day = self.store.day(fact.id)
+        if day is None or not self.lines.change(fact, day):
+            raise ExpectedError(
+                f"{fact.id} is in no daily log; run {invocation.shown('learned')} to list the learned facts."
+            )
+        self.store.put(fact, day)
+        self._queue_for_server("put", fact.id)
+
+    def rewrite(self, known: Fact, fact: Fact) -> bool:
+        """Write another machine's change of a fact; return False when the fact no longer reads as ``known``."""
+        day = self.store.day(known.id)
+        if day is None or not self.lines.change(fact, day, known=known):
+            return False
+        if fact.ended and not known.ended:
+            self._outdate(fact, instead=self._content(fact.successor))
+        elif fact.content != known.content:
+            self._outdate(known, instead=fact.content)
+        self.store.put(fact, day)
+        return True
+
+    def edit(self, ident: str, content: str) -> Fact:
+        """Change a fact's wording, also where its entry repeats it.
+
+        Raise ExpectedError when there is no such fact or the text is empty.
+        """
+        words = plain(content)
+        if not words:
+            raise ExpectedError(f"a fact needs words; to remove it, run {invocation.shown('learned delete')}.")
+        known = self.known(ident)
+        if words == known.content:
+            return known
+        now = clock.now()
+        changed = known.reworded(words, self.zone.day(now).isoformat(), now)
+        self._outdate(known, instead=words)
+        self.write(changed)
+        self._restate(known, words)
+        return changed
+
+    def _restate(self, fact: Fact, instead: str) -> None:
+        """Change what the fact's entry says of it besides the fact; remove it when ``instead`` is empty."""
+        if day := self.store.day(fact.id):
+            past = Past(fact.content, "", instead)
+            self.lines.restate(fact.id, day, lambda text: restated(text, past))
+
+    def promote(self, ident: str) -> Fact:
+        """Make a fact hold in every project."""
+        changed = replace(self.known(ident), project=GLOBAL, also=())
+        self.write(changed)
+        return changed
+
+    def add_project(self, ident: str, project: str) -> None:
+        """Record that a fact also occurs in another project; do nothing when it is known to hold there."""
+        fact = self.store.get(ident)
+        if fact and not {project, GLOBAL}.intersection(fact.projects):
+            self.write(replace(fact, also=(*fact.also, project)))
+
+    def delete(self, ident: str) -> Fact:
+        """Delete a fact: its lines, its row and its queued work; queue the deletion. Facts it had ended stay ended."""
+        fact = self.known(ident)
+        self._outdate(fact, deleted=True)
+        self._restate(fact, "")
+        self.to_server.forget(fact.id)
+        self.store.mark_deleted(fact.id)
+        self._queue_for_server("delete", fact.id)  # first: without it, the server would bring the fact back
+        self.forget(fact.id)
+        return fact
+
+    def forget(self, ident: str) -> None:
+        """Remove a fact from log and store, but not from the server."""
+        day = self.store.day(ident)
+        self.outbox.forget(ident)
+        if day:
+            self.lines.remove(ident, day)
+        self.store.remove(ident)
+
+    def known(self, ident: str) -> Fact:
+        """Return the fact with this id, in any form that a person may give it; raise ExpectedError if there is none."""
+        named = reference.parse(ident)
+        if named and named.kind == reference.ENTRY:
+            raise ExpectedError(
+                f"{ident!r} is an entry; {invocation.shown(f'learned list {named.anchor}')} lists its facts."
+            )
+        fact = self.store.get(named.anchor if named else "l-" + ident.strip())
+        if fact is None:
+            raise ExpectedError(f"there is no learned fact {ident!r}; {invocation.shown('learned')} lists them.")
+        return fact
+
+    def entry_of(self, fact: Fact) -> Entry | None:
+        """Return the entry that the fact is in, or None while it waits for its session's entry."""
+        days = [self.zone.day(fact.time), *reversed(self.lines.daily.days())]
+        entries = (entry for day in dict.fromkeys(days) for entry in self.lines.daily.entries(day))
+        return next((entry for entry in entries if any(learned.id == fact.id for learned in entry.learned)), None)
+
+    def offered(self) -> list[Fact]:
+        """Return the facts that came up in a second project and could hold in every project."""
+        return [fact for fact in self.store.facts() if fact.also and fact.project != GLOBAL]
+
+    def adopt(self, fact: Fact, heading: str) -> None:
+        """Store a fact of another machine unchanged: it was judged there, so it is neither compared nor counted."""
+        day = self.zone.day(fact.time)
+        self.lines.add(fact, day, f"{self.zone.local(fact.time):%H:%M}", plain(heading) or "everywhere")
+        self.store.put(fact, day)
+
+    def _queue_for_server(self, operation: str, ident: str) -> None:
+        if self.server:
+            self.to_server.put({"op": operation, "id": ident})
+
+
+def _is_older_copy(then: Fact, now: Fact) -> bool:
+    """Return whether a line holds words from before those that it had; what a person writes has the time of those."""
+    return now.content != then.content and now.worded != then.worded and now.worded_at < then.worded_at
+
+
+def _by_hand(changes: Changes, deleted: Container[str]) -> list[Fact]:
+    """Return the facts whose words a person changed or put back; a copy of a file brings another time of wording."""
+    changed = (now for then, now in changes.changed if now.content != then.content and now.worded == then.worded)
+    return [*(fact for fact in changes.added if fact.id in deleted), *changed]

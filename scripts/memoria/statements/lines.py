@@ -1,0 +1,178 @@
+"""Lines: learned facts in daily logs, which are the authoritative record.
+
+A fact is a learned line with its quote and its particulars, as ``daily.day_text`` reads and writes them. Only the first
+line is required, so that a person can write or change one by hand. What the particulars lack is taken from the entry
+that contains the line. This module knows the meaning of a fact's line, but not the file's syntax or how facts are
+judged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Container, Mapping
+from dataclasses import replace
+from datetime import UTC, date, datetime, time
+from typing import Any
+
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.day_text import DayText, LearnedLine
+from memoria.daily.entry import Learned
+from memoria.daily.entry_form import below, learned_rows
+from memoria.statements.fact import KINDS, Fact
+
+_IN_LINE = ("kind", "content", "id", "quote")  # in the visible lines, not repeated in the comment
+
+
+def render(fact: Fact) -> str:
+    """Return the fact's lines, ending in a newline; ``parse`` returns an equal fact from them."""
+    return "\n".join(learned_rows(learned(fact))) + "\n"
+
+
+def learned(fact: Fact) -> Learned:
+    """Return the fact as a learned line of a daily log, with its quote and its particulars."""
+    particulars = {name: value for name, value in fact.to_dict().items() if name not in _IN_LINE}
+    return Learned(fact.kind, fact.content, fact.id, below(fact.quote, _comment_json(particulars)))
+
+
+def _comment_json(particulars: Mapping[str, Any]) -> str:
+    """Return JSON that cannot end the HTML comment around it."""
+    text = json.dumps(particulars, ensure_ascii=False)
+    return text.replace("--", "-\\u002d").replace(">", "\\u003e").replace("<", "\\u003c")
+
+
+def parse(text: str, day: date) -> list[Fact]:
+    """Return the facts in a day's text, in order; only the first of each id counts."""
+    return of_day(DayText(text), day)
+
+
+def of_day(text: DayText, day: date) -> list[Fact]:
+    """Return the facts in a day's text with the present keys of their projects, as ``parse`` does."""
+    return [_fact(line, day, text.aliases) for line in _facts(text)]
+
+
+def without(text: str, idents: Container[str]) -> str:
+    """Return a day's text without those of these facts that are in no entry."""
+    day = DayText(text)
+    for line in reversed(_facts(day)):
+        if line.learned.id in idents and not line.session:
+            day.remove(line)
+    return day.text
+
+
+def _facts(day: DayText) -> list[LearnedLine]:
+    """Return the lines that are facts, the first of each id."""
+    found: dict[str, LearnedLine] = {}
+    for line in day.learned():
+        if line.learned.kind in KINDS and line.learned.text.strip():
+            found.setdefault(line.learned.id, line)
+    return list(found.values())
+
+
+def _fact(line: LearnedLine, day: date, aliases: Mapping[str, str]) -> Fact:
+    stated: dict[str, Any] = {"quote": line.quote}
+    for particulars in line.particulars:
+        stated.update(_object(particulars))
+    place = {"session": line.session, "project": line.project} if line.session and "project" not in stated else {}
+    noon = datetime.combine(day, time(12), UTC).isoformat()
+    shown = {"kind": line.learned.kind, "content": line.learned.text, "id": line.learned.id}
+    stored = {"time": noon, **place, **stated, **shown}
+    try:
+        fact = Fact.from_dict(stored)
+    except ValueError:  # a person made the time unreadable
+        fact = Fact.from_dict({**stored, "time": noon})
+    return _under_present_keys(fact, aliases) if aliases else fact
+
+
+def _under_present_keys(fact: Fact, aliases: Mapping[str, str]) -> Fact:
+    """Return the fact with the present keys of its projects, each once."""
+    own, *others = dict.fromkeys(aliases.get(key, key) for key in fact.projects)
+    return fact if (own, *others) == fact.projects else replace(fact, project=own, also=tuple(others))
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+        # An escaped half of a surrogate pair cannot be stored in a file or a database.
+        value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+class Lines:
+    """The learned facts in a folder of daily logs."""
+
+    def __init__(self, daily: DailyLog) -> None:
+        """``daily`` provides the files and their lock."""
+        self.daily = daily
+
+    def read(self, day: date) -> list[Fact]:
+        """Return the facts of a day; an empty list when it has no file."""
+        return of_day(self.daily.read(day), day)
+
+    def loose(self, day: date) -> list[Fact]:
+        """Return the facts of a day that are in no entry, because they were learned while their session was open."""
+        text = self.daily.read(day)
+        return [_fact(line, day, text.aliases) for line in _facts(text) if not line.session]
+
+    def add(self, fact: Fact, day: date, clock_time: str, project: str) -> bool:
+        """Append a fact to a day; return False when the day has its id already.
+
+        ``clock_time`` (``HH:MM``) and ``project`` (its name) form the heading; facts with the same heading share it.
+        """
+
+        def added(text: str) -> str:
+            rows = DayText(text)
+            if all(line.learned.id != fact.id for line in _facts(rows)):
+                rows.add(learned(fact), clock_time, project)
+            return rows.text
+
+        return self.daily.rewrite(day, added)
+
+    def change(self, fact: Fact, day: date, *, known: Fact | None = None) -> bool:
+        """Replace the lines that have the fact's id; return False when they are not in this day's file.
+
+        With ``known``, also return False when a person has changed the kind or words, so that they differ from
+        ``known``.
+        """
+
+        def as_known(line: LearnedLine) -> bool:
+            return known is None or (line.learned.kind, line.learned.text) == (known.kind, known.content)
+
+        return self._edit(fact.id, day, lambda rows, line: rows.change(line, learned(fact)), only=as_known)
+
+    def restate(self, ident: str, day: date, change: Callable[[str], str]) -> None:
+        """Apply ``change`` to what the entry that holds a fact says besides."""
+
+        def restated(text: str) -> str:
+            rows = DayText(text)
+            rows.restate(ident, change)
+            return rows.text
+
+        self.daily.rewrite(day, restated)
+
+    def remove(self, ident: str, day: date) -> bool:
+        """Remove a fact's lines, and a heading left empty; return False when there are no such lines."""
+        return self._edit(ident, day, DayText.remove)
+
+    def _edit(
+        self,
+        ident: str,
+        day: date,
+        edit: Callable[[DayText, LearnedLine], None],
+        *,
+        only: Callable[[LearnedLine], bool] = lambda _: True,
+    ) -> bool:
+        found = False
+
+        def edited(text: str) -> str:
+            nonlocal found
+            rows = DayText(text)
+            line = next((line for line in _facts(rows) if line.learned.id == ident), None)
+            found = line is not None and only(line)
+            if line and found:
+                edit(rows, line)
+            return rows.text
+
+        self.daily.rewrite(day, edited)
+        return found

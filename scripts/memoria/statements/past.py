@@ -1,0 +1,107 @@
+"""Past: a statement that no longer holds, with what is needed to find what was made of it elsewhere.
+
+A fact that is ended, edited or deleted leaves such a record. It waits in the store until the wiki tells it no more.
+What a person deleted, or corrected in an article, stays, because no log tells it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+
+from memoria.search import comparison, cues
+from memoria.search.folding import holds
+from memoria.search.stemming import without_ending
+
+CITED, UNCITED = 0.6, 0.8  # share of its words that a sentence of the same entries, or of others, must hold
+NAMED, MIN_NAMED = 0.5, 2  # share and number of the words of a title or a line of talk that must be its own
+MIN_SPOKEN = 3  # a sentence of more words than this may be a part of the quote
+
+_PARTS = re.compile(r"[._/-]")
+_words = lru_cache(maxsize=4_000)(comparison.words)  # one text is compared with many
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A statement that no longer holds.
+
+    ``day``: ISO day on which it ceased to hold. ``instead``: what holds now, empty when nothing replaced it.
+    ``projects``: the keys of the projects it held in. ``sources``: the entries that contain its fact. ``deleted``: a
+    person deleted the fact, so that it is no history either. ``quote``: the words in the conversation that proved it.
+    """
+
+    content: str
+    day: str
+    instead: str = ""
+    projects: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    deleted: bool = False
+    quote: str = ""
+
+    @classmethod
+    def from_json(cls, body: str) -> Past:
+        """Return the statement that ``to_json`` wrote."""
+        stored = json.loads(body)
+        return cls(**{**stored, "projects": tuple(stored["projects"]), "sources": tuple(stored["sources"])})
+
+    def to_json(self) -> str:
+        """Return the statement as JSON."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    def is_said_by(self, sentence: str, *, cited: bool) -> bool:
+        """Return whether a sentence says this, and not what holds instead.
+
+        ``cited``: whether the sentence rests on the entries that contain the fact.
+        """
+        own, words = _words(self.content), _words(sentence)
+        if not comparison.same(own, words) and not comparison.repeated_in(own, words, CITED if cited else UNCITED):
+            return False
+        now = _words(self.instead)
+        return not now.stems or comparison.covered(now, words) < comparison.covered(own, words)
+
+    def is_named_in(self, text: str) -> bool:
+        """Return whether a short text, such as a title, is about this and names what holds no longer.
+
+        Half of its words are the statement's, and one is missing from what holds instead: where a number changed,
+        a number.
+        """
+        own, now, said = map(_words, (self.content, self.instead, text))
+        shared = {word: _parts(word) & own.stems for word in said.stems}
+        known = [word for word in shared if shared[word]]
+        if len(known) < max(MIN_NAMED, NAMED * len(shared)):
+            return False
+        numbers = own.numbers - now.numbers
+        if numbers and (now.numbers or not now.stems):
+            return bool(numbers & said.numbers)
+        return any(shared[word] - now.stems for word in known)
+
+    def is_spoken_in(self, sentence: str) -> bool:
+        """Return whether a sentence of its conversation holds the words that prove it, or says or names it."""
+        if holds(sentence, self.quote) or (len(sentence.split()) > MIN_SPOKEN and holds(self.quote, sentence)):
+            return True
+        return self.is_said_by(sentence, cited=True) or self.is_named_in(sentence)
+
+
+def _parts(word: str) -> set[str]:
+    """Return a stem and the stems of the words in a name such as ``carts.py``."""
+    return {word, *map(without_ending, _PARTS.split(word))}
+
+
+def current(text: str, past: Iterable[tuple[Past, bool]]) -> str:
+    """Return a text without the sentences that say what no longer holds; each comes with ``cited``, as above."""
+    pairs = list(past)
+    return _changed(text, lambda part: "" if any(each.is_said_by(part, cited=cited) for each, cited in pairs) else part)
+
+
+def restated(text: str, past: Past) -> str:
+    """Return a text of the fact's entry with what holds instead in the place of what no longer does."""
+    return _changed(text, lambda part: past.instead if past.is_said_by(part, cited=True) else part)
+
+
+def _changed(text: str, change: Callable[[str], str]) -> str:
+    told = cues.sentences(text)
+    now = list(map(change, told))
+    return text if now == told else " ".join(filter(None, now))

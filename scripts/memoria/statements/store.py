@@ -1,0 +1,462 @@
+"""Store: the learned facts as rows of ``learned.db``, derived from the daily logs.
+
+Facts are found by words, by similarity and by project; an ended fact leads to its successor. A deleted or corrupt file
+is rebuilt from the logs; repeated facts are then recognised by similarity and by the server's ids. The store also
+records which exchanges of a session have been judged, and the rows of a memory server. It reads no other file.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import astuple, dataclass
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+from memoria.base.paths import Paths
+from memoria.ground import database
+from memoria.search import comparison
+from memoria.statements import store_file
+from memoria.statements.fact import GLOBAL, Fact
+from memoria.statements.lines import Lines
+from memoria.statements.past import Past
+
+log = logging.getLogger(__name__)
+
+MIN_NEAR, MAX_NEAR = 5, 12  # facts shown beside what a model judges (docs/decisions/0125-what-a-flush-is-shown.md)
+_CANDIDATES = 40  # rows compared by similarity, those that share the most words
+TWICE = 2
+_RULES = ("correction", "preference")
+_HALF_AS_NEAR = 8  # places further back that a fact called for counts half as much more
+_CHAIN = 50  # successors followed before a cycle is assumed
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What is known about one row of a memory server, and the id of its fact.
+
+    ``home``: server and user. ``number``: the row's number there, which does not identify the fact. ``named``: the fact
+    id that the row contains, ``""`` when another program wrote it. ``digest``: of the content of both sides when last
+    compared. ``created`` and ``updated``: the row's times by the server's clock, ``""`` until they were seen.
+    ``adopted``: the fact came from this row. ``pushed``: this machine wrote the row after ``updated``.
+    """
+
+    home: str
+    number: int
+    id: str
+    named: str
+    digest: str
+    created: str = ""
+    updated: str = ""
+    adopted: bool = False
+    pushed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The difference after reading the logs: facts that a person added, changed (then and now) or deleted."""
+
+    added: tuple[Fact, ...]
+    changed: tuple[tuple[Fact, Fact], ...]
+    gone: tuple[Fact, ...]
+
+
+class Store:
+    """The facts, one row each; a context manager.
+
+    Methods raise sqlite3.Error when the disk is full or the file was lost.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open or create the file; replace one that cannot be read with a new one, which ``refresh`` then fills."""
+        self.path = path
+        self.revision = 0  # rows written or deleted since the file was opened
+        self.db = store_file.opened(path)
+
+    @classmethod
+    def of(cls, paths: Paths) -> Store:
+        """Return the store of these paths."""
+        return cls(Path(paths.facts))
+
+    def __enter__(self) -> Store:
+        """Return the store itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self.db.close()
+
+    def _transaction(self) -> AbstractContextManager[None]:
+        return database.transaction(self.db)
+
+    # -- facts
+
+    def put(self, fact: Fact, day: date) -> None:
+        """Insert or replace a fact's row; ``day``: the daily log that contains its lines."""
+        with self._transaction():
+            self._put(fact, day.isoformat())
+
+    def remove(self, ident: str) -> None:
+        """Delete a fact's row."""
+        with self._transaction():
+            self._remove(ident)
+
+    def shred(self) -> None:
+        """Overwrite deleted data on disk."""
+        self.db.execute("PRAGMA secure_delete = ON")
+        self.db.execute("INSERT INTO words (words) VALUES ('rebuild')")  # the full-text index keeps deleted words
+        database.shred(self.db)
+
+    def _put(self, fact: Fact, day: str) -> None:
+        self.revision += 1
+        self._remove(fact.id)
+        body = json.dumps(fact.to_dict(), ensure_ascii=False)
+        ended = fact.ended.isoformat() if fact.ended else ""
+        row = (fact.id, day, fact.kind, fact.time.isoformat(), ended, fact.successor, body)
+        cursor = self.db.execute(
+            "INSERT INTO facts (id, day, kind, time, ended, successor, body) VALUES (?, ?, ?, ?, ?, ?, ?)", row
+        )
+        stems = " ".join(sorted(comparison.words(fact.content).stems))
+        texts = (fact.content, " ".join(fact.keywords), " ".join(fact.tags), stems)
+        self.db.execute(
+            "INSERT INTO words (rowid, content, keywords, tags, stems) VALUES (?, ?, ?, ?, ?)",
+            (cursor.lastrowid, *texts),
+        )
+        pairs = [(fact.id, project) for project in dict.fromkeys(fact.projects)]
+        self.db.executemany("INSERT INTO holds (id, project) VALUES (?, ?)", pairs)
+
+    def _remove(self, ident: str) -> None:
+        row = self.db.execute("SELECT n FROM facts WHERE id = ?", (ident,)).fetchone()
+        if row:
+            self.revision += 1
+            self.db.execute("DELETE FROM words WHERE rowid = ?", row)
+            self.db.execute("DELETE FROM facts WHERE n = ?", row)
+            self.db.execute("DELETE FROM holds WHERE id = ?", (ident,))
+
+    def get(self, ident: str) -> Fact | None:
+        """Return the fact with this id."""
+        row = self.db.execute("SELECT body FROM facts WHERE id = ?", (ident,)).fetchone()
+        return _fact(row[0]) if row else None
+
+    def day(self, ident: str) -> date | None:
+        """Return the day whose log contains a fact's lines."""
+        row = self.db.execute("SELECT day FROM facts WHERE id = ?", (ident,)).fetchone()
+        return date.fromisoformat(row[0]) if row else None
+
+    def count_of(self, day: date) -> int:
+        """Return the number of facts whose lines a day's log contains."""
+        return int(self.db.execute("SELECT COUNT(*) FROM facts WHERE day = ?", (day.isoformat(),)).fetchone()[0])
+
+    def facts(self, *, live: bool = True, project: str = "", kind: str = "") -> list[Fact]:
+        """Return facts, oldest first; ``live``: only those that hold; ``project``: only its own and global ones."""
+        query = "SELECT DISTINCT facts.n, body FROM facts JOIN holds USING (id) WHERE 1"
+        values: list[str] = []
+        if live:
+            query += " AND ended = ''"
+        if project:
+            query += " AND project IN (?, ?)"
+            values += [project, GLOBAL]
+        if kind:
+            query += " AND kind = ?"
+            values.append(kind)
+        return [_fact(body) for _, body in self.db.execute(query + " ORDER BY time, facts.n", values)]
+
+    def matching(self, text: str, project: str = "", limit: int = 10) -> list[Fact]:
+        """Return facts that share words with ``text``, best first; a live successor takes the place of an ended one."""
+        found = (self.current(fact) for fact in self._candidates(text, live=False, limit=4 * limit))
+        wanted = {project, GLOBAL}
+        mine = (fact for fact in found if fact and (not project or wanted.intersection(fact.projects)))
+        return list({fact.id: fact for fact in mine}.values())[:limit]
+
+    def current(self, fact: Fact) -> Fact | None:
+        """Return the fact, or the live fact at the end of its successors; None when that one was deleted."""
+        for _ in range(_CHAIN):
+            if fact.ended is None:
+                return fact
+            following = self.get(fact.successor) if fact.successor else None
+            if following is None:
+                return None
+            fact = following
+        return None
+
+    def twin(self, fact: Fact) -> Fact | None:
+        """Return the most similar live fact that says the same and has another id."""
+        return next(iter(self.twins(fact)), None)
+
+    def twins(self, fact: Fact) -> list[Fact]:
+        """Return the live facts that say the same and have another id, the most similar first."""
+        candidates = self._candidates(fact.content, live=True)
+        wanted = comparison.words(fact.content)
+        pairs = [(other, comparison.words(other.content)) for other in candidates]
+        alike = [
+            (comparison.similarity(wanted, words), other)
+            for other, words in pairs
+            if other.id != fact.id and comparison.same(wanted, words)
+        ]
+        return [other for _, other in sorted(alike, key=lambda pair: -pair[0])]
+
+    def concerns(self, fact: Fact) -> bool:
+        """Return whether a fact repeats, replaces or contradicts a known one."""
+        return bool(fact.supersedes or self.twin(fact) or self.rivals(fact))
+
+    def rivals(self, fact: Fact) -> list[Fact]:
+        """Return the live facts that contradict this one: the opposite, or another number, about the same thing.
+
+        Only facts of the same projects and global ones count.
+        """
+        claim = comparison.words(fact.content)
+        places = {*fact.projects, GLOBAL}
+        return [
+            other
+            for other in self._candidates(fact.content, live=True)
+            if other.id != fact.id
+            and places.intersection(other.projects)
+            and comparison.opposed(claim, comparison.words(other.content))
+        ]
+
+    def near(self, said: str, project: str, without: Container[str] = ()) -> list[Fact]:
+        """Return the live facts of this project, and global ones, that share most words with ``said``, nearest first.
+
+        A word counts the more, the fewer facts contain it. When few facts share a word, the latest are added, because
+        what has changed may be said in other words. ``without``: ids of facts to leave out.
+        """
+        query = (
+            "SELECT DISTINCT facts.n, facts.id, stems, keywords FROM facts JOIN words ON words.rowid = facts.n "
+            "JOIN holds ON holds.id = facts.id WHERE ended = '' AND project IN (?, ?) ORDER BY facts.time DESC"
+        )
+        known = {
+            number: frozenset(stems.split()) | comparison.words(keywords).stems
+            for number, ident, stems, keywords in self.db.execute(query, (project, GLOBAL))
+            if ident not in without
+        }
+        scores = _shared(comparison.words(said).stems, known)
+        ranked = sorted(scores, key=lambda number: -scores[number])[:MAX_NEAR]
+        latest = [number for number in known if number not in ranked]
+        chosen = ranked + latest[: max(0, MIN_NEAR - len(ranked))]
+        marks = ", ".join("?" * len(chosen))
+        rows = self.db.execute(f"SELECT n, body FROM facts WHERE n IN ({marks})", chosen)  # noqa: S608 (only ?)
+        facts = {number: _fact(body) for number, body in rows}
+        return [facts[number] for number in chosen]
+
+    def nearest(self, text: str, places: Iterable[str], floor: float = comparison.TOPIC) -> Fact | None:
+        """Return the live fact of these projects most similar to ``text``; None if no similarity reaches ``floor``."""
+        wanted = comparison.words(text)
+        near = [
+            (comparison.similarity(wanted, comparison.words(other.content)), other)
+            for other in self._candidates(text, live=True)
+            if {*places, GLOBAL}.intersection(other.projects)
+        ]
+        best = max(near, key=lambda pair: pair[0], default=None)
+        return best[1] if best and best[0] >= floor else None
+
+    def _candidates(self, text: str, *, live: bool, limit: int = _CANDIDATES) -> list[Fact]:
+        terms = sorted(comparison.words(text).stems | set(text.casefold().split()))
+        quoted = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms[:60] if any(map(str.isalnum, term)))
+        if not quoted:
+            return []
+        query = "SELECT body FROM words JOIN facts ON facts.n = words.rowid WHERE words MATCH ?"
+        query += " AND ended = ''" if live else ""
+        rows = self.db.execute(query + " ORDER BY bm25(words, 2.0, 1.0, 1.0, 2.0) LIMIT ?", (quoted, limit))
+        return [_fact(body) for (body,) in rows]
+
+    def projects(self) -> list[str]:
+        """Return the keys of the projects that live facts belong to, without ``GLOBAL``."""
+        query = "SELECT DISTINCT project FROM holds JOIN facts USING (id) WHERE ended = '' AND project <> ? ORDER BY 1"
+        return [project for (project,) in self.db.execute(query, (GLOBAL,))]
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of live facts of each kind."""
+        return dict(self.db.execute("SELECT kind, count(*) FROM facts WHERE ended = '' GROUP BY kind ORDER BY kind"))
+
+    # -- the logs
+
+    def refresh(self, lines: Lines, record: Callable[[Changes], None]) -> None:
+        """Apply the changes in every daily log that changed since it was last read.
+
+        ``record`` is called with the changes before they are committed; after a crash it is called with them again.
+        """
+        marks = lines.daily.stamps()
+        stale, missing = store_file.changed_logs(self.db, marks)
+        fresh = {day: lines.read(date.fromisoformat(day)) for day in stale}
+        before = self._of_days([*stale, *missing])
+        after = {fact.id: fact for facts in fresh.values() for fact in facts}
+        with self._transaction():
+            for ident in before.keys() - after.keys():
+                self._remove(ident)
+            for day, facts in fresh.items():
+                for fact in facts:
+                    if before.get(fact.id) != fact:
+                        self._put(fact, day)
+            self.db.executemany("DELETE FROM logs WHERE day = ?", [(day,) for day in missing])
+            self.db.executemany("INSERT OR REPLACE INTO logs VALUES (?, ?)", [(day, marks[day]) for day in stale])
+            record(
+                Changes(
+                    tuple(fact for ident, fact in after.items() if ident not in before),
+                    tuple((before[ident], fact) for ident, fact in after.items() if before.get(ident, fact) != fact),
+                    tuple(fact for ident, fact in before.items() if ident not in after),
+                )
+            )
+
+    def _of_days(self, days: Sequence[str]) -> dict[str, Fact]:
+        marks = ", ".join("?" * len(days))
+        rows = self.db.execute(f"SELECT id, body FROM facts WHERE day IN ({marks})", list(days))  # noqa: S608 (only ?)
+        return {ident: _fact(body) for ident, body in rows}
+
+    # -- what has been judged
+
+    def judged(self, marks: Iterable[str]) -> set[str]:
+        """Return those of the marks that were judged in any session: a fork repeats the exchanges of its origin."""
+        query = "SELECT DISTINCT turn FROM judged WHERE turn IN (SELECT value FROM json_each(?))"
+        return {turn for (turn,) in self.db.execute(query, (json.dumps(list(marks)),))}
+
+    def mark_judged(self, session: str, marks: Iterable[str]) -> None:
+        """Record that these exchanges were judged."""
+        with self._transaction():
+            self.db.executemany("INSERT OR IGNORE INTO judged VALUES (?, ?)", [(session, mark) for mark in marks])
+
+    # -- what no longer holds
+
+    def past(self) -> dict[int, Past]:
+        """Return, by number, the statements that no longer hold and that the wiki may still tell as current."""
+        return {number: Past.from_json(body) for number, body in self.db.execute("SELECT n, body FROM past ORDER BY n")}
+
+    def add_past(self, past: Past) -> None:
+        """Record a statement that no longer holds."""
+        self.db.execute("INSERT INTO past (body) VALUES (?)", (past.to_json(),))
+
+    def settle_past(self, numbers: Iterable[int]) -> None:
+        """Delete the records of statements that the wiki tells no more."""
+        self.db.executemany("DELETE FROM past WHERE n = ?", [(number,) for number in numbers])
+
+    def taken_back(self) -> dict[str, Past]:
+        """Return what a person deleted or corrected, by the id of the deleted fact or by the corrected article."""
+        return {name: Past.from_json(body) for name, body in self.db.execute("SELECT name, body FROM taken_back")}
+
+    def take_back(self, name: str, past: Past) -> None:
+        """Record what a person deleted or corrected."""
+        self.db.execute("INSERT OR REPLACE INTO taken_back VALUES (?, ?)", (name, past.to_json()))
+
+    def restore(self, names: Iterable[str]) -> None:
+        """Remove such records."""
+        self.db.executemany("DELETE FROM taken_back WHERE name = ?", [(name,) for name in names])
+
+    # -- rows of a memory server
+
+    def links(self, home: str) -> list[Link]:
+        """Return the links to the rows of one server and user."""
+        rows = self.db.execute("SELECT * FROM links WHERE home = ? ORDER BY number", (home,))
+        return [_link(row) for row in rows]
+
+    def other_links(self, home: str) -> list[Link]:
+        """Return the links to rows of other servers and users."""
+        rows = self.db.execute("SELECT * FROM links WHERE home <> ?", (home,))
+        return [_link(row) for row in rows]
+
+    def link(self, link: Link) -> None:
+        """Store a link; it replaces one to another row with the same number."""
+        self.db.execute("INSERT OR REPLACE INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", astuple(link))
+
+    def unlink(self, link: Link) -> None:
+        """Delete a link."""
+        self.db.execute("DELETE FROM links WHERE home = ? AND number = ?", (link.home, link.number))
+
+    def gone(self) -> set[str]:
+        """Return the ids of deleted facts, which no row of a server may restore."""
+        return {ident for (ident,) in self.db.execute("SELECT id FROM gone")}
+
+    def mark_deleted(self, ident: str) -> None:
+        """Record that a fact was deleted."""
+        self.db.execute("INSERT OR IGNORE INTO gone VALUES (?)", (ident,))
+
+    def unmark_deleted(self, ident: str) -> None:
+        """Remove the record of a deletion, because a person restored the fact's line or it was learned again."""
+        self.db.execute("DELETE FROM gone WHERE id = ?", (ident,))
+        self.restore([ident])
+
+    def meta(self) -> Mapping[str, str]:
+        """Return small values by key, e.g. when a server was last asked."""
+        return dict(self.db.execute("SELECT key, value FROM meta"))
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Store one of the values that ``meta`` returns."""
+        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+
+def _shared(said: frozenset[str], known: Mapping[int, frozenset[str]]) -> dict[int, float]:
+    """Return how much each of the known sets shares with ``said``, for those that share anything."""
+    counts = Counter(stem for stems in known.values() for stem in stems)
+    weight = {stem: math.log1p(len(known) / count) for stem, count in counts.items()}
+    sums = {number: sum(weight[stem] for stem in stems & said) for number, stems in known.items()}
+    return {
+        number: shared * shared / sum(weight[stem] for stem in known[number])
+        for number, shared in sums.items()
+        if shared
+    }
+
+
+def score(fact: Fact, project: str, newest: datetime) -> float:
+    """Return how much a fact matters at a session's start: importance, age (half-life 120 days), use, project.
+
+    Age is measured from ``newest``, not from today, so that the order stays the same while nothing is learned. Use is
+    how often the fact was said.
+    """
+    age_days = max(0.0, (newest - (fact.last or fact.time)).total_seconds() / 86_400)
+    worth = 0.3 + fact.importance
+    worth *= 0.5 + 0.5 * math.exp2(-age_days / 120)
+    worth *= 1.0 if project in fact.projects else 0.8
+    worth *= {"correction": 1.3, "preference": 1.25, "decision": 1.0, "operational": 1.0}.get(fact.kind, 0.8)
+    return worth * (1 + 0.25 * min(fact.seen - 1, 4))
+
+
+def made_again(fact: Fact) -> bool:
+    """Return whether the fact is a correction that the user had to make more than once."""
+    return fact.kind == "correction" and fact.seen > 1
+
+
+def corrected(fact: Fact) -> str:
+    """Return the mark of a correction that was made again, ``corrected twice``; ``""`` for another fact."""
+    if not made_again(fact):
+        return ""
+    return "corrected twice" if fact.seen == TWICE else f"corrected {fact.seen} times"
+
+
+def tier(fact: Fact) -> int:
+    """Return the rank of a fact's kind: corrections made again, then the person's other rules, then everything else."""
+    if fact.kind not in _RULES:
+        return 2
+    return 0 if made_again(fact) else 1
+
+
+def leading(store: Store, project: str, called_for: Sequence[str] = ()) -> list[Fact]:
+    """Return the facts that hold in this project or everywhere, the most important first, in a stable order.
+
+    ``called_for``: the ids of the facts that the project's work calls for, the nearest first; of what is no rule, these
+    count up to twice as much. For ``GLOBAL``, return all facts, those that hold everywhere first.
+    """
+    facts = store.facts(project="" if project == GLOBAL else project)
+    newest = max((fact.last or fact.time for fact in facts), default=None)
+    if newest is None:
+        return []
+    places = {ident: place for place, ident in enumerate(called_for)}
+
+    def rank(fact: Fact) -> tuple[int, float, str]:
+        is_near = fact.id in places and fact.kind not in _RULES
+        worth = score(fact, project, newest) * (1 + (0.5 ** (places[fact.id] / _HALF_AS_NEAR) if is_near else 0.0))
+        return tier(fact), -worth, fact.id
+
+    ranked = sorted(facts, key=rank)
+    return sorted(ranked, key=lambda fact: fact.project != GLOBAL) if project == GLOBAL else ranked
+
+
+def _link(row: tuple[Any, ...]) -> Link:
+    home, number, ident, mark, digest, created, updated, adopted, pushed = row
+    return Link(home, number, ident, mark, digest, created, updated, bool(adopted), bool(pushed))
+
+
+def _fact(body: str) -> Fact:
+    return Fact.from_dict(json.loads(body))

@@ -1,0 +1,60 @@
+"""Conversation: the end of what an open session has said so far, as a model is told it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from memoria.capture import paused
+from memoria.ground.home import Home
+from memoria.ground.redact import Redactor
+from memoria.transcripts.intake import regular
+from memoria.transcripts.screen import Screen
+from memoria.transcripts.turn import Turn
+from memoria.transcripts.turn_reader import Reader
+
+TAIL_BYTES = 256 * 1024  # of the transcript that are read
+TURNS = 6  # that are told
+TURN_CHARS = 400  # of one; of a longer one its beginning and its end
+TOOLS = 6  # lines of a turn about tools, which name the files and commands
+TOOL_CHARS = 100  # of one of them
+SPEAKERS = {"user": "user", "assistant": "Claude"}
+
+
+def recent(home: Home, session: str, transcript: str, prompt: str) -> str:
+    """Return the last TURNS turns of a session before ``prompt``, a line each; ``""`` when there are none to read.
+
+    What was written in an excluded folder or while memoria was off, and what was forgotten, is left out. ``session`` is
+    a safe name.
+    """
+    try:
+        turns = _turns(home, session, transcript)
+    except OSError:  # a session's first prompt comes before its transcript
+        return ""
+    if turns and turns[-1].role == "user" and turns[-1].text.strip() == prompt.strip():
+        turns = turns[:-1]
+    clean = Redactor(home.settings.redact_extra).redact  # before a cut, which may leave half of a secret
+    return "\n".join(f"[{SPEAKERS[turn.role]}] {_told(turn, clean)}" for turn in turns[-TURNS:])
+
+
+def _turns(home: Home, session: str, transcript: str) -> list[Turn]:
+    with regular(transcript) as file:
+        start = max(0, file.seek(0, 2) - TAIL_BYTES)
+        file.seek(start)
+        lines = file.readlines()
+    if start:  # within a line
+        start += len(lines.pop(0))
+    spoken = paused.spoken(lines, start, paused.read(home.paths.cursors, session))
+    screen = Screen.of(home)
+    passing, _ = screen.passing(spoken)
+    read = (screen.shown(turn, has_excluded=False)[0] for turn in Reader().read(passing))
+    return [turn for turn in read if turn and turn.role in SPEAKERS and (turn.text.strip() or turn.tools)]
+
+
+def _told(turn: Turn, clean: Callable[[str], str]) -> str:
+    said = ends(" ".join(clean(turn.text).split()), TURN_CHARS)
+    return " ".join([said, *(f"[{ends(clean(line), TOOL_CHARS)}]" for line in turn.tools[-TOOLS:])]).strip()
+
+
+def ends(text: str, most: int) -> str:
+    """Return ``text``; of more than ``most`` characters two thirds from its beginning, the rest from its end."""
+    return text if len(text) <= most else f"{text[: most * 2 // 3]} […] {text[-(most // 3) :]}"

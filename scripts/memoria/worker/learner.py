@@ -1,0 +1,214 @@
+"""Learner: bring learned facts from a session's exchanges into the store.
+
+While a session is open, exchanges are judged when they are due. A flush makes claims of its own about the exchanges
+that were not judged yet. Only a model's answer closes an exchange: without one it waits for a model or for the flush.
+An exchange counts as judged only after its facts are stored.
+``judge`` asks the models; ``pending`` decides when.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+from memoria.base import failpoints
+from memoria.daily.ledger import Ledger
+from memoria.ground.errors import MemoryStoreError
+from memoria.ground.home import Home
+from memoria.ground.redact import Redactor
+from memoria.models.metered import Metered
+from memoria.models.protocol import JsonObject, Model
+from memoria.search import comparison
+from memoria.statements import already_saved
+from memoria.statements.claim_check import MAX_OF_FLUSH
+from memoria.statements.fact import Ending, Fact, Stamp
+from memoria.statements.keeper import Keeper, Outcome
+from memoria.transcripts import client_saved
+from memoria.transcripts.intake import Intake
+from memoria.transcripts.turn import Exchange
+from memoria.worker import pending
+from memoria.worker.judge import Judged, checked, judge, judges, shown
+from memoria.worker.pending import Batch, Pending
+from memoria.worker.session import Session
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a run did: the calls it made, the facts it stored, and the facts that the assistant had saved itself."""
+
+    calls: tuple[Judged, ...] = ()
+    stored: Outcome = field(default_factory=Outcome)
+    saved: tuple[Fact, ...] = ()
+
+    def __add__(self, other: Report) -> Report:
+        """Return the sum of both reports."""
+        return Report(self.calls + other.calls, self.stored + other.stored, self.saved + other.saved)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a flush learns.
+
+    ``facts``: those that its answer proves; ``fresh``: those of them that are not in the store yet. ``known``: facts
+    learned while the session was open. ``marks``: those of the exchanges that the answer was checked against.
+    ``endings``: the ends of known facts.
+    """
+
+    facts: tuple[Fact, ...] = ()
+    fresh: tuple[Fact, ...] = ()
+    known: tuple[Fact, ...] = ()
+    marks: tuple[str, ...] = ()
+    endings: tuple[Ending, ...] = ()
+    report: Report = field(default_factory=Report)
+
+
+class Learner:
+    """Learns from the sessions of one home; the caller holds the worker lock, so that only one learner runs."""
+
+    def __init__(self, keeper: Keeper, models: Sequence[Model], waiting: Pending) -> None:
+        """``models`` are asked in this order; ``waiting`` tells which exchanges wait to be judged, and until when."""
+        self.keeper = keeper
+        self.models = models
+        self.pending = waiting
+
+    @classmethod
+    def of(cls, home: Home, ledger: Ledger, keeper: Keeper, model: Metered, redactor: Redactor) -> Learner:
+        """Return the learner of a home whose model is ``model``."""
+        return cls(keeper, judges(home, ledger, model), Pending(home, ledger, keeper.store, redactor))
+
+    # -- while a session is open
+
+    def judge_due(self, session: Session, intake: Intake, *, rest: bool = True) -> Report:
+        """Judge what is due of an open session. What cannot be judged or stored now waits; no error is raised.
+
+        ``rest``: also judge exchanges that the local check did not flag. Pass False when a flush follows, which learns
+        from them.
+        """
+        report = Report()
+        try:
+            for batch in self.pending.due(intake, rest=rest):
+                report += self._judge(session, batch)
+                if report.calls[-1].failure:
+                    break
+        except (MemoryStoreError, sqlite3.Error, OSError) as error:
+            log.warning("learning of session %s waits: %s", session.id, error)
+            self.pending.postpone(session.id, error)
+        return report
+
+    def near(self, session: Session, exchanges: Iterable[Exchange]) -> list[JsonObject]:
+        """Return the known facts nearest to what was said and touched in these exchanges, as a model is shown them.
+
+        Those that this session has brought are among them, because it may take back what it said before.
+        """
+        own = list(exchanges)
+        said = [text for exchange in own for role in ("user", "assistant") for text in exchange.texts(role)]
+        touched = [line for exchange in own for turn in exchange.turns for line in turn.tools]
+        return shown(self.keeper.store.near("\n".join((*said, *touched)), session.project), self.keeper.zone)
+
+    def _judge(self, session: Session, batch: Batch) -> Report:
+        """Judge and store one batch; when no model answers, it waits for another try or for the flush."""
+        exchanges = [unit.exchange for unit in batch]
+        stamp = session.stamp(exchanges)
+        materials = [unit.material() for unit in batch]
+        near = self.near(session, exchanges)
+        judged = judge(materials, stamp, self.models, near)
+        if judged.failure:
+            self.pending.postpone(session.id, judged.failure)
+            return Report((judged,))
+        failpoints.reached("judge.answered")
+        news, saved = already_saved.sort(
+            judged.facts, _saved_by_assistant(session, exchanges), self.keeper.store.concerns
+        )
+        stored = self.keeper.take(news, session.name, endings=judged.found.endings)
+        failpoints.reached("judge.kept")
+        self.pending.close(session.id, batch)
+        failpoints.reached("judge.booked")
+        self.pending.forget_failures(session.id)
+        return Report((judged,), stored, tuple(saved))
+
+    # -- what a flush learns
+
+    def judged(self, exchanges: Iterable[Exchange]) -> list[bool]:
+        """Return for each exchange whether it was judged while its session was open."""
+        return pending.judged(exchanges, self.keeper.store.judged)
+
+    def findings(
+        self,
+        session: Session,
+        exchanges: Iterable[Exchange],
+        answer: JsonObject,
+        day: date,
+        *,
+        near: Sequence[JsonObject] = (),
+        continued: bool = False,
+    ) -> Findings:
+        """Return what a flush learns from exchanges of ``day``; check the facts in its ``answer``.
+
+        A claim is dropped when its quote occurs only in exchanges that were judged already. ``near``: the known facts
+        that the model was shown. ``continued``: the exchanges are a part of one long turn, whose key is marked with its
+        last part. This method stores nothing.
+        """
+        own = pending.without_sidechains(exchanges)
+        known = self._learned_while_open(session, own)
+        waiting = pending.unjudged(own, self.keeper.store.judged)
+        rest = [unit.exchange for unit in waiting]
+        if not rest:
+            return Findings(known=known)
+        stamp = self._stamp(session, rest, own, day)
+        told = "\n".join(text for part in own for role in ("user", "assistant") for text in part.texts(role))
+        materials = [unit.material() for unit in waiting]
+        judged = checked(answer, materials, stamp, near, "flush", told=told, most=MAX_OF_FLUSH)
+        store = self.keeper.store
+        news, saved = already_saved.sort(judged.facts, _saved_by_assistant(session, rest), store.concerns)
+        # The entry shows all of them before the first is in the store, so they are compared with one another here.
+        news = [news[place] for place in comparison.distinct(fact.content for fact in news)]
+        fresh = tuple(fact for fact in news if not store.get(fact.id) and not self.keeper.repeated(fact))
+        marks = tuple(mark for unit in waiting for mark in unit.marks[continued:])
+        report = Report((judged,), saved=tuple(saved))
+        return Findings(tuple(news), fresh, known, marks, judged.found.endings, report)
+
+    def _stamp(self, session: Session, rest: Sequence[Exchange], own: Iterable[Exchange], day: date) -> Stamp:
+        """Return the stamp of facts from ``rest`` in an entry of ``day``: a time of that day, whose log they are in."""
+
+        def of_day(parts: Iterable[Exchange]) -> list[Exchange]:
+            return [part for part in parts if part.time and self.keeper.zone.day(part.time) == day]
+
+        return session.stamp(of_day(rest) or of_day(own) or rest)
+
+    def _learned_while_open(self, session: Session, exchanges: Iterable[Exchange]) -> tuple[Fact, ...]:
+        """Return the facts learned from these exchanges while the session was open that still hold.
+
+        They are in the daily log outside any entry; the session's entry will include them.
+        """
+        moments = {exchange.time for exchange in exchanges}
+        days = sorted({self.keeper.zone.day(moment) for moment in moments if moment})
+        return tuple(
+            fact
+            for day in days
+            for fact in self.keeper.lines.loose(day)
+            if fact.session == session.id and fact.time in moments and fact.ended is None
+        )
+
+    def keep(self, session: Session, findings: Findings) -> Report:
+        """Store the facts after the entry that shows the fresh ones is on disk; count those that are known already.
+
+        Facts that cannot be stored wait in the outbox; the entry and the session are recorded nevertheless.
+        """
+        report = findings.report
+        try:
+            report += Report(stored=self.keeper.take(findings.facts, session.name, endings=findings.endings))
+            self.keeper.store.mark_judged(session.id, findings.marks)
+        except MemoryStoreError as error:
+            log.warning("%s", error)
+        return report
+
+
+def _saved_by_assistant(session: Session, exchanges: Iterable[Exchange]) -> list[str]:
+    """Return the texts that the assistant wrote to the client's own memory in these exchanges."""
+    tools = [line for exchange in exchanges for turn in exchange.turns for line in turn.tools]
+    return client_saved.from_lines(tools, session.cwd)

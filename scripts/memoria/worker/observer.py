@@ -1,0 +1,109 @@
+"""Observer: record in working memory what transcripts say, so that a session can be told after a compaction.
+
+The observer reads what was appended to a transcript since its last pass, updates working memory, and writes the block
+that the session receives after losing its context. It calls no model. For the reasons see
+docs/decisions/0033-where-you-were.md.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memoria.capture import cursor, paused, transcript
+from memoria.capture.open_sessions import BLOCK, COMPACTING, MAX_CHARS, OpenSessions
+from memoria.ground import files
+from memoria.ground.errors import ExpectedError
+from memoria.ground.home import Home
+from memoria.ground.redact import Redactor
+from memoria.transcripts.clients import table
+from memoria.transcripts.screen import Screen
+from memoria.working import Limits, WorkingMemory
+from memoria.working.observed import READ
+from memoria.working.store import Store
+from memoria.working.task_reading import observe, where_you_were
+
+log = logging.getLogger(__name__)
+
+News = tuple[str, int, bool]  # session, its cursor's time, whether it asks for a checkpoint (``OpenSessions.news``)
+EXCLUDED = "excluded"  # key in the observed state: whether the last line that was read is of an excluded folder
+
+
+@dataclass(frozen=True, slots=True)
+class Observer:
+    """Observes the open sessions of one home."""
+
+    home: Home
+    store: Store
+    places: OpenSessions
+    redactor: Redactor
+
+    async def run(self, seen: set[News]) -> None:
+        """Observe every session with news that is not in ``seen``, and add the news to ``seen``."""
+        for news in self.news(seen):
+            seen.add(news)
+            name, stamp, _ = news
+            try:
+                await self._session(name, stamp)
+            except (ExpectedError, OSError, ValueError) as error:  # an error in one session must not stop the others
+                log.warning("session %s was not observed: %s", name, error)
+
+    def news(self, seen: set[News]) -> list[News]:
+        """Return the news that ``run`` would observe."""
+        return [news for news in self.places.news(self.home.paths.cursors) if news not in seen]
+
+    async def _session(self, session: str, stamp: int) -> None:
+        limits = Limits.of(self.home.settings)
+        memory = await WorkingMemory.for_session(session, store=self.store, limits=limits)
+        before = await memory.get_observed()
+        observed = self._grown(session, before)
+        if observed != before:
+            await memory.set_observed(observed)
+        request = Path(self.places.path(session, COMPACTING))
+        if request.exists():
+            await memory.create_checkpoint("before compaction")
+            request.unlink(missing_ok=True)
+        notes = await memory.get_scratchpad_with_timestamps()
+        block = where_you_were(observed, await memory.get_task_state(), notes, MAX_CHARS)
+        target = Path(self.places.path(session, BLOCK))
+        files.replace(target, block, mode=0o600)
+        os.utime(target, ns=(stamp, stamp))
+
+    def _grown(self, session: str, before: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the observed state, updated from what was appended since (at most the last 8 MiB, as in capture)."""
+        place = cursor.latest(self.home.paths.cursors, session)
+        if place is None:
+            return dict(before)
+        known = before.get(READ) or {}
+        same = known.get("transcript") == place.transcript
+        start, mark = (known["end"], bytes.fromhex(known["mark"])) if same else (0, b"")
+        quiet = paused.read(self.home.paths.cursors, session)
+        if quiet is not None and quiet.after(start) != start:
+            start, mark = quiet.after(start), b""
+        piece = transcript.read_after(place.transcript, start, mark)
+        if piece is None or not piece.data:
+            return dict(before)
+        lines = paused.spoken(piece.data.splitlines(keepends=True), piece.copied_from, quiet)
+        lines, is_out = Screen.of(self.home).passing(lines, is_out=bool(before.get(EXCLUDED)))
+        client = table.owner(Path(place.transcript), os.environ)
+        if client is not table.CLAUDE:
+            lines = [json.dumps(value).encode() for value in client.decoder()(lines, lambda: None)]
+        state = _clean(observe(lines, before), self.redactor)
+        read = {"transcript": place.transcript, "end": piece.end, "mark": piece.mark.hex()}
+        return {**state, READ: read, EXCLUDED: is_out}
+
+
+def _clean(value: Any, redactor: Redactor) -> Any:
+    """Return ``value`` redacted with the user's own patterns (``observe`` has applied the built-in ones)."""
+    if isinstance(value, str):
+        return redactor.redact(value)
+    if isinstance(value, list):
+        return [_clean(item, redactor) for item in value]
+    if isinstance(value, dict):
+        return {name: _clean(item, redactor) for name, item in value.items()}
+    return value

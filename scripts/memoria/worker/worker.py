@@ -1,0 +1,385 @@
+"""Worker: flush the waiting jobs session by session, then prepare the pages and start a compile that is due.
+
+Only one worker runs at a time. A job is removed only after its entry is on disk. A job that fails waits longer each
+time, and is finally set aside with the reason. This module knows the states of a job, but not what a flush does.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memoria.audit.changes import Changes
+from memoria.base import failpoints, state
+from memoria.capture import detach, saved_count, sent
+from memoria.capture.spool import Job, Spool
+from memoria.daily import gate
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.ledger import Ledger
+from memoria.daily.open_items import OpenItems
+from memoria.ground import backoff, clock, locks, owner_only, project_folders
+from memoria.ground.errors import (
+    ArchiveError,
+    ExpectedError,
+    LedgerDamagedError,
+    LedgerError,
+    ModelUnavailableError,
+    OverBudgetError,
+    TranscriptMissingError,
+)
+from memoria.ground.home import Home
+from memoria.ground.printable import clause
+from memoria.pages import housekeeping
+from memoria.search import layout
+from memoria.statements import store_file
+from memoria.transcripts.archive import Archive
+from memoria.worker import over_midnight, seen_folders, split_projects
+
+if TYPE_CHECKING:
+    from memoria.statements.keeper import Keeper
+    from memoria.transcripts.intake import Intake
+    from memoria.worker.session_flush import SessionFlush
+
+log = logging.getLogger(__name__)
+
+# Errors that the job did not cause.
+OUTSIDE = (ModelUnavailableError, TranscriptMissingError, LedgerError, OSError, sqlite3.OperationalError)
+
+
+def _roll() -> float:
+    import random  # noqa: PLC0415 (only after a failure)
+
+    return random.random()  # noqa: S311 (spreads attempts)
+
+
+@dataclass(slots=True)
+class Report:
+    """What a run did.
+
+    ``seen``: names of all jobs it looked at; ``entries``: ids of the entries it wrote; ``failures``: one sentence per
+    failed session or job; ``deferred``: one sentence per session that waits for the budget.
+    """
+
+    seen: set[str] = field(default_factory=set)
+    entries: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    deferred: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Worker:
+    """One run over a home's spool.
+
+    ``insist``: a person asked for the run, so do not wait for more turns or for the next attempt of a failed job.
+    """
+
+    home: Home
+    spool: Spool
+    daily: DailyLog
+    ledger: Ledger
+    insist: bool = False
+    now: Callable[[], float] = time.time
+    roll: Callable[[], float] = _roll
+    _keeper: Keeper | None = None
+    _flush: SessionFlush | None = None
+
+    @classmethod
+    def of(cls, home: Home, *, insist: bool = False) -> Worker:
+        """Return the worker of a home, with its ledger open."""
+        paths = home.paths
+        return cls(home, Spool(paths.spool), DailyLog.of(paths), Ledger.of(paths), insist)
+
+    def close(self) -> None:
+        """Close the databases."""
+        if self._keeper is not None:
+            self._keeper.store.db.close()
+        self.ledger.close()
+
+    @property
+    def keeper(self) -> Keeper:
+        """The keeper of the learned facts, opened for the first that needs it and brought up to date then."""
+        if self._keeper is None:
+            from memoria.statements.keeper import Keeper  # noqa: PLC0415 (takes 20 ms, not needed while nothing is new)
+
+            self._keeper = Keeper.at(self.home)
+        return self._keeper
+
+    def needs_facts(self) -> bool:
+        """Return whether the facts were opened, or must be: for a session that waits, or because they have news."""
+        return (
+            self._keeper is not None
+            or bool(self.spool.jobs())
+            or store_file.has_news(self.home.paths, self.daily.stamps())
+        )
+
+    @property
+    def flush(self) -> SessionFlush:
+        """The session flush, created for the first session that waits, because models and judge are slow to import."""
+        if self._flush is None:
+            from memoria.worker import session_flush  # noqa: PLC0415 (takes 0.1 s, needed only when a session waits)
+
+            self._flush = session_flush.SessionFlush.of(self.home, self.daily, self.ledger, self.keeper)
+        return self._flush
+
+    def run(self) -> Report:
+        """Process everything that waits once; the caller holds the worker lock."""
+        report = Report()
+        state.make_folders(self.home.paths)
+        housekeeping.clean(self.home.paths)
+        owner_only.tighten(self.home.paths, is_shared=self.home.settings.shared_home)
+        self.daily.sweep()
+        over_midnight.finish_move(self.ledger, self.daily)
+        if OpenItems(self.daily, self.ledger).refresh():
+            self.ledger.put(housekeeping.PAGES_DUE, value=True)
+        split_projects.unite(self.home, self.ledger, self.spool)
+        self.daily.refresh(self.ledger)
+        if self.needs_facts():
+            self.keeper.refresh()
+        for job in self.spool.jobs(self.spool.cur):  # left by a worker that died, since this one holds the lock
+            self.spool.release(job)
+        self._pick_up()
+        for jobs in self._sessions():
+            report.seen.update(job.name for job in jobs)
+            if not any(self._must_wait(job) for job in jobs):
+                self._take(jobs, report)
+        if not self.spool.jobs():
+            self._sweep_archive()
+        return report
+
+    def _sweep_archive(self) -> None:
+        """Remove archives of entries that were never written, because a worker died and the next one cut them anew.
+
+        One whose turns are recorded nowhere stays: it may be all that is left of them.
+        """
+        archive = Archive.of(self.home.paths)
+        known = {entry.id for entry in self.ledger.entries()}
+        for archived in archive.listed():
+            if archived.entry in known:
+                continue
+            try:
+                keys = [turn.key for turn in archive.read(archived)]
+            except ArchiveError:
+                continue
+            if keys and all(self.ledger.entry_of(key) is not None for key in keys):
+                archive.remove(archived.entry)
+
+    def _pick_up(self) -> None:
+        """Spool turns that no hook captured: of a session whose terminal was killed, or whose hooks never ran."""
+        if sent.of_dead_clients(self.home.paths):
+            from memoria.worker import killed  # noqa: PLC0415 (only when a client was killed)
+
+            killed.take_up(self.home, self.spool)
+        if not Changes(self.home, self.ledger, self.spool).is_any_due():
+            return
+        from memoria.audit.receipt import check_some  # noqa: PLC0415 (only when a transcript changed)
+
+        for account in check_some(self.home, self.ledger, self.spool):
+            text = f"{account.missing} of {account.turns} turns were picked up from {account.found.path}"
+            self.ledger.note("picked-up", account.session, text)
+            log.info("session %s: %s", account.session, text)
+
+    def _sessions(self) -> list[list[Job]]:
+        """Return the waiting jobs grouped by session, the session that has waited longest first."""
+        groups: dict[str, list[Job]] = {}
+        for job in self.spool.jobs(self.spool.new):
+            groups.setdefault(job.session, []).append(job)
+        return list(groups.values())
+
+    def _must_wait(self, job: Job) -> bool:
+        """Return whether it is too early for a failed job's next attempt; it never is when a person asked."""
+        return not self.insist and backoff.is_on(self.ledger.tries(job.name)[1], self.now())
+
+    def _take(self, jobs: list[Job], report: Report) -> None:
+        """Flush one session; an error in it must not stop the others."""
+        session = jobs[0].session
+        try:
+            intake = self._intake(jobs, report)
+            if intake is not None:
+                jobs, session = intake.jobs, intake.session
+                self._flush_session(intake, report)
+        except Exception as error:  # noqa: BLE001 (one of three: an error in one session must not stop the others)
+            log.warning("session %s: %s: %s", session, type(error).__name__, error, exc_info=_is_bug(error))
+            self._failed(jobs, session, error, report)
+
+    def _intake(self, jobs: list[Job], report: Report) -> Intake | None:
+        """Read the jobs' headers; set aside a job that cannot be read and continue with the others."""
+        from memoria.transcripts.intake import Intake, UnreadableJobError  # noqa: PLC0415 (only when a session waits)
+
+        while jobs:
+            try:
+                return Intake.of(self.home, self.spool, jobs)
+            except UnreadableJobError as error:
+                self.spool.claim(error.job)
+                self.spool.fail(error.job, str(error))
+                report.failures.append(f"{clause(error)}; set aside in {self.spool.failed}")
+                jobs = [job for job in jobs if job is not error.job]
+            except FileNotFoundError as error:  # somebody removed a job by hand
+                report.failures.append(f"{error.filename} is gone")
+                return None
+        return None
+
+    def _flush_session(self, intake: Intake, report: Report) -> None:
+        """Judge what is due; if there is enough to write, claim the jobs, write entries and acknowledge the jobs."""
+        unwritten = self.flush.unwritten_turns(intake, self.now(), insist=self.insist)
+        self.flush.judge_open(unwritten)
+        if not unwritten.was_left:
+            project_folders.see(self.home.paths, unwritten.session.project, unwritten.session.cwd)
+        if not unwritten.is_enough:
+            return
+        for job in unwritten.intake.jobs:
+            self.spool.claim(job)
+        for entry in self.flush.write_entries(unwritten):
+            report.entries.append(entry)
+            saved_count.add(self.home.paths.saved_of(unwritten.session.project), 1)
+        self._acknowledge(unwritten.intake)
+
+    def _acknowledge(self, intake: Intake) -> None:
+        """Remove the jobs whose turns are all recorded, except those with prompts that may yet be withdrawn."""
+        self.ledger.forget_tries(job.name for job in intake.jobs)
+        for job in intake.jobs:
+            if job.name in intake.unresolved:
+                self.spool.release(job)
+            else:
+                self.spool.acknowledge(job)
+
+    def _failed(self, jobs: list[Job], session: str, error: Exception, report: Report) -> None:
+        """Record the failure and let the jobs wait; set aside those that failed too often."""
+        counted = not isinstance(error, OUTSIDE)
+        names = [job.name for job in jobs]
+        count = max(self.ledger.tries(name)[0] for name in names) + 1
+        self.ledger.failed(names, counted=counted, not_before=self._next_try(error, count), reason=str(error))
+        given_up = {name for name in names if counted and self.ledger.tries(name)[0] >= self.home.settings.max_attempts}
+        if isinstance(error, OverBudgetError):
+            report.deferred.append(str(error))
+        elif not isinstance(error, TranscriptMissingError):  # a session closed without a prompt is not a failure
+            report.failures.append(f"session {session}: {error}")
+        for job in jobs:
+            self.spool.claim(job)
+            if job.name in given_up:
+                self.spool.fail(job, f"{type(error).__name__}: {error}")
+            else:
+                self.spool.release(job)
+
+    def _next_try(self, error: Exception, count: int) -> float:
+        """Return when to retry jobs that failed for the ``count``-th time, in seconds since the epoch."""
+        if isinstance(error, TranscriptMissingError):
+            return self.now()  # the session's next hook may find the transcript, and looking for it is cheap
+        if isinstance(error, OverBudgetError) and error.until:
+            return max(self.now(), error.until.timestamp())
+        return self.now() + backoff.delay(count, self.roll())
+
+
+def _is_bug(error: Exception) -> bool:
+    return not isinstance(error, (ExpectedError, OSError))
+
+
+def work(home: Home, *, insist: bool = False) -> int:
+    """Flush until no new job waits, then prepare pages and start a compile that is due; return the entries written."""
+    entries = 0
+    begun_anew = False
+    spool, seen = Spool(home.paths.spool), set[str]()
+    while True:
+        detach.worker_looks(home.paths)
+        with locks.held(Path(home.paths.worker_lock)) as mine:
+            if not mine:
+                log.info("another worker is running; it will look again")
+                return entries
+            failpoints.reached("worker.locked")
+            seen.update(job.name for job in spool.jobs())
+            try:
+                report = _run_locked(home, insist=insist)
+            except LedgerDamagedError as error:
+                if begun_anew:
+                    raise
+                begun_anew = True
+                log.warning("%s", error)
+                Ledger.set_aside(Path(home.paths.ledger))
+                continue
+            entries += len(report.entries)
+        failpoints.reached("flush.unlocked")
+        # A hook that ran while the lock was held relies on this second look; what was looked at is left to the next.
+        if seen.issuperset(job.name for job in spool.jobs()):
+            _exchange(home)
+            return entries
+
+
+def _exchange(home: Home) -> None:
+    """Exchange facts with the memory server after the lock is released, so that no job waits for a slow server."""
+    if not home.settings.memory_api_url:
+        return
+    from memoria.statements.keeper import Keeper  # noqa: PLC0415 (needed only with a server)
+    from memoria.worker import server_round  # noqa: PLC0415
+
+    with Keeper.at(home) as keeper:
+        if server_round.run(home, keeper):
+            from memoria.pages import refresh  # noqa: PLC0415 (takes 0.1 s with the search index)
+
+            refresh.renew(home, keeper)
+
+
+def _run_locked(home: Home, *, insist: bool) -> Report:
+    housekeeping.lower_priority()
+    _finish_forget(home)
+    with closing(Worker.of(home, insist=insist)) as worker:
+        housekeeping.rotate(home)
+        report = worker.run()
+        _bring_up_to_date(worker, report)
+        is_due = gate.is_due(worker.ledger, home)
+        worker.ledger.put("last_flush", clock.now().isoformat())
+    if is_due:
+        ways = [[*way, "--due"] for way in detach.commands("compile", home.settings)]
+        if ways:
+            detach.start(ways, home.paths)
+    return report
+
+
+def _finish_forget(home: Home) -> None:
+    """Go on with a forget that was interrupted, before anything reads what it left."""
+    if not os.path.exists(home.paths.forgetting):  # noqa: PTH110 (a str)
+        return
+    from memoria.amending import removal  # noqa: PLC0415 (takes 0.1 s with the search index)
+
+    with locks.held(Path(home.paths.compile_lock)) as no_compile, locks.held(Path(home.paths.observer_lock)) as alone:
+        if not (no_compile and alone):
+            log.info("a forget that was interrupted waits for the next worker")
+            return
+        try:
+            removal.finish(home)
+            log.info("a forget that was interrupted has been completed")
+        except (ExpectedError, OSError, sqlite3.Error) as error:
+            log.warning("a forget that was interrupted cannot be completed yet: %s", error)
+
+
+def _bring_up_to_date(worker: Worker, report: Report) -> None:
+    """Store the facts that waited, prepare pages when anything is new, and leave notices of failures for the user."""
+    home, facts_changed = worker.home, False
+    if worker.needs_facts():
+        keeper = worker.keeper
+        housekeeping.bring_in(keeper)
+        housekeeping.compare_with_client(home, keeper)
+        facts_changed = bool(keeper.store.revision or keeper.store.meta().get("unshown"))
+    seen_folders.look_up(home, worker.ledger)
+    outdated = housekeeping.are_pages_outdated(home)
+    if (
+        outdated
+        or not layout.is_current(home.paths.index)
+        or report.entries
+        or facts_changed
+        or worker.ledger.get(housekeeping.PAGES_DUE)
+        or (worker.ledger.get(housekeeping.WIKI_STATE) or "") != housekeeping.wiki_state(home.paths)
+    ):
+        from memoria.pages import refresh  # noqa: PLC0415 (takes 0.1 s with the search index)
+
+        refresh.renew(home, worker.keeper)
+    housekeeping.tell_user(home, report.failures, report.deferred)
+    if report.seen:
+        from memoria.pages import day_report  # noqa: PLC0415 (needed only when a session did something)
+
+        day_report.prepare(home)

@@ -1,0 +1,128 @@
+"""Writer: summarise one stretch of a session as an entry of the daily log, in one model call.
+
+The order matters: archive, then daily log, then ledger, then learned facts. When a writer is killed between two of
+them, the next one finds the entry in the log or writes it again under the same id.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+
+from memoria.base import failpoints
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
+from memoria.daily.ledger import Ledger
+from memoria.ground import clock
+from memoria.ground.home import Home
+from memoria.models import tasks
+from memoria.models.metered import Metered
+from memoria.models.protocol import Completion
+from memoria.pages import housekeeping
+from memoria.statements import lines
+from memoria.statements.fact import Fact
+from memoria.transcripts.archive import Archive
+from memoria.transcripts.intake import Stretch
+from memoria.worker import over_midnight
+from memoria.worker.agenda import Agenda
+from memoria.worker.learner import Findings, Learner
+from memoria.worker.session import Session
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Writes entries with the model, the archive, the logs and the learner of one home."""
+
+    home: Home
+    daily: DailyLog
+    ledger: Ledger
+    model: Metered
+    archive: Archive
+    learner: Learner
+    agenda: Agenda
+
+    def write_entry(self, stretch: Stretch, session: Session) -> str:
+        """Write the entry and return its id; ``""`` when nothing was worth saving."""
+        if not stretch.spoken or stretch.says_nothing:
+            self.ledger.record_nothing(stretch.keys, session.id, "nothing was said")
+            return ""
+        stretch = stretch.cleaned(self.archive.redactor.redact)
+        near = self.learner.near(session, stretch.exchanges)
+        shown = self.agenda.shown(session, stretch)
+        open_items = [{"id": item.id, "day": item.day, "text": item.text} for item in shown]
+        material = stretch.material(session.cwd)
+        for exchange, judged in zip(material, self.learner.judged(stretch.exchanges), strict=True):
+            exchange["judged"] = judged
+        prompt = tasks.flush({"project": session.name, "known": near, "exchanges": material, "open_items": open_items})
+        completion = self.model.complete(prompt, session.project)
+        failpoints.reached("flush.answered")
+        moment = next((part.time for part in stretch.exchanges if part.time), None) or clock.now()
+        day = self.home.zone.day(moment)
+        found = self.learner.findings(
+            session, stretch.exchanges, completion.data, day, near=near, continued=stretch.continued
+        )
+        action_items = self.agenda.settle(session, stretch, shown, completion.data)
+        entry = replace(
+            _entry(completion, stretch, session, found, self.home.zone.local(moment)), action_items=tuple(action_items)
+        )
+        # An empty note is no entry; learned facts are compiled from their entry, and open items stand in theirs.
+        is_worth = completion.data["worth_saving"] and _says_something(completion)
+        left_open = len(action_items) > len(completion.data["action_items"])
+        is_kept = is_worth or entry.learned or left_open
+        if is_kept:
+            self._put(entry, stretch, found.known)
+        else:
+            self.ledger.record_nothing(stretch.keys, session.id, f"{completion.model}: nothing worth saving")
+        self.learner.keep(session, found)
+        return entry.id if is_kept else ""
+
+    def _put(self, entry: Entry, stretch: Stretch, known: Sequence[Fact]) -> None:
+        """Append the entry to the daily log and remove the ``known`` facts that it now includes from the logs."""
+        # First, so that every entry in the log has its archived turns; after a crash here they are archived again.
+        self.archive.keep(entry.id, entry.day, (turn for part in stretch.exchanges for turn in part.turns))
+        if not self.ledger.get(housekeeping.PAGES_DUE):
+            # If this worker dies before it prepares the pages, the next one does.
+            self.ledger.put(housekeeping.PAGES_DUE, value=True)
+        over_midnight.begin(self.ledger, entry, (self.home.zone.day(fact.time) for fact in known))
+        self.daily.append(entry, partial(lines.without, idents={fact.id for fact in known}))
+        over_midnight.finish_move(self.ledger, self.daily)
+        self.ledger.record(entry.booked)
+        log.info("entry %s: %s", entry.id, entry.title)
+
+
+def _entry(completion: Completion, stretch: Stretch, session: Session, found: Findings, moment: datetime) -> Entry:
+    """Return the entry of a stretch that began at ``moment``, given in the user's time zone."""
+    data = completion.data
+    return Entry(
+        id=_short_id(f"{session.id} {stretch.identity}", 8),
+        day=moment.date(),
+        time=f"{moment:%H:%M}",
+        session=session.id,
+        project=session.name,
+        project_key=session.project,
+        # The ledger and the log message need the title on one line, as the daily log does.
+        title=" ".join(data["title"].split()) or ("What was learned" if found.known or found.fresh else "Open tasks"),
+        context=data["context"],
+        key_exchanges=tuple(data["key_exchanges"]),
+        learned=tuple(map(lines.learned, (*found.known, *found.fresh))),
+        turns=stretch.keys,
+        model=completion.model,
+        agent=session.agent,
+    )
+
+
+def _says_something(completion: Completion) -> bool:
+    """Return whether a note holds more than what every note has."""
+    named = ("title", "context", "key_exchanges", "action_items")
+    return any(completion.data[name] for name in named)
+
+
+def _short_id(text: str, length: int) -> str:
+    return base64.b32encode(hashlib.sha1(text.encode("utf-8", "replace")).digest()).decode().lower()[:length]  # noqa: S324

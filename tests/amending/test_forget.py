@@ -1,0 +1,502 @@
+"""What was forgotten is in no file and no page of a database any more, and nothing brings it back."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from home_of import DAY, article, catalogued, entry, run, scripted
+from memoria.amending import removal
+from memoria.audit import state_checks
+from memoria.audit.finding import BROKEN, NOTE
+from memoria.base.settings import Settings
+from memoria.capture import cursor
+from memoria.capture.spool import Spool
+from memoria.commands import compile as compile_verb
+from memoria.commands import forget, status
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Learned
+from memoria.daily.entry_form import tombstone
+from memoria.daily.ledger import Ledger
+from memoria.ground import locks
+from memoria.ground.errors import ExpectedError
+from memoria.ground.home import Home
+from memoria.index import sources
+from memoria.index.index import Index
+from memoria.pages.page import Pages
+from memoria.recall.shown_notes import ShownNotes
+from memoria.statements.fact import Fact
+from memoria.statements.keeper import Keeper
+from memoria.transcripts.archive import Archive
+from memoria.transcripts.turn_reader import Reader
+from memoria.wiki import lint_rules
+from memoria.wiki.folder import Wiki
+from memoria.wiki.snapshot import Snapshot
+from memoria.wiki.transaction import Transactions, digest
+from memoria.worker import worker
+from memoria.working.factory import open_store
+from memoria.working.memory import WorkingMemory
+from wiki_home import WikiHome, claim, page
+from wiki_home import entry as wiki_entry
+
+pytestmark = pytest.mark.slow
+
+SECRET = "The merger with Quaggasoft closes in May"
+PLAIN = "Deploys run on Fridays with `make ship`"
+KEPT_FACT = "Use pnpm in this shop."
+
+
+def line(number: int, role: str, text: str) -> dict[str, Any]:
+    return {
+        "type": role, "uuid": f"11111111-aaaa-4aaa-8aaa-00000000000{number}", "sessionId": "s1", "cwd": "/shop",
+        "timestamp": "2026-11-20T14:05:00Z",
+        "message": {"role": role, "content": text if role == "user" else [{"type": "text", "text": text}]},
+    }  # fmt: skip
+
+
+def lines(*said: tuple[int, str, str]) -> bytes:
+    return b"".join(json.dumps(line(*each)).encode() + b"\n" for each in said)
+
+
+TOLD = lines((1, "user", f"Note: {SECRET}."), (2, "assistant", "Noted: Quaggasoft."))
+LATER = lines((3, "user", f"Again, {SECRET}!"), (4, "assistant", "Fine."))
+BRING_BACK = {
+    "worth_saving": True, "title": "Back", "context": SECRET, "key_exchanges": [],
+    "action_items": [], "statements": [],
+}  # fmt: skip
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """A home in which the secret stands wherever it can."""
+    scripted(tmp_path, monkeypatch, flush=[BRING_BACK], compile=[{"articles": []}])
+    monkeypatch.setenv("MEMORY_API_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("MEMORIA_FLUSH_TURNS_END", "1")
+    home = Home.open()
+    turns = list(Reader().read(TOLD.splitlines()))
+    first = entry(
+        home, "01aa", "About Quaggasoft", context=f"{SECRET}.", session="s1", lessons=("Quaggasoft is secret.",),
+        learned=(Learned("fact", f"{SECRET}.", "l-aa111"),),
+    )  # fmt: skip
+    log = Path(home.paths.daily, f"{DAY}.md")
+    log.write_text(log.read_text().replace("turns=k01aa", "turns=" + ".".join(turn.key for turn in turns)))
+    second = entry(home, "01bb", "Deploy", context=f"{PLAIN}.", session="s2", project_key="ship-bbbbbb")
+    Archive.of(home.paths, 1).keep("01aa", DAY, turns)
+    article(home, "concepts/merger", "Merger", (f"{SECRET}.", "01aa"), related=("concepts/deploys",))
+    article(
+        home, "concepts/deploys", "Deploys", (f"{SECRET}, so no deploys then.", "01aa"), (PLAIN, "01bb"),
+        related=("concepts/merger",),
+    )  # fmt: skip
+    catalogued(home, first, second)
+    wiki = Wiki.of(home.paths)
+    page = wiki.path("concepts/deploys")
+    was = page.read_bytes()
+    deploys = wiki.parse("concepts/deploys", was)
+    deploys.ask_as(["ship while Quaggasoft is negotiated"])
+    own = f"\n## My notes\n\n- [[concepts/merger|{SECRET}]]\n- Mine.\n"
+    Transactions.of(home.paths).commit(
+        {"concepts/deploys.md": (deploys.render() + own).encode()}, {"concepts/deploys.md": digest(was)}, "x"
+    )
+    with Keeper.of(home.paths, home.zone, server=True) as keeper:
+        moment = datetime(2026, 11, 20, 14, 5, tzinfo=UTC)
+        facts = (
+            ("l-00000001", "s1", "Nobody outside may hear of it.", SECRET, "write to Quaggasoft"),
+            ("l-00000002", "s2", KEPT_FACT, "pnpm", "add a package"),
+        )
+        for ident, session, text, quote, phrase in facts:
+            fact = Fact("fact", text, 0.5, "user", "shop-aaaaaa", moment, ident, session=session, quote=quote)
+            keeper.take([replace(fact, asked_as=(phrase,))])
+    job(home, TOLD + LATER)
+    asyncio.run(_in_mind(home))
+    _caches(home)
+    Path(home.paths.memoria_log).write_text(f"entry 01aa: About Quaggasoft\n{SECRET}\nharmless\n")
+    assert len(holding(home, "quaggasoft")) >= 10
+    return home
+
+
+def job(home: Home, data: bytes, session: str = "s1") -> None:
+    header = {"event": "SessionEnd", "session": session, "transcript": "", "start": 0, "end": len(data), "cwd": "/shop"}
+    Spool(home.paths.spool).add(header, data)
+
+
+async def _in_mind(home: Home) -> None:
+    async with await WorkingMemory.for_session("s1", store=open_store(home.settings, home.paths)) as memory:
+        await memory.set("plan", f"{SECRET}.")
+        await memory.append_scratchpad(f"{SECRET}.")
+
+
+def _caches(home: Home) -> None:
+    ledger = Ledger.of(home.paths)
+    DailyLog.of(home.paths).refresh(ledger)
+    ledger.mark_compiled({"01aa": "", "01bb": ""})
+    ledger.note("refused", "01aa", f"not in the source: {SECRET}")
+    ShownNotes(home.paths.hints, "s9").add(["knowledge/concepts/quaggasoft-key.md"])
+    Path(home.paths.state, "recall.db").write_text("knowledge/concepts/quaggasoft-key.md")  # of version 0.1.0
+    with Index(home.paths.index) as index:
+        sources.refresh(index, home.paths)
+        with Keeper.at(home) as keeper:
+            Pages.of(home.paths).prepare(Settings.load(), ledger, DailyLog.of(home.paths), index, keeper)
+    ledger.close()
+
+
+def contents(home: Home) -> Iterator[tuple[Path, str]]:
+    """Every file of home and state, archives unpacked, with what databases keep in free pages."""
+    for path in Path(home.paths.home).rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            yield path, (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8", "replace").casefold()
+
+
+def holding(home: Home, text: str) -> list[str]:
+    return sorted(path.name for path, content in contents(home) if text.casefold() in content)
+
+
+def gone(home: Home, text: str = "quaggasoft") -> None:
+    assert holding(home, text) == []
+
+
+def taken_in_again(home: Home, model: str = "") -> None:
+    """Whatever could bring it back: the same conversation spooled again, every entry compiled again, ledger lost.
+
+    The scripted model would say it whatever it was asked, so it shows that nothing was; ``offline`` says what it reads.
+    """
+    home.settings.model = model or home.settings.model
+    for companion in ("", "-wal", "-shm"):
+        Path(home.paths.ledger + companion).unlink(missing_ok=True)
+    job(home, TOLD)
+    worker.work(home, insist=True)
+    run(compile_verb, home, "--all")
+    with Keeper.of(home.paths, home.zone, server=True):
+        pass
+
+
+def test_an_entry_goes_from_everywhere_and_never_comes_back(home: Home) -> None:
+    for path in Path(home.paths.spool, "new").glob("*"):
+        path.unlink()  # with further turns of its own; the test of the job is below
+    job(home, TOLD)
+    assert run(forget, home, "^e-01aa", "--yes") == 0
+    gone(home)
+    assert Spool(home.paths.spool).jobs() == []
+    taken_in_again(home)
+    gone(home)
+    assert [each.id for each in DailyLog.of(home.paths).entries(DAY)] == ["01bb"]
+    assert [ident for ident, _ in DailyLog.of(home.paths).forgotten(DAY)] == ["01aa"]
+
+
+def test_what_rests_on_other_entries_stays(home: Home) -> None:
+    run(forget, home, "01aa", "--yes")
+    wiki = Wiki.of(home.paths)
+    page = wiki.get("concepts/deploys")
+    assert page
+    assert [claim.text for claim in page.claims] == [PLAIN]
+    assert "- Mine." in page.render()
+    assert wiki.get("concepts/merger") is None
+    with Keeper.of(home.paths, home.zone) as keeper:
+        assert [event.content for event in keeper.store.facts()] == [KEPT_FACT]
+    log = Path(home.paths.memoria_log).read_text()
+    assert "harmless" in log
+    snapshot = Snapshot(home, DAY)
+    assert [finding for finding in lint_rules.findings(snapshot) if finding.severity == lint_rules.ERROR] == []
+
+
+def test_a_text_takes_single_lines_and_leaves_the_rest_of_the_entry(home: Home) -> None:
+    assert run(forget, home, "merger with  QUAGGASOFT closes", "--yes") == 0
+    gone(home, "merger with quaggasoft closes")
+    (first, _) = DailyLog.of(home.paths).entries(DAY)
+    assert (first.id, first.context, first.lessons) == ("01aa", "", ("Quaggasoft is secret.",))
+    assert len(Archive.of(home.paths, 1).turns("01aa") or []) == 1
+    taken_in_again(home, "offline")
+    gone(home, "merger with quaggasoft closes")
+
+
+def test_an_entry_of_which_only_the_title_is_left_is_cited_nowhere() -> None:
+    wiki = WikiHome()
+    wiki.log(wiki_entry("a1", title="Uploads", lessons=("Uploads are stored at Quaggasoft.",)))
+    wiki.log(wiki_entry("b2", title="Resume", lessons=("Uploads are resumed.",)))
+    claims = claim("Uploads are stored.", "a1"), claim("Uploads are resumed.", "b2")
+    wiki.compile([page("uploads-of-the-shop", *claims, title="Uploads of the shop")])
+    assert run(forget, wiki.home, "Quaggasoft", "--yes") == 0
+    assert "^e-a1" not in wiki.text("concepts/uploads-of-the-shop")
+    assert "Uploads are resumed." in wiki.text("concepts/uploads-of-the-shop")
+    assert "Uploads are stored" not in wiki.text("concepts/uploads-of-the-shop")
+    assert "### Session (09:00) · shop · Uploads" in Path(wiki.home.paths.daily, "2026-11-16.md").read_text()
+
+
+def test_a_text_in_title_and_all_lines_takes_the_entry(home: Home) -> None:
+    assert run(forget, home, "Quaggasoft", "--yes") == 0
+    gone(home)
+    taken_in_again(home, "offline")
+    gone(home)
+    assert [each.id for each in DailyLog.of(home.paths).entries(DAY)] == ["01bb"]
+
+
+def test_a_session_goes_with_its_jobs_facts_and_what_its_transcript_still_holds(home: Home, tmp_path: Path) -> None:
+    transcript = tmp_path / "s1.jsonl"
+    transcript.write_bytes(TOLD + LATER + lines((5, "user", f"{SECRET}, third time")))
+    cursor.write(home.paths.cursors, "s1", cursor.Cursor(str(transcript), 10, b""))
+    assert run(forget, home, "s1", "--yes") == 0
+    gone(home)
+    job(home, transcript.read_bytes())
+    taken_in_again(home)
+    gone(home)
+
+
+def test_a_project_goes_and_others_stay(home: Home) -> None:
+    assert run(forget, home, "shop-aaaaaa", "--yes") == 0
+    gone(home)
+    assert [each.id for each in DailyLog.of(home.paths).entries(DAY)] == ["01bb"]
+
+
+KNOWN = {
+    "folders": {
+        "/home/ada/shop": {"key": "shop-aaaaaa", "remote": "git.example.com/quaggasoft/shop", "commit": "c1"},
+        "/home/ada/ship": {"key": "ship-bbbbbb", "remote": "git.example.com/ada/ship", "commit": "c2"},
+    },
+    "aliases": {"shop-cccccc": "shop-aaaaaa", "ship-dddddd": "ship-bbbbbb"},
+}
+
+
+def known_folders(home: Home) -> None:
+    """Write the maps of folders as the worker does, one folder of the project under its former key."""
+    Path(home.paths.projects).write_text(json.dumps(KNOWN))
+    recorded = {"shop-cccccc": ["/home/ada/shop/web"], "ship-bbbbbb": ["/home/ada/ship"]}
+    Path(home.paths.folders).write_text(json.dumps(recorded))
+
+
+@pytest.mark.parametrize("what", [("--project", "shop"), ("quaggasoft",)], ids=["project", "text"])
+def test_the_folder_and_remote_of_what_goes_are_forgotten_too(home: Home, what: tuple[str, ...]) -> None:
+    known_folders(home)
+    assert run(forget, home, *what, "--yes") == 0
+    stored = json.loads(Path(home.paths.projects).read_text())
+    assert list(stored["folders"]) == ["/home/ada/ship"]
+    assert ("shop-cccccc" in stored["aliases"]) == (what == ("quaggasoft",))
+    recorded = json.loads(Path(home.paths.folders).read_text())
+    assert ("shop-cccccc" in recorded) == (what == ("quaggasoft",))
+    assert recorded["ship-bbbbbb"] == ["/home/ada/ship"]
+
+
+def test_the_folder_of_a_project_of_which_entries_remain_stays(home: Home) -> None:
+    Path(home.paths.folders).write_text(json.dumps({"ship-bbbbbb": ["/srv/quaggasoft/ship"]}))
+    assert run(forget, home, "quaggasoft", "--yes") == 1  # told, because it says whether the project is excluded
+    assert "/srv/quaggasoft/ship" in Path(home.paths.folders).read_text()
+
+
+def test_a_project_of_which_only_its_folder_is_known_is_forgotten(home: Home) -> None:
+    known_folders(home)
+    assert run(forget, home, "shop-aaaaaa", "--yes") == 0
+    known_folders(home)
+    assert run(forget, home, "--project", "shop", "--yes") == 0
+    assert holding(home, "/home/ada/shop") == []
+
+
+def test_an_article_goes_with_the_links_to_it_and_the_steps_that_could_be_undone(home: Home) -> None:
+    assert run(forget, home, "concepts/merger", "--yes") == 0
+    wiki = Wiki.of(home.paths)
+    assert wiki.slugs() == ["concepts/deploys"]
+    assert "concepts/merger" not in "".join(path.read_text() for path in wiki.folder.rglob("*.md"))
+    assert Transactions.of(home.paths).steps() == []
+
+
+def test_the_memory_server_is_told_and_only_of_the_number(home: Home) -> None:
+    run(forget, home, "01aa", "--yes")
+    with Keeper.of(home.paths, home.zone, server=True) as keeper:
+        told = [(item.body["op"], item.body["id"]) for item in keeper.to_server.waiting()]
+    assert ("delete", "l-aa111") in told
+    assert ("delete", "l-00000001") in told
+    assert not any(ident == "l-00000001" for op, ident in told if op == "put")
+
+
+def test_a_dry_run_shows_everything_and_changes_nothing(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {path: data for path, data in contents(home) if path.suffix not in _CHANGING}
+    assert run(forget, home, "01aa", "--dry-run") == 0
+    shown = capsys.readouterr().out
+    for part in (
+        f"daily/{DAY}#^e-01aa",
+        "l-00000001",
+        "concepts/merger: the whole page",
+        "archived turn",
+        "spooled job",
+    ):
+        assert part in shown
+    assert {path: data for path, data in contents(home) if path.suffix not in _CHANGING} == before
+
+
+def test_nothing_goes_without_a_yes(home: Home) -> None:
+    with pytest.raises(ExpectedError, match="--yes"):
+        run(forget, home, "01aa")
+    assert DailyLog.of(home.paths).entries(DAY)[0].id == "01aa"
+
+
+def test_forgetting_again_finishes_what_was_broken_off(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(removal, "_caches", _broken)
+        with pytest.raises(RuntimeError):
+            run(forget, home, "01aa", "--yes")
+    assert [name for name in holding(home, "quaggasoft") if name == "index.db"]
+    assert run(forget, home, "01aa", "--yes") == 0
+    assert run(forget, home, "Quaggasoft", "--yes") == 0
+    gone(home)
+
+
+@pytest.mark.parametrize("left", ["", "{}", '{"salt": "12", "te', "[1]", '{"salt": "xy", "texts": []}', "null"])
+def test_digests_that_are_damaged_are_named_and_never_taken_for_none(
+    home: Home, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, left: str
+) -> None:
+    assert run(forget, home, "Quaggasoft", "--yes") == 0
+    Path(home.paths.forgotten).write_text(left)
+    job(home, TOLD)
+    worker.work(home, insist=True)
+    assert len(Spool(home.paths.spool).jobs()) == 2, "nothing was taken in"
+    assert re.search(r"session s1: OSError: .*damaged", caplog.text)
+    capsys.readouterr()
+    (finding,) = state_checks.check_forgotten(home)
+    assert (finding.level, "forget the texts again" in finding.text) == (BROKEN, True)
+    assert run(status, home) == 0
+    assert "forgotten.json cannot be read: damaged" in capsys.readouterr().out
+    assert Path(home.paths.forgotten).read_text() == left
+
+
+def test_a_forget_that_was_broken_off_is_named(
+    home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert list(state_checks.check_forgotten(home)) == []
+    with monkeypatch.context() as patch:
+        patch.setattr(removal, "_wiki", _broken)
+        with pytest.raises(RuntimeError):
+            run(forget, home, "s1", "--yes")
+    assert [finding.level for finding in state_checks.check_forgotten(home)] == [NOTE]
+    assert run(status, home) == 0
+    assert "a forget was interrupted" in capsys.readouterr().out
+
+
+def test_asking_again_for_what_was_forgotten_leaves_it_in_no_log(home: Home) -> None:
+    assert run(forget, home, "Quaggasoft", "--yes") == 0
+    again = [sys.executable, "-m", "memoria", "forget", "Quaggasoft", "--yes"]
+    done = subprocess.run(again, env={**os.environ, "MEMORIA_HOME": home.paths.home}, capture_output=True, check=False)
+    assert done.returncode == 1
+    assert b"nothing to forget" in done.stderr
+    gone(home)
+
+
+STEPS = ("_spool", "_archive", "_wiki", "_daily", "_caches", "_logs")
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("what", ["s1", "quaggasoft"])
+def test_the_next_worker_completes_a_forget_that_was_broken_off(
+    home: Home, monkeypatch: pytest.MonkeyPatch, step: str, what: str
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(removal, step, _broken)
+        with pytest.raises(RuntimeError):
+            run(forget, home, what, "--yes")
+    home.settings.model = "offline"
+    worker.work(home)
+    gone(home)
+    assert not Path(home.paths.forgetting).exists()
+
+
+def test_a_forget_that_was_broken_off_waits_while_a_compile_is_at_work(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(removal, "_wiki", _broken)
+        with pytest.raises(RuntimeError):
+            run(forget, home, "s1", "--yes")
+    with locks.waiting(Path(home.paths.compile_lock)):
+        worker.work(home)
+    assert Path(home.paths.forgetting).exists()
+    assert Path(home.paths.forgetting).stat().st_mode & 0o777 == 0o600
+    worker.work(home)
+    gone(home)
+
+
+def test_forgetting_again_says_that_it_was_completed(
+    home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(removal, "_logs", _broken)
+        with pytest.raises(RuntimeError):
+            run(forget, home, "s1", "--yes")
+    capsys.readouterr()
+    assert run(forget, home, "s1", "--yes") == 0
+    assert "A forget that was interrupted has been completed." in capsys.readouterr().out
+    gone(home)
+
+
+_CHANGING = (".db", ".db-wal", ".db-shm", ".lock")  # opened, not changed
+
+
+def _broken(*_: object) -> None:
+    raise RuntimeError("power cut")
+
+
+def test_a_tombstone_holds_ids_alone_and_a_lost_ledger_learns_of_it(home: Home) -> None:
+    run(forget, home, "01aa", "--yes")
+    Path(home.paths.ledger).unlink()
+    ledger = Ledger.of(home.paths)
+    DailyLog.of(home.paths).refresh(ledger)
+    ((ident, keys),) = [stone for stone in DailyLog.of(home.paths).forgotten(DAY) if stone[0] != "-"]
+    assert (ident, len(keys)) == ("01aa", 2)
+    assert [ledger.entry_of(key) for key in keys] == ["", ""]
+    assert [each.id for each in ledger.entries()] == ["01bb"]
+    ledger.close()
+    text = DailyLog.of(home.paths).text(DAY)
+    assert tombstone("01aa", keys) in text.splitlines()
+
+
+def test_databases_keep_nothing_in_their_free_pages(home: Home) -> None:
+    run(forget, home, "01aa", "--yes")
+    for name in ("ledger.db", "index.db", "learned.db"):
+        with sqlite3.connect(Path(home.paths.state, name)) as db:
+            assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        db.close()
+    assert [name for name in holding(home, "quaggasoft") if ".db" in name] == []
+
+
+def test_what_nobody_kept_is_an_error_in_one_line(home: Home) -> None:
+    with pytest.raises(ExpectedError, match="Nothing is stored"):
+        run(forget, home, "quokka island", "--yes")
+    with pytest.raises(ExpectedError, match="at least"):
+        run(forget, home, "abc", "--yes", "--as", "text")
+
+
+def test_what_the_copy_of_a_sync_program_or_a_broken_page_holds_is_forgotten_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted(tmp_path, monkeypatch)
+    home = Home.open()
+    entry(home, "01aa", "Deploy", context=PLAIN)
+    daily, concepts = Path(home.paths.daily), Path(home.paths.knowledge, "concepts")
+    article(home, "concepts/deploys", "Deploys", (PLAIN, "01aa"))
+    copies = {
+        daily / f"{DAY}.sync-conflict-20261121-101112-ABCDEFG.md": (daily / f"{DAY}.md").read_text() + f"\n{SECRET}\n",
+        daily / "ideas.md": f"# Ideas\n\n{SECRET}\n",
+        concepts / "deploys 2.md": (concepts / "deploys.md").read_text() + f"\n- {SECRET}\n",
+        concepts / "broken.md": f"---\ntitle: [\n---\n{SECRET}\n",
+        concepts / "deploys.md.conflict-20261121T101112Z": f"{SECRET}\nMine\n",
+    }  # fmt: skip
+    for path, text in copies.items():
+        path.write_text(text)
+    with Index(home.paths.index) as index:
+        sources.refresh(index, home.paths)
+        found = [hit.path for hit in index.search("Fridays make ship deploys")]
+    assert not any("2.md" in path or "ideas" in path or "conflict" in path for path in found)
+    assert run(forget, home, SECRET, "--as", "text", "--yes") == 0
+    assert "nothing contains it" in capsys.readouterr().out
+    assert holding(home, "quaggasoft") == []
+    assert run(forget, home, "e-01aa", "--yes") == 0
+    assert holding(home, "make ship") == []

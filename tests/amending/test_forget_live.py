@@ -1,0 +1,239 @@
+"""What was forgotten stays forgotten in every form, in a session that goes on, and what cannot be read is said."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from home_of import DAY, entry, run, scripted
+from memoria.capture import cursor
+from memoria.capture.capture import capture
+from memoria.capture.hook import Event
+from memoria.capture.spool import Spool
+from memoria.commands import forget
+from memoria.daily.daily_log import DailyLog
+from memoria.ground.home import Home
+from memoria.index import sources
+from memoria.index.index import Index
+from memoria.recall.shown_notes import ShownNotes
+from memoria.transcripts.archive import Archive
+from memoria.transcripts.turn import Turn
+from memoria.worker import loop, worker
+
+pytestmark = pytest.mark.slow
+
+TEXT = "The café's Ångström licence ends"
+NOTHING = {
+    "worth_saving": True, "title": "Licences", "context": "On licences.", "key_exchanges": [],
+    "action_items": [], "statements": [],
+}  # fmt: skip
+FORMS = {
+    "as it is": TEXT,
+    "capitals": TEXT.upper(),
+    "decomposed": unicodedata.normalize("NFD", TEXT),
+    "U+2028": TEXT.replace(" ", "\u2028"),
+    "U+2029": TEXT.replace(" ", "\u2029", 1),
+    "U+0085": TEXT.replace(" ", "\x85", 1),
+    "line feed": TEXT.replace(" ", "\n", 1),
+    "form feed": TEXT.replace(" ", "\x0c", 1),
+    "tabs": TEXT.replace(" ", " \t "),
+    "no-break space": TEXT.replace(" ", "\xa0"),
+    "soft hyphen": TEXT.replace("lic", "li\xadc"),
+    "zero width": TEXT.replace("café", "ca\u200bfé"),
+    "full width": TEXT.replace("licence", "".join(chr(ord(letter) + 0xFEE0) for letter in "licence")),
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    scripted(tmp_path, monkeypatch, flush=[NOTHING])
+    monkeypatch.setenv("MEMORIA_FLUSH_TURNS_END", "1")
+    monkeypatch.setenv("MEMORIA_PYTHON", "/bin/true")
+    monkeypatch.setenv("MEMORIA_TRANSCRIPT_WAIT_S", "0")
+    return Home.open()
+
+
+def line(number: int, role: str, text: str) -> bytes:
+    value = {
+        "type": role, "uuid": f"22222222-aaaa-4aaa-8aaa-{number:012d}", "sessionId": "s1", "cwd": "/shop",
+        "timestamp": "2026-11-20T14:05:00Z", "isSidechain": False,
+        "message": {"role": role, "content": text if role == "user" else [{"type": "text", "text": text}]},
+    }  # fmt: skip
+    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
+
+
+def holding(home: Home, text: str = "licence ends") -> list[str]:
+    """The files that hold the end of the text; an independent and simple search, for what no form changes."""
+    found = []
+    for path in Path(home.paths.home).rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            said = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8", "replace")
+            plain = unicodedata.normalize("NFKC", said.replace("\xad", "")).casefold()
+            if text in " ".join(plain.replace("\\t", " ").split()):
+                found.append(path.name)
+    return found
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_text_is_found_and_forgotten_in_every_form(home: Home, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    said = f"Note that {FORMS[form]} in May."
+    entry(home, "01aa", "Licences", context="On licences.")
+    Archive.of(home.paths, 1).keep("01aa", DAY, [Turn("k1", "user", said), Turn("k2", "assistant", "Fine.")])
+    assert holding(home)
+    assert run(forget, home, TEXT, "--yes", "--as", "text") == 0
+    assert holding(home) == []
+    assert [turn.text for turn in Archive.of(home.paths).turns("01aa") or []] == ["Fine."]
+    assert "nothing contains it" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0b", "\x1c"])
+def test_an_archive_with_any_line_separator_can_be_read(home: Home, separator: str) -> None:
+    turn = Turn("k1", "user", f"one{separator}two", tools=(f"Bash a{separator}b",))
+    Archive.of(home.paths, 1).keep("01aa", DAY, [turn])
+    assert Archive.of(home.paths).turns("01aa") == [turn]
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_status_is_1(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry(home, "01aa", "Licences", context=TEXT)
+    broken = Path(home.paths.archive, f"{DAY}-01bb.jsonl.gz")
+    broken.write_bytes(b"\x1f\x8b no archive")
+    assert run(forget, home, TEXT, "--yes", "--as", "text") == 1
+    assert broken.name in capsys.readouterr().out
+
+
+def test_an_archive_without_an_entry_goes_too(home: Home) -> None:
+    Archive.of(home.paths, 1).keep("0dead", DAY, [Turn("k1", "user", f"{TEXT}."), Turn("k2", "assistant", "Fine.")])
+    assert run(forget, home, TEXT, "--yes", "--as", "text") == 0
+    assert holding(home) == []
+
+
+def test_what_was_set_aside_goes_when_it_holds_the_text(home: Home) -> None:
+    entry(home, "01aa", "Licences", context=TEXT)
+    aside = Path(home.paths.state, "ledger.db.bak-20261120T000000.000000Z")
+    aside.write_text(f"broken {TEXT} broken")
+    assert run(forget, home, TEXT, "--yes", "--as", "text") == 0
+    assert not aside.exists()
+
+
+class Live:
+    """A session of the client that goes on: its transcript, its hooks, its worker and its observer."""
+
+    def __init__(self, home: Home, folder: Path) -> None:
+        self.home = home
+        self.path = folder / "s1.jsonl"
+        self.number = 0
+
+    def says(self, *texts: str) -> None:
+        with self.path.open("ab") as file:
+            for text in texts:
+                self.number += 1
+                file.write(line(self.number, "assistant" if self.number % 2 == 0 else "user", text))
+
+    def hook(self, name: str, **more: str) -> None:
+        fields = {"hook_event_name": name, "session_id": "s1", "transcript_path": str(self.path), "cwd": "/shop"}
+        capture(Event({**fields, **more}), self.home.settings, self.home.paths)
+
+    def looks(self) -> None:
+        asyncio.run(loop.work(self.home))
+        worker.work(self.home, insist=True)
+
+
+@pytest.fixture
+def live(home: Home, tmp_path: Path) -> Live:
+    session = Live(home, tmp_path)
+    session.says(f"Note that {TEXT} in May.", f"Noted: {TEXT} in May.")
+    session.hook("Stop")
+    session.says(f"Again, {TEXT}!", "Fine.")  # no hook has seen this
+    return session
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["the text", "the session"])
+def test_a_session_that_goes_on_does_not_bring_it_back(home: Home, live: Live, *, whole: bool) -> None:
+    live.looks()
+    assert run(forget, home, "s1" if whole else TEXT, "--yes", "--as", "session" if whole else "text") == 0
+    assert holding(home) == []
+    for name in ("Stop", "PreCompact", "PostCompact", "Stop", "SessionEnd"):
+        live.says("And what of the rest?", "The rest is fine.")
+        live.hook(name, compact_summary=f"The user said that {TEXT} in May.")
+        assert holding(home) == []
+        live.looks()
+        assert holding(home) == []
+
+
+def test_a_job_that_names_a_range_of_the_transcript_does_not_bring_it_back(home: Home, live: Live) -> None:
+    assert run(forget, home, TEXT, "--yes", "--as", "text") == 0
+    end = live.path.stat().st_size
+    header = {"event": "SessionEnd", "session": "s1", "transcript": str(live.path), "cwd": "/shop"}
+    Spool(home.paths.spool).add({**header, "start": 0, "copied_from": end, "end": end}, b"")
+    live.looks()
+    assert holding(home) == []
+
+
+def test_the_text_said_in_another_session_is_not_kept_and_the_rest_is(home: Home, live: Live) -> None:
+    run(forget, home, TEXT, "--yes", "--as", "text")
+    other = Live(home, live.path.parent)
+    other.path, other.number = live.path.with_name("s2.jsonl"), 100
+    other.says(f"By the way, {FORMS['decomposed']} in May.", "What of pnpm?", "We use pnpm here.", "Good.")
+    data = other.path.read_bytes()
+    header = {"event": "SessionEnd", "session": "s2", "transcript": "", "start": 0, "end": len(data), "cwd": "/shop"}
+    Spool(home.paths.spool).add(header, data)
+    other.looks()
+    assert holding(home) == []
+    kept = [archived.entry for archived in Archive.of(home.paths).listed()]
+    texts = [turn.text for ident in kept for turn in Archive.of(home.paths).turns(ident) or []]
+    assert "We use pnpm here." in texts
+
+
+def test_the_clients_own_memory_is_named_not_changed_and_not_found(
+    home: Home, live: Live, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    folder = tmp_path / "client" / "projects" / "".join(c if c.isalnum() else "-" for c in str(shop)) / "memory"
+    folder.mkdir(parents=True)
+    memory = folder / "MEMORY.md"
+    memory.write_text(f"# Licences\n\n- {TEXT} in May.\n- We use pnpm.\n")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "client"))
+    assert run(forget, home, TEXT, "--yes", "--as", "text") == 0
+    assert str(memory) in capsys.readouterr().out
+    assert TEXT in memory.read_text()
+    assert holding(home) == []
+    with Index(home.paths.index) as index:
+        sources.refresh(index, home.paths)
+        assert index.search("pnpm")
+        assert not index.search("Ångström")
+
+
+def test_a_tombstone_does_not_hold_the_text_and_a_damaged_one_is_no_empty_one(
+    home: Home, live: Live, caplog: pytest.LogCaptureFixture
+) -> None:
+    run(forget, home, TEXT, "--yes", "--as", "text")
+    stones = Path(home.paths.forgotten)
+    assert stones.stat().st_mode & 0o777 == 0o600
+    assert not any(word in stones.read_text().casefold() for word in ("caf", "ngstr", "licence"))
+    stones.write_text("{")
+    live.hook("SessionEnd")
+    live.looks()
+    assert "damaged" in caplog.text
+    assert holding(home) == []
+    assert Spool(home.paths.spool).jobs()
+
+
+def test_notes_that_were_shown_survive_any_line_separator(home: Home) -> None:
+    shown = ShownNotes(home.paths.hints, "s1")
+    shown.add(["daily/a\u2028b.md", "x"])
+    assert shown.keys() == {"daily/a\u2028b.md", "x"}
+
+
+def test_a_cursor_of_a_live_session_names_a_range_only_after_forgetting(home: Home, live: Live) -> None:
+    run(forget, home, TEXT, "--yes", "--as", "text")
+    assert cursor.is_uncopied(home.paths.cursors, "s1")
+    assert [each.id for each in DailyLog.of(home.paths).entries(DAY)] == []

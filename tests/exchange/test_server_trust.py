@@ -1,0 +1,692 @@
+"""What a memory server may and may not do to what people know: restored, replaced, failing, shared, skewed, old."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import sys
+import time
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+import facts
+from facts import MONDAY, SHOP, a_fact, keeper
+from home_of import run
+from memoria.audit.finding import BROKEN, NOTE, OK
+from memoria.commands import doctor, status
+from memoria.commands import learned as learned_command
+from memoria.exchange.memory_server import EVERYTHING, Server
+from memoria.exchange.sync import Sync, Synced, state_of
+from memoria.exchange.wire import to_memory
+from memoria.ground import clock, locks
+from memoria.ground.errors import ExpectedError
+from memoria.ground.home import Home
+from memoria.statements.fact import GLOBAL, Fact
+from memoria.statements.keeper import Keeper
+from memoria.worker import server_round, worker
+from memory_server import KEY, OTHER_KEY, MemoryServer, running
+
+pytestmark = pytest.mark.slow
+
+PNPM, SHORT, TUESDAY = "Use pnpm, not npm.", "Write short functions.", "Deploys go out on Tuesdays."
+
+
+sync = partial(facts.sync, full=True)
+
+
+def said(home: Keeper) -> list[str]:
+    return sorted(fact.content for fact in home.store.facts())
+
+
+def learned(home: Keeper, *contents: str) -> list[Fact]:
+    facts = [a_fact(content) for content in contents]
+    home.take(facts)
+    return facts
+
+
+def daily(home: Keeper) -> str:
+    return home.lines.daily.path(MONDAY.date()).read_text(encoding="utf-8")
+
+
+def foreign(server: MemoryServer, content: str, **given: object) -> dict[str, object]:
+    server.store({"content": content, "tags": "auto-learned", "expanded_keywords": "one two", **given})
+    return dict(server.memories[server.sequence])
+
+
+# -- restored or replaced
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_a_server_whose_numbers_begin_again_rewrites_and_deletes_nothing(
+    server: MemoryServer, here: Keeper, full: bool
+) -> None:
+    first, second = learned(here, PNPM, SHORT)
+    sync(here, server)
+    server.replace()
+    others = [foreign(server, "The wombat owns the invoices."), foreign(server, "The gull is grey.")]
+    server.one("default", "DELETE", 2, {})
+    others[1] = dict(server.memories[2])
+    here.edit(first.id, "Use pnpm 9.")
+    here.delete(second.id)
+    assert sync(here, server, full=full).problems == ()
+    assert sync(here, server).problems == ()
+    assert [server.memories[1], server.memories[2]] == others
+    assert said(here) == ["The wombat owns the invoices.", "Use pnpm 9."]
+    assert server.live() == ["The wombat owns the invoices.", "Use pnpm 9."]
+
+
+def test_another_machines_facts_under_our_numbers_are_not_ours(
+    server: MemoryServer, here: Keeper, there: Keeper
+) -> None:
+    learned(here, PNPM, SHORT)
+    sync(here, server)
+    server.replace()
+    learned(there, TUESDAY, "Name tests as promises.")
+    sync(there, server)
+    sync(here, server)
+    sync(there, server)
+    wanted = sorted([PNPM, SHORT, TUESDAY, "Name tests as promises."])
+    assert said(here) == said(there) == server.live() == wanted
+
+
+def test_a_server_restored_from_a_backup_gets_back_what_it_lost_and_changes_nothing_here(
+    server: MemoryServer, here: Keeper, there: Keeper
+) -> None:
+    edited, deleted, untouched = learned(here, PNPM, SHORT, "The gull is grey.")
+    sync(here, server)
+    sync(there, server)
+    backup = server.backup()
+    here.edit(edited.id, "Use pnpm 9.")
+    here.delete(deleted.id)
+    late = a_fact(TUESDAY)
+    here.take([late])
+    sync(here, server)
+    sync(there, server)
+    server.restore(backup)
+    learned(there, "Name tests as promises.")  # gets the number that TUESDAY had
+    for home in (there, here, there, here):
+        assert sync(home, server).problems == ()
+    wanted = sorted(["Use pnpm 9.", "The gull is grey.", TUESDAY, "Name tests as promises."])
+    assert said(here) == said(there) == server.live() == wanted
+    assert untouched.content in daily(here)
+
+
+def test_an_edit_pushed_after_the_backup_does_not_revert_before_it_was_seen_again(
+    server: MemoryServer, here: Keeper
+) -> None:
+    (fact,) = learned(here, PNPM)
+    sync(here, server)
+    sync(here, server)
+    backup = server.backup()
+    here.edit(fact.id, "Use pnpm 9.")
+    sync(here, server)
+    server.restore(backup)
+    sync(here, server)
+    assert said(here) == server.live() == ["Use pnpm 9."]
+
+
+def test_another_users_key_takes_nothing_with_it(server: MemoryServer, here: Keeper) -> None:
+    (fact,) = learned(here, PNPM)
+    sync(here, server)
+    server.store({"content": "Mine alone.", "tags": ""}, "other")
+    assert sync(here, server, key=OTHER_KEY).problems == ()
+    rows = [(row["user_id"], row["content"], row["deleted_at"]) for row in server.memories.values()]
+    assert rows == [("default", PNPM, None), ("other", "Mine alone.", None), ("other", PNPM, None)]
+    here.edit(fact.id, "Use pnpm 9.")
+    sync(here, server)
+    assert server.memories[1]["content"] == "Use pnpm 9."
+    assert said(here) == ["Mine alone.", "Use pnpm 9."]
+
+
+# -- rows of other programs
+
+
+def test_a_row_of_another_program_keeps_text_keywords_and_tags_whatever_happens_here(
+    server: MemoryServer, here: Keeper, there: Keeper
+) -> None:
+    rows = [foreign(server, PNPM), foreign(server, "The gull is grey.")]
+    learned(here, PNPM)
+    for home in (here, there):
+        sync(home, server)
+    for fact in here.store.facts():
+        here.edit(fact.id, fact.content.replace(".", " indeed."))
+    sync(here, server)
+    assert sorted(server.live()) == sorted([PNPM, "The gull is grey.", *said(here)])
+    for fact in here.store.facts():
+        here.delete(fact.id)
+    sync(here, server)
+    sync(here, server)
+    assert [server.memories[1], server.memories[2]] == rows
+    assert said(here) == [], "and what was deleted here is not taken in again"
+    assert server.live() == sorted([PNPM, "The gull is grey."])
+
+
+@pytest.mark.parametrize("project", [GLOBAL, SHOP])
+def test_another_programs_deletion_of_its_equal_memory_leaves_ours(
+    server: MemoryServer, here: Keeper, project: str
+) -> None:
+    here.take([a_fact(PNPM, project=project)])
+    foreign(server, "use pnpm, not npm", category="preferences")
+    sync(here, server)
+    server.one("default", "DELETE", 1, {})
+    sync(here, server)
+    assert said(here) == server.live() == [PNPM]
+
+
+def test_a_fact_that_is_another_programs_memory_follows_it(server: MemoryServer, here: Keeper) -> None:
+    foreign(server, "The gull is grey.")
+    sync(here, server)
+    server.one("default", "PUT", 1, {"content": "The gull is white."})
+    sync(here, server)
+    assert said(here) == ["The gull is white."]
+    server.one("default", "DELETE", 1, {})
+    sync(here, server)
+    assert said(here) == []
+    assert server.written() == []
+
+
+@pytest.mark.parametrize("theirs_first", [True, False])
+def test_what_the_servers_own_hook_learned_too_is_one_fact(
+    server: MemoryServer, here: Keeper, theirs_first: bool
+) -> None:
+    if theirs_first:
+        foreign(server, "use  pnpm, not npm")
+        learned(here, PNPM)
+    else:
+        learned(here, PNPM)
+        sync(here, server)
+        foreign(server, "use  pnpm, not npm")
+    for _ in range(3):
+        sync(here, server)
+    assert said(here) == [PNPM]
+    assert len(server.live()) == (1 if theirs_first else 2), "no row of ours beside an equal one"
+    assert state_of(here)["synced"] == 1
+
+
+def test_a_row_shared_by_somebody_else_is_not_written(server: MemoryServer, here: Keeper) -> None:
+    (fact,) = learned(here, PNPM)
+    sync(here, server)
+    server.memories[1]["user_id"] = "other"
+    server.shared = {1}
+    row = dict(server.memories[1])
+    here.edit(fact.id, "Use pnpm 9.")
+    sync(here, server, full=False)
+    assert server.memories[1] == row
+
+
+# -- absence
+
+
+@pytest.mark.parametrize("skew", [-1, 1])
+def test_a_deletion_stays_one_however_far_the_servers_clocks_are_apart(
+    server: MemoryServer, here: Keeper, there: Keeper, skew: float
+) -> None:
+    server.row_skew = timedelta(hours=skew)
+    one, two = learned(here, PNPM, SHORT)
+    for home in (here, there, here):
+        sync(home, server, full=False)
+    there.delete(two.id)
+    there.edit(one.id, "Use pnpm 9.")
+    sync(there, server, full=False)
+    for home in (here, there):
+        sync(home, server, full=False)
+    assert said(here) == ["Use pnpm 9."]
+    for home in (here, there):
+        sync(home, server)
+    assert said(here) == said(there) == server.live() == ["Use pnpm 9."]
+
+
+@pytest.mark.parametrize("by_number", [True, False])
+def test_a_listing_that_is_cut_short_is_no_absence(server: MemoryServer, here: Keeper, by_number: bool) -> None:
+    learned(here, PNPM, SHORT)
+    sync(here, server)
+    server.by_number = by_number
+    server.hidden = {2}
+    sync(here, server)
+    assert len(server.memories) == 2
+    server.hidden.clear()
+    assert sync(here, server) == Synced()
+
+
+@pytest.mark.slow
+def test_rows_that_are_lost_there_are_sent_again_after_a_few_questions(server: MemoryServer, here: Keeper) -> None:
+    learned(here, *(f"{hashlib.sha256(bytes([number])).hexdigest()} is a name." for number in range(60)))
+    sync(here, server)
+    server.memories.clear()
+    server.requests.clear()
+    assert sync(here, server).pushed == 60
+    assert len([path for method, path in server.requests if method == "GET"]) <= 25
+    assert len(said(here)) == 60
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, "cut", "junk"])
+def test_a_failing_listing_deletes_nothing(server: MemoryServer, here: Keeper, status: int | str) -> None:
+    learned(here, PNPM, SHORT)
+    sync(here, server)
+    server.fault_for["GET /api/memories/sync"] = status
+    before = daily(here)
+    assert sync(here, server).problems
+    server.fault_for.clear()
+    assert sync(here, server) == Synced()
+    assert daily(here) == before
+
+
+# -- failures
+
+
+@pytest.mark.parametrize("status", [500, 502, 503])
+def test_an_outage_reverts_no_edit_and_brings_back_no_deletion(server: MemoryServer, here: Keeper, status: int) -> None:
+    edited, deleted = learned(here, PNPM, SHORT)
+    sync(here, server)
+    here.edit(edited.id, "Use pnpm 9.")
+    here.delete(deleted.id)
+    learned(here, TUESDAY)
+    server.fault_for.update(dict.fromkeys(("POST", "PUT", "DELETE"), status))
+    for _ in range(8):
+        assert sync(here, server).problems
+    assert said(here) == sorted(["Use pnpm 9.", TUESDAY])
+    assert here.to_server.set_aside() == []
+    server.fault_for.clear()
+    sync(here, server)
+    assert said(here) == server.live() == sorted(["Use pnpm 9.", TUESDAY])
+
+
+def test_one_row_that_the_server_stumbles_over_holds_up_no_other(server: MemoryServer, here: Keeper) -> None:
+    (fact,) = learned(here, PNPM)
+    sync(here, server)
+    here.edit(fact.id, "Use pnpm 9.")
+    learned(here, SHORT, TUESDAY)
+    server.fault_for["PUT /api/memories/1"] = 500
+    assert sync(here, server).pushed == 2
+    assert said(here) == sorted(["Use pnpm 9.", SHORT, TUESDAY])
+
+
+def test_after_failures_the_server_is_asked_less_and_less_often(server: MemoryServer, here: Keeper) -> None:
+    learned(here, PNPM)
+    server.fault_for["GET"] = 503
+    one = Sync(here, Server(server.url, KEY), here.store.path.with_name("sync.lock"))
+    assert not one.waits()
+    waits = []
+    for _ in range(6):
+        one.run()
+        assert one.waits()
+        until = clock.parse(here.store.meta()["server_wait"])
+        assert until
+        waits.append((until - clock.now()).total_seconds())
+    assert waits[0] < 61
+    assert waits[-1] > 8 * waits[0]
+    server.fault_for.clear()
+    one.run()
+    assert not one.waits()
+
+
+def test_a_line_that_the_server_refuses_stays_as_the_person_wrote_it(
+    server: MemoryServer, here: Keeper, there: Keeper
+) -> None:
+    (fact,) = learned(here, PNPM)
+    for home in (here, there):
+        sync(home, server)
+    path = here.lines.daily.path(MONDAY.date())
+    path.write_text(path.read_text().replace(PNPM, "word " * 300 + "end"))
+    here.refresh()
+    sync(here, server)
+    assert [item.body["id"] for item in here.to_server.set_aside()] == [fact.id]
+    there.edit(fact.id, "Use pnpm 9.")
+    sync(there, server)
+    for _ in range(3):
+        sync(here, server)
+    assert "word word" in said(here)[0]
+    assert "Use pnpm 9." in json.dumps(here.store.facts()[0].history), "the other wording is kept too"
+
+
+def test_a_row_that_may_not_be_written_is_that_rows_trouble(server: MemoryServer, here: Keeper) -> None:
+    (fact,) = learned(here, PNPM)
+    sync(here, server)
+    here.edit(fact.id, "Use pnpm 9.")
+    learned(here, SHORT)
+    server.fault_for["PUT /api/memories/1"] = 403
+    done = sync(here, server)
+    assert (done.pushed, done.problems) == (1, ())
+    assert not here.denied
+    assert [item.body["id"] for item in here.to_server.set_aside()] == [fact.id]
+    assert said(here) == sorted(["Use pnpm 9.", SHORT])
+
+
+def test_a_key_that_may_not_write_sets_nothing_aside(server: MemoryServer, here: Keeper) -> None:
+    learned(here, PNPM)
+    server.fault_for["POST"] = 403
+    assert sync(here, server).problems
+    assert here.denied
+    assert here.to_server.set_aside() == []
+
+
+def test_what_a_proxy_answers_sets_nothing_aside_and_drops_no_row(server: MemoryServer, here: Keeper) -> None:
+    (fact,) = learned(here, PNPM)
+    sync(here, server)
+    here.edit(fact.id, "Use pnpm 9.")
+    learned(here, SHORT)
+    for code in (302, 307, 400, 403, 404, 407, 413, 451):
+        server.fault_for.update(dict.fromkeys(("POST", "PUT", "DELETE", "GET /api/memories/1"), f"proxy {code}"))
+        assert f"answered {code}" in sync(here, server).problems[0]
+        assert not here.denied
+        assert here.to_server.set_aside() == []
+    server.fault_for.clear()
+    assert sync(here, server) == Synced(pushed=2)
+    assert said(here) == server.live() == sorted(["Use pnpm 9.", SHORT])
+
+
+def test_what_waits_is_brought_although_the_whole_cannot_be_listed(server: MemoryServer, here: Keeper) -> None:
+    learned(here, PNPM)
+    for _ in range(2):
+        sync(here, server)
+    learned(here, SHORT)
+    whole = f"GET /api/memories/sync?since={quote(EVERYTHING)}"
+    server.fault_for[whole] = 504
+    done = sync(here, server)
+    assert (done.pushed, done.problems) == (1, ("the memory server answered 504",))
+    assert server.live() == sorted([PNPM, SHORT])
+    server.fault_for[whole] = "late"
+    assert sync(here, server, timeout=1) == Synced(), "a list of everything may take longer than a call"
+
+
+def test_the_rows_of_one_server_are_not_given_to_the_next(server: MemoryServer, here: Keeper) -> None:
+    foreign(server, "The gull is grey.")
+    foreign(server, "The wombat owns the invoices.")
+    learned(here, PNPM)
+    sync(here, server)
+    with running() as other:
+        sync(here, other)
+        assert other.live() == [PNPM]
+        gull = next(fact for fact in here.store.facts() if "gull" in fact.content)
+        here.edit(gull.id, "The gull is white.")
+        sync(here, other)
+        assert other.live() == ["The gull is white.", PNPM], "the user's own words are"
+
+
+@pytest.mark.parametrize("way", ["slow", "drip"])
+def test_a_server_that_hangs_costs_one_deadline(server: MemoryServer, here: Keeper, way: str) -> None:
+    learned(here, PNPM)
+    server.fault_for.update(dict.fromkeys(("GET", "POST"), way))
+    assert "cannot be reached" in sync(here, server, timeout=0.5).problems[0]
+    assert len(server.requests) == 1
+    assert Server(server.url, KEY).timeout <= 5
+
+
+# -- both at once
+
+
+@pytest.mark.parametrize("later", ["here", "there"])
+def test_of_two_edits_the_later_stands_and_the_other_is_kept_in_the_history(
+    server: MemoryServer, here: Keeper, there: Keeper, later: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (fact,) = learned(here, PNPM)
+    for home in (here, there):
+        sync(home, server)
+    words = {"here": "Use pnpm 9.", "there": "Use bun."}
+    homes = {"here": here, "there": there}
+    earlier = "here" if later == "there" else "there"
+    with monkeypatch.context() as before:  # further apart than a slow machine's answers take
+        early = SimpleNamespace(now=lambda: clock.now() - timedelta(minutes=1), parse=clock.parse)
+        before.setattr("memoria.statements.keeper.clock", early)
+        homes[earlier].edit(fact.id, words[earlier])
+    homes[later].edit(fact.id, words[later])
+    for name in ("here", "there", "here", "there", "here"):
+        sync(homes[name], server)
+    assert said(here) == said(there) == server.live() == [words[later]]
+    loser = words[earlier]
+    wordings = [home.store.facts()[0].wordings for home in homes.values()]  # an edit keeps what it replaces itself
+    assert all(loser in replaced for replaced in wordings if set(replaced) - {PNPM})
+    assert any(loser in replaced for replaced in wordings)
+    assert loser in daily(here) + daily(there)
+    assert sync(here, server) == sync(there, server) == Synced()
+
+
+def test_a_line_that_a_person_changes_while_the_exchange_runs_is_not_overwritten(
+    server: MemoryServer, here: Keeper, there: Keeper
+) -> None:
+    (fact,) = learned(here, PNPM)
+    for home in (here, there):
+        sync(home, server)
+    there.edit(fact.id, "Use bun.")
+    sync(there, server)
+    path = here.lines.daily.path(MONDAY.date())
+    path.write_text(path.read_text().replace(PNPM, "Use yarn."))  # saved after the exchange read the logs
+    sync(here, server)
+    assert "Use yarn." in daily(here)
+    assert server.live() == ["Use bun."]
+    here.refresh()
+    sync(here, server)
+    assert server.live() == ["Use yarn."]
+    assert "Use bun." in daily(here), "the other wording is kept"
+
+
+def test_words_that_the_server_would_tell_back_otherwise_are_left_as_they_were_written(
+    server: MemoryServer, here: Keeper
+) -> None:
+    learned(here, PNPM)
+    sync(here, server)
+    path = here.lines.daily.path(MONDAY.date())
+    path.write_text(path.read_text().replace(PNPM, "Use [[pnpm]], as in ^e-abc123 said."))
+    here.refresh()
+    before = daily(here)
+    for _ in range(3):
+        sync(here, server)
+    assert daily(here) == before
+    assert sync(here, server) == Synced()
+
+
+# -- a state of memoria 0.1.0
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+def test_links_and_work_of_an_earlier_memoria_are_checked_before_they_are_used(
+    tmp_path: Path, server: MemoryServer, replaced: bool
+) -> None:
+    with keeper(tmp_path / "home", server=True) as home:
+        kept, edited, deleted = learned(home, PNPM, SHORT, TUESDAY)
+        sync(home, server)
+        home.edit(edited.id, "Write very short functions.")
+        home.delete(deleted.id)
+        path, box = home.store.path, home.to_server.folder
+    _as_of_010(path, box, {kept.id: 1, edited.id: 2, deleted.id: 3})
+    rows = []
+    if replaced:
+        server.replace()
+        rows = [foreign(server, f"The gull is number {number}.") for number in range(3)]
+    with keeper(tmp_path / "home", server=True) as home:
+        for _ in range(2):
+            assert sync(home, server).problems == ()
+        ours = [PNPM, "Write very short functions."]
+        assert said(home) == server.live() == sorted([*ours, *(str(row["content"]) for row in rows)])
+        assert [server.memories[number + 1] for number in range(len(rows))] == rows
+
+
+def _as_of_010(path: Path, box: Path, numbers: dict[str, int]) -> None:
+    with sqlite3.connect(path) as db:
+        db.execute("DROP TABLE links")
+        db.executescript("DROP TABLE gone; DROP TABLE past; DROP TABLE taken_back")
+        db.execute("CREATE TABLE links (id TEXT PRIMARY KEY, server INTEGER NOT NULL UNIQUE, digest TEXT NOT NULL)")
+        db.executemany("INSERT INTO links VALUES (?, ?, 'x')", numbers.items())
+        db.execute("DELETE FROM meta WHERE key = 'home'")
+        db.execute("PRAGMA user_version = 2")
+    db.close()
+    for item in box.glob("*.json"):
+        stored = json.loads(item.read_text())
+        stored["body"] |= {"server": numbers[stored["body"]["id"]], "tried": True}
+        item.write_text(json.dumps(stored))
+
+
+def test_a_line_that_was_deleted_and_put_back_stays(server: MemoryServer, here: Keeper, there: Keeper) -> None:
+    (fact,) = learned(here, PNPM)
+    for home in (here, there):
+        sync(home, server)
+    path = here.lines.daily.path(MONDAY.date())
+    before = path.read_text()
+    here.delete(fact.id)
+    sync(here, server)
+    path.write_text(before)
+    here.refresh()
+    for home in (here, there, here, there):
+        sync(home, server)
+    assert said(here) == said(there) == server.live() == [PNPM]
+
+
+def test_a_line_that_was_put_back_stays_though_the_servers_answer_takes_long(
+    server: MemoryServer, here: Keeper, there: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = Server._call
+
+    def slow(self: Server, method: str, path: str, *given: Any) -> dict[str, Any]:
+        answer = ask(self, method, path, *given)
+        time.sleep(0.3)  # on its way back
+        return answer
+
+    (fact,) = learned(here, PNPM)
+    sync(here, server)
+    path = here.lines.daily.path(MONDAY.date())
+    before = path.read_text()
+    here.delete(fact.id)
+    sync(here, server)
+    path.write_text(before)
+    here.refresh()
+    monkeypatch.setattr(Server, "_call", slow)
+    for home in (here, there):
+        sync(home, server)
+    assert said(here) == said(there) == server.live() == [PNPM]
+
+
+# -- the worker and the person
+
+
+@pytest.fixture
+def named(server: MemoryServer, monkeypatch: pytest.MonkeyPatch) -> Home:
+    monkeypatch.setenv("MEMORY_API_URL", server.url)
+    monkeypatch.setenv("MEMORY_API_KEY", KEY)
+    return Home.open()
+
+
+def test_the_command_and_the_doctor_say_what_a_proxy_answers_and_what_is_refused(
+    server: MemoryServer, named: Home
+) -> None:
+    (sound,) = doctor.check_memory_server(named)
+    assert (sound.level, server.written()) == (OK, [])
+    server.fault_for["GET"] = "proxy 302"
+    with pytest.raises(ExpectedError, match="answered 302"):
+        run(learned_command, named, "sync")
+    (broken,) = doctor.check_memory_server(named)
+    assert (broken.level, "answered 302" in broken.text) == (BROKEN, True)
+    server.fault_for.clear()
+    server.fault_for["POST"] = 422
+    with Keeper.at(named) as kept:
+        learned(kept, PNPM)
+    with pytest.raises(ExpectedError, match=r"1 fact refused .*learned retry"):
+        run(learned_command, named, "sync")
+    (note,) = doctor.check_memory_server(named)
+    assert (note.level, "refused 1 fact" in note.text) == (NOTE, True)
+
+
+def test_the_exchange_never_runs_under_the_workers_lock(
+    server: MemoryServer, named: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = []
+    ask = Server.user
+
+    def asked(self: Server) -> str:
+        with locks.held(Path(named.paths.worker_lock)) as mine:
+            free.append(mine)
+        return ask(self)
+
+    monkeypatch.setattr(Server, "user", asked)
+    with Keeper.at(named) as kept:
+        learned(kept, PNPM)
+    worker.work(named)
+    assert free == [True]
+    assert server.live() == [PNPM]
+
+
+def test_what_came_from_the_server_is_on_the_next_sessions_page(
+    server: MemoryServer, named: Home, there: Keeper
+) -> None:
+    learned(there, PNPM)
+    sync(there, server)
+    worker.work(named)
+    pages = "".join(path.read_text() for path in Path(named.paths.page).glob("*.md"))
+    assert PNPM in pages
+
+
+def test_a_worker_leaves_a_failing_server_alone_for_a_while(server: MemoryServer, named: Home) -> None:
+    server.fault_for["GET"] = 500
+    worker.work(named)
+    asked = len(server.requests)
+    worker.work(named)
+    assert (asked, len(server.requests)) == (1, 1)
+
+
+def test_what_the_server_refuses_is_in_status_and_told_once_at_a_sessions_start(
+    server: MemoryServer, named: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Keeper.at(named) as kept:
+        (fact,) = learned(kept, PNPM)
+        kept.edit(fact.id, "word " * 300)
+        server_round.run(named, kept)
+        notice = Path(named.paths.notice)
+        assert "refuses 1 fact" in notice.read_text()
+        notice.unlink()  # a session's start has shown it
+        server_round.run(named, kept)
+        assert not notice.exists()
+    run(status, named)
+    shown = capsys.readouterr().out
+    assert "1 refused" in shown
+    assert fact.id in shown
+    with Keeper.at(named) as kept:
+        kept.edit(fact.id, "Use pnpm 9.")
+        server_round.run(named, kept)
+    run(status, named)
+    assert "memory server in order; 0 waiting\n" in capsys.readouterr().out
+
+
+def test_an_outage_is_in_status_with_the_next_try(
+    server: MemoryServer, named: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.fault_for["GET"] = 502
+    worker.work(named)
+    run(status, named)
+    shown = capsys.readouterr().out
+    assert "the memory server answered 502" in shown
+    assert "next try" in shown
+
+
+def test_an_exchange_with_nothing_to_do_costs_the_same_for_each_fact(tmp_path: Path, server: MemoryServer) -> None:
+    def cost(size: int) -> int:
+        """Return how many functions are called: work, not time."""
+        server.replace()
+        calls = 0
+
+        def count(frame: object, event: str, argument: object) -> None:
+            nonlocal calls
+            calls += event in ("call", "c_call")
+
+        with keeper(tmp_path / str(size), server=True) as home:
+            for number in range(size):
+                name = hashlib.sha256(str(number).encode()).hexdigest()
+                fact = a_fact(f"{name} is a name.", "fact", day=number % 20)
+                server.store(to_memory(fact).body())
+            sync(home, server, timeout=60)
+            before = sys.getprofile()
+            sys.setprofile(count)
+            try:
+                done = sync(home, server, timeout=60)
+            finally:
+                sys.setprofile(before)
+            assert done == Synced()
+        return calls
+
+    small, large = cost(50), cost(200)
+    assert large < 4.4 * small

@@ -1,0 +1,843 @@
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from facts import BLOG, MONDAY, SHOP, a_fact, keeper, sync
+from home_of import run
+from memoria.commands import flush
+from memoria.exchange.memory_server import MAX_TAGS, Memory, Page, Server
+from memoria.exchange.push import MAX_FAILURES
+from memoria.exchange.sync import Synced, state_of
+from memoria.exchange.wire import edited_at, to_fact, to_memory
+from memoria.ground import clock, locks
+from memoria.ground.errors import (
+    ExpectedError,
+    MemoryServerDeniedError,
+    MemoryServerError,
+    MemoryServerUnavailableError,
+)
+from memoria.ground.home import Home
+from memoria.statements.fact import GLOBAL
+from memoria.statements.keeper import Keeper
+from memoria.statements.store import Link
+from memoria.worker import server_round
+from memory_server import KEY, MemoryServer, running
+
+pytestmark = pytest.mark.slow
+
+
+def links(home: Keeper) -> list[Link]:
+    return home.store.links(home.store.meta()["home"])
+
+
+def said(home: Keeper) -> list[str]:
+    return sorted(fact.content for fact in home.store.facts())
+
+
+def test_a_fact_crosses_the_wire_as_it_was() -> None:
+    fact = a_fact(
+        "Use pnpm.", "correction", tags=("tools",), keywords=("npm",), supersedes=("l-x",), also=("blog-1",), seen=3
+    )
+    back = to_fact(to_memory(fact, 7))
+    assert back is not None
+    assert back == replace(fact, quote="", session="")
+
+
+def test_what_another_program_stored_is_read_as_a_global_fact() -> None:
+    fact = to_fact(Memory(3, "Likes tea", "preferences", "drinks", created="2026-11-20T08:00:00+00:00"))
+    assert fact is not None
+    assert (fact.kind, fact.project, fact.tags) == ("preference", GLOBAL, ("drinks",))
+
+
+def test_facts_travel_from_one_machine_to_the_other(server: MemoryServer, here: Keeper, there: Keeper) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    here.take([fact])
+    assert sync(here, server).pushed == 1
+    assert sync(there, server).pulled == 1
+    got = there.store.get(fact.id)
+    assert got is not None
+    assert (got.content, got.kind, got.project, got.time) == (fact.content, fact.kind, SHOP, fact.time)
+    assert fact.content in there.lines.daily.path(MONDAY.date()).read_text()
+    assert sync(there, server, full=True) == Synced()
+    assert sync(here, server, full=True) == Synced()
+    assert state_of(here) == {"synced": 1, "local": 0, "waiting": 0, "set aside": 0}
+
+
+def test_edits_and_deletions_travel(server: MemoryServer, here: Keeper, there: Keeper) -> None:
+    one, two = a_fact("Use pnpm, not npm."), a_fact("Write short functions.")
+    here.take([one, two])
+    sync(here, server)
+    sync(there, server)
+    there.edit(one.id, "Use pnpm 9.")
+    there.delete(two.id)
+    sync(there, server)
+    assert sync(here, server).forgotten == 1
+    assert said(here) == said(there) == server.live() == ["Use pnpm 9."]
+    assert "short functions" not in here.lines.daily.path(MONDAY.date()).read_text()
+
+
+@pytest.mark.parametrize("skew", [-1, 1])
+@pytest.mark.parametrize("back_first", ["here", "there"])
+def test_two_machines_converge_with_either_offline_and_clocks_an_hour_apart(
+    server: MemoryServer, here: Keeper, there: Keeper, skew: float, back_first: str
+) -> None:
+    server.skew = timedelta(hours=skew)
+    first, gone = (
+        a_fact("Use tabs for indentation, not spaces."),
+        a_fact("The wombat service owns the invoices.", "fact"),
+    )
+    here.take([first, gone])
+    sync(here, server)
+    sync(there, server, skew=-skew)
+    assert said(there) == said(here)
+    # Both work on without the server. One replaces a fact and hears another again; the other adds, edits the first,
+    # learns the same thing in its own words and its own time, and deletes what the first one has just heard again.
+    hour = skew / 24
+    here.take([a_fact("Use spaces for indentation, not tabs.", day=1), a_fact("Name tests as promises.", day=1)])
+    here.take([a_fact("The wombat service owns the invoices.", "fact", day=1)])
+    there.take([a_fact("Deploys go out on Tuesdays.", "operational", day=1 + hour)])
+    there.take([a_fact("Name tests as promises.", day=1 + hour, session="s-2")])
+    there.edit(first.id, "Use tabs for indentation, not spaces, said once.")
+    there.delete(gone.id)
+    machines = {"here": (here, 0.0), "there": (there, -skew)}
+    other = "there" if back_first == "here" else "here"
+    for home, drift in (machines[name] for name in (back_first, other, back_first, other, back_first)):
+        assert sync(home, server, full=True, skew=drift).problems == ()
+    wanted = ["Deploys go out on Tuesdays.", "Name tests as promises.", "Use spaces for indentation, not tabs."]
+    assert said(here) == said(there) == wanted
+    assert server.live().count("Name tests as promises.") == 1
+    assert not any("wombat" in content for content in server.live()), "a deletion outlives a repetition"
+    for home in (here, there):
+        logs = "".join(path.read_text() for path in home.lines.daily.folder.glob("*.md"))
+        assert "wombat" not in logs
+    assert sync(here, server, full=True) == sync(there, server, full=True) == Synced()
+
+
+def test_pull_runs_when_push_fails(server: MemoryServer, here: Keeper, there: Keeper) -> None:
+    there.take([a_fact("Deploys go out on Tuesdays.", "operational")])
+    sync(there, server)
+    here.take([a_fact("Use pnpm, not npm.")])
+    server.fault_for["POST"] = 500
+    done = sync(here, server)
+    assert done.pulled == 1
+    assert len(here.to_server.waiting()) == 1
+
+
+def test_nothing_is_written_to_a_server_that_cannot_say_what_it_has(server: MemoryServer, here: Keeper) -> None:
+    here.take([a_fact("Use pnpm, not npm.")])
+    server.fault_for["GET /api/memories/sync"] = 500
+    assert len(sync(here, server).problems) == 1
+    assert server.written() == []
+    server.fault_for.clear()
+    assert sync(here, server).pushed == 1
+
+
+def test_what_the_server_refuses_is_set_aside_at_once_and_tried_again_once_it_was_changed(
+    server: MemoryServer, here: Keeper
+) -> None:
+    long, good = a_fact("Use pnpm, not npm."), a_fact("Write short functions.")
+    here.take([long, good])
+    here.edit(long.id, "word " * 400)  # more than the server takes
+    sync(here, server, full=True)
+    assert server.live() == ["Write short functions."]
+    assert {item.body["id"] for item in here.to_server.set_aside()} == {long.id}
+    assert "422" in here.to_server.set_aside()[0].reason
+    assert here.store.get(long.id) is not None
+    assert sync(here, server, full=True) == Synced(), "it is not tried for ever"
+    here.edit(long.id, "Use pnpm, and nothing else.")
+    sync(here, server)
+    assert "Use pnpm, and nothing else." in server.live()
+    assert here.to_server.set_aside() == []
+
+
+def test_an_outage_is_not_held_against_what_waits(server: MemoryServer, here: Keeper) -> None:
+    here.take([a_fact("Use pnpm, not npm.")])
+    server.fault_for["POST"] = 503
+    for _ in range(7):
+        assert sync(here, server).problems
+    server.fault_for.clear()
+    assert sync(here, server).pushed == 1
+
+
+def test_a_break_in_mid_answer_does_not_store_twice(server: MemoryServer, here: Keeper) -> None:
+    here.take([a_fact("Use pnpm, not npm.")])
+    server.fault_for["POST"] = "cut"
+    assert sync(here, server).problems
+    assert len(server.memories) == 1, "the server did the work; only its answer was lost"
+    server.fault_for.clear()
+    assert sync(here, server).problems == ()
+    assert len(server.memories) == 1
+    assert state_of(here)["synced"] == 1
+
+
+@pytest.mark.parametrize("fault", ["cut", "junk", 500])
+def test_a_broken_pull_loses_nothing_and_is_repeated(
+    server: MemoryServer, here: Keeper, there: Keeper, fault: str
+) -> None:
+    there.take([a_fact("Use pnpm, not npm.")])
+    sync(there, server)
+    server.fault_for["GET"] = fault
+    assert sync(here, server).problems
+    server.fault_for.clear()
+    assert sync(here, server).pulled
+    assert said(here) == ["Use pnpm, not npm."]
+
+
+def test_a_slow_answer_is_given_up(server: MemoryServer, here: Keeper) -> None:
+    server.fault_for["GET"] = "slow"
+    assert "cannot be reached" in sync(here, server, timeout=0.2).problems[0]
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_key_degrades_to_local_with_one_warning_and_recovers(
+    server: MemoryServer, here: Keeper, caplog: pytest.LogCaptureFixture, status: int
+) -> None:
+    caplog.set_level(logging.WARNING)
+
+    def refuse() -> None:
+        server.fault_for.update(dict.fromkeys(("GET", "POST", "PUT", "DELETE"), status))
+
+    refuse()
+    here.take([a_fact("Use pnpm, not npm.")])
+    for _ in range(3):
+        assert sync(here, server).problems
+    assert len([row for row in caplog.records if "refuses the key" in row.message]) == 1
+    assert said(here) == ["Use pnpm, not npm."]
+    server.fault_for.clear()
+    assert sync(here, server) == Synced(pushed=1)
+    refuse()
+    sync(here, server)
+    assert len([row for row in caplog.records if "refuses the key" in row.message]) == 2
+
+
+def test_the_worker_says_once_that_the_key_is_refused_and_takes_it_back(
+    server: MemoryServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    monkeypatch.setenv("MEMORY_API_URL", server.url)
+    monkeypatch.setenv("MEMORY_API_KEY", "wrong")
+    home = Home.open()
+    notice = Path(home.paths.notice)
+    with Keeper.at(home) as kept:
+        kept.take([a_fact("Use pnpm, not npm.")])
+        for _ in range(3):
+            server_round.run(home, kept)
+        assert len(caplog.records) == 1
+        assert notice.read_text().count("refuses the key") == 1
+        notice.unlink()  # a session's start has shown it
+        server_round.run(home, kept)
+        assert not notice.exists()
+        monkeypatch.setenv("MEMORY_API_KEY", KEY)
+        server_round.run(Home.open(), kept)
+        assert server.live() == ["Use pnpm, not npm."]
+
+
+def test_an_address_that_is_none_stops_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORY_API_URL", "memory.example")
+    home = Home.open()
+    with Keeper.at(home) as kept:
+        kept.take([a_fact("Use pnpm, not npm.")])
+    assert run(flush, home) == 0
+    assert "must be an http(s) address" in Path(home.paths.notice).read_text()
+    with Keeper.at(home) as kept:
+        assert said(kept) == ["Use pnpm, not npm."]
+
+
+def test_local_facts_that_the_server_lacks_are_pushed_and_never_dropped(server: MemoryServer, here: Keeper) -> None:
+    here.take([a_fact("Use pnpm, not npm."), a_fact("Write short functions.")])
+    sync(here, server)
+    server.memories.clear()  # restored from nothing
+    assert sync(here, server, full=True).pushed == 2
+    assert said(here) == server.live() == ["Use pnpm, not npm.", "Write short functions."]
+
+
+def test_what_stood_here_before_there_was_a_server_is_pushed_after_a_content_check(
+    tmp_path: Path, server: MemoryServer
+) -> None:
+    server.store(
+        {
+            "content": "use pnpm, not npm",
+            "category": "preferences",
+            "tags": f"memoria,id:l-else,project:{SHOP},kind:preference,origin:user,time:2026-11-10T09:00:00+00:00",
+        }
+    )
+    with keeper(tmp_path / "home") as home:
+        home.take([a_fact("Use pnpm, not npm."), a_fact("Write short functions.")])
+    with keeper(tmp_path / "home", server=True) as home:
+        assert sync(home, server, full=True).pushed == 1
+        assert len(server.memories) == 2
+        assert len(said(home)) == 2
+
+
+def test_a_lost_store_forgets_neither_numbers_nor_tombstones(
+    tmp_path: Path, server: MemoryServer, there: Keeper
+) -> None:
+    one, two = a_fact("Use pnpm, not npm."), a_fact("Write short functions.")
+    with keeper(tmp_path / "home", server=True) as home:
+        home.take([one, two])
+        sync(home, server)
+        home.store.path.unlink()
+    sync(there, server)
+    there.delete(two.id)
+    sync(there, server)
+    with keeper(tmp_path / "home", server=True) as home:
+        assert said(home) == ["Use pnpm, not npm.", "Write short functions."]
+        sync(home, server)
+        assert said(home) == server.live() == ["Use pnpm, not npm."]
+        assert len(server.memories) == 2
+
+
+def test_a_deleted_fact_does_not_come_back_while_the_server_was_away(server: MemoryServer, here: Keeper) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    here.take([fact])
+    sync(here, server)
+    server.fault_for["DELETE"] = 503
+    here.delete(fact.id)
+    sync(here, server, full=True)
+    assert said(here) == []
+    server.fault_for.clear()
+    sync(here, server, full=True)
+    assert said(here) == server.live() == []
+
+
+@pytest.mark.parametrize("lost", ["store", "answer"])
+def test_a_fact_whose_number_is_not_known_is_deleted_there_too(tmp_path: Path, server: MemoryServer, lost: str) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    with keeper(tmp_path / "home", server=True) as home:
+        home.take([fact])
+        if lost == "answer":
+            server.fault_for["POST"] = "cut"
+        sync(home, server)
+        assert server.live() == [fact.content]
+        server.fault_for.clear()
+        if lost == "store":
+            home.store.path.unlink()
+    with keeper(tmp_path / "home", server=True) as home:
+        home.delete(fact.id)
+        server.fault_for["GET"] = 503
+        assert sync(home, server).problems
+        assert len(home.to_server.waiting()) == 1, "without a look nobody can tell the number"
+        server.fault_for.clear()
+        sync(home, server)
+        assert said(home) == server.live() == []
+        assert sync(home, server, full=True) == Synced()
+
+
+def test_a_deletion_by_hand_reaches_the_server_though_the_reader_was_killed(
+    tmp_path: Path, server: MemoryServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    with keeper(tmp_path / "home", server=True) as home:
+        home.take([fact])
+        sync(home, server)
+        day = home.lines.daily.path(MONDAY.date())
+        day.write_text("# Daily Log\n")
+        with monkeypatch.context() as killed:
+            killed.setattr(Keeper, "_queue_for_server", _die)
+            with pytest.raises(KeyboardInterrupt):
+                home.refresh()
+    with keeper(tmp_path / "home", server=True) as home:
+        sync(home, server, full=True)
+        assert said(home) == server.live() == []
+
+
+def _die(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_what_another_program_wrote_is_taken_in_and_never_rewritten(server: MemoryServer, here: Keeper) -> None:
+    server.store({"content": "Two\nlines [[here]]", "category": "projects", "tags": "x,y"})
+    before = dict(server.memories[1])
+    sync(here, server, full=True)
+    assert said(here) == [r"Two lines here"]
+    sync(here, server, full=True)
+    sync(here, server, full=True)
+    assert server.memories[1] == before
+
+
+def test_a_whole_comparison_is_made_at_the_start_and_every_ten_minutes(server: MemoryServer, here: Keeper) -> None:
+    here.take([a_fact("Use pnpm, not npm.")])
+    sync(here, server)
+    sync(here, server)
+    server.requests.clear()
+    sync(here, server, skew=0.1)
+    assert _whole(server) == 0
+    sync(here, server, skew=0.2)
+    assert _whole(server) == 1
+
+
+def _whole(server: MemoryServer) -> int:
+    return sum("since=1970" in path for _, path in server.requests)
+
+
+def test_the_client_speaks_the_whole_interface(server: MemoryServer) -> None:
+    client = Server(server.url + "/", KEY)
+    assert client.user() == "default"
+    number = client.add(Memory(0, "Use pnpm here"))
+    client.change(Memory(number, "Use bun here"))
+    assert [memory.content for memory in client.sync().memories] == ["Use bun here"]
+    client.delete(number)
+    client.delete(number)
+    with pytest.raises(MemoryServerError) as gone:
+        client.change(Memory(number, "x"))
+    assert gone.value.status == 404
+    with pytest.raises(MemoryServerDeniedError):
+        Server(server.url, "wrong").user()
+    with pytest.raises(MemoryServerUnavailableError):
+        Server("http://127.0.0.1:9", KEY, timeout=1).user()
+    with pytest.raises(ExpectedError, match="http"):
+        Server("ftp://x", KEY)
+
+
+def test_while_one_run_goes_on_no_other_begins(server: MemoryServer, here: Keeper) -> None:
+    with locks.held(here.store.path.with_name("sync.lock")):
+        assert sync(here, server).problems == ("another sync is running",)
+    assert server.requests == []
+
+
+def test_while_the_key_is_refused_a_run_asks_for_nothing_but_the_key(server: MemoryServer, here: Keeper) -> None:
+    here.take([a_fact("Use pnpm, not npm.")])
+    server.key = "another"
+    sync(here, server)
+    server.requests.clear()
+    assert "refuses the key" in sync(here, server).problems[0]
+    assert server.requests == [("GET", "/api/auth-check")]
+
+
+def test_a_clock_set_back_does_not_put_off_the_whole_comparison(server: MemoryServer, here: Keeper) -> None:
+    here.take([a_fact("Use pnpm, not npm.")])
+    sync(here, server)
+    sync(here, server)
+    server.requests.clear()
+    sync(here, server, skew=-1)
+    assert _whole(server) == 1
+
+
+def test_a_pull_that_breaks_off_here_is_made_again_and_one_that_succeeds_is_not(
+    server: MemoryServer, here: Keeper, there: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync(here, server)
+    there.take([a_fact("Use pnpm, not npm.")])
+    sync(there, server)
+    with monkeypatch.context() as patch:
+        patch.setattr(Keeper, "adopt", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+        with pytest.raises(OSError, match="disk full"):
+            sync(here, server)
+    assert sync(here, server).pulled == 1
+    server.requests.clear()
+    sync(here, server)
+    assert [path for _, path in server.requests if "since=1970" in path] == []
+
+
+def test_what_is_marked_sensitive_is_not_taken_in(server: MemoryServer, here: Keeper, there: Keeper) -> None:
+    there.take([a_fact("Use pnpm, not npm.")])
+    sync(there, server)
+    server.memories[1]["is_sensitive"] = True
+    sync(here, server)
+    assert said(here) == []
+
+
+@pytest.mark.parametrize(("kind", "project"), [("preference", BLOG), ("decision", SHOP)])
+def test_the_same_words_in_another_project_or_of_another_kind_are_another_fact(
+    server: MemoryServer, here: Keeper, there: Keeper, kind: str, project: str
+) -> None:
+    here.take([a_fact("Use pnpm, not npm.")])
+    there.take([a_fact("Use pnpm, not npm.", kind, project=project, session="s-2")])
+    sync(there, server)
+    sync(here, server)
+    assert said(here) == ["Use pnpm, not npm.", "Use pnpm, not npm."]
+
+
+def test_a_change_elsewhere_leaves_the_quote_and_the_session_that_only_this_machine_has(
+    server: MemoryServer, here: Keeper, there: Keeper
+) -> None:
+    fact = a_fact("Use pnpm, not npm.", session="s-7")
+    here.take([fact])
+    sync(here, server)
+    sync(there, server)
+    there.edit(fact.id, "Use pnpm 9.")
+    sync(there, server)
+    sync(here, server)
+    got = here.store.get(fact.id)
+    assert got is not None
+    assert (got.content, got.quote, got.session) == ("Use pnpm 9.", fact.quote, "s-7")
+
+
+def test_a_change_on_its_way_is_kept_when_the_server_tells_of_another(
+    server: MemoryServer, here: Keeper, there: Keeper
+) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    here.take([fact])
+    sync(here, server)
+    sync(there, server)
+    there.edit(fact.id, "Use bun.")
+    sync(there, server)
+    here.edit(fact.id, "Use yarn.")
+    sync(here, server)
+    assert said(here) == server.live() == ["Use yarn."]
+
+
+def test_an_end_is_told_and_is_not_taken_back_by_a_machine_that_has_not_heard_of_it(
+    server: MemoryServer, here: Keeper, there: Keeper
+) -> None:
+    old = a_fact("Use tabs for indentation, not spaces.")
+    here.take([old])
+    sync(here, server)
+    sync(there, server)
+    here.take([a_fact("Use spaces for indentation, not tabs.", day=1, supersedes=(old.id,))])
+    sync(here, server)
+    there.edit(old.id, "Use tabs for indentation, not spaces, said once.")
+    for home in (there, here, there, here):
+        sync(home, server)
+    for home in (here, there):
+        got = home.store.get(old.id)
+        assert got is not None
+        assert got.ended
+
+
+def test_what_was_pulled_is_not_pushed_back(server: MemoryServer, here: Keeper, there: Keeper) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    here.take([fact])
+    sync(here, server)
+    sync(there, server)
+    there.edit(fact.id, "Use pnpm 9.")
+    sync(there, server)
+    server.requests.clear()
+    sync(here, server)
+    assert [row for row in server.requests if row[0] != "GET"] == []
+    assert here.to_server.waiting() == []
+
+
+def test_how_often_a_fact_was_seen_never_shrinks_and_its_projects_add_up(
+    server: MemoryServer, here: Keeper, there: Keeper
+) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    here.take([fact])
+    sync(here, server)
+    sync(there, server)
+    for home, ident, seen in ((here, BLOG, 5), (there, "shed-9", 2)):
+        known = home.store.get(fact.id)
+        assert known is not None
+        home.write(replace(known, seen=seen, also=(ident,)))
+    for home in (here, there, here, there):
+        assert sync(home, server).problems == ()
+    for home in (here, there):
+        got = home.store.get(fact.id)
+        assert got is not None
+        assert (got.seen, set(got.also)) == (5, {BLOG, "shed-9"})
+
+
+def test_facts_that_have_ended_before_there_was_a_server_are_pushed_too(server: MemoryServer, here: Keeper) -> None:
+    old = a_fact("Use tabs for indentation, not spaces.")
+    here.take([old])
+    here.take([a_fact("Use spaces for indentation, not tabs.", day=1, supersedes=(old.id,))])
+    for item in here.to_server.waiting():
+        here.to_server.done(item)
+    sync(here, server, full=True)
+    assert len(server.memories) == 2
+
+
+def test_a_memorys_tags_are_whole_parts_however_many_there_are(here: Keeper) -> None:
+    fact = a_fact("Use pnpm, not npm.", tags=tuple(f"{'tag' * 20}-{number}" for number in range(40)))
+    memory = to_memory(fact)
+    assert len(memory.tags) <= MAX_TAGS
+    assert set(memory.tags.split(",")) <= {*to_memory(replace(fact, tags=())).tags.split(","), *fact.tags}
+
+
+def test_tags_of_another_program_are_tags(here: Keeper) -> None:
+    fact = to_fact(Memory(3, "Likes tea", "preferences", "id:7,kind:decision", created="2026-11-20T08:00:00+00:00"))
+    assert fact is not None
+    assert (fact.kind, fact.tags) == ("preference", ("id:7", "kind:decision"))
+
+
+def test_of_two_memories_that_are_one_fact_the_older_stays_and_the_fact_with_it(
+    server: MemoryServer, here: Keeper
+) -> None:
+    here.take([a_fact("Use pnpm, not npm.")])
+    sync(here, server)
+    server.memories[2] = {**server.memories[1], "id": 2, "updated_at": server.now()}
+    sync(here, server)
+    assert (server.memories[1]["deleted_at"], bool(server.memories[2]["deleted_at"])) == (None, True)
+    sync(here, server)  # brings the tombstone of the double, which names the fact
+    assert said(here) == server.live() == ["Use pnpm, not npm."]
+
+
+def test_a_younger_memory_known_first_gives_way_to_the_older_one(server: MemoryServer, here: Keeper) -> None:
+    here.take([a_fact("Use pnpm, not npm.")])
+    sync(here, server)
+    server.memories[7] = {**server.memories.pop(1), "id": 7, "updated_at": server.now()}
+    (link,) = links(here)
+    here.store.unlink(link)
+    here.store.link(replace(link, number=7))
+    server.memories[3] = {**server.memories[7], "id": 3, "updated_at": server.now()}
+    sync(here, server)
+    assert (server.memories[3]["deleted_at"], bool(server.memories[7]["deleted_at"])) == (None, True)
+
+
+def test_what_is_being_deleted_here_does_not_come_back_though_another_program_rewrote_it(
+    server: MemoryServer, here: Keeper
+) -> None:
+    server.store({"content": "Likes tea", "category": "preferences"})
+    sync(here, server)
+    (fact,) = here.store.facts()
+    here.delete(fact.id)
+    server.fault_for["DELETE"] = 503
+    server.memories[1].update(content="Likes green tea", updated_at=server.now())
+    sync(here, server)
+    assert said(here) == []
+
+
+def test_a_buried_fact_has_no_number_any_more(server: MemoryServer, here: Keeper) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    here.take([fact])
+    sync(here, server)
+    server.one("default", "DELETE", 1, {})
+    assert sync(here, server).forgotten == 1
+    assert links(here) == []
+
+
+def test_a_fact_whose_number_was_lost_is_known_by_its_id(server: MemoryServer, here: Keeper, there: Keeper) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    here.take([fact])
+    sync(here, server)
+    sync(there, server)
+    there.edit(fact.id, "Use yarn for everything.")
+    sync(there, server)
+    for link in links(here):
+        here.store.unlink(link)
+    sync(here, server, full=True)
+    assert said(here) == ["Use yarn for everything."]
+    got = here.store.get(fact.id)
+    assert got is not None
+    assert got.quote == fact.quote
+
+
+def test_a_change_whose_note_was_lost_is_pushed_by_the_next_whole_comparison(
+    server: MemoryServer, here: Keeper
+) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    here.take([fact])
+    sync(here, server)
+    here.edit(fact.id, "Use pnpm 9.")
+    for item in here.to_server.waiting():
+        here.to_server.done(item)
+    sync(here, server, full=True)
+    assert server.live() == ["Use pnpm 9."]
+
+
+def test_a_double_that_cannot_be_deleted_yet_is_deleted_later(server: MemoryServer, here: Keeper) -> None:
+    here.take([a_fact("Use pnpm, not npm.")])
+    sync(here, server)
+    server.memories[2] = {**server.memories[1], "id": 2, "updated_at": server.now()}
+    server.fault_for["DELETE"] = 503
+    for _ in range(3):
+        sync(here, server, full=True)
+    assert here.to_server.waiting() == []
+    server.fault_for.clear()
+    sync(here, server, full=True)
+    assert said(here) == server.live() == ["Use pnpm, not npm."]
+
+
+def test_what_is_added_while_the_whole_is_compared_is_not_pushed_back_as_lost(
+    server: MemoryServer, here: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = Server.sync
+    late = iter([lambda: server.store({"content": "Likes tea", "category": "preferences"})])
+
+    def asked(self: Server, since: str = "") -> Page:
+        page = ask(self, since)
+        next(late, lambda: None)()
+        return page
+
+    monkeypatch.setattr(Server, "sync", asked)
+    for _ in range(2):
+        sync(here, server, full=True)
+    assert said(here) == server.live() == ["Likes tea"]
+    assert server.written() == []
+
+
+def test_what_may_have_arrived_waits_for_a_pull_before_it_is_sent_again(server: MemoryServer, here: Keeper) -> None:
+    here.take([a_fact("Use pnpm, not npm.")])
+    server.fault_for["POST"] = "cut"
+    sync(here, server)
+    server.fault_for = {"GET": 503}
+    sync(here, server)
+    assert [method for method, _ in server.requests].count("POST") == 1
+    server.fault_for.clear()
+    sync(here, server)
+    assert server.live() == ["Use pnpm, not npm."]
+
+
+def test_what_was_deleted_has_no_number_and_what_did_not_change_is_not_sent(server: MemoryServer, here: Keeper) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    here.take([fact])
+    sync(here, server)
+    here.to_server.put({"op": "put", "id": fact.id})
+    here.edit(fact.id, "Use pnpm 9.")
+    sync(here, server)
+    assert [method for method, _ in server.requests].count("PUT") == 1
+    server.requests.clear()
+    sync(here, server, full=True)
+    assert {method for method, _ in server.requests} == {"GET"}
+    here.delete(fact.id)
+    sync(here, server)
+    assert links(here) == []
+
+
+def test_a_change_that_the_server_refuses_is_set_aside_and_keeps_its_row(server: MemoryServer, here: Keeper) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    here.take([fact])
+    sync(here, server)
+    here.edit(fact.id, "Use pnpm 9.")
+    server.fault_for["PUT"] = 422
+    sync(here, server)
+    assert [item.attempts for item in here.to_server.set_aside()] == [1]
+    assert [link.number for link in links(here)] == [1]
+
+
+def test_a_server_that_was_never_asked_gets_everything_at_once(server: MemoryServer, here: Keeper) -> None:
+    here.take([a_fact("Use pnpm, not npm.")])
+    sync(here, server)
+    with running() as other:
+        sync(here, other)
+        assert other.live() == ["Use pnpm, not npm."]
+
+
+def test_a_row_whose_time_is_a_little_earlier_than_the_last_one_seen_is_not_missed(
+    server: MemoryServer, here: Keeper
+) -> None:
+    server.store({"content": "Likes tea", "category": "preferences"})
+    sync(here, server)
+    server.store({"content": "Likes rye bread", "category": "preferences"})  # its transaction began before, ended later
+    early = clock.now() - timedelta(minutes=1)
+    server.memories[2].update(created_at=early.isoformat(), updated_at=early.isoformat())
+    sync(here, server)
+    assert said(here) == ["Likes rye bread", "Likes tea"]
+
+
+def test_what_changed_here_is_not_counted_as_synced(server: MemoryServer, here: Keeper) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    here.take([fact])
+    sync(here, server)
+    assert state_of(here)["synced"] == 1
+    here.edit(fact.id, "Use pnpm 9.")
+    assert (state_of(here)["synced"], state_of(here)["local"]) == (0, 1)
+
+
+def test_a_tombstone_buries_no_fact_that_another_row_stands_for(server: MemoryServer, here: Keeper) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    here.take([fact])
+    sync(here, server)
+    server.sequence += 1
+    server.memories[2] = {**server.memories[1], "id": 2, "created_at": server.now(), "updated_at": server.now()}
+    server.memories[1].update(deleted_at=server.now(), updated_at=server.now())
+    for link in links(here):
+        here.store.unlink(link)
+    assert sync(here, server, full=True).forgotten == 0
+    got = here.store.get(fact.id)
+    assert got is not None
+    assert got.quote == fact.quote
+
+
+def test_a_fact_that_was_edited_here_does_not_follow_the_row_of_another_program(
+    server: MemoryServer, here: Keeper
+) -> None:
+    server.store({"content": "Likes tea", "category": "preferences"})
+    sync(here, server)
+    (fact,) = here.store.facts()
+    here.edit(fact.id, "Likes oolong.")
+    sync(here, server)
+    server.memories[1].update(content="Likes rye bread", updated_at=server.now())
+    sync(here, server)
+    assert said(here) == ["Likes oolong.", "Likes rye bread"]
+
+
+def test_a_deleted_fact_does_not_come_back_by_a_row_that_another_machine_wrote_of_it(
+    server: MemoryServer, here: Keeper
+) -> None:
+    here.take([a_fact("Use pnpm, not npm.")])
+    sync(here, server)
+    row = dict(server.memories[1])
+    server.one("default", "DELETE", 1, {})
+    assert sync(here, server).forgotten == 1
+    server.sequence = 2
+    server.memories[2] = {**row, "id": 2, "created_at": server.now(), "updated_at": server.now()}
+    sync(here, server)
+    assert said(here) == server.live() == []
+
+
+def test_a_row_that_counts_less_takes_nothing_from_what_was_counted_here(server: MemoryServer, here: Keeper) -> None:
+    fact = a_fact("Use pnpm, not npm.", seen=5)
+    here.take([fact])
+    sync(here, server)
+    tags = server.memories[1]["tags"]
+    assert "seen:5" in tags
+    server.memories[1].update(tags=tags.replace("seen:5", "seen:2"), content="Use pnpm 9.", updated_at=server.now())
+    sync(here, server)
+    got = here.store.get(fact.id)
+    assert got is not None
+    assert (got.content, got.seen) == ("Use pnpm 9.", 5)
+
+
+@pytest.mark.parametrize("change", ["delete", "edit"])
+def test_a_row_that_was_put_in_the_place_of_ours_unseen_is_not_written(
+    server: MemoryServer, here: Keeper, change: str
+) -> None:
+    fact, other = a_fact("Use pnpm, not npm."), a_fact("Deploys go out on Tuesdays.", session="s-9")
+    here.take([fact])
+    sync(here, server)
+    sync(here, server)  # has seen the row now, and lists only what is later
+    long_ago = "2026-01-01T00:00:00+00:00"  # so that no listing since the last one shows it
+    tags = to_memory(other).tags
+    server.memories[1].update(content=other.content, tags=tags, created_at=long_ago, updated_at=long_ago)
+    here.delete(fact.id) if change == "delete" else here.edit(fact.id, "Use pnpm 9.")
+    sync(here, server)
+    assert (server.memories[1]["content"], server.memories[1]["deleted_at"]) == (other.content, None)
+
+
+def test_the_time_of_an_edit_holds_for_the_words_of_that_edit_only() -> None:
+    row = replace(to_memory(a_fact("Use pnpm."), 1, edited=MONDAY), updated="2026-11-20T08:00:00+00:00")
+    assert edited_at(row) == MONDAY
+    assert edited_at(replace(row, content="Use bun.")) == datetime(2026, 11, 20, 8, tzinfo=UTC)
+
+
+def test_a_server_that_is_away_is_not_asked_about_everything_that_waits(server: MemoryServer, here: Keeper) -> None:
+    here.take([a_fact(f"The {word} service owns the {word}s.", "fact", session=word) for word in "abcdefgh"])
+    server.fault_for["POST"] = 503
+    assert sync(here, server).problems
+    assert [method for method, _ in server.requests].count("POST") == MAX_FAILURES
+
+
+@pytest.mark.parametrize("lost", ["a fresh machine", "a lost store", "an old copy of the logs"])
+def test_a_copied_home_takes_no_correction_back(
+    tmp_path: Path, server: MemoryServer, here: Keeper, there: Keeper, lost: str
+) -> None:
+    """A copy is as new as the moment of copying; what counts is when the words were written."""
+    fact = a_fact("Use npm.")
+    here.take([fact])
+    for home in (here, there):
+        sync(home, server)
+    log = here.lines.daily.path(MONDAY.date())
+    old = log.read_text()
+    there.edit(fact.id, "Use pnpm.")
+    for home in (there, here):
+        sync(home, server)
+    late = here
+    if lost == "a fresh machine":
+        late = keeper(tmp_path / "late", server=True)
+        log = late.lines.daily.path(MONDAY.date())
+        log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text(old)
+    if lost == "a lost store":
+        here.store.db.close()
+        here.store.path.unlink()
+        late = keeper(tmp_path / "here", server=True)
+    late.refresh()
+    for home in (late, there, late):
+        sync(home, server)
+    assert said(late) == said(there) == server.live() == ["Use pnpm."]

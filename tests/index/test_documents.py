@@ -1,0 +1,120 @@
+"""The index reads a page as ``Article`` reads it: the same title, names, sections and claims."""
+
+from __future__ import annotations
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from facts import MONDAY, a_fact
+from memoria.index import documents
+from memoria.index.documents import Document
+from memoria.search import layout
+from memoria.statements import lines
+from memoria.statements.fact import Fact
+from memoria.wiki.article import Article
+
+SOURCE = "[[daily/2026-11-20#^e-01aa]]"
+OPEN = st.sampled_from(["---\n", "---  \n", "---\t\n"])
+FRONT = st.lists(
+    st.sampled_from(
+        ["title: A · B · C", 'title: "Quoted: name"', "title: 0", "aliases: one", "aliases:\n  - x · y\n  - z",
+         "tags: [a, 1]", "tags:", "updated: 2026-11-20", "created: 2026-11-01", "own: {a: b}", "title: [broken"]
+    ),
+    max_size=4,
+    unique_by=lambda row: row.partition(":")[0],
+)  # fmt: skip
+ROWS = st.lists(
+    st.sampled_from(
+        ["# Title · of", "# Closed #", "## Key Points", "## C#", "## Related", "## History ##", "### Deep", "words",
+         "", "```", "```  ", "```python", "~~~ ", "````", "## ",
+         f"- One claim. {SOURCE}", "- A claim without. ^block",
+         "* Starred. ^e-01aa", "+ Plus.", "---", "**Label:** bold"]
+    ),
+    max_size=14,
+)  # fmt: skip
+
+
+def page(opening: str, front: list[str], rows: list[str], end: str, mark: str) -> str:
+    head = opening + "".join(f"{row}\n" for row in front) + opening if front else ""
+    return mark + (head + "".join(f"{row}\n" for row in rows)).replace("\n", end)
+
+
+@given(OPEN, FRONT, ROWS, st.sampled_from(["\n", "\r\n"]), st.sampled_from(["", "\ufeff"]))
+@example("---\n", ["title: A"], ["# Title", "## ", f"- One claim. {SOURCE}"], "\n", "")
+@example("---\n", ["title: A"], ["##", f"- One claim. {SOURCE}"], "\n", "")
+@settings(deadline=None, max_examples=300)
+def test_the_index_and_the_article_agree_on_title_names_sections_and_claims(
+    opening: str, front: list[str], rows: list[str], end: str, mark: str
+) -> None:
+    text = page(opening, front, rows, end, mark)
+    found = documents.article("knowledge/concepts/x.md", text)
+    try:
+        article = Article("concepts/x", text)
+    except ValueError:  # the index reads such a page as text
+        assert found.passages
+        return
+    assert (found.title, list(found.aliases), list(found.tags)) == (article.title, article.aliases, article.tags)
+    assert found.date == (article.updated or article.front.text("created"))
+    texts = {(passage.label, passage.text.partition(" daily/")[0].partition("\n")[0]) for passage in found.passages}
+    bullets = {text.lstrip("-*+ ") for _, text in texts}
+    assert all(claim.text in bullets for claim in article.claims if claim.text)
+    for section in article.sections:
+        for _, claim in section.claims():
+            deep = any(row.startswith(("### ", "# ", "**")) for row in section.rows)
+            label = "" if section.heading == article.title else section.heading
+            assert deep or any((label, f"{mark} {claim.text}") in texts for mark in "-*+")
+
+
+def test_a_heading_in_code_is_no_section_and_fences_may_have_trailing_blanks() -> None:
+    text = f"---  \ntitle: A · B\n--- \n\n## Key Points\n\n```  \n## no heading\n- no claim\n```  \n- Claim. {SOURCE}\n"
+    article, found = Article("concepts/x", text), documents.article("knowledge/concepts/x.md", text)
+    assert article.title == found.title == "A · B"
+    assert [claim.text for claim in article.claims] == ["Claim."]
+    assert [section.heading for section in article.sections] == ["Key Points"]
+    assert {passage.label for passage in found.passages} == {"Key Points"}
+    assert not any("title:" in passage.text for passage in found.passages)
+
+
+def test_a_code_fence_is_closed_by_one_that_is_as_long_and_says_nothing() -> None:
+    text = "## One\n\n````\n```\n## no heading\n```python\n````  \n\n## Two\n\n~~~\n```\n## no\n~~~\n"
+    assert [section.heading for section in Article("concepts/x", text).sections] == ["One", "Two"]
+
+
+def test_links_to_other_articles_are_no_passages_of_an_article() -> None:
+    rows = "- [[concepts/tides|Tides]]\n- A claim. [[daily/2026-11-20#^e-01aa]]"
+    page = documents.article("knowledge/concepts/x.md", f"# X\n\n## Related\n\n{rows}\n")
+    assert len(page.passages) == 1
+    assert "A claim." in page.passages[0].text
+
+
+def test_a_long_text_is_one_passage_in_pieces() -> None:
+    first, *rest = documents.cut("word " * 1_000, "user")
+    assert rest
+    assert not first.is_piece
+    assert all(passage.is_piece for passage in rest)
+
+
+def of_day(*facts: Fact) -> list[Document]:
+    text = "# Daily Log: 2026-11-16\n\n### Learned (09:00) · shop\n\n" + "".join(map(lines.render, facts))
+    return documents.of_file("daily/2026-11-16.md", text)
+
+
+def test_the_phrases_a_fact_is_asked_as_are_a_document_that_leads_to_it() -> None:
+    fact = a_fact("Use pnpm, not npm.", asked_as=("add a package", "update the front end"))
+    told, asked = (document for document in of_day(fact) if document.kind != "entry")
+    assert (asked.kind, asked.superseded_by, asked.project) == (layout.ASKED, f"^{fact.id}", fact.project)
+    assert [passage.text for passage in asked.passages] == ["add a package", "update the front end"]
+    assert "package" not in str(told)
+
+
+def test_a_fact_that_ended_without_a_successor_is_asked_for_by_no_phrase() -> None:
+    fact = a_fact("Use pnpm, not npm.", asked_as=("add a package",), ended=MONDAY)
+    assert not [document for document in of_day(fact) if document.kind != "entry"]
+
+
+def test_the_phrases_an_article_is_asked_as_lead_to_it() -> None:
+    text = "---\ntitle: Prices\nproject: shop · shop-1a2b3c\nasked_as:\n  - add a discount\n---\n\n# Prices\n\nCents.\n"
+    page, asked = documents.of_file("knowledge/concepts/prices.md", text)
+    assert (asked.kind, asked.superseded_by, asked.project) == (layout.ASKED, page.key, page.project)
+    assert [passage.text for passage in asked.passages] == ["add a discount"]
+    assert "discount" not in str(page)

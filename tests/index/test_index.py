@@ -1,0 +1,493 @@
+"""The index: a cache that follows the files, survives damage, and never blocks its readers."""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.base.visibility import Visibility
+from memoria.commands import search
+from memoria.ground import database
+from memoria.index.documents import Document, Passage
+from memoria.index.index import Index
+from memoria.index.scan import scanned
+from memoria.search import layout, matching, tokens
+from memoria.search.reader import Finder, UnreadableError
+
+ARTICLE = """---
+title: The flush lock
+aliases: [worker lock]
+tags: [concurrency]
+sources: [daily/2026-11-21]
+created: 2026-11-20
+updated: 2026-11-21
+---
+# The flush lock
+One worker holds it.
+
+## Key Points
+- It is a lease on a descriptor [[daily/2026-11-21#^e-01k9x2]]
+- Zebra stripes matter ^l-1111
+"""
+DAILY = """# 2026-11-21
+
+### Session (14:05) · memoria · Fix the flush race
+**Context:** Two workers met.
+**Learned:**
+- [correction] Use tabs in Makefiles, never spaces ^l-7f3a
+- [fact] The port is 8731 ^l-7f3b
+
+^e-01k9x2
+<!-- memoria entry=01k9x2 session=abc-1 turns=a.b project=memoria-1f2e3d model=haiku -->
+
+### Session (16:30) · other · Colour of the button
+**Context:** It became turquoise.
+
+^e-01k9x3
+<!-- memoria entry=01k9x3 session=abc-2 turns=c project=other-aaaaaa model=haiku -->
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    home = tmp_path / "memoria"
+    (home / "knowledge/concepts").mkdir(parents=True)
+    (home / "daily").mkdir()
+    (home / "knowledge/concepts/flush-lock.md").write_text(ARTICLE)
+    (home / "daily/2026-11-21.md").write_text(DAILY)
+    return home
+
+
+@pytest.fixture
+def path(home: Path) -> Path:
+    return home / ".memoria/index.db"
+
+
+def note(name: str, text: str, **more: object) -> Document:
+    return Document(path=f"knowledge/concepts/{name}.md", kind="article", passages=(Passage(text),), **more)  # type: ignore[arg-type]
+
+
+def keys(index: Index | Finder, query: str, **more: object) -> list[str]:
+    return [hit.key for hit in index.search(query, **more)]  # type: ignore[arg-type]
+
+
+def tables(path: Path) -> tuple[int, ...]:
+    with sqlite3.connect(path) as db:
+        names = ("documents", "passages", "contents", "vocabulary")
+        counts = [db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names]
+        db.execute("CREATE VIRTUAL TABLE temp.seen USING fts5vocab (main, terms, row)")
+        counts.append(db.execute("SELECT count(*) FROM temp.seen").fetchone()[0])
+    return tuple(counts)
+
+
+def test_articles_entries_and_learned_facts_are_found(home: Path, path: Path) -> None:
+    with Index(path) as index:
+        index.sync(home)
+        assert keys(index, "zebra")[0] == "knowledge/concepts/flush-lock.md"
+        assert keys(index, "turquoise") == ["daily/2026-11-21.md#^e-01k9x3"]
+        (fact,) = index.search("makefile tabs", kinds=("fact",))
+    assert (fact.key, fact.session, fact.project) == ("daily/2026-11-21.md#^l-7f3a", "abc-1", "memoria-1f2e3d")
+    assert fact.passages == ["Use tabs in Makefiles, never spaces"]
+    assert fact.date == "2026-11-21"
+
+
+def test_an_alias_finds_its_article(home: Path, path: Path) -> None:
+    with Index(path) as index:
+        index.sync(home)
+        assert keys(index, "worker lock")[0] == "knowledge/concepts/flush-lock.md"
+
+
+def test_a_day_is_found_as_people_write_it(home: Path, path: Path) -> None:
+    with Index(path) as index:
+        index.sync(home)
+        assert "daily/2026-11-21.md#^e-01k9x3" in keys(index, "what happened on 21 November 2026")
+
+
+def test_what_did_not_change_is_not_read_again(home: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Index(path) as index:
+        assert index.sync(home) > 0
+        monkeypatch.setattr(Path, "read_text", lambda *_: pytest.fail("read"))
+        assert index.sync(home) == 0
+
+
+def test_a_changed_file_is_found_by_its_new_words_only(home: Path, path: Path) -> None:
+    with Index(path) as index:
+        index.sync(home)
+        (home / "knowledge/concepts/flush-lock.md").write_text("# The flush lock\nNow with okapi.\n")
+        assert index.sync(home) == 1
+        assert keys(index, "okapi") == ["knowledge/concepts/flush-lock.md"]
+        assert keys(index, "zebra") == []
+
+
+def test_a_removed_file_is_found_no_more_and_leaves_nothing(home: Path, path: Path) -> None:
+    with Index(path) as index:
+        index.sync(home)
+        (home / "knowledge/concepts/flush-lock.md").unlink()
+        (home / "daily/2026-11-21.md").unlink()
+        index.sync(home)
+        assert len(index) == 0
+    assert tables(path) == (0, 0, 0, 0, 0)
+
+
+def test_one_changed_entry_does_not_touch_the_others(home: Path, path: Path) -> None:
+    with Index(path) as index:
+        index.sync(home)
+        (home / "daily/2026-11-21.md").write_text(DAILY.replace("turquoise", "magenta"))
+        assert index.sync(home) == 1
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("abcde"), st.text(max_size=60), st.booleans()), max_size=12))
+def test_an_index_that_was_changed_equals_one_made_anew(changes: list[tuple[str, str, bool]]) -> None:
+    left: dict[str, Document] = {}
+    with Index(":memory:") as lived, Index(":memory:") as fresh:
+        for name, text, kept in changes:
+            document = note(name, text)
+            left[document.key] = document
+            lived.add([document])
+            if not kept:
+                lived.remove([document.key])
+                del left[document.key]
+        fresh.add(left.values())
+        for table in ("vocabulary", "totals"):
+            query = f"SELECT * FROM {table} WHERE documents != 0 ORDER BY 1, 2"
+            assert lived._db.execute(query).fetchall() == fresh._db.execute(query).fetchall()
+        for _, text, _ in changes:
+            assert set(keys(lived, text)) == set(keys(fresh, text))
+
+
+def test_further_sources_are_fed_and_follow_what_they_give(home: Path, path: Path) -> None:
+    given = [Document("archive/s1", "turn", session="s1", passages=(Passage("I love pangolins", own=True),))]
+    with Index(path) as index:
+        index.sync(home, {"archive/s1": ((1, 1), lambda: given)})
+        assert keys(index, "pangolin") == ["archive/s1"]
+        index.sync(home)
+        assert keys(index, "pangolin") == ["archive/s1"]  # not asked this time, so nothing is forgotten
+        given.clear()
+        index.sync(home, {"archive/s1": ((1, 1), lambda: given)})
+        assert keys(index, "pangolin") == ["archive/s1"]  # the same stamp: not read again
+        index.sync(home, {"archive/s1": ((2, 1), lambda: given)})
+        assert keys(index, "pangolin") == []
+        given.append(Document("archive/s1", "turn", passages=(Passage("pangolins again"),)))
+        index.sync(home, {"archive/s1": ((3, 1), lambda: given)})
+        index.sync(home, {})
+        assert keys(index, "pangolin") == []
+
+
+def test_the_users_own_words_rank_above_the_same_words_of_others() -> None:
+    with Index(":memory:") as index:
+        index.add(
+            Document(f"archive/{name}", "turn", passages=(Passage("we deploy on fridays", own=own),))
+            for name, own in (("a", False), ("b", True), ("c", False))
+        )
+        assert keys(index, "deploy fridays")[0] == "archive/b"
+
+
+def test_a_superseded_fact_leads_to_its_successor() -> None:
+    old = note("old", "the port is 8080", superseded_by="knowledge/concepts/mid.md")
+    mid = note("mid", "a new listener", superseded_by="knowledge/concepts/new.md")
+    new = note("new", "it listens on 9090")
+    with Index(":memory:") as index:
+        index.add([old, mid, new])
+        (hit,) = index.search("port 8080")
+        assert hit.key == "knowledge/concepts/new.md"
+        assert hit.passages == ["it listens on 9090"]
+
+
+def test_facts_that_supersede_each_other_in_a_circle_are_still_found() -> None:
+    with Index(":memory:") as index:
+        index.add(
+            [
+                note("a", "port 8080", superseded_by="knowledge/concepts/b.md"),
+                note("b", "port 9090", superseded_by="knowledge/concepts/a.md"),
+            ]
+        )
+        assert len(index.search("port")) in (1, 2)
+
+
+def test_projects_and_kinds_can_be_asked_for(home: Path, path: Path) -> None:
+    with Index(path) as index:
+        index.sync(home)
+        assert keys(index, "workers turquoise", project="other-aaaaaa") == ["daily/2026-11-21.md#^e-01k9x3"]
+        assert all("^l-" in key for key in keys(index, "tabs port", kinds=("fact",)))
+        assert keys(index, "workers", project="no-such") == []
+
+
+# --- what happens to the file ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rubbish", [b"", b"not a database at all" * 100, b"SQLite format 3\0" + os.urandom(5000)])
+def test_a_corrupt_file_is_set_aside_and_made_anew(home: Path, path: Path, rubbish: bytes) -> None:
+    path.parent.mkdir()
+    path.write_bytes(rubbish)
+    with Index(path) as index:
+        index.sync(home)
+        assert keys(index, "zebra")
+    assert bool(list(path.parent.glob("index.db.bak-*"))) == bool(rubbish)
+
+
+def test_a_file_that_breaks_in_the_middle_is_set_aside_when_it_is_next_used(home: Path, path: Path) -> None:
+    with Index(path) as index:
+        index.sync(home)
+        index.add(note(f"n{number}", f"filler {number} " * 50) for number in range(300))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4096] + os.urandom(len(whole) - 4096))
+    (home / "knowledge/concepts/new.md").write_text("# New\nokapi\n")
+    with Index(path) as index:
+        index.sync(home)
+        assert keys(index, "okapi zebra")
+
+
+@pytest.mark.parametrize("version", [0, 1, layout.VERSION + 1])
+def test_an_index_of_another_version_is_made_anew(home: Path, path: Path, version: int) -> None:
+    with Index(path) as index:
+        index.sync(home)
+    with sqlite3.connect(path) as db:
+        db.execute(f"PRAGMA user_version = {version}")
+    with pytest.raises(UnreadableError):
+        Finder(str(path))
+    with Index(path) as index:
+        index.sync(home)
+        assert keys(index, "zebra")
+
+
+def test_an_index_with_the_vectors_of_an_earlier_version_is_made_anew_without_them(home: Path, path: Path) -> None:
+    with Index(path) as index:
+        index.sync(home)
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE vectors (id INTEGER PRIMARY KEY, model TEXT NOT NULL, packed BLOB NOT NULL)")
+        db.execute("INSERT INTO vectors VALUES (1, 'wordllama-l2-supercat-256', x'01')")
+        db.execute("PRAGMA user_version = 9")
+    with Index(path) as index:
+        index.sync(home)
+        assert keys(index, "zebra")
+    with sqlite3.connect(path) as db:
+        assert not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'vectors'").fetchall()
+
+
+def test_an_index_that_another_one_makes_meanwhile_is_not_emptied_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = Index._identity
+    met: list[int] = []
+
+    def identity(index: Index) -> tuple[int, str]:
+        found = looked(index)
+        met.append(1)
+        if len(met) == 1:  # between the first one's look and its lock
+            with Index(path) as other:
+                other.add([note("heron", "Herons stand still.")])
+        return found
+
+    monkeypatch.setattr(Index, "_identity", identity)
+    with Index(path) as index:
+        assert keys(index, "herons") == ["knowledge/concepts/heron.md"]
+
+
+def test_an_index_made_with_other_unicode_tables_is_made_anew(home: Path, path: Path) -> None:
+    with Index(path) as index:
+        index.sync(home)
+        index._db.execute("UPDATE facts SET value = '1.0.0' WHERE name = 'unicode'")
+    with Index(path) as index:
+        assert index.was_empty
+
+
+def test_a_reader_of_no_file_is_told_so(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError):
+        Finder(str(tmp_path / "none.db"))
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_readers_see_the_old_index_until_a_rebuild_is_whole(home: Path, path: Path) -> None:
+    with Index(path) as index:
+        index.sync(home)
+        with Finder(str(path)) as reader, index._transaction():
+            index._empty()
+            assert keys(reader, "zebra")
+            index.sync(home, {})
+            assert keys(reader, "zebra")
+
+
+def test_a_locked_index_is_left_as_it_is(home: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = database.connect.__kwdefaults__
+    assert waits
+    monkeypatch.setitem(waits, "wait_s", 0.01)
+    with Index(path) as holder, Index(path) as other, holder._transaction():
+        assert other.sync(home) == 0
+        assert other.search("zebra") == []
+
+
+def test_without_an_index_the_files_themselves_are_searched(home: Path) -> None:
+    with scanned(home, "zebra stripe", {}) as index:
+        assert keys(index, "zebra stripe")[0] == "knowledge/concepts/flush-lock.md"
+
+
+def test_the_index_is_its_owners_alone(path: Path) -> None:
+    with Index(path):
+        assert path.stat().st_mode & 0o777 == 0o600
+
+
+def _write(path: Path, name: str, stop: object) -> None:
+    with Index(path) as index:
+        for number in range(40):
+            index.add([note(f"{name}-{number}", f"walrus number {number} of {name}")])
+
+
+def _read(path: Path, failures: multiprocessing.SimpleQueue[str], stop: multiprocessing.synchronize.Event) -> None:
+    while not stop.is_set():
+        try:
+            with Finder(str(path)) as finder:
+                for hit in finder.search("walrus", limit=5):
+                    if not (hit.passages and "walrus" in hit.passages[0]):
+                        failures.put(f"half a document: {hit.key}")
+        except UnreadableError as error:
+            failures.put(str(error))
+
+
+@pytest.mark.slow
+def test_readers_and_writers_in_several_processes_get_on(path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    with Index(path):
+        pass
+    stop, failures = context.Event(), context.SimpleQueue()
+    readers = [context.Process(target=_read, args=(path, failures, stop)) for _ in range(2)]
+    writers = [context.Process(target=_write, args=(path, name, stop)) for name in ("a", "b")]
+    for process in readers + writers:
+        process.start()
+    for process in writers:
+        process.join()
+    stop.set()
+    for process in readers:
+        process.join()
+    assert [process.exitcode for process in readers + writers] == [0, 0, 0, 0]
+    assert failures.empty() or pytest.fail(failures.get())
+    with Index(path) as index:
+        assert len(index) == 80
+        index.remove([f"knowledge/concepts/{name}-{number}.md" for name in "ab" for number in range(40)])
+    assert tables(path) == (0, 0, 0, 0, 0)
+
+
+# --- what people write ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("call getUserName here", "getUserName"),
+        ("call getUserName here", "user name"),
+        ("call getUserName here", "get_user_name"),
+        ("in scripts/memoria/find.py", "find.py"),
+        ("in scripts/memoria/find.py", "scripts/memoria/find.py"),
+        ("released v2.1 today", "v2.1"),
+        ("the kebab-case-flag", "kebab-case-flag"),
+        ("HTTPServer restarts", "http server"),
+        ("running tests", "run test"),
+        ("a naïve Übersetzung", "naive ubersetzung"),
+        ("Straße", "strasse"),
+        ("ＦＵＬＬ width", "full"),  # noqa: RUF001 (wide letters are what is tested)
+        ("我们在东京都开会", "东京"),
+        ("東京都に行く", "東京都"),
+        ("猫が好き", "猫"),
+        ("สวัสดีครับ", "สวัสดี"),
+        ("한국어를 배운다", "한국어"),
+        ("Привет мир", "привет"),
+        ("the build `x86_64` failed", "x86_64"),
+        ("don't panic, Anna's here", "anna"),
+        ("bug #1234 closed", "#1234"),
+        ("2026-03-04 outage", "2026-03-04"),
+    ],
+)
+def test_text_is_found_as_people_and_code_write_it(text: str, query: str) -> None:
+    with Index(":memory:") as index:
+        index.add([note("other", "something else entirely 12 xyz"), note("wanted", text)])
+        assert keys(index, query)[:1] == ["knowledge/concepts/wanted.md"]
+
+
+@pytest.mark.slow
+@settings(max_examples=200, deadline=None)
+@given(st.text())
+def test_any_text_can_be_indexed_and_asked_for(text: str) -> None:
+    with Index(":memory:") as index:
+        index.add([note("a", text, title=text, tags=(text,))])
+        assert keys(index, text) == (["knowledge/concepts/a.md"] if tokens.of_query(text) else [])
+        index.remove(["knowledge/concepts/a.md"])
+        assert keys(index, text) == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        '"',
+        "'",
+        "a AND",
+        "NEAR(a b",
+        "title:x",
+        "a* OR",
+        "-a",
+        "^a",
+        "{title}: a",
+        "NOT",
+        "(",
+        "a\0b",
+        "\ud800",
+        "; DROP",
+        "",
+    ],
+)
+def test_no_query_is_a_syntax_error(paths: Paths, query: str) -> None:
+    with Index(":memory:") as index:
+        index.add([note("a", "some text")])
+        index.finder.search(query)
+        index.finder.search(query, project=query, view=Visibility(Settings.load({}), paths, query), kinds=(query,))
+
+
+def test_a_query_of_a_megabyte_is_answered() -> None:
+    with Index(":memory:") as index:
+        index.add([note("a", "zebra")])
+        assert keys(index, "zebra " + "lorem ipsum dolor " * 60_000)
+        assert keys(index, "zebra" + "x" * 1_000_000) == []
+
+
+def test_a_line_of_a_megabyte_and_a_file_that_is_not_text_are_taken_in(home: Path, path: Path) -> None:
+    (home / "knowledge/concepts/long.md").write_text("quagga " + "word " * 200_000)
+    (home / "knowledge/concepts/binary.md").write_bytes(os.urandom(10_000) + b" platypus ")
+    (home / "knowledge/concepts/broken.md").write_text("---\ntitle: [unclosed\n---\n# Broken\nnarwhal\n")
+    with Index(path) as index:
+        index.sync(home)
+        for word, name in (("quagga", "long"), ("platypus", "binary"), ("narwhal", "broken")):
+            assert keys(index, word) == [f"knowledge/concepts/{name}.md"]
+
+
+def test_common_words_alone_still_find_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matching, "_ROWS", 10)
+    with Index(":memory:") as index:
+        index.add(note(f"n{number}", "commit the change") for number in range(30))
+        index.add([note("both", "commit the walrus")])
+        assert len(index.search("commit change", limit=5)) == 5
+        assert keys(index, "commit walrus")[0] == "knowledge/concepts/both.md"
+
+
+def test_a_word_in_the_title_outranks_the_same_word_in_the_text() -> None:
+    with Index(":memory:") as index:
+        index.add(note(f"n{number}", "a walrus among other animals") for number in range(3))
+        index.add([note("titled", "an animal among others", title="Walrus")])
+        assert keys(index, "walrus")[0] == "knowledge/concepts/titled.md"
+
+
+def test_a_batch_line_that_names_no_possible_project_is_answered_with_nothing(tmp_path: Path) -> None:
+    parser = argparse.ArgumentParser()
+    search.arguments(parser)
+    args = parser.parse_args(["--batch", "unused"])
+    index = Index(":memory:")
+    index.add([note("heron", "Herons stand still.", project="pond")])
+    assert search._answer(index, r'{"query": "herons", "collection": "\ud800"}', args) == {"results": []}
+    assert len(search._answer(index, '{"query": "herons", "collection": "pond"}', args)["results"]) == 1

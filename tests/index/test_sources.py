@@ -1,0 +1,210 @@
+"""Sources: archived turns and learned facts enter the index, and leave it again."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from memoria.base import state
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.ledger import Ledger
+from memoria.ground import files
+from memoria.ground.clock import Zone
+from memoria.index import sources
+from memoria.index.index import Index
+from memoria.pages.page import Pages
+from memoria.search import layout
+from memoria.statements.keeper import Keeper
+from memoria.transcripts.archive import Archive
+from memoria.transcripts.turn import Turn
+
+ENDED = '"ended": "2026-11-21T09:30:00+00:00"'
+TOLD = '"importance": 0.9, "origin": "user", "project": "shop-000001", "tags": ["net"], "time": "2026-11-20T09:30Z"'
+DAY = f"""# 2026-11-20
+
+### Session (14:05) · shop · Port of the listener
+
+**Context:** Chose a port.
+
+**Learned:**
+
+- [decision] The listener uses port 8080. ^l-aaaaaaaa
+  > use 8080
+  <!-- learned {{{TOLD}, {ENDED}, "successor": "l-bbbbbbbb"}} -->
+- [fact] Wombats were tried once. ^l-cccccccc
+  <!-- learned {{"importance": 0.5, {ENDED}}} -->
+
+^e-abcdefgh
+
+<!-- memoria entry=abcdefgh session=s-1 turns=t1 project=shop-000001 model=scripted -->
+"""
+NEXT = """# 2026-11-21
+
+### Learned (10:30) · shop
+
+- [correction] It is 9090 now. ^l-bbbbbbbb
+  <!-- learned {"importance": 0.9, "origin": "user", "project": "*", "time": "2026-11-21T09:30:00+00:00"} -->
+"""
+
+
+@pytest.fixture
+def world(paths: Paths) -> Paths:
+    state.open_state(paths)
+    for name, text in (("2026-11-20", DAY), ("2026-11-21", NEXT)):
+        path = Path(paths.daily, f"{name}.md")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return paths
+
+
+def archive(paths: Paths) -> Archive:
+    return Archive.of(paths, 1)
+
+
+def turns(*texts: str) -> list[Turn]:
+    return [Turn(f"t{number}", "user", text) for number, text in enumerate(texts)]
+
+
+def test_archived_turns_are_found_with_their_session_and_read_once(
+    world: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive(world).keep("abcdefgh", date(2026, 11, 20), turns("I love pangolins"))
+    with Index(world.index) as index:
+        sources.refresh(index, world)
+        (hit,) = index.search("pangolins")
+        assert (hit.kind, hit.path, hit.session, hit.project) == ("turn", "archive/abcdefgh", "s-1", "shop-000001")
+        assert (hit.title, hit.date) == ("Port of the listener", "2026-11-20")
+        monkeypatch.setattr(Archive, "turns", lambda *_: pytest.fail("read again"))
+        assert sources.refresh(index, world) == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "importance"),
+    [("claude:haiku", layout.NOTED), ("offline", layout.USUAL), ("own-words", layout.USUAL)],
+)
+def test_turns_that_a_model_has_noted_are_less_important(world: Paths, model: str, importance: float) -> None:
+    Path(world.daily, "2026-11-20.md").write_text(DAY.replace("model=scripted", f"model={model}"), "utf-8")
+    archive(world).keep("abcdefgh", date(2026, 11, 20), turns("I love pangolins"))
+    with Index(world.index) as index:
+        sources.refresh(index, world)
+    with closing(sqlite3.connect(world.index)) as database:
+        assert database.execute("SELECT importance FROM documents WHERE kind = 'turn'").fetchall() == [(importance,)]
+
+
+def test_a_forgotten_conversation_is_not_found_any_more(world: Paths) -> None:
+    archive(world).keep("abcdefgh", date(2026, 11, 20), turns("I love pangolins"))
+    with Index(world.index) as index:
+        sources.refresh(index, world)
+        archive(world).remove("abcdefgh")
+        sources.refresh(index, world)
+        assert index.search("pangolins") == []
+
+
+def test_turns_that_cannot_be_read_are_left_out(world: Paths) -> None:
+    files.replace(Path(world.archive, "2026-11-20-abcdefgh.jsonl.gz"), b"no gzip")
+    with Index(world.index) as index:
+        sources.refresh(index, world)
+        assert index.search("port", kinds=("entry",))
+
+
+def test_the_sentence_that_an_ended_fact_was_learned_from_is_found_no_more(world: Paths) -> None:
+    log = Path(world.daily, "2026-11-20.md")
+    ended = log.read_text("utf-8")
+    log.write_text(ended.replace(f", {ENDED}", ""), encoding="utf-8")
+    said = "The gauge is fine. For the listener, use 8080 from now on. Then restart the relay."
+    archive(world).keep("abcdefgh", date(2026, 11, 20), turns(said))
+    with Index(world.index) as index:
+        sources.refresh(index, world)
+        (hit,) = index.search("listener 8080", kinds=("turn",))
+        assert "8080" in hit.passages[0]
+        log.write_text(ended, encoding="utf-8")
+        sources.refresh(index, world)
+        assert not any("8080" in passage for hit in index.search("listener 8080") for passage in hit.passages)
+        (hit,) = index.search("restart the relay", kinds=("turn",))
+        assert "The gauge is fine." in hit.passages[0]
+
+
+def test_an_index_made_anew_holds_the_same(world: Paths) -> None:
+    archive(world).keep("abcdefgh", date(2026, 11, 20), turns("I love pangolins"))
+    with Index(world.index) as index:
+        sources.refresh(index, world)
+        count, (before,) = len(index), index.search("pangolins")
+        sources.refresh(index, world, anew=True)
+        (after,) = index.search("pangolins")
+        assert (len(index), after.score, after.session) == (count, before.score, before.session)
+
+
+def test_a_replaced_fact_leads_to_its_successor_on_another_day(world: Paths) -> None:
+    with Index(world.index) as index:
+        sources.refresh(index, world)
+        (hit,) = index.search("listener port 8080", kinds=("fact",))
+        assert hit.key == "daily/2026-11-21.md#^l-bbbbbbbb"
+        assert hit.project == ""
+        assert index.search("wombats", kinds=("fact",)) == []
+
+
+def test_the_particulars_of_a_fact_are_no_words_of_its_entry(world: Paths) -> None:
+    with Index(world.index) as index:
+        sources.refresh(index, world)
+        assert index.search("importance successor") == []
+
+
+def page_of(paths: Paths, name: str) -> str:
+    daily, ledger = DailyLog.of(paths), Ledger.of(paths)
+    daily.refresh(ledger)
+    with Index(paths.index) as index:
+        sources.refresh(index, paths)
+        with Keeper.of(paths, Zone("UTC")) as keeper:
+            Pages.of(paths).prepare(Settings.load(), ledger, daily, index, keeper)
+    ledger.close()
+    return Path(paths.page, f"{name}.md").read_text("utf-8")
+
+
+def article(paths: Paths, name: str, summary: str, updated: str) -> None:
+    path = Path(paths.knowledge, "concepts", f"{name}.md")
+    text = (
+        f"---\ntitle: {name}\naliases: []\ntags: []\nsources: []\ncreated: '{updated}'\nupdated: '{updated}'\n---\n\n"
+    )
+    files.replace(path, f"{text}# {name}\n\n{summary}\n")
+
+
+def test_a_projects_page_begins_with_the_articles_nearest_to_what_it_did_last(world: Paths) -> None:
+    article(world, "bread", "How bread rises.", "2026-11-21")
+    article(world, "ports", "Which port the listener takes.", "2026-11-01")
+    own = page_of(world, "shop-000001")
+    assert own.index("concepts/ports") < own.index("concepts/bread")
+    everywhere = page_of(world, "global")
+    assert everywhere.index("concepts/bread") < everywhere.index("concepts/ports")
+
+
+def test_a_rebuild_lists_the_archive_no_more_often_for_more_entries(
+    world: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listings = 0
+    real = os.scandir
+
+    def counted(path: str | Path = ".") -> object:
+        nonlocal listings
+        listings += Path(path) == Path(world.archive)
+        return real(path)
+
+    def rebuilt(entries: range) -> int:
+        nonlocal listings
+        for number in entries:
+            archive(world).keep(f"entry{number:03d}", date(2026, 11, 20), turns("I love pangolins"))
+        Path(world.index).unlink(missing_ok=True)
+        listings = 0
+        with Index(world.index) as index:
+            sources.refresh(index, world)
+        return listings
+
+    monkeypatch.setattr(os, "scandir", counted)
+    monkeypatch.setattr(os, "listdir", lambda path=".": [entry.name for entry in counted(path)])  # type: ignore[attr-defined]
+    assert rebuilt(range(3)) == rebuilt(range(3, 40)) > 0

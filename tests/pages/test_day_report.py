@@ -1,0 +1,130 @@
+"""The line about a day: what the worker prepares, and that the first session afterwards shows it once."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from facts import a_fact
+from hooks import Client, exchange
+from memoria.base import project, state
+from memoria.capture import saved_count
+from memoria.capture.spool import Spool
+from memoria.cli import main
+from memoria.daily.ledger import Call, Ledger
+from memoria.ground import clock
+from memoria.ground.home import Home
+from memoria.pages import day_report, figures
+from memoria.recall import day_line
+from memoria.recall.shown_notes import ShownNotes
+from memoria.statements.keeper import Keeper
+
+
+@pytest.fixture
+def home() -> Home:
+    home = Home.open()
+    state.open_state(home.paths)
+    return home
+
+
+def noon(home: Home, days_ago: int = 0) -> datetime:
+    return home.zone.midnight(home.zone.day(clock.now()) - timedelta(days=days_ago)) + timedelta(hours=12)
+
+
+def did(home: Home, when: datetime, *, notes: int = 0, usd: float = 0.0) -> None:
+    """Notes were shown and a model was paid at this time."""
+    rows: list[dict[str, object]] = [{"key": f"k{number}", "at": int(when.timestamp())} for number in range(notes)]
+    if rows:
+        ShownNotes(home.paths.hints, f"s-{when:%j}").append(rows)
+    if usd:
+        ledger = Ledger.of(home.paths)
+        ledger.book(Call("summarise", "haiku", "shop-1a2b3c", "ok", cost_usd=usd), when)
+        ledger.close()
+
+
+def line_at(home: Home, days_ahead: int) -> str:
+    """What the first session says so many days from now."""
+    return day_line.take(home.paths.days, (noon(home) + timedelta(days=days_ahead)).timestamp())
+
+
+def test_the_worker_prepares_the_days_figures_for_the_next_day(home: Home) -> None:
+    did(home, noon(home, 1), notes=7, usd=5.0)  # another day's
+    did(home, noon(home), notes=12, usd=0.031)
+    with Keeper.at(home) as keeper:
+        keeper.take([a_fact("Tests run without a network."), replace(a_fact("We use uv."), time=noon(home))])
+    day_report.prepare(home)
+    assert line_at(home, 0) == ""
+    assert line_at(home, 1) == "memoria: yesterday 12 notes recalled · 1 learned · $0.03"
+    assert line_at(home, 1) == ""
+
+
+def test_a_line_that_nobody_saw_names_its_day_and_is_brought_up_to_date(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    did(home, noon(home, 2), notes=1)
+    then = noon(home, 2)
+    monkeypatch.setattr(clock, "now", lambda: then)
+    day_report.prepare(home)
+    did(home, clock.now() + timedelta(hours=1), notes=1)
+    monkeypatch.undo()
+    day_report.prepare(home)
+    day: date = home.zone.day(noon(home, 2))
+    assert line_at(home, 0) == f"memoria: on {day} 2 notes recalled · 0 learned"
+
+
+def test_a_day_without_anything_leaves_no_line(home: Home) -> None:
+    day_report.prepare(home)
+    assert line_at(home, 1) == ""
+    assert figures.line(0, 0, 0.0) == ""
+    assert figures.line(1, 0, 0.001) == "1 note recalled · 0 learned · less than $0.01"
+
+
+def test_a_session_says_at_most_one_line_and_the_setting_switches_it_off(tmp_path: Path) -> None:
+    client = Client(tmp_path)
+    state.open_state(client.paths)
+    client.fire("SessionStart", source="startup")  # the welcome
+    own = project.key_of_path(str(client.cwd))
+    past, future = int(clock.now().timestamp()) - 60, int(clock.now().timestamp()) + 80_000
+    Path(client.paths.days).mkdir()
+
+    def start(source: str = "startup") -> str:
+        return str(json.loads(client.fire("SessionStart", source=source) or "{}").get("systemMessage", ""))
+
+    def leave() -> None:
+        day_line.leave(client.paths.days, past, future, ("memoria: yesterday 1 learned", "memoria: earlier"))
+        day_line.leave(client.paths.days, past - 90_000, past, ("memoria: stale", "memoria: stale"))
+
+    leave()
+    saved_count.add(client.paths.saved_of(own), 2)
+    assert start("resume") == ""
+    assert start() == ("memoria: yesterday 1 learned · 2 conversations of this project saved since your last session.")
+    assert start() == ""
+    leave()
+    Path(client.paths.notice).write_text("memoria: the model is not logged in.\n", encoding="utf-8")
+    assert start() == "memoria: the model is not logged in."
+    assert start() == "memoria: yesterday 1 learned"
+    leave()
+    client.env["MEMORIA_DAY_NOTICE"] = "false"
+    assert start() == ""
+
+
+def test_a_torn_line_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "100").write_text("not a time")
+    assert day_line.take(str(tmp_path), 200.0) == ""
+    assert day_line.take(str(tmp_path / "missing"), 200.0) == ""
+
+
+def test_a_worker_that_had_something_to_do_prepares_the_line(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORIA_MODEL", "offline")
+    ShownNotes(home.paths.hints, "s-1").add(["l-7f3a"])
+    assert main(["flush"]) == 0
+    assert not Path(home.paths.days).exists()
+    data = exchange(1)
+    header: dict[str, object] = {"event": "Stop", "session": "s-1", "start": 0, "end": len(data)}
+    Spool(home.paths.spool).add(header, data)
+    assert main(["flush"]) == 0
+    assert line_at(home, 1).startswith("memoria: yesterday 1 note recalled · ")

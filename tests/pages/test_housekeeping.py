@@ -1,0 +1,44 @@
+"""Housekeeping: what nobody needs any more goes, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from memoria.base.paths import Paths
+from memoria.pages import housekeeping
+from memoria.recall.shown_notes import ShownNotes
+
+
+def test_what_sessions_long_over_were_shown_goes(tmp_path: Path) -> None:
+    paths = Paths(str(tmp_path))
+    for session in ("old", "new"):
+        ShownNotes(paths.hints, session).add(["a"])
+    os.utime(Path(paths.hints, "old"), (1, 1))
+    housekeeping.clean(paths)
+    assert [path.name for path in Path(paths.hints).iterdir()] == ["new"]
+
+
+def test_the_usage_counts_of_version_0_1_0_go(tmp_path: Path) -> None:
+    paths = Paths(str(tmp_path))
+    Path(paths.state).mkdir()
+    for name in ("recall.db", "recall.db-wal", "recall.db-shm", "ledger.db"):
+        Path(paths.state, name).write_bytes(b"SQLite")
+    housekeeping.clean(paths)
+    assert sorted(path.name for path in Path(paths.state).iterdir()) == ["README", "ledger.db", "written-by"]
+
+
+def test_what_a_killed_hook_left_in_the_spool_goes_and_what_is_being_written_stays(tmp_path: Path) -> None:
+    paths = Paths(str(tmp_path))
+    hook = subprocess.Popen([sys.executable, "-c", ""])
+    hook.wait()
+    folder = Path(paths.spool, "tmp")
+    folder.mkdir(parents=True)
+    for writer in (hook.pid, os.getpid()):
+        (folder / f"01795000000000000000.{writer}.Stop.s1.0-99.job").write_text("half")
+        (folder / f"probe.{writer}").touch()
+    housekeeping.clean(paths)
+    left = sorted(path.name for path in folder.iterdir())
+    assert left == [f"01795000000000000000.{os.getpid()}.Stop.s1.0-99.job", f"probe.{os.getpid()}"]

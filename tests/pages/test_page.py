@@ -1,0 +1,356 @@
+"""The prepared page: what leads it, what is not on it, and that it stays the same while knowledge does."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from facts import BLOG, MONDAY, SHOP, a_fact
+from home_of import article, entry, run
+from memoria.base import fence
+from memoria.base.project import key_of_path
+from memoria.capture import saved_count
+from memoria.capture.hook import Event
+from memoria.commands import forget, learned
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.ledger import Ledger
+from memoria.ground import clock
+from memoria.ground.home import Home
+from memoria.pages import refresh
+from memoria.recall.session_start import session_start
+from memoria.statements.fact import GLOBAL, Fact
+from memoria.statements.keeper import Keeper
+from memoria.transcripts.archive import Archive
+from memoria.transcripts.turn import Turn
+
+
+@pytest.fixture
+def home() -> Home:
+    return Home.open()
+
+
+def learn(home: Home, *facts: Fact) -> None:
+    with Keeper.at(home) as keeper:
+        keeper.take(facts)
+
+
+def page(home: Home, project: str = SHOP) -> str:
+    """The project's page as the worker prepares it."""
+    ledger = Ledger.of(home.paths)
+    DailyLog.of(home.paths).refresh(ledger)
+    ledger.close()
+    with Keeper.at(home) as keeper:
+        refresh.renew(home, keeper)
+    return Path(home.paths.page, f"{project}.md").read_text("utf-8")
+
+
+def leads(home: Home, project: str = SHOP) -> list[str]:
+    return re.findall(r"^- \[.*$", page(home, project).split("\n## ")[1], re.MULTILINE)
+
+
+def test_the_page_leads_with_what_matters_most_here(home: Home) -> None:
+    learn(
+        home,
+        a_fact("The logo is blue.", "fact", importance=0.3),
+        a_fact("Old preference about commas.", importance=0.8, day=-400),
+        a_fact("Write short functions.", importance=0.8),
+        a_fact("Answer in British English.", importance=0.8, project=GLOBAL),
+        a_fact("Quote every path.", importance=0.9, project=BLOG),
+        a_fact("Never use float for money.", "correction", importance=0.9),
+    )
+    assert leads(home) == [
+        "- [correction] Never use float for money. (2026-11-16)",
+        "- [preference] Write short functions. (2026-11-16)",
+        "- [preference] Answer in British English. (2026-11-16, everywhere)",
+        "- [preference] Old preference about commas. (2025-10-12)",
+        "- [fact] The logo is blue. (2026-11-16)",
+    ]
+
+
+@pytest.mark.parametrize("name", ["n" * 255, "é" * 127, "語" * 85], ids=["ASCII", "Latin", "CJK"])
+def test_a_folder_name_of_any_length_costs_no_project_its_page(home: Home, name: str) -> None:
+    folders = [f"/home/ada/{name}", f"/home/eve/{name}"]
+    keys = [key_of_path(folder) for folder in folders]
+    for number, key in enumerate(keys):
+        learn(home, a_fact(f"Only project {number} knows it.", project=key))
+    learn(home, a_fact("Quote every path.", project=SHOP))
+    assert leads(home) == ["- [preference] Quote every path. (2026-11-16)"]
+    for number, folder in enumerate(folders):
+        told = session_start(Event({"cwd": folder, "source": "startup"}), home.settings, home.paths)
+        assert f"Only project {number} knows it." in json.dumps(told)
+        assert f"Only project {1 - number}" not in json.dumps(told)
+        saved_count.add(home.paths.saved_of(keys[number]), 2 + number)
+    assert [saved_count.take(home.paths.saved_of(key)) for key in keys] == [2, 3]
+    page(home)
+    assert Path(home.paths.page_of(keys[0])).exists(), "pages in use are not cleared away"
+
+
+def test_a_correction_made_again_is_marked_and_leads(home: Home) -> None:
+    learn(home, a_fact("Never use float for money.", importance=0.9), a_fact("Run the formatter.", "correction"))
+    learn(home, a_fact("Run the formatter!", "correction", day=1))
+    learn(home, a_fact("Run the formatter.", "correction", day=4))
+    assert leads(home)[0] == "- [correction, corrected 3 times] Run the formatter. (said 3 times, last 2026-11-20)"
+
+
+def section(text: str, heading: str) -> list[str]:
+    """The rows of a section of the page."""
+    part = text.partition(f"## {heading}\n")[2].partition("\n\n")[0]
+    return [row for row in part.split("\n") if row.startswith("- ")]
+
+
+def test_rules_of_the_person_come_before_facts_of_any_importance(home: Home) -> None:
+    learn(
+        home,
+        a_fact("The price list lies in prices.csv.", "fact", importance=1.0),
+        a_fact("Money is counted in cents.", "decision", importance=1.0),
+        a_fact("Write short functions.", importance=0.15, day=-300),
+        a_fact("Never use float for money.", "correction", importance=0.2, day=-200),
+        a_fact("Run the formatter.", "correction", importance=0.15, day=-400),
+    )
+    learn(home, a_fact("Run the formatter!", "correction", importance=0.15, day=-399))
+    kinds = re.findall(r"^- \[([^]]*)\]", page(home), re.MULTILINE)
+    assert kinds == ["correction, corrected twice", "correction", "preference", "decision", "fact"]
+
+
+def test_where_a_session_stopped_says_its_title_once(home: Home) -> None:
+    """A title that was cut from the request, and the request, are one statement."""
+    asked = 'The user asked: "please fix the race in the worker, it costs us jobs" In the end: The lock is taken.'
+    entry(home, "e1", title="Fix the race in the worker, it costs…", context=asked, project_key=SHOP)
+    entry(home, "e2", title="Race fixed", context=asked, project_key=SHOP)
+    rows = [row.split(", shop: ")[1] for row in section(page(home), "Where the last sessions stopped")]
+    assert sorted(rows) == sorted([asked, f"Race fixed. {asked}"])
+
+
+def test_what_the_last_sessions_worked_on_calls_for_its_facts(home: Home) -> None:
+    """Facts of the same kind and weight: the one about the file that was edited last comes first."""
+    made = entry(home, "aa11", "An afternoon", project_key=SHOP)
+    names = ("harbour", "lantern", "orchard", "glacier", "rounding", "saddle")
+    learn(home, *(a_fact(f"The {name} table has one row for each day.", "fact", importance=0.5) for name in names))
+    turn = Turn("k1", "assistant", "Done.", tools=("Edit /home/me/shop/rounding.py: half_up",), cwd="/home/me/shop")
+    Archive.of(home.paths, 1).keep(made.id, made.day, [turn])
+    assert "rounding" in leads(home)[0]
+    turn = replace(turn, key="k2", tools=("Edit /home/me/shop/saddle.py: strap",))
+    Archive.of(home.paths, 1).remove(made.id)
+    Archive.of(home.paths, 1).keep(made.id, made.day, [turn])
+    assert "saddle" in leads(home)[0]
+
+
+def test_the_page_says_how_the_project_is_built_and_tested(home: Home) -> None:
+    made = entry(home, "aa11", "An afternoon", project_key=SHOP)
+    lines = ("Bash cd shop && uv run pytest -q tests/x.py", "Bash npm run build", "Bash uv run pytest", "Bash git push")
+    turn = Turn("k1", "assistant", "Done.", tools=(*lines, "Bash PASSWORD=hunter2 make test"), cwd="/home/me/shop")
+    Archive.of(home.paths, 1).keep(made.id, made.day, [turn])
+    text = page(home)
+    assert section(text, "How it is built and tested") == ["- `uv run pytest`", "- `make test`", "- `npm run build`"]
+    assert "hunter2" not in text
+
+
+def test_articles_are_titles_and_leave_their_room_to_facts(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORIA_PAGE_CHARS", "4000")
+    home = Home.open()
+    for number in range(6):
+        article(home, f"concepts/tides-{number}", f"Tides {number}", ("Tables come from harmonics.", "aa11"))
+    learn(home, *(a_fact(f"Rule {n} of house {n * 7}: {'wordy ' * 9}end.", "fact") for n in range(56)))
+    text = page(home)
+    articles = section(text, "Articles (knowledge/)")
+    assert articles
+    assert all(re.fullmatch(r"- \[\[concepts/tides-\d\|Tides \d\]\]", row) for row in articles)
+    assert len(text) > 4000 - 200 - 100, "no room is left that a fact could fill"
+    assert len(leads(home)) > 0.45 * 4000 / 90, "the facts take what the others leave"
+
+
+def test_what_belongs_to_another_project_says_so(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORIA_SHARE_PROJECTS", "1")
+    home = Home.open()
+    page_ = article(home, "concepts/quoting", "Quoting", ("Paths are quoted.", "bb22"))
+    page_.give_to(BLOG)
+    Path(home.paths.knowledge, "concepts", "quoting.md").write_text(page_.render(), "utf-8")
+    entry(home, "bb22", "Elsewhere", project_key=BLOG, action_items=("Quote every path.",))
+    learn(home, a_fact("Write short functions."))
+    text = page(home)
+    assert section(text, "Open action items") == ["- Quote every path. (2026-11-20, in blog)"]
+    assert section(text, "Articles (knowledge/)") == ["- [[concepts/quoting|Quoting]] (in blog)"]
+    assert "(in blog)" not in page(home, BLOG)
+
+
+def test_another_project_of_the_same_name_is_told_apart(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORIA_SHARE_PROJECTS", "1")
+    home = Home.open()
+    other = "shop-777777"
+    page_ = article(home, "concepts/quoting", "Quoting", ("Paths are quoted.", "bb22"))
+    page_.give_to(other)
+    Path(home.paths.knowledge, "concepts", "quoting.md").write_text(page_.render(), "utf-8")
+    entry(home, "bb22", "Elsewhere", project_key=other, action_items=("Quote every path.",))
+    learn(home, a_fact("Write short functions."), a_fact("Quote every glob.", project=other))
+    text = page(home)
+    assert section(text, "Open action items") == ["- Quote every path. (2026-11-20, in shop-777777)"]
+    assert section(text, "Articles (knowledge/)") == ["- [[concepts/quoting|Quoting]] (in shop-777777)"]
+    assert section(text, "Where the last sessions stopped") == ["- 2026-11-20 14:05, shop-777777: Elsewhere."]
+    assert {row.rpartition(", ")[2] for row in leads(home, "global")} == {"in shop-777777)", f"in {SHOP})"}
+    own = section(page(home, other), "Where the last sessions stopped")
+    assert own == ["- 2026-11-20 14:05, shop: Elsewhere."]
+
+
+def test_what_was_replaced_is_absent_and_its_successor_stands_there(home: Home) -> None:
+    learn(home, a_fact("Use tabs for indentation, not spaces."))
+    assert "tabs for indentation, not spaces" in page(home)
+    learn(home, a_fact("Use spaces for indentation, not tabs.", day=1))
+    assert "Use spaces for indentation, not tabs." in page(home)
+    assert "Use tabs" not in page(home)
+
+
+@pytest.mark.parametrize("way", ["learned", "forget", "by hand"])
+def test_what_was_forgotten_is_absent_at_once(home: Home, way: str) -> None:
+    wrong = a_fact("The pangolin runs on Tuesdays.", "fact")
+    learn(home, wrong, a_fact("Write short functions."))
+    before = page(home)
+    assert "pangolin" in before
+    if way == "learned":
+        assert run(learned, home, "delete", wrong.id) == 0
+    elif way == "forget":
+        assert run(forget, home, "pangolin", "--yes") == 0
+    else:
+        day = Path(home.paths.daily, "2026-11-16.md")
+        day.write_text(re.sub(r"- \[fact\] The pangolin.*\n(?:  .*\n)*", "", day.read_text()))
+        page(home)
+    after = Path(home.paths.page, f"{SHOP}.md").read_text("utf-8")
+    assert "pangolin" not in after
+    assert "Write short functions." in after
+
+
+def test_the_page_is_byte_for_byte_the_same_however_late_it_is(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    learn(home, *(a_fact(f"Fact number {n} about {'abcdefgh'[n]}.", importance=0.5, day=-60 * n) for n in range(8)))
+    article(home, "concepts/money", "Money")
+    entry(home, "aa11", "Rounding", project_key=SHOP)
+    before = page(home)
+    monkeypatch.setattr(clock, "now", lambda: MONDAY + timedelta(days=900))
+    assert page(home) == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [9_500, 4_000, 1_200])
+def test_a_page_keeps_its_limit_by_dropping_whole_items(
+    home: Home, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORIA_PAGE_CHARS", str(limit))
+    facts = [a_fact(f"Rule {n} of house {n * 7}: " + f"word{n} " * (n % 40) + "end.", "operational") for n in range(90)]
+    learn(home, *facts)
+    home = Home.open()
+    text = page(home)
+    assert len(text) <= limit
+    rows = re.findall(r"^- \[operational\] (.*) \(2026-11-16\)$", text, re.MULTILINE)
+    whole = {fence.neutral(fact.content) for fact in facts}
+    assert rows
+    assert set(rows) <= whole
+    assert text.count("\n- [") == len(rows), "no item is cut"
+
+
+def test_a_project_with_facts_and_no_entry_yet_has_a_page(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    learn(home, a_fact("Write short functions."))
+    entry(home, "bb22", "Elsewhere", project_key=BLOG)
+    assert leads(home) == ["- [preference] Write short functions. (2026-11-16)"]
+    assert "Elsewhere" not in page(home)
+    monkeypatch.setenv("MEMORIA_SHARE_PROJECTS", "1")
+    home = Home.open()
+    assert "Elsewhere" in page(home)
+    entry(home, "aa11", "Rounding", project_key=SHOP)
+    assert "Elsewhere" not in page(home)
+
+
+def test_where_there_is_no_page_what_holds_everywhere_comes_first_and_the_rest_says_where(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learn(
+        home,
+        a_fact("Never use float for money.", "correction", importance=1.0),
+        a_fact("Answer in British English.", importance=0.3, project=GLOBAL),
+    )
+    everywhere = "- [preference] Answer in British English. (2026-11-16)"
+    assert leads(home, "global") == [everywhere], "a folder that nothing is known of is told nothing of other projects"
+    monkeypatch.setenv("MEMORIA_SHARE_PROJECTS", "1")
+    home = Home.open()
+    assert leads(home, "global") == [
+        everywhere,
+        "- [correction] Never use float for money. (2026-11-16, in shop)",
+    ]
+
+
+def test_branch_and_files_of_the_last_sessions_choose_the_articles(home: Home) -> None:
+    for name in ("zebra", "zinc", "zoom"):
+        article(home, f"concepts/{name}", name.title(), ("It is a word.", "aa11"))
+    article(home, "concepts/rounding", "Rounding", ("Half a cent goes up, in cents/rounding.py.", "aa11"))
+    article(home, "concepts/wombat-release", "Wombat release", ("What the release branch needs.", "aa11"))
+    made = entry(home, "aa11", "An afternoon", project_key=SHOP)
+    listed = re.findall(r"\[\[concepts/([\w-]+)", page(home))
+    assert set(listed[:2]) != {"rounding", "wombat-release"}
+    turn = Turn(
+        "k1", "assistant", "Done.", tools=("Edit /home/me/shop/cents/rounding.py: half_up",),
+        cwd="/home/me/shop", branch="feature/wombat-release",
+    )  # fmt: skip
+    Archive.of(home.paths, 1).keep(made.id, made.day, [turn])
+    first = page(home)
+    assert set(re.findall(r"\[\[concepts/([\w-]+)", first)[:2]) == {"rounding", "wombat-release"}
+    assert page(home) == first
+
+
+def test_a_fact_that_returned_in_a_second_project_is_offered_once_and_accepted_by_one_command(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notice = Path(home.paths.notice)
+    first = a_fact("Use pnpm, not npm.")
+    learn(home, first)
+    page(home)
+    assert not notice.exists()
+    learn(home, a_fact("Use pnpm, not npm.", project=BLOG, day=1))
+    page(home)
+    told = notice.read_text("utf-8")
+    assert f"`memoria learned promote {first.id}`" in told
+    assert "Use pnpm, not npm." in told
+    notice.unlink()  # a session's start has shown it
+    page(home)
+    assert not notice.exists()
+    assert run(learned, home, "promote") == 0
+    assert f"`memoria learned promote {first.id}`" in capsys.readouterr().out
+    assert run(learned, home, "promote", first.id) == 0
+    assert "[preference] Use pnpm, not npm. (said 2 times, last 2026-11-17)" in page(home, "global")
+    assert not Path(home.paths.page, f"{SHOP}.md").exists(), "nothing is known of it that the global page does not say"
+    assert run(learned, home, "promote") == 0
+    assert "none has returned" in capsys.readouterr().out
+
+
+def test_the_page_shows_the_open_items_of_all_entries_and_none_that_is_closed(home: Home) -> None:
+    for number in range(7):
+        entry(
+            home,
+            f"e{number}",
+            f"Part {number}",
+            project_key=SHOP,
+            action_items=(f"Finish part {number} of the importer.",),
+        )
+    assert page(home).count("- Finish part") == 7
+    path = DailyLog.of(home.paths).path(entry(home, "e7", "Part 7").day)
+    path.write_text(path.read_text("utf-8").replace("- [ ] Finish part 3", "- [x] Finish part 3"), "utf-8")
+    assert "Finish part 3" not in page(home)
+    assert "Finish part 4 of the importer. (2026-11-20)" in page(home)
+
+
+def test_a_forgotten_open_item_is_nowhere_left(home: Home) -> None:
+    entry(home, "e1", "Zoo", project_key=SHOP, action_items=("Feed the pangolin.",))
+    assert "pangolin" in page(home)
+    assert run(forget, home, "Feed the pangolin", "--as", "text", "--yes") == 0
+    assert "pangolin" not in page(home)
+    assert b"pangolin" not in Path(home.paths.ledger).read_bytes()
+
+
+def test_a_long_note_leaves_room_for_the_other_sessions(home: Home) -> None:
+    entry(home, "aaaaaaaa", "The first", context="Ports are in `ports.toml`.", project_key=SHOP)
+    entry(home, "bbbbbbbb", "The second", context="word " * 380, project_key=SHOP)
+    stopped = page(home).split("## Where the last sessions stopped")[1]
+    assert "ports.toml" in stopped
+    assert "The second. word word" in stopped
+    assert max(map(len, stopped.splitlines())) < 700

@@ -1,0 +1,394 @@
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from facts import BLOG, SHOP, a_fact, keeper
+from home_of import run
+from memoria.commands import flush
+from memoria.ground.errors import ExpectedError, MemoryStoreError
+from memoria.ground.home import Home
+from memoria.pages import housekeeping
+from memoria.statements.fact import GLOBAL, Ending
+from memoria.statements.keeper import Keeper
+from memoria.statements.lines import Lines
+from memoria.statements.outbox import Outbox
+from memoria.statements.store import Store
+
+
+def logs(home: Keeper) -> str:
+    return "\n".join(path.read_text() for path in sorted(home.lines.daily.folder.glob("*.md")))
+
+
+def test_a_fact_stands_in_log_and_store_alike(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        fact = a_fact("Use pnpm, not npm.")
+        assert home.take([fact], "shop").added == (fact,)
+        assert home.store.get(fact.id) == fact
+        assert home.lines.read(date(2026, 11, 16)) == [fact]
+        assert "### Learned (09:00) · shop" in logs(home)
+        assert home.outbox.waiting() == []
+
+
+def test_the_same_again_is_counted_not_repeated(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        first = a_fact("Use pnpm, not npm.")
+        home.take([first])
+        again = a_fact("We use pnpm here, not npm!", day=1)
+        kept = home.take([again])
+        assert [(fact.id, fact.seen, fact.last) for fact in kept.repeated] == [(first.id, 2, again.time)]
+        assert home.take([again]).repeated[0].seen == 2, "the very same fact, a second run, counts once"
+        assert logs(home).count("- [preference]") == 1
+        assert home.lines.read(date(2026, 11, 16))[0].seen == 2
+
+
+def test_a_preference_that_comes_back_as_a_correction_becomes_one(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take([a_fact("Use pnpm, not npm.")])
+        (fact,) = home.take([a_fact("Use pnpm, not npm.", "correction", day=1)]).repeated
+        assert (fact.kind, fact.seen) == ("correction", 2)
+
+
+def test_a_contradiction_by_the_user_ends_the_old_fact(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        old, new = (
+            a_fact("Use tabs for indentation, not spaces."),
+            a_fact("Use spaces for indentation, not tabs.", day=1),
+        )
+        home.take([old])
+        kept = home.take([new])
+        assert [fact.id for fact in kept.ended] == [old.id]
+        ended = home.store.get(old.id)
+        assert ended is not None
+        assert (ended.ended, ended.successor) == (new.time, new.id)
+        standing = home.store.get(new.id)
+        assert standing is not None
+        assert standing.supersedes == (old.id,)
+        assert f'"successor": "{new.id}"' in logs(home)
+
+
+def test_supersedes_is_acted_on_when_given_in_words(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        old = a_fact("The staging database is db-legacy.", "fact")
+        home.take([old])
+        home.take([a_fact("Staging runs on kronos now.", "fact", day=1, supersedes=("staging database is db-legacy",))])
+        assert [fact.content for fact in home.store.facts()] == ["Staging runs on kronos now."]
+
+
+def test_the_assistant_cannot_end_what_the_user_said(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take([a_fact("Use tabs for indentation, not spaces.")])
+        guess = a_fact(
+            "Use spaces for indentation, not tabs.", "fact", day=1, origin="assistant", supersedes=("Use tabs",)
+        )
+        home.take([guess])
+        assert [fact.origin for fact in home.store.facts()] == ["user"]
+
+
+def contents(home: Keeper) -> list[str]:
+    return [fact.content for fact in home.store.facts()]
+
+
+@pytest.mark.parametrize("kind", ["preference", "correction", "decision", "fact", "operational"])
+def test_the_users_latest_word_ends_the_older_one_of_whatever_kind(tmp_path: Path, kind: str) -> None:
+    with keeper(tmp_path) as home:
+        old = a_fact("Installs run with pnpm.", "correction")
+        home.take([old])
+        home.take([a_fact("From here on Bun does the installing.", kind, day=1, supersedes=(old.id,))])
+        assert contents(home) == ["From here on Bun does the installing."]
+
+
+@pytest.mark.parametrize("origin", ["assistant", "tool"])
+def test_nobody_else_ends_what_the_user_said(tmp_path: Path, origin: str) -> None:
+    with keeper(tmp_path) as home:
+        old = a_fact("Installs run with pnpm.")
+        home.take([old])
+        home.take([a_fact("The lock file is Bun's.", "fact", day=1, origin=origin, supersedes=(old.id,))])
+        home.take([], endings=[Ending(old.id, old.time + timedelta(days=2), origin)])
+        assert home.store.get(old.id) == old
+
+
+def test_what_holds_in_part_goes_on_with_its_proof_and_its_day(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        old = a_fact("Releases are cut on Tuesdays and tagged by hand.", quote="cut releases on Tuesdays, tag by hand")
+        home.take([old])
+        end = Ending(old.id, old.time + timedelta(days=2), "user", remains="Releases are tagged by hand.")
+        home.take([], endings=[end, end])
+        (left,) = home.store.facts()
+        assert (left.content, left.quote, left.origin, left.time) == (end.remains, old.quote, old.origin, old.time)
+        gone = home.store.get(old.id)
+        assert gone is not None
+        assert (gone.ended, gone.successor) == (end.time, left.id)
+        assert [fact.id for fact in home.lines.read(old.time.date())] == [old.id, left.id]
+        home.take([], endings=[replace(end, origin="assistant", id=left.id, remains="Releases are tagged.")])
+        assert contents(home) == [end.remains], "only the user takes back a part of what the user said"
+
+
+def test_a_later_successor_takes_the_place_of_an_earlier_one_and_the_end_stays(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        old, new = a_fact("Installs run with pnpm."), a_fact("The lock file is written by Bun.", day=3)
+        home.take([old, new])
+        first = Ending(old.id, old.time + timedelta(days=1), "user")
+        home.take([], endings=[first, replace(first, time=first.time + timedelta(days=2), successor=new.id)])
+        ended = home.store.get(old.id)
+        assert ended is not None
+        assert (ended.ended, ended.successor) == (first.time, new.id)
+
+
+def test_what_contradicts_the_users_word_is_not_told_as_current(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take([a_fact("The API listens on port 8080.", "fact")])
+        home.take([a_fact("The API listens on port 9090.", "fact", day=1, origin="tool")])
+        assert contents(home) == ["The API listens on port 8080."]
+
+
+def test_the_users_word_ends_a_later_guess_of_the_assistant(tmp_path: Path) -> None:
+    """The session with the user's word was read late."""
+    with keeper(tmp_path) as home:
+        home.take([a_fact("The API listens on port 9090.", "fact", day=2, origin="assistant")])
+        home.take([a_fact("The API listens on port 8080.", "fact", day=1)])
+        assert contents(home) == ["The API listens on port 8080."]
+
+
+def test_an_older_word_does_not_end_what_was_said_again_since(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take(
+            [a_fact("Use tabs for indentation, not spaces."), a_fact("Use tabs, not spaces, for indentation", day=3)]
+        )
+        home.take([a_fact("Use spaces for indentation, not tabs.", day=1)])
+        assert contents(home) == ["Use tabs for indentation, not spaces."]
+
+
+def test_several_facts_end_at_once_and_their_copies_with_them(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        one, two = a_fact("Installs run with pnpm."), a_fact("The lock file is pnpm-lock.yaml.", "fact")
+        home.take([one, two])
+        copy = replace(a_fact("Installs run with pnpm!", project=GLOBAL), session="server")
+        home.adopt(copy, "everywhere")
+        new = a_fact("Bun replaces pnpm and its lock file.", "decision", day=1, supersedes=(one.id, two.id))
+        kept = home.take([new])
+        assert {fact.id for fact in kept.ended} == {one.id, two.id, copy.id}
+        assert contents(home) == [new.content]
+        standing = home.store.get(new.id)
+        assert standing
+        assert standing.supersedes == (one.id, two.id)
+        assert logs(home).count(f'"successor": "{new.id}"') == 3
+
+
+def test_a_fact_that_was_known_ends_what_it_replaces_all_the_same(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        known, old = a_fact("Bun does the installing."), a_fact("Installs run with pnpm.", day=1)
+        home.take([known, old])
+        kept = home.take([a_fact("Bun does the installing!", day=2, supersedes=(old.id,))])
+        assert [(fact.id, fact.successor) for fact in kept.ended] == [(old.id, known.id)]
+        assert contents(home) == [known.content]
+
+
+def test_a_fact_that_a_model_tells_from_its_twin_is_no_repetition(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        old = a_fact("Deploy from main at noon on Tuesday.")
+        home.take([old])
+        home.take([a_fact("Deploy from main at noon on Thursday.", day=1, supersedes=(old.id,))])
+        assert contents(home) == ["Deploy from main at noon on Thursday."]
+
+
+def test_a_fact_is_taken_back_without_another_in_its_place(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        fact = a_fact("Installs run with pnpm.")
+        home.take([fact])
+        moment = fact.time + timedelta(days=1)
+        ending = Ending(fact.id, moment, "user")
+        assert [each.id for each in home.take([], endings=[ending]).ended] == [fact.id]
+        assert home.take([], endings=[ending]).ended == (), "a second run"
+        assert contents(home) == []
+        assert home.store.matching("pnpm") == []
+        assert home.lines.read(date(2026, 11, 16))[0].ended == moment
+
+
+def test_look_alikes_do_not_end_one_another(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take([a_fact("Worker 3 uses port 9001.", "fact"), a_fact("Worker 4 uses port 9002.", "fact", day=1)])
+        assert len(contents(home)) == 2
+        home.take([a_fact("Worker 3 uses port 9005.", "fact", day=2)])
+        assert contents(home) == ["Worker 4 uses port 9002.", "Worker 3 uses port 9005."]
+
+
+def test_what_another_project_decided_ends_a_fact_only_there(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take(
+            [
+                a_fact("Use tabs for indentation, not spaces."),
+                a_fact("Use tabs for indentation, not spaces.", day=1, project=BLOG),
+            ]
+        )
+        home.take([a_fact("Use spaces for indentation, not tabs.", day=2, project=BLOG)])
+        assert [fact.content for fact in home.store.facts(project=SHOP)] == ["Use tabs for indentation, not spaces."]
+        assert [fact.content for fact in home.store.facts(project=BLOG)] == ["Use spaces for indentation, not tabs."]
+
+
+def test_a_fact_whose_project_has_moved_on_holds_nowhere_else(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take(
+            [
+                a_fact("Use tabs for indentation, not spaces."),
+                a_fact("Use tabs for indentation, not spaces.", day=1, project=BLOG),
+            ]
+        )
+        home.take([a_fact("Use spaces for indentation, not tabs.", day=2)])
+        assert home.store.facts(project=BLOG) == []
+
+
+def test_what_the_user_says_after_the_assistant_is_the_users_word(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take([a_fact("The API listens on port 8080.", "fact", origin="tool")])
+        home.take([a_fact("The API listens on port 8080.", "fact", day=1)])
+        assert [fact.origin for fact in home.store.facts()] == ["user"]
+
+
+def test_the_nearest_facts_come_first_and_those_of_other_projects_never(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take(
+            [
+                *(
+                    a_fact(f"Package number{number} belongs to team{number}.", "fact", day=number)
+                    for number in range(13)
+                ),
+                a_fact("Carts are stored in Redis.", "fact", day=1),
+                a_fact("Carts of the blog are stored in Redis.", "fact", day=1, project=BLOG),
+                a_fact("Redis is started with docker compose.", "fact", day=1, project=GLOBAL),
+            ]
+        )
+        near = home.store.near("Please move the carts out of Redis into Postgres.", SHOP)
+        assert [fact.content for fact in near[:2]] == [
+            "Carts are stored in Redis.",
+            "Redis is started with docker compose.",
+        ]
+        assert len(near) == 5, "the latest are shown too, as what has changed may be said in other words"
+        assert BLOG not in {fact.project for fact in near}
+        assert len(home.store.near(" ".join(f"number{number}" for number in range(13)), SHOP)) == 12
+        assert near[0].id not in {fact.id for fact in home.store.near("carts", SHOP, [near[0].id])}
+
+
+def test_an_old_session_read_late_does_not_undo_what_was_said_since(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take([a_fact("Use spaces for indentation, not tabs.", day=3)])
+        home.take([a_fact("Use tabs for indentation, not spaces.", day=1)])
+        assert [fact.content for fact in home.store.facts()] == ["Use spaces for indentation, not tabs."]
+
+
+def test_a_fact_of_another_project_is_not_ended(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take([a_fact("Use tabs for indentation, not spaces.", project=BLOG)])
+        home.take([a_fact("Use spaces for indentation, not tabs.", day=1)])
+        assert len(home.store.facts()) == 2
+
+
+def test_a_store_error_keeps_the_fact_waiting_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    with keeper(tmp_path) as home:
+        with monkeypatch.context() as broken:
+            broken.setattr(Store, "put", _raise(sqlite3.OperationalError("disk I/O error")))
+            with pytest.raises(MemoryStoreError, match=r"1 learned fact could not be stored .*disk I/O error"):
+                home.take([fact])
+        assert [item.body["id"] for item in home.outbox.waiting()] == [fact.id]
+        assert home.drain().added == (fact,)
+        assert home.outbox.waiting() == []
+        assert logs(home).count(f"^{fact.id}") == 1
+
+
+def test_the_next_worker_brings_in_what_waits_even_without_a_session(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    fact = a_fact("Use pnpm, not npm.")
+    home = Home.open()
+    with Keeper.at(home) as kept, monkeypatch.context() as broken:
+        broken.setattr(Store, "put", _raise(sqlite3.OperationalError("disk I/O error")))
+        with pytest.raises(MemoryStoreError):
+            kept.take([fact])
+        housekeeping.bring_in(kept)
+        assert "could not be stored" in caplog.text
+        assert len(kept.outbox.waiting()) == 1
+    assert run(flush, home) == 0
+    with Keeper.at(home) as kept:
+        assert kept.store.facts() == [fact]
+        assert kept.outbox.waiting() == []
+    assert fact.content in Path(home.paths.page, f"{SHOP}.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("step", ["log", "store", "acknowledge"])
+def test_a_crash_at_any_step_leaves_the_fact_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    old, new = a_fact("Use tabs for indentation, not spaces."), a_fact("Use spaces for indentation, not tabs.", day=1)
+    with keeper(tmp_path) as home:
+        home.take([old])
+        owner, name = {"log": (Lines, "add"), "store": (Store, "put"), "acknowledge": (Outbox, "done")}[step]
+        with monkeypatch.context() as broken:
+            broken.setattr(owner, name, _raise(KeyboardInterrupt()))
+            with pytest.raises(KeyboardInterrupt):
+                home.take([new])
+    with keeper(tmp_path) as home:
+        home.drain()
+        assert [fact.content for fact in home.store.facts()] == [new.content]
+        (left,) = home.store.facts()
+        assert left.seen == 1
+        assert logs(home).count(f"^{new.id}") == 1
+
+
+def _raise(error: BaseException) -> Any:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    return fail
+
+
+def test_a_file_in_the_outbox_that_is_no_fact_is_set_aside(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.outbox.put({"id": "l-x", "event": {"kind": "fact"}})
+        for _ in range(5):
+            home.drain()
+        assert home.outbox.waiting() == []
+        assert len(home.outbox.set_aside()) == 1
+
+
+def test_a_persons_edit_in_the_log_counts(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take([a_fact("Use pnpm, not npm."), a_fact("Write short functions.")])
+        path = home.lines.daily.path(date(2026, 11, 16))
+    text = path.read_text().replace("Use pnpm, not npm.", "Use pnpm 9, never npm.")
+    path.write_text("\n".join(row for row in text.split("\n") if "short functions" not in row))
+    with keeper(tmp_path) as home:
+        assert [fact.content for fact in home.store.facts()] == ["Use pnpm 9, never npm."]
+
+
+def test_edit_promote_and_delete_go_to_the_log(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        fact = a_fact("Use pnpm, not npm.")
+        home.take([fact])
+        assert home.edit("^" + fact.id, "Use bun <!-- x --> only").content == "Use bun only"
+        assert home.promote(fact.id).project == GLOBAL
+        assert "Use bun only" in logs(home)
+        assert '"project": "*"' in logs(home)
+        home.delete(fact.id)
+        assert fact.id not in logs(home)
+        assert home.store.matching("bun") == []
+        with pytest.raises(ExpectedError, match="no learned fact"):
+            home.delete(fact.id)
+        with pytest.raises(ExpectedError, match="no learned fact"):
+            home.edit("l-nothing", "words")
+
+
+def test_what_a_fact_is_asked_as_survives_a_lost_store_and_is_taken_from_a_repetition(tmp_path: Path) -> None:
+    fact = a_fact("Use pnpm, not npm, because of the lock file.")
+    with keeper(tmp_path) as home:
+        home.take([fact])
+        home.take([replace(a_fact(fact.content, day=1), asked_as=("add a package",))])
+    home.store.path.unlink()
+    with keeper(tmp_path) as home:
+        (known,) = home.store.facts()
+        assert (known.id, known.asked_as) == (fact.id, ("add a package",))
+        home.take([replace(a_fact(fact.content, day=2), asked_as=("something else",))])
+        assert home.store.facts()[0].asked_as == ("add a package",)

@@ -1,0 +1,507 @@
+"""Once a day a model says which of the most similar facts and claims still hold, and what ended can be taken back."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from facts import MONDAY, SHOP, a_fact
+from memoria.commands import compile as compiling
+from memoria.commands import consolidate
+from memoria.daily.ledger import Call, Ledger
+from memoria.exchange.wire import digest as wire_digest
+from memoria.exchange.wire import to_fact, to_memory
+from memoria.ground import clock
+from memoria.ground import home as ground
+from memoria.ground.errors import OverBudgetError
+from memoria.index.index import Index
+from memoria.models.protocol import Prompt
+from memoria.models.scripted import Scripted
+from memoria.pages import refresh
+from memoria.statements import lines
+from memoria.statements.fact import GLOBAL, Fact
+from memoria.statements.keeper import Keeper
+from memoria.wiki import commit
+from memoria.wiki.transaction import ChangedError, Transactions
+from memoria.worker import candidates, consolidation
+from memoria.worker.candidates import Statement
+from wiki_home import WikiHome, claim, entry, page
+
+pytestmark = pytest.mark.slow
+
+QUEUE = "Uploads of the shop go through the queue."
+DIRECT = "Uploads of the shop go straight to the bucket, past the queue."
+AGAIN = "The shop sends its uploads through the queue before anything else."
+KEEPS = "Backups of the database are kept for nine weeks."
+
+Answer = Callable[[Prompt], dict[str, Any]]
+
+
+class Home(WikiHome):
+    """A home whose facts and claims are consolidated by an answer."""
+
+    def learn(self, *facts: Fact) -> None:
+        with Keeper.at(self.home) as keeper:
+            keeper.take(facts)
+            refresh.renew(self.home, keeper)
+
+    def facts(self, *, live: bool = True) -> dict[str, Fact]:
+        with Keeper.at(self.home) as keeper:
+            return {fact.content: fact for fact in keeper.store.facts(live=live)}
+
+    def claims(self, slug: str) -> list[str]:
+        article = self.wiki.get(slug)
+        assert article
+        return [each.text for each in article.claims]
+
+    def consolidate(self, verdict: str | Answer, *words: str) -> Scripted:
+        """Run the verb; ``verdict``: for every pair, or a function of the prompt."""
+        model = Scripted(verdict if callable(verdict) else lambda prompt: same_for_all(prompt, verdict))
+        with patch("memoria.models.chain.from_settings", lambda *_: model):
+            assert self.run(consolidate, *words) == 0
+        return model
+
+    def compile_due(self, verdict: str = "both", **settings: str) -> list[str]:
+        """Run a compile as the worker does; return the tasks that the model was asked."""
+        variables = {
+            "MEMORIA_COMPILE_INTERVAL_MIN": "0",
+            **{f"MEMORIA_{name}": value for name, value in settings.items()},
+        }
+        with patch.dict(os.environ, variables):
+            home = ground.Home.open()
+        model = Scripted(lambda prompt: {"articles": []} if prompt.task == "compile" else same_for_all(prompt, verdict))
+        with patch("memoria.models.chain.from_settings", lambda *_: model), patch.object(self, "home", home):
+            self.run(compiling, "--due")
+        return [prompt.task for prompt in model.prompts]
+
+    def search(self, words: str, kind: str) -> str:
+        with Index(self.home.paths.index) as index:
+            return " ".join(part for hit in index.search(words, kinds=(kind,)) for part in hit.passages)
+
+    def page(self) -> str:
+        return Path(self.home.paths.page, f"{SHOP}.md").read_text()
+
+
+def same_for_all(prompt: Prompt, verdict: str) -> dict[str, Any]:
+    pairs = prompt.material["pairs"]
+    return {"pairs": [{"pair": number, "verdict": verdict, "why": "a test"} for number, _ in enumerate(pairs, 1)]}
+
+
+def about(prompt: Prompt, winner: str) -> dict[str, Any]:
+    """Answer that the statement with these words holds in every pair that has it."""
+    rows = []
+    for number, pair in enumerate(prompt.material["pairs"], 1):
+        sides = [name for name in ("first", "second") if pair[name]["text"] == winner]
+        rows.append({"pair": number, "verdict": sides[0] if sides else "both"})
+    return {"pairs": rows}
+
+
+@pytest.fixture
+def home() -> Home:
+    return Home()
+
+
+def two_facts(home: Home) -> tuple[Fact, Fact]:
+    old, new = a_fact(QUEUE, "decision"), a_fact(DIRECT, "decision", day=1)
+    home.learn(old, new)
+    assert set(home.facts()) == {QUEUE, DIRECT}, "the premise: nothing ends them without a model"
+    return old, new
+
+
+def two_claims(home: Home) -> None:
+    home.log(entry("a1", decisions=(QUEUE,)), entry("b2", 18, decisions=(DIRECT, KEEPS)))
+    first = page("uploads", claim(QUEUE, "a1"), summary=QUEUE, title="Uploads")
+    second = page("bucket", claim(DIRECT, "b2"), claim(KEEPS, "b2"), summary=KEEPS, title="Bucket")
+    assert home.compile([first, second]) == 0
+    assert QUEUE in home.claims("concepts/uploads")
+
+
+# -- contradictions and repetitions
+
+
+def test_of_two_facts_that_contradict_each_other_the_older_ends_everywhere(home: Home) -> None:
+    old, new = two_facts(home)
+    model = home.consolidate("second")
+    (prompt,) = model.prompts
+    assert f"fact {old.id} · 2026-11-16 · user · {QUEUE}" in prompt.text
+    assert set(home.facts()) == {DIRECT}
+    ended = home.facts(live=False)[QUEUE]
+    assert (ended.successor, ended.ended) == (new.id, new.time)
+    assert QUEUE not in home.search("uploads queue", "fact")
+    assert QUEUE not in home.page()
+    assert DIRECT in home.page()
+
+
+def test_of_two_claims_that_contradict_each_other_the_older_moves_to_the_history(home: Home) -> None:
+    two_claims(home)
+    model = home.consolidate("second")
+    assert "claim concepts/uploads#1 · 2026-11-16 · " in model.prompts[0].text
+    assert home.claims("concepts/uploads") == []
+    text = home.text("concepts/uploads")
+    assert f"- Until 2026-11-18: {QUEUE}" in text
+    assert f"  - Why: {DIRECT} [[daily/2026-11-18#^e-b2|18 Nov]]" in text
+    assert QUEUE not in text.split("## History")[0], "nor does the summary tell it"
+    assert QUEUE not in home.text("index")
+    assert set(home.claims("concepts/bucket")) == {DIRECT, KEEPS}
+
+
+def test_a_fact_ends_a_claim_that_contradicts_it_and_the_other_way_round(home: Home) -> None:
+    two_claims(home)
+    home.learn(a_fact("Uploads of the shop never pass the queue now.", day=4))
+    home.consolidate(lambda prompt: about(prompt, "Uploads of the shop never pass the queue now."))
+    assert QUEUE not in home.claims("concepts/uploads")
+    assert "- Until 2026-11-20: " in home.text("concepts/uploads")
+
+
+def test_a_fact_that_loses_to_a_claim_names_the_entry_that_says_so(home: Home) -> None:
+    home.log(entry("b2", 18, decisions=(DIRECT,)))
+    assert home.compile([page("bucket", claim(DIRECT, "b2"), title="Bucket")]) == 0
+    home.learn(a_fact(QUEUE, "fact", origin="assistant"))
+    home.consolidate("second")
+    assert home.facts() == {}
+    assert home.facts(live=False)[QUEUE].successor == "e-b2"
+    assert home.claims("concepts/bucket") == [DIRECT]
+
+
+def test_of_two_facts_that_say_the_same_the_older_ends_and_what_it_says_stays_true(home: Home) -> None:
+    old = a_fact(QUEUE, "decision", session="s-a1")
+    home.log(replace(entry("a1", decisions=(QUEUE,)), learned=(lines.learned(old),)))
+    assert home.compile([page("uploads", claim(QUEUE, "a1"), summary=QUEUE)]) == 0
+    home.learn(a_fact(AGAIN, "decision", day=1))
+    assert set(home.facts()) == {QUEUE, AGAIN}
+    home.consolidate(lambda prompt: same_for_all(prompt, "same"))
+    assert set(home.facts()) == {AGAIN}
+    assert home.facts(live=False)[QUEUE].repetition
+    assert home.claims("concepts/uploads") == [QUEUE]
+    assert home.compile_due() == [], "its entry has not changed in what it says"
+
+
+def test_a_claim_that_is_repeated_moves_to_the_history_and_says_where_it_is_told(home: Home) -> None:
+    home.log(entry("a1", decisions=(QUEUE, KEEPS)), entry("b2", 18, decisions=(AGAIN,)))
+    first = page("uploads", claim(QUEUE, "a1"), claim(KEEPS, "a1"), summary=KEEPS)
+    assert home.compile([first, page("bucket", claim(AGAIN, "b2"), summary=AGAIN)]) == 0
+    home.consolidate("same")
+    assert home.claims("concepts/uploads") == [KEEPS]
+    assert home.claims("concepts/bucket") == [AGAIN]
+    assert f"  - Why: said again as “{AGAIN}” [[daily/2026-11-18#^e-b2" in home.text("concepts/uploads")
+
+
+# -- what the rules do not allow
+
+
+@pytest.mark.parametrize(
+    ("newer", "verdict", "stay"),
+    [
+        ({}, "first", {QUEUE, DIRECT}),  # the user's newest word does not yield to an older one
+        ({"origin": "assistant", "kind": "fact"}, "second", {QUEUE, DIRECT}),  # nor the user's to an assistant's
+        ({"origin": "assistant", "kind": "fact"}, "first", {QUEUE}),
+        ({"origin": "assistant", "kind": "fact"}, "same", {QUEUE}),
+    ],
+)
+def test_the_users_latest_word_wins_whatever_the_model_says(
+    home: Home, newer: dict[str, Any], verdict: str, stay: set[str]
+) -> None:
+    home.learn(a_fact(QUEUE, "decision"), a_fact(DIRECT, day=1, **{"kind": "decision", **newer}))
+    home.consolidate(verdict)
+    assert set(home.facts()) == stay
+
+
+def test_a_claim_of_the_users_newest_words_does_not_yield_to_an_older_fact(home: Home) -> None:
+    said = a_fact(DIRECT, "decision", day=2, session="s-b2")
+    home.log(replace(entry("b2", 18, decisions=(DIRECT,)), learned=(lines.learned(said),)))
+    assert home.compile([page("bucket", claim(DIRECT, "b2"))]) == 0
+    home.learn(a_fact(QUEUE, "decision"))
+    home.consolidate("first")
+    assert DIRECT in home.claims("concepts/bucket")
+
+
+def test_what_was_said_again_while_the_model_thought_does_not_end(home: Home) -> None:
+    old, _ = two_facts(home)
+
+    def answer(prompt: Prompt) -> dict[str, Any]:
+        with Keeper.at(home.home) as keeper:
+            keeper.write(replace(old, last=MONDAY + timedelta(days=3), seen=2))
+        return same_for_all(prompt, "second")
+
+    home.consolidate(answer)
+    assert set(home.facts()) == {QUEUE, DIRECT}
+    assert Transactions.of(home.home.paths).steps() == [], "and nothing that it says is taken out of the wiki"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Worker 3 of the shop listens on port 9001.", "Worker 4 of the shop listens on port 9002."),
+        ("Production is hosted at Fly in Frankfurt.", "Staging is hosted at Fly in Frankfurt."),
+        ("Use tabs, not spaces, in Makefiles.", "Use spaces, not tabs, in Python."),
+    ],
+)
+def test_look_alike_subjects_are_no_candidates(one: str, other: str) -> None:
+    first, second = (
+        Statement(f"fact {fact.id}", fact.content, SHOP, "2026-11-16", fact=fact)
+        for fact in (a_fact(one), a_fact(other, day=1))
+    )
+    assert list(candidates.pairs([first, second])) == []
+
+
+def test_statements_of_different_projects_and_a_fact_with_its_own_claim_are_no_candidates(home: Home) -> None:
+    fact = a_fact(QUEUE, "decision", session="s-a1")
+    home.log(replace(entry("a1", decisions=(QUEUE,)), learned=(lines.learned(fact),)))
+    assert home.compile([page("uploads", claim(QUEUE, "a1"))]) == 0
+    home.learn(a_fact(DIRECT, day=1, project="blog-4d5e6f"), a_fact(DIRECT, day=2, project=GLOBAL, session="s-9"))
+    assert home.consolidate("second").prompts == []
+
+
+# -- when, and what it costs
+
+
+def test_a_compile_asks_at_most_once_a_day(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = clock.now()
+    monkeypatch.setattr(clock, "now", lambda: now)
+    two_facts(home)
+    home.log(entry("a1", decisions=(KEEPS,)))
+    assert home.compile_due() == ["compile", "consolidate"]
+    home.learn(a_fact("Uploads of the shop skip the queue on Sundays.", day=3))
+    home.log(entry("b2", 17, decisions=("Tides are computed.",)))
+    assert home.compile_due() == ["compile"], "not twice on one day, although there is something new to ask"
+    now += timedelta(days=1)
+    home.log(entry("c3", 18, decisions=("Harmonics are summed.",)))
+    assert home.compile_due() == ["compile", "consolidate"]
+
+
+def test_a_pair_is_asked_about_once(home: Home) -> None:
+    two_facts(home)
+    assert len(home.consolidate("both").prompts) == 1
+    assert home.consolidate("second").prompts == []
+    assert set(home.facts()) == {QUEUE, DIRECT}
+
+
+def test_a_second_run_after_a_verdict_finds_nothing(home: Home) -> None:
+    two_claims(home)
+    home.consolidate("second")
+    files = home.files()
+    assert home.consolidate("second").prompts == []
+    assert home.files() == files
+
+
+def test_the_setting_switches_it_off(home: Home) -> None:
+    two_facts(home)
+    home.log(entry("a1", decisions=(KEEPS,)))
+    assert home.compile_due(CONSOLIDATE="false") == ["compile"]
+
+
+def test_it_stays_within_the_budget_and_is_booked(home: Home) -> None:
+    two_facts(home)
+    home.log(entry("a1", decisions=(KEEPS,)))
+    home.compile_due()
+    with closing(Ledger.of(home.home.paths)) as ledger:
+        booked = [call.task for _, call in ledger.calls_since(clock.now() - timedelta(days=1))]
+        assert booked == ["compile", "consolidate"]
+        ledger.put(consolidation.KNOWN, [])
+        ledger.book(Call("flush", "another", SHOP, "ok", 1_000, 1_000, 5.0, 1.0))
+    with patch.dict(os.environ, {"MEMORIA_DAILY_BUDGET_USD": "1"}):
+        home.home = ground.Home.open()
+    with pytest.raises(OverBudgetError):
+        home.consolidate("second")
+    assert set(home.facts()) == {QUEUE, DIRECT}
+
+
+def test_a_failing_call_fails_no_compile_and_is_not_repeated_today(home: Home) -> None:
+    two_facts(home)
+    home.log(entry("a1", decisions=(KEEPS,)))
+    assert home.compile_due("no verdict at all", RETRY_S="") == ["compile", "consolidate"]
+    model = Scripted(lambda prompt: {"articles": []} if prompt.task == "compile" else {"nothing": 1})
+    with patch("memoria.models.chain.from_settings", lambda *_: model), closing(Ledger.of(home.home.paths)) as ledger:
+        ledger.put(consolidation.DAY, "")
+        ledger.put(consolidation.KNOWN, [])
+        home.log(entry("b2", 17))
+        assert home.run(compiling, "--due") == 0
+        assert ledger.notes("consolidate-failed")
+        assert ledger.get(consolidation.DAY)
+
+
+def test_a_call_is_bounded_however_much_there_is(home: Home) -> None:
+    facts = [a_fact(f"Uploads go through {word} and the queue.", day=place, session=f"s-{place}")
+             for place, word in enumerate(WORDS)]  # fmt: skip
+    home.log(replace(entry("a1"), learned=tuple(map(lines.learned, facts))))
+    statements = [Statement(f"fact {each.id}", each.content, SHOP, "", fact=each) for each in facts]
+    assert len(list(candidates.pairs(statements))) > consolidation.MAX_PAIRS
+    (prompt,) = home.consolidate("both").prompts
+    assert len(prompt.material["pairs"]) == consolidation.MAX_PAIRS
+
+
+WORDS = ["shop", "kiosk", "barn", "mill", "forge", "dairy", "bakery", "depot", "studio", "chapel", "harbour", "museum"]
+
+
+def test_a_dry_run_asks_nothing_and_shows_the_pairs(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    old, _ = two_facts(home)
+    assert home.consolidate("second", "--dry-run").prompts == []
+    assert f"fact {old.id}: {QUEUE}" in capsys.readouterr().out
+    assert set(home.facts()) == {QUEUE, DIRECT}
+
+
+def test_bad_verdicts_cost_only_themselves(home: Home) -> None:
+    two_facts(home)
+    rows = ["second", {"pair": 9, "verdict": "first"}, {"pair": "x"}, {"pair": "1", "verdict": " Second "}]
+    home.consolidate(lambda _: {"pairs": rows})
+    assert set(home.facts()) == {DIRECT}
+
+
+# -- diff, undo and kills
+
+
+def test_diff_shows_and_undo_takes_back_facts_and_claims(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    two_claims(home)
+    old, new = two_facts(home)
+    before = home.files()
+    home.consolidate("second")
+    assert set(home.facts()) == {DIRECT}
+    capsys.readouterr()
+    assert home.diff() == 0
+    shown = capsys.readouterr().out
+    assert f"fact {old.id} gave way to {new.id}: a test\n-{QUEUE}\n {DIRECT}\n" in shown
+    assert f": {QUEUE}" in next(row for row in shown.splitlines() if row.startswith("+- Until 2026-11-1"))
+    assert home.undo() == 0
+    assert "1 fact current again" in capsys.readouterr().out
+    assert home.files() == before
+    assert set(home.facts()) == {QUEUE, DIRECT}
+    assert home.facts()[QUEUE] == old
+    assert QUEUE in home.search("uploads queue", "fact")
+    assert QUEUE in home.page()
+    assert home.consolidate("second").prompts == [], "what was taken back is not asked about again"
+    with Keeper.at(home.home) as keeper:
+        assert keeper.store.past() == {}, "and nothing takes it out of the wiki later"
+
+
+def test_a_fact_that_a_person_changed_since_is_left_alone_by_undo(home: Home) -> None:
+    old, _ = two_facts(home)
+    home.consolidate("second")
+    with Keeper.at(home.home) as keeper:
+        keeper.delete(old.id)
+    assert home.undo() == 0
+    assert set(home.facts(live=False)) == {DIRECT}
+
+
+RUN = """
+import sys
+from memoria.commands import {verb} as verb
+from memoria.ground.home import Home
+from memoria.models.scripted import Scripted
+from unittest.mock import patch
+import argparse
+parser = argparse.ArgumentParser()
+verb.arguments(parser)
+model = Scripted(lambda prompt: {{"pairs": [
+    {{"pair": number, "verdict": "second"}} for number, _ in enumerate(prompt.material["pairs"], 1)]}})
+with patch("memoria.models.chain.from_settings", lambda *_: model):
+    verb.command(parser.parse_args([]), Home.open())
+"""
+KILLS = [
+    "transaction.staged",
+    "transaction.journaled",
+    "transaction.swapped:1",
+    "transaction.swapped:3",
+    "transaction.closed",
+]
+
+
+def killed(verb: str, at: str) -> int:
+    scripts = str(Path(consolidate.__file__).parents[2])
+    environment = {**os.environ, "MEMORIA_KILL_AT": at, "PYTHONPATH": scripts}
+    return subprocess.run([sys.executable, "-c", RUN.format(verb=verb)], env=environment, check=False).returncode
+
+
+def state(home: Home) -> tuple[set[str], list[str], int]:
+    """What holds after the next worker's and the next compile's first steps."""
+    Transactions.of(home.home.paths).recover()
+    with Keeper.at(home.home) as keeper:
+        keeper.drain()
+        refresh.renew(home.home, keeper)
+        assert keeper.outbox.waiting() == keeper.outbox.set_aside() == []
+    history = home.text("concepts/uploads").count("- Until 2026-11-1")
+    return set(home.facts()), home.claims("concepts/uploads"), history
+
+
+@pytest.mark.skipif(os.name == "nt", reason="kills as POSIX knows them")
+@pytest.mark.parametrize("at", KILLS)
+def test_a_run_killed_anywhere_ends_facts_and_claims_together_or_neither(home: Home, at: str) -> None:
+    two_claims(home)
+    two_facts(home)
+    assert killed("consolidate", at) != 0
+    if at == "transaction.staged":
+        assert state(home) == ({QUEUE, DIRECT}, [QUEUE], 0)
+    else:
+        assert state(home) == ({DIRECT}, [], 1)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="kills as POSIX knows them")
+@pytest.mark.parametrize("at", KILLS[1:])
+def test_an_undo_killed_anywhere_brings_facts_and_claims_back_together(home: Home, at: str) -> None:
+    two_claims(home)
+    two_facts(home)
+    home.consolidate("second")
+    assert state(home) == ({DIRECT}, [], 1)
+    assert killed("undo", at) != 0
+    assert state(home) == ({QUEUE, DIRECT}, [QUEUE], 0)
+
+
+def test_a_page_that_a_person_saves_meanwhile_is_read_again(home: Home) -> None:
+    two_claims(home)
+    original, saved = commit.commit, threading.Event()
+
+    def racing(*given: Any, **named: Any) -> None:
+        if not saved.is_set():
+            home.edit("concepts/uploads", "# Uploads", "# Uploads\n\nMine.")
+            saved.set()
+        original(*given, **named)
+
+    with patch("memoria.worker.consolidation.commit", racing):
+        home.consolidate("second")
+    assert saved.is_set()
+    assert "Mine." in home.text("concepts/uploads")
+    assert home.claims("concepts/uploads") == []
+
+
+def test_pages_that_keep_changing_are_left_alone_and_no_fact_ends(home: Home) -> None:
+    two_claims(home)
+    two_facts(home)
+    with (
+        patch("memoria.worker.consolidation.commit", side_effect=ChangedError(["a"])),
+        pytest.raises(Exception, match="keep changing"),
+    ):
+        home.consolidate("second")
+    assert set(home.facts()) == {QUEUE, DIRECT}
+
+
+def test_projects_with_a_model_service_of_their_own_share_no_call(home: Home) -> None:
+    blog = "blog-4d5e6f"
+    home.learn(a_fact(QUEUE), a_fact(DIRECT, day=1))
+    home.learn(a_fact(KEEPS, project=blog), a_fact("Backups of the database are kept a year.", day=1, project=blog))
+    own = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
+    with patch("memoria.worker.consolidation.env_of", lambda key, _: own if key == blog else {}):
+        prompts = [*home.consolidate("both").prompts, *home.consolidate("both").prompts]
+    asked = [[pair["first"]["text"] for pair in prompt.material["pairs"]] for prompt in prompts]
+    assert sorted(asked) == [[KEEPS], [QUEUE]]
+
+
+def test_a_repetition_is_told_by_the_daily_log_and_the_memory_server() -> None:
+    fact = a_fact(QUEUE, importance=0.0)
+    ended = replace(fact, ended=MONDAY, successor="l-00000001", repetition=True)
+    for each in (fact, ended):
+        (read,) = lines.parse(lines.render(each), MONDAY.date())
+        assert read == each
+        row = to_fact(to_memory(each))
+        assert row
+        assert (row.repetition, row.is_outdated) == (each.repetition, False)
+    assert wire_digest(fact) != wire_digest(replace(fact, repetition=True))

@@ -1,0 +1,925 @@
+"""Flush: from waiting jobs to entries, with a model that says what the test told it to."""
+
+from __future__ import annotations
+
+import json
+import logging
+import operator
+import os
+import sqlite3
+import time
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hooks import SESSION, exchange, line
+from memoria import cli
+from memoria.base import project
+from memoria.capture import detach, saved_count
+from memoria.capture.open_sessions import OpenSessions
+from memoria.capture.spool import Job, Spool
+from memoria.commands import flush, status
+from memoria.daily import gate
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.ledger import Ledger
+from memoria.ground import backoff, locks
+from memoria.ground.errors import BadAnswerError, LedgerDamagedError, ModelUnavailableError, OverBudgetError
+from memoria.ground.home import Home
+from memoria.models.protocol import Prompt
+from memoria.models.scripted import Scripted
+from memoria.pages import housekeeping
+from memoria.search import layout
+from memoria.search.reader import Finder
+from memoria.transcripts import intake
+from memoria.transcripts.turn_reader import Reader
+from memoria.worker import worker
+from memoria.worker.worker import Report, Worker
+from memoria.worker.writer import Writer
+
+ANSWER = {
+    "worth_saving": True, "title": "A day's work", "context": "It went well.", "key_exchanges": [],
+    "action_items": [], "statements": [],
+}  # fmt: skip
+NOTHING = {**ANSWER, "worth_saving": False}
+BAD = BadAnswerError("no JSON")
+AWAY = ModelUnavailableError("overloaded")
+
+
+class Bench:
+    """A home, its spool, and flushes over it."""
+
+    def __init__(self, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.base = base
+        self.set = monkeypatch.setenv
+        self.set("MEMORIA_MODEL", "offline")
+        self.set("MEMORIA_TZ", "UTC")
+        self.set("MEMORIA_TRANSCRIPT_WAIT_S", "0")
+        self.transcript = base / "t.jsonl"
+        self.naps: list[float] = []
+        self.opened: list[Worker] = []
+        self.model = Scripted([ANSWER])
+
+    @property
+    def home(self) -> Home:
+        return Home.open()
+
+    @property
+    def spool(self) -> Spool:
+        return Spool(self.home.paths.spool)
+
+    def script(self) -> None:
+        """Let workers that the test does not build itself ask a scripted model; the compile they start is nothing."""
+        script = self.base / "answers.json"
+        script.write_text(json.dumps({"flush": [ANSWER]}), encoding="utf-8")
+        self.set("MEMORIA_MODEL", f"scripted:{script}")
+        self.set("MEMORIA_PYTHON", "/bin/true")
+
+    def job(self, data: bytes = b"", event: str = "SessionEnd", session: str = SESSION, **header: Any) -> str:
+        """Spool a slice as a hook does; the transcript is there."""
+        self.transcript.touch()
+        known = {"transcript": str(self.transcript), "start": 0, "copied_from": 0, "end": len(data), "cwd": "/x/shop"}
+        return self.spool.add({**known, "event": event, "session": session, **header}, data)
+
+    def flush(self, *answers: Any, now: float = 0.0) -> tuple[Worker, Report]:
+        """One run with these answers."""
+        verb = Worker.of(self.home)
+        self.opened.append(verb)
+        self.model = Scripted(answers or [ANSWER])
+        verb.flush.writer.model.model = self.model
+        verb.flush.writer.model.sleep = self.naps.append
+        verb.now = (lambda: time.time() + now) if now else time.time
+        verb.roll = lambda: 0.5
+        return verb, verb.run()
+
+    def entries(self) -> list[Any]:
+        daily = self.opened[-1].daily
+        return [entry for day in daily.days() for entry in daily.entries(day)]
+
+    def waiting(self) -> list[str]:
+        return [job.name for job in self.spool.jobs()]
+
+    def failed(self) -> list[str]:
+        return [job.name for job in self.spool.jobs(self.spool.failed)]
+
+    def said(self) -> str:
+        return "\n".join(prompt.text for prompt in self.model.prompts)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    bench = Bench(tmp_path, monkeypatch)
+    yield bench
+    for verb in bench.opened:
+        verb.ledger.close()
+
+
+def keys(*data: bytes) -> set[str]:
+    return {turn.key for turn in Reader().read(b"".join(data).splitlines(keepends=True))}
+
+
+def kept(bench: Bench) -> Counter[str]:
+    return Counter(key for entry in bench.entries() for key in entry.turns)
+
+
+def test_all_jobs_of_a_session_become_one_call_and_one_entry(bench: Bench) -> None:
+    for number in range(4):
+        bench.job(exchange(number), "Stop")
+    bench.job(exchange(4))
+    bench.flush()
+    assert len(bench.model.prompts) == 1
+    assert kept(bench) == Counter(dict.fromkeys(keys(*map(exchange, range(5))), 1))
+    assert bench.waiting() == []
+
+
+@pytest.mark.parametrize(("event", "turns", "written"), [("PreCompact", 4, 0), ("PreCompact", 6, 1), ("Stop", 6, 0)])
+def test_too_little_waits_for_the_next_event_and_is_never_dropped(
+    bench: Bench, event: str, turns: int, written: int
+) -> None:
+    bench.job(b"".join(map(exchange, range(turns // 2))), event)
+    bench.flush()
+    assert (len(bench.entries()), len(bench.waiting())) == (written, 1 - written)
+    bench.job(exchange(99))
+    bench.flush()
+    assert keys(exchange(0), exchange(99)) <= set(kept(bench))
+    assert set(kept(bench).values()) == {1}
+
+
+def test_turns_of_two_days_count_together_towards_enough(bench: Bench) -> None:
+    late = [exchange(n, time=f"2026-11-2{n}T10:00:00Z") for n in range(3)]
+    bench.job(b"".join(late), "PreCompact")
+    bench.flush()
+    assert [entry.day.day for entry in bench.entries()] == [20, 21, 22]
+
+
+def test_a_session_that_never_ended_is_taken_when_it_was_idle_long_enough(bench: Bench) -> None:
+    bench.job(exchange(1), "Stop")
+    bench.flush(now=119 * 60)
+    assert bench.entries() == []
+    bench.flush(now=121 * 60)
+    assert len(bench.entries()) == 1
+
+
+def test_a_job_from_before_the_clock_was_set_back_is_taken(bench: Bench) -> None:
+    bench.job(exchange(1), "Stop")
+    bench.flush(now=-365 * 86400)
+    assert len(bench.entries()) == 1
+
+
+def test_a_short_fault_is_tried_again_within_the_run(bench: Bench) -> None:
+    bench.job(exchange(1))
+    bench.flush(AWAY, BAD, ANSWER)
+    assert bench.naps == [2.0, 4.0]
+    assert len(bench.entries()) == 1
+
+
+def test_a_model_that_cannot_be_had_is_asked_later_and_the_job_is_not_blamed(bench: Bench) -> None:
+    name = bench.job(exchange(1))
+    for day in range(8):
+        verb, report = bench.flush(AWAY, now=day * 86400)
+        assert report.failures
+    assert bench.waiting() == [name]
+    count, not_before, reason = verb.ledger.tries(name)
+    assert count == 0
+    assert reason == "overloaded"
+    _, report = bench.flush(now=7 * 86400)
+    assert bench.model.prompts == []  # too early
+    assert not_before - time.time() < 8 * 86400 + backoff.MAX_DELAY_S
+    bench.flush(now=9 * 86400)
+    assert bench.waiting() == []
+
+
+def test_a_wait_set_by_a_wrong_clock_is_not_waited_for(bench: Bench) -> None:
+    bench.job(exchange(1))
+    bench.flush(AWAY, now=400 * 86400)
+    bench.flush()
+    assert len(bench.entries()) == 1
+
+
+def test_bad_answers_count_and_end_in_failed_with_the_reason_while_others_go_on(bench: Bench) -> None:
+    poison = bench.job(line("poison"), session="p")
+
+    def answer(prompt: Prompt) -> Any:
+        return BAD if "poison" in prompt.text else ANSWER
+
+    for day in range(5):
+        ahead = day * 86400.0
+        bench.job(exchange(day), session=f"other-{day}")
+        verb = Worker.of(bench.home)
+        bench.opened.append(verb)
+        verb.flush.writer.model.model, verb.flush.writer.model.sleep = Scripted(answer), bench.naps.append
+        verb.now = partial(operator.add, time.time(), ahead)
+        verb.run()
+        assert len(bench.entries()) == day + 1
+    assert bench.failed() == [poison]
+    why = Path(bench.spool.failed, poison + ".why").read_text(encoding="utf-8")
+    assert why == "BadAnswerError: no JSON\n"
+
+
+def test_a_job_that_cannot_be_read_is_set_aside_and_the_rest_of_its_session_goes_on(bench: Bench) -> None:
+    torn = bench.job(exchange(1), "Stop")
+    bench.job(exchange(2))
+    Path(bench.spool.new, torn).write_bytes(b"\0\0\0")
+    bench.flush()
+    assert bench.failed() == [torn]
+    assert set(kept(bench)) == keys(exchange(2))
+    assert bench.waiting() == []
+
+
+def test_a_job_that_vanishes_stops_nobody_else(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = bench.job(exchange(1), session="gone")
+    bench.job(exchange(2), session="here")
+    real = Spool.header
+
+    def header(self: Spool, job: Job) -> dict[str, object]:
+        Path(self.new, gone).unlink(missing_ok=True)
+        return real(self, job)
+
+    monkeypatch.setattr(Spool, "header", header)
+    bench.flush()
+    assert set(kept(bench)) == keys(exchange(2))
+
+
+def test_an_empty_note_is_no_entry(bench: Bench) -> None:
+    bench.job(exchange(1))
+    verb, report = bench.flush('{"worth_saving": true, "lessons": ["None"], "decisions": []}')
+    assert (report.entries, bench.entries(), bench.waiting()) == ([], [], [])
+    (note,) = verb.ledger.notes("no-entry")
+    assert "nothing worth saving" in note[3]
+
+
+def test_a_session_of_one_tool_use_without_a_word_costs_no_call(bench: Bench) -> None:
+    used = json.loads(line("", "assistant"))
+    used["message"]["content"] = [{"type": "tool_use", "id": "a", "name": "Read", "input": {"file_path": "/etc/hosts"}}]
+    bench.job(json.dumps(used).encode() + b"\n")
+    _, report = bench.flush()
+    assert (bench.model.prompts, report.failures, bench.entries(), bench.waiting()) == ([], [], [], [])
+
+
+def test_nothing_worth_saving_writes_no_entry_but_a_line_in_the_ledger(bench: Bench) -> None:
+    bench.job(exchange(1))
+    verb, _ = bench.flush(NOTHING)
+    assert bench.entries() == []
+    assert bench.waiting() == []
+    (note,) = verb.ledger.notes("no-entry")
+    assert "nothing worth saving" in note[3]
+    bench.job(exchange(1))
+    bench.flush()
+    assert bench.model.prompts == []  # recorded: not asked again
+
+
+@pytest.mark.parametrize(("zone", "day"), [("UTC", "2026-11-20"), ("Asia/Tokyo", "2026-11-21")])
+def test_an_entry_stands_on_the_users_day_when_it_happened(bench: Bench, zone: str, day: str) -> None:
+    bench.set("MEMORIA_TZ", zone)
+    bench.job(exchange(1, time="2026-11-20T23:30:00Z"))
+    bench.flush()
+    assert [entry.day for entry in bench.entries()] == [date.fromisoformat(day)]
+
+
+def test_an_unknown_zone_warns_and_the_systems_is_used(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    bench.set("MEMORIA_TZ", "Mars/Olympus")
+    bench.job(exchange(1))
+    with caplog.at_level(logging.WARNING):
+        bench.flush()
+    assert "Mars/Olympus" in caplog.text
+    moment = datetime(2026, 11, 20, 10, tzinfo=UTC).astimezone()
+    assert bench.entries()[0].day == moment.date()
+
+
+def test_a_conversation_over_midnight_is_one_entry_on_the_day_it_began(bench: Bench) -> None:
+    bench.job(exchange(1, time="2026-11-20T23:59:00Z") + exchange(2, time="2026-11-21T00:01:00Z"))
+    bench.flush()
+    assert [entry.day.day for entry in bench.entries()] == [20]
+    assert set(kept(bench)) == keys(exchange(1) + exchange(2))
+    assert set(kept(bench).values()) == {1}
+
+
+def test_what_follows_a_night_is_an_entry_of_its_own_day(bench: Bench) -> None:
+    bench.job(
+        exchange(1, time="2026-11-20T23:59:00Z")
+        + exchange(2, time="2026-11-21T00:30:00Z")
+        + exchange(3, time="2026-11-21T08:00:00Z")
+        + exchange(4, time="2026-11-21T13:00:00Z")
+    )
+    bench.flush()
+    assert [(entry.day.day, entry.time) for entry in bench.entries()] == [(20, "23:59"), (21, "08:00")]
+    assert set(kept(bench).values()) == {1}
+
+
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "yesterday", ""])
+def test_a_forged_time_stops_nothing(bench: Bench, time: str) -> None:
+    bench.set("MEMORIA_TZ", "America/New_York")
+    bench.job(exchange(1, time=time))
+    _, report = bench.flush()
+    assert report.failures == []
+    assert len(kept(bench)) == 2
+
+
+def test_a_transcript_that_is_not_there_yet_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.set("MEMORIA_TRANSCRIPT_WAIT_S", "20")
+    name = bench.job(b"")
+    bench.transcript.unlink()
+    monkeypatch.setattr("memoria.transcripts.intake.time.sleep", lambda _: bench.transcript.write_bytes(exchange(1)))
+    bench.flush()
+    assert set(kept(bench)) == keys(exchange(1))
+    assert name not in bench.waiting()
+
+
+def test_a_session_whose_transcript_came_late_is_taken_by_the_next_worker(bench: Bench) -> None:
+    bench.job(b"", "Stop")
+    bench.transcript.unlink()
+    bench.flush()
+    bench.job(exchange(1))
+    bench.transcript.write_bytes(exchange(1))
+    bench.flush()
+    assert set(kept(bench)) == keys(exchange(1))
+    assert bench.waiting() == []
+
+
+def test_a_job_whose_transcript_never_comes_does_not_hold_back_what_the_session_said_elsewhere(bench: Bench) -> None:
+    lost = bench.job(b"", "Stop", transcript=str(bench.base / "never.jsonl"))
+    bench.job(exchange(1))
+    bench.flush()
+    assert set(kept(bench)) == keys(exchange(1))
+    assert bench.waiting() == [lost]
+    bench.flush(now=25 * 3600)
+    assert bench.waiting() == []
+
+
+def test_a_person_who_asks_does_not_wait_for_the_next_try(bench: Bench) -> None:
+    bench.set("MEMORIA_RETRY_S", "")
+    bench.job(exchange(1))
+    bench.flush(AWAY)
+    assert bench.waiting()
+    verb, _ = bench.flush()
+    assert bench.waiting()
+    verb.insist = True
+    verb.run()
+    assert set(kept(bench)) == keys(exchange(1))
+
+
+def test_a_session_left_without_a_prompt_troubles_nobody_and_does_not_wait(bench: Bench) -> None:
+    bench.job(b"")
+    bench.transcript.unlink()
+    _, report = bench.flush()
+    assert report.failures == []
+    assert bench.waiting() == []
+    assert bench.model.prompts == []
+
+
+def test_a_session_with_a_prompt_and_no_transcript_yet_waits_for_it(bench: Bench) -> None:
+    OpenSessions(bench.home.paths.where).prompted(SESSION, "/init")
+    bench.job(b"")
+    bench.transcript.unlink()
+    _, report = bench.flush()
+    assert report.failures == []
+    assert len(bench.waiting()) == 1
+    bench.flush(now=25 * 3600)
+    assert bench.waiting() == []
+
+
+def test_a_range_the_hook_did_not_copy_is_read_from_the_transcript(bench: Bench) -> None:
+    old, new = exchange(1), exchange(2)
+    bench.transcript.write_bytes(old + new)
+    bench.job(new, copied_from=len(old), end=len(old) + len(new))
+    bench.flush()
+    assert set(kept(bench)) == keys(old, new)
+
+
+def spoken(role: str, block: dict[str, Any]) -> bytes:
+    """A line of one block."""
+    value = {"type": role, "uuid": str(block), "message": {"role": role, "content": [block]}, "cwd": "/x/shop"}
+    return json.dumps(value).encode() + b"\n"
+
+
+def test_what_is_saved_is_counted_for_the_line_at_the_projects_next_start(bench: Bench) -> None:
+    own = project.of("/x/shop", bench.home.settings, bench.home.paths).key
+    bench.job(exchange(1))
+    bench.flush(NOTHING)
+    assert saved_count.read(bench.home.paths.saved_of(own)) == 0
+    bench.job(exchange(2), session="s2")
+    bench.job(exchange(3), session="s3")
+    bench.flush()
+    assert saved_count.take(bench.home.paths.saved_of(own)) == 2
+    assert saved_count.read(bench.home.paths.saved_of(own)) == 0
+
+
+def test_an_old_clients_answer_is_known_by_its_question_in_a_slice_that_was_flushed_before(bench: Bench) -> None:
+    question = {"type": "tool_use", "id": "toolu_q", "name": "AskUserQuestion", "input": {}}
+    said = 'User has answered your questions: "Which store?"="flat files". You can now continue.'
+    answer = {"type": "tool_result", "tool_use_id": "toolu_q", "content": said}
+    old = exchange(1) + spoken("assistant", question)
+    new = spoken("user", answer) + exchange(2)
+    bench.transcript.write_bytes(old)
+    bench.job(old, end=len(old))
+    bench.flush()
+    bench.transcript.write_bytes(old + new)
+    bench.job(new, start=len(old), copied_from=len(old), end=len(old) + len(new))
+    bench.flush()
+    assert '"Which store?"="flat files"' in bench.said()
+
+
+def test_lines_that_cannot_be_read_are_counted_and_the_others_kept(bench: Bench) -> None:
+    bench.job(b"{torn\n" + exchange(1) + b"nothing\n")
+    verb, _ = bench.flush()
+    assert set(kept(bench)) == keys(exchange(1))
+    (note,) = verb.ledger.notes("missing")
+    assert note[3].startswith("2 lines")
+
+
+@pytest.mark.parametrize("fate", ["gone", "folder", "fifo", "shorter"])
+def test_a_range_that_is_gone_is_named_and_the_rest_is_kept(bench: Bench, fate: str) -> None:
+    new = exchange(2)
+    bench.job(new, copied_from=1000, end=1000 + len(new))
+    bench.transcript.unlink()
+    if fate == "folder":
+        bench.transcript.mkdir()
+    elif fate == "fifo":
+        os.mkfifo(bench.transcript)
+    elif fate == "shorter":
+        bench.transcript.write_bytes(exchange(1)[:100])
+    verb, _ = bench.flush()
+    assert set(kept(bench)) == keys(new)
+    (note,) = verb.ledger.notes("missing")
+    assert str(bench.transcript) in note[3]
+    assert bench.waiting() == []
+
+
+def test_a_line_longer_than_anybody_speaks_is_passed_over(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intake, "MAX_LINE", 1000)
+    before = exchange(1) + b"x" * 5000 + b"\n" + exchange(2)
+    bench.transcript.write_bytes(before)
+    bench.job(b"", copied_from=len(before), end=len(before))
+    verb, _ = bench.flush()
+    assert set(kept(bench)) == keys(exchange(1), exchange(2))
+    assert "a single line" in verb.ledger.notes("missing")[0][3]
+
+
+def test_what_was_written_after_the_last_hook_looked_is_kept(bench: Bench) -> None:
+    bench.transcript.write_bytes(exchange(1) + exchange(2)[:-1])  # without a last newline
+    bench.job(exchange(1), open_tail=True)
+    bench.flush()
+    assert set(kept(bench)) == keys(exchange(1), exchange(2))
+
+
+def test_overlapping_slices_and_forks_count_once(bench: Bench) -> None:
+    bench.job(exchange(1) + exchange(2), "Stop")
+    bench.job(exchange(2) + exchange(3))
+    bench.job(exchange(1) + exchange(2) + exchange(3) + exchange(4), session="fork")
+    bench.flush()
+    assert kept(bench) == Counter(dict.fromkeys(keys(*map(exchange, range(1, 5))), 1))
+
+
+def test_an_entry_whose_writer_died_before_it_booked_is_not_written_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    bench.job(exchange(1))
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "record", dies)
+        with pytest.raises(KeyboardInterrupt):
+            bench.flush()
+    bench.job(exchange(2))
+    bench.flush()
+    assert kept(bench) == Counter(dict.fromkeys(keys(exchange(1), exchange(2)), 1))
+    assert "question 1" not in bench.said()
+
+
+def test_a_long_turn_whose_first_piece_fails_is_tried_again_whole(bench: Bench) -> None:
+    bench.set("MEMORIA_CALL_CHARS", "2000")
+    bench.set("MEMORIA_RETRY_S", "")
+    text = " ".join(f"word{number:03d}" for number in range(700))
+    bench.job(line(text))
+    bench.flush(BAD, ANSWER)
+    assert kept(bench) == Counter()
+    assert len(bench.waiting()) == 1
+    bench.flush(ANSWER, now=86400)
+    assert kept(bench) == Counter(dict.fromkeys(keys(line(text)), 1))
+    assert all(f"word{number:03d}" in bench.said() for number in range(700))
+
+
+def test_a_title_of_several_lines_forges_none_of_the_log(bench: Bench) -> None:
+    bench.script()
+    title = "One\n2026-11-20 10:00:00,000 1 INFO memoria.worker.writer: entry forged01: Two"
+    Path(bench.base, "answers.json").write_text(json.dumps({"flush": [{**ANSWER, "title": title}]}), encoding="utf-8")
+    bench.job(exchange(1))
+    assert cli.main(["flush"]) == 0
+    said = Path(bench.home.paths.memoria_log).read_text(encoding="utf-8")
+    assert len([row for row in said.splitlines() if "memoria.worker.writer: entry " in row]) == 1
+    ledger = Ledger.of(bench.home.paths)
+    assert "\n" not in next(iter(ledger.entries())).title
+    ledger.close()
+    root = logging.getLogger("memoria")
+    for handler in root.handlers[:]:  # the door's log file
+        root.removeHandler(handler)
+        handler.close()
+
+
+@pytest.mark.parametrize("set_aside", [True, False])
+def test_who_asks_for_it_does_not_wait_out_what_a_failed_job_has_to_wait(bench: Bench, *, set_aside: bool) -> None:
+    bench.set("MEMORIA_MAX_ATTEMPTS", "1" if set_aside else "5")
+    bench.job(exchange(1))
+    bench.flush(BAD, BAD, BAD)
+    assert (len(bench.failed()), len(bench.waiting())) == (int(set_aside), int(not set_aside))
+    bench.script()
+    assert flush.command(Namespace(retry_failed=set_aside, now=not set_aside, json=False), bench.home) == 0
+    assert len(bench.entries()) == 1
+    assert bench.failed() == bench.waiting() == []
+
+
+def test_a_job_that_is_tried_again_by_hand_has_all_its_tries(bench: Bench) -> None:
+    bench.set("MEMORIA_MAX_ATTEMPTS", "2")
+    name = bench.job(exchange(1))
+    for day in (0, 1):
+        bench.flush(BAD, BAD, BAD, now=day * 86400)
+    assert len(bench.failed()) == 1
+    bench.script()
+    Path(bench.base, "answers.json").write_text(json.dumps({"flush": ["no JSON"]}), encoding="utf-8")
+    bench.set("MEMORIA_RETRY_S", "0")
+    flush.command(Namespace(retry_failed=True, now=False, json=False), bench.home)
+    assert (bench.waiting(), bench.failed()) == ([name], [])
+    assert Ledger.of(bench.home.paths).tries(name)[0] == 1
+
+
+def test_a_queued_prompt_that_stands_nowhere_else_is_kept(bench: Bench) -> None:
+    queued = (
+        b'{"type":"queue-operation","operation":"enqueue","timestamp":"2026-11-20T10:00:01.000Z","sessionId":"s",'
+        b'"content":"and the tests too"}\n'
+    )
+    bench.job(exchange(1) + queued, "Stop")
+    bench.flush(now=121 * 60)
+    assert "and the tests too" in bench.said()
+
+
+def test_a_job_that_cannot_be_opened_waits_alone_and_status_says_why(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = bench.job(exchange(1), session="odd")
+    path = Path(bench.spool.new, odd)
+    path.unlink()
+    path.mkdir()
+    bench.job(exchange(2))
+    _, report = bench.flush()
+    assert len(bench.entries()) == 1
+    assert bench.waiting() == [odd]
+    assert "Is a directory" in report.failures[0]
+    assert status.command(Namespace(json=False, costs=False, session=None), bench.home) == 0
+    assert "Is a directory" in capsys.readouterr().out
+
+
+def test_two_workers_are_one(bench: Bench) -> None:
+    bench.script()
+    bench.job(exchange(1))
+    with locks.held(Path(bench.home.paths.worker_lock)) as mine:
+        assert mine
+        assert worker.work(bench.home) == 0
+    assert len(bench.waiting()) == 1
+    assert worker.work(bench.home) == 1
+
+
+def test_a_job_that_comes_while_the_worker_lets_go_is_seen(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.script()
+    bench.job(exchange(1))
+    real: Callable[..., Report] = worker._run_locked
+    late = iter([lambda: bench.job(exchange(2), session="late")])
+
+    def run(home: Home, *, insist: bool) -> Report:
+        report = real(home, insist=insist)
+        next(late, lambda: "")()
+        return report
+
+    monkeypatch.setattr(worker, "_run_locked", run)
+    assert worker.work(bench.home) == 2
+    assert bench.waiting() == []
+
+
+def test_one_model_call_at_a_time(bench: Bench) -> None:
+    bench.job(exchange(1))
+    verb = Worker.of(bench.home)
+    bench.opened.append(verb)
+    free: list[bool] = []
+
+    def answer(_: Prompt) -> dict[str, object]:
+        with locks.held(Path(bench.home.paths.model_lock)) as mine:
+            free.append(mine)
+        return ANSWER
+
+    verb.flush.writer.model.model = Scripted(answer)
+    verb.run()
+    assert free == [False]
+
+
+def test_a_ledger_found_damaged_at_work_is_begun_anew_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.script()
+    bench.job(exchange(1))
+    bench.flush()
+    bench.job(exchange(1) + exchange(2))
+    real = Worker.run
+    hits = iter([True])
+
+    def run(self: Worker) -> Report:
+        if next(hits, False):
+            raise LedgerDamagedError("malformed")
+        return real(self)
+
+    monkeypatch.setattr(Worker, "run", run)
+    assert worker.work(bench.home) == 1
+    assert set(kept(bench).values()) == {1}
+    assert list(Path(bench.home.paths.state).glob("ledger.db.bak-*"))
+
+
+def test_what_hooks_that_died_left_is_cleaned_up_when_it_is_old(bench: Bench) -> None:
+    young, old = (Path(bench.home.paths.spool, "tmp", name) for name in ("young", "old"))
+    for path in (young, old):
+        path.touch()
+    os.utime(old, (1, 1))
+    bench.flush()
+    assert (young.exists(), old.exists()) == (True, False)
+
+
+def test_a_ledger_found_damaged_twice_is_told_instead_of_begun_for_ever(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(self: Worker) -> Report:
+        raise LedgerDamagedError("malformed")
+
+    monkeypatch.setattr(Worker, "run", run)
+    with pytest.raises(LedgerDamagedError):
+        worker.work(bench.home)
+
+
+def test_what_a_dead_worker_had_claimed_is_taken_up(bench: Bench) -> None:
+    bench.job(exchange(1))
+    (job,) = bench.spool.jobs()
+    bench.spool.claim(job)
+    bench.flush()
+    assert set(kept(bench)) == keys(exchange(1))
+    assert bench.waiting() == []
+
+
+def pages(bench: Bench) -> str:
+    return "".join(
+        path.read_text(encoding="utf-8") for path in Path(bench.home.paths.page).rglob("*") if path.is_file()
+    )
+
+
+def test_the_worker_makes_the_pages_for_a_new_entry_and_those_that_a_killed_one_owed(bench: Bench) -> None:
+    bench.script()
+    bench.job(exchange(1))
+    worker.work(bench.home)
+    assert "A day's work" in pages(bench)
+    for path in Path(bench.home.paths.page).rglob("*"):
+        if path.is_file():
+            path.unlink()
+    worker.work(bench.home)
+    assert pages(bench) == ""  # nothing new, nothing owed
+    verb = Worker.of(bench.home)
+    verb.ledger.put(housekeeping.PAGES_DUE, value=True)
+    verb.close()
+    worker.work(bench.home)
+    assert "A day's work" in pages(bench)
+
+
+@pytest.mark.parametrize("damage", ["version", "junk"])
+def test_an_idle_worker_fills_an_index_that_cannot_be_read(bench: Bench, damage: str) -> None:
+    bench.job(exchange(1))
+    bench.script()
+    assert worker.work(bench.home) == 1
+    assert worker.work(bench.home) == 0
+    index = Path(bench.home.paths.index)
+    assert layout.is_current(str(index))
+    if damage == "version":
+        with closing(sqlite3.connect(index)) as db:
+            db.execute(f"PRAGMA user_version = {layout.VERSION - 1}")
+    else:
+        index.write_bytes(b"not a database" * 1000)
+    assert not layout.is_current(str(index))
+    assert worker.work(bench.home) == 0
+    with Finder(str(index)) as filled:
+        assert filled.search("a day's work")
+
+
+def test_a_worker_that_dies_after_it_wrote_owes_the_pages(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.job(exchange(1))
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "record", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            bench.flush()
+    assert bench.opened[-1].ledger.get(housekeeping.PAGES_DUE) is True
+
+
+def test_what_failed_is_told_at_the_next_start(bench: Bench) -> None:
+    bench.script()
+    name = bench.job(exchange(1))
+    Path(bench.spool.new, name).write_bytes(b"\0\0\0")
+    worker.work(bench.home)
+    assert "set aside" in Path(bench.home.paths.state, "notice").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("minutes", "starts"), [(None, 1), (59, 0), (61, 1)])
+def test_a_compile_is_started_when_the_interval_has_passed_and_there_is_something_new(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, minutes: int | None, starts: int
+) -> None:
+    monkeypatch.setattr(gate, "FIRST_ENTRIES", 0)  # there is something to read
+    bench.script()
+    verb = Worker.of(bench.home)
+    if minutes is not None:
+        verb.ledger.put("last_compile", (datetime.now(UTC) - timedelta(minutes=minutes)).isoformat())
+    verb.close()
+    started: list[Any] = []
+    monkeypatch.setattr(detach, "start", lambda ways, _: started.append(ways))
+    worker.work(bench.home)
+    assert started == []
+    bench.job(exchange(1))
+    worker.work(bench.home)
+    assert len(started) == starts
+    assert all(way[-1] == "--due" for ways in started for way in ways)
+
+
+def test_the_first_entries_do_not_wait_for_the_interval(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.script()
+    verb = Worker.of(bench.home)
+    verb.ledger.put("last_compile", datetime.now(UTC).isoformat())
+    verb.close()
+    started: list[Any] = []
+    monkeypatch.setattr(detach, "start", lambda ways, _: started.append(ways))
+    bench.job(exchange(1))
+    worker.work(bench.home)
+    assert len(started) == 1
+
+
+def test_what_waits_in_a_folder_excluded_since_is_let_go_without_a_call(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / ".memoria-off").touch()
+    bench.job(exchange(1).replace(b"/home/ada/shop", str(tmp_path).encode()), cwd=str(tmp_path))
+    verb, _ = bench.flush()
+    assert bench.model.prompts == []
+    assert bench.waiting() == []
+    assert all(verb.ledger.reason_of(key) for key in keys(exchange(1)))
+    assert bench.entries() == []
+
+
+def test_nothing_of_a_session_that_began_in_memorias_own_folder_is_kept_wherever_it_went(bench: Bench) -> None:
+    bench.job(exchange(1), cwd=os.path.join(bench.home.paths.state, "claude"))  # noqa: PTH118 (the text of a header)
+    bench.flush()
+    assert bench.model.prompts == []
+    assert bench.entries() == []
+
+
+def test_what_was_left_of_several_sessions_stays_apart(bench: Bench) -> None:
+    bench.job(exchange(1), session="one")
+    bench.job(exchange(2), session="two")
+    bench.flush()
+    assert sorted((entry.session, len(entry.turns)) for entry in bench.entries()) == [("one", 2), ("two", 2)]
+
+
+def test_a_job_without_its_transcript_waits_on_while_the_session_goes_on(bench: Bench) -> None:
+    absent = bench.job(transcript=str(bench.base / "absent.jsonl"), end=0)
+    bench.job(exchange(1))
+    bench.flush()
+    assert set(kept(bench)) == keys(exchange(1))
+    assert bench.waiting() == [absent]
+
+
+def test_a_session_of_several_calls_is_written_whole(bench: Bench) -> None:
+    bench.set("MEMORIA_CALL_CHARS", "2000")
+    text = [line(f"question {number} " + "word " * 200) for number in range(35)]  # more turns than are looked at ahead
+    bench.job(b"".join(text))
+    bench.flush()
+    assert len(bench.model.prompts) > 2
+    assert kept(bench) == Counter(dict.fromkeys(keys(*text), 1))
+
+
+def test_an_answer_of_many_turns_counts_as_two(bench: Bench) -> None:
+    bench.set("MEMORIA_FLUSH_TURNS_STOP", "4")
+    bench.job(exchange(1) + exchange(2) + exchange(3), "Stop")
+    bench.flush()
+    assert bench.entries() == []
+    bench.job(exchange(4), "Stop")
+    bench.flush()
+    assert len(bench.entries()) == 1
+
+
+def test_no_secret_is_sent_to_a_model(bench: Bench) -> None:
+    key = "ghp" + "_" + "a1B2c3D4e5F6" * 3
+    bench.job(line(f"use {key} to push") + exchange(1))
+    bench.flush()
+    assert "to push" in bench.said()
+    assert key not in bench.said()
+
+
+def test_the_conversation_behind_an_entry_is_archived(bench: Bench) -> None:
+    bench.job(exchange(1))
+    verb, report = bench.flush()
+    turns = verb.flush.writer.archive.turns(report.entries[0])
+    assert turns is not None
+    assert {turn.key for turn in turns} == keys(exchange(1))
+
+
+def test_an_entry_that_cannot_be_written_is_unknown_to_the_ledger_and_the_job_is_not_blamed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.set("MEMORIA_MAX_ATTEMPTS", "1")
+    name = bench.job(exchange(1))
+    for error in (OSError(28, "No space left on device"), sqlite3.OperationalError("database is locked")):
+        with monkeypatch.context() as patch:
+            patch.setattr(DailyLog, "append", lambda *_, error=error: (_ for _ in ()).throw(error))
+            verb, _ = bench.flush()
+        assert all(verb.ledger.entry_of(key) is None for key in keys(exchange(1)))
+        assert bench.waiting() == [name]
+        verb.ledger.lift_waits()
+    verb, _ = bench.flush(now=86400)
+    assert set(kept(bench)) == keys(exchange(1))
+    assert verb.ledger.tries(name)[2] == ""
+
+
+def test_a_fault_of_ours_counts_and_stops_no_other_session(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.set("MEMORIA_MAX_ATTEMPTS", "2")
+    name = bench.job(line("poison"), session="one")
+    real = Writer.write_entry
+
+    def write(self: Writer, stretch: Any, *given: Any) -> str:
+        if "poison" in str(stretch):
+            raise ZeroDivisionError
+        return real(self, stretch, *given)
+
+    monkeypatch.setattr(Writer, "write_entry", write)
+    bench.job(exchange(2), session="two")
+    bench.flush()
+    assert set(kept(bench)) == keys(exchange(2))
+    assert bench.waiting() == [name]
+    assert [job.name for job in bench.spool.jobs(bench.spool.new)] == [name]
+    bench.flush(now=86400)
+    assert bench.failed() == [name]
+
+
+def test_what_is_over_budget_waits_until_the_budget_is_new(bench: Bench) -> None:
+    name = bench.job(exchange(1))
+    until = datetime.now(UTC) + timedelta(hours=5)
+    verb, report = bench.flush(OverBudgetError("spent", until))
+    assert verb.ledger.tries(name)[1] == pytest.approx(until.timestamp(), abs=1)
+    assert report.deferred
+    assert report.failures == []
+
+
+def test_what_was_learned_makes_an_entry_worth_saving_and_is_kept(bench: Bench) -> None:
+    said = "No, always use pnpm instead of npm in this repository."
+    learned = [{"kind": "preference", "content": "Always use pnpm instead of npm.", "importance": 0.8, "tags": [],
+                "keywords": [], "quote": said, "origin": "user", "supersedes": ""}]  # fmt: skip
+    bench.job(line(said) + line("Done.", "assistant"))
+    verb, _ = bench.flush({**NOTHING, "statements": learned})
+    (entry,) = bench.entries()
+    assert [fact.text for fact in entry.learned] == ["Always use pnpm instead of npm."]
+    assert [fact.content for fact in verb.keeper.store.facts()] == ["Always use pnpm instead of npm."]
+
+
+def test_a_fact_that_replaces_a_like_one_stands_in_its_entry(bench: Bench) -> None:
+    old, new = "Run the checks with `make lint`.", "Run the checks with `make lint test`."
+    fact = {"kind": "operational", "content": old, "quote": "make lint"}
+    bench.job(line("go on") + line("I ran make lint.", "assistant"))
+    verb, _ = bench.flush({**ANSWER, "statements": [fact]})
+    (known,) = verb.keeper.store.facts()
+    bench.job(line("and now?") + line("I ran make lint test.", "assistant"), session="another-session")
+    newer = {**fact, "content": new, "quote": "make lint test", "supersedes": [known.id]}
+    verb, _ = bench.flush({**ANSWER, "statements": [newer]})
+    assert [known.content for known in verb.keeper.store.facts()] == [new]
+    assert [[known.text for known in entry.learned] for entry in bench.entries()] == [[old], [new]]
+
+
+def test_a_bad_answer_about_one_day_holds_up_no_other(bench: Bench) -> None:
+    bench.set("MEMORIA_RETRY_S", "")
+    late = [exchange(n, time=f"2026-11-2{n}T10:00:00Z") for n in range(3)]
+    bench.job(b"".join(late))
+    bench.flush(ANSWER, BAD, ANSWER)
+    assert [entry.day.day for entry in bench.entries()] == [20, 22]
+    bench.flush(now=86400)
+    assert [entry.day.day for entry in bench.entries()] == [20, 21, 22]
+
+
+def test_a_job_whose_prompt_may_yet_be_taken_back_is_read_again(bench: Bench) -> None:
+    bench.set("MEMORIA_FLUSH_TURNS_STOP", "2")
+    queued = (
+        b'{"type":"queue-operation","operation":"enqueue","timestamp":"2026-11-20T10:00:01.000Z","sessionId":"s",'
+        b'"content":"and the tests too"}\n'
+    )
+    name = bench.job(exchange(1) + queued, "Stop")
+    bench.flush()
+    assert set(kept(bench)) == keys(exchange(1))
+    assert "and the tests too" not in bench.said()
+    assert bench.waiting() == [name]
+
+
+def test_turns_in_which_nobody_speaks_are_recorded_and_not_sent(bench: Bench) -> None:
+    note = b'{"type":"memoria-note","uuid":"n1","text":"What was said.","timestamp":"2026-11-20T10:00:01.000Z"}\n'
+    bench.job(note, "PostCompact")
+    bench.job(b"")
+    verb, _ = bench.flush()
+    assert bench.model.prompts == []
+    assert [bool(verb.ledger.reason_of(key)) for key in keys(note)] == [True]

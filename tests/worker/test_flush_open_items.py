@@ -1,0 +1,227 @@
+"""Open items over several flushes: shown with their ids, closed by an answer or by the client's own task tools."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hooks import SESSION, line
+from memoria.capture.spool import Spool
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.ledger import Ledger
+from memoria.daily.open_items import OpenItems, ident
+from memoria.ground.home import Home
+from memoria.models import tasks
+from memoria.models.protocol import Prompt
+from memoria.models.scripted import Scripted
+from memoria.worker.worker import Worker
+
+NOTE = {"worth_saving": True, "title": "Uploads", "context": "The uploader was worked on."}
+DAY = "2026-11-20"
+RETRY = "Add the retry to the uploader."
+
+
+def use(name: str, ident: str = "", **given: Any) -> bytes:
+    """An assistant's line with a tool use."""
+    value = json.loads(line(f"{name} {given}", "assistant"))
+    value["message"]["content"] = [{"type": "tool_use", "id": ident or f"t-{name}", "name": name, "input": given}]
+    return json.dumps(value).encode() + b"\n"
+
+
+def result(ident: str, text: str) -> bytes:
+    """The result of a tool use."""
+    value = json.loads(line(f"result {ident} {text}"))
+    value["message"]["content"] = [{"type": "tool_result", "tool_use_id": ident, "content": text}]
+    return json.dumps(value).encode() + b"\n"
+
+
+def created(number: int, subject: str) -> bytes:
+    said = f"Task #{number} created successfully: {subject}"
+    return use("TaskCreate", f"c{number}", subject=subject, description="As asked.") + result(f"c{number}", said)
+
+
+def todos(**statuses: str) -> bytes:
+    items = [{"content": text.replace("_", " "), "status": status} for text, status in statuses.items()]
+    return use("TodoWrite", todos=items)
+
+
+class Days:
+    """A project's sessions, each flushed with the answer that is given."""
+
+    def __init__(self, base: Path) -> None:
+        self.transcript = base / "t.jsonl"
+        self.transcript.touch()
+        self.model = Scripted([NOTE])
+        self.number = 0
+
+    @property
+    def home(self) -> Home:
+        return Home.open()
+
+    def flush(
+        self, data: bytes = b"", session: str = "", event: str = "SessionEnd", at: str = DAY, **answer: Any
+    ) -> Prompt:
+        """Flush a session of one exchange and ``data``; return what the model was asked."""
+        self.number += 1
+        said = line(f"question {self.number}") + line(f"answer {self.number}", "assistant") + data
+        said = said.replace(DAY.encode(), at.encode())
+        header = {"transcript": str(self.transcript), "start": 0, "copied_from": 0, "end": len(said), "cwd": "/x/shop"}
+        session = session or str(uuid.uuid4())
+        Spool(self.home.paths.spool).add({**header, "event": event, "session": session}, said)
+        worker = Worker.of(self.home, insist=True)
+        self.model = Scripted([{**NOTE, **answer}])
+        worker.flush.writer.model.model = self.model
+        report = worker.run()
+        worker.close()
+        assert report.failures == []
+        return self.model.prompts[-1]
+
+    def items(self) -> list[str]:
+        ledger = Ledger.of(self.home.paths)
+        items = OpenItems(DailyLog.of(self.home.paths), ledger)
+        items.refresh()
+        (project,) = {entry.project for entry in ledger.entries()}
+        found = [item.text for item in items.of(project)]
+        ledger.close()
+        return found
+
+    @property
+    def log(self) -> str:
+        return DailyLog.of(self.home.paths).text(date(2026, 11, 20))
+
+
+@pytest.fixture
+def days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Days:
+    for name, value in {"MEMORIA_MODEL": "offline", "MEMORIA_TZ": "UTC", "MEMORIA_TRANSCRIPT_WAIT_S": "0"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("MEMORIA_LEARN_AT_ONCE", "false")
+    return Days(tmp_path)
+
+
+def test_a_flush_is_shown_the_projects_open_items_with_their_ids(days: Days) -> None:
+    assert "open items" not in days.flush(action_items=[RETRY]).text.split("Shape of the answer")[1]
+    asked = days.flush()
+    assert f"{ident(RETRY)} · 2026-11-20 · {RETRY}" in asked.text
+    assert asked.material["open_items"] == [{"id": ident(RETRY), "day": "2026-11-20", "text": RETRY}]
+
+
+def test_what_a_flush_says_is_done_is_ticked_and_not_shown_again(days: Days) -> None:
+    days.flush(action_items=[RETRY, "Write the changelog."])
+    days.flush(done=[ident(RETRY)])
+    assert f"- [x] {RETRY}" in days.log
+    assert "- [ ] Write the changelog." in days.log
+    assert days.items() == ["Write the changelog."]
+    assert ident(RETRY) not in days.flush().text
+
+
+def test_what_a_flush_says_is_dropped_is_struck_through(days: Days) -> None:
+    days.flush(action_items=[RETRY])
+    days.flush(dropped=[ident(RETRY)])
+    assert f"- [x] ~~{RETRY}~~" in days.log
+    assert days.items() == []
+
+
+def test_only_ids_that_were_shown_count(days: Days) -> None:
+    days.flush(action_items=[RETRY])
+    days.flush(done=["o-00000000", RETRY])
+    assert days.items() == [RETRY]
+
+
+def test_an_item_that_an_answer_calls_done_and_lists_as_open_stays_open(days: Days) -> None:
+    days.flush(action_items=[RETRY])
+    days.flush(done=[ident(RETRY)], action_items=["Add the retry to the uploader"])
+    assert days.items() == [RETRY]
+
+
+def test_a_worthless_session_still_closes_what_it_did(days: Days) -> None:
+    days.flush(action_items=[RETRY])
+    days.flush(worth_saving=False, title="", context="", done=[ident(RETRY)])
+    assert days.items() == []
+
+
+def test_a_worthless_session_still_keeps_what_it_left_open(days: Days) -> None:
+    days.flush(todos(Test_the_parser="pending"), worth_saving=False, title="", context="")
+    assert days.items() == ["Test the parser"]
+
+
+def test_what_the_to_do_list_leaves_open_is_an_item_without_a_model(days: Days) -> None:
+    days.flush(todos(Write_the_parser="completed", Test_the_parser="in_progress", Document_the_parser="pending"))
+    assert days.items() == ["Test the parser", "Document the parser"]
+    assert "- [ ] Document the parser" in days.log
+
+
+def test_a_later_list_of_the_session_closes_and_drops(days: Days) -> None:
+    first = todos(Test_the_parser="pending", Document_the_parser="pending", Ask_about_names="pending")
+    days.flush(first, session=SESSION, event="PreCompact")
+    assert len(days.items()) == 3
+    days.flush(todos(Test_the_parser="completed", Ask_about_names="pending"), session=SESSION)
+    assert days.items() == ["Ask about names"]
+    assert "- [x] Test the parser" in days.log
+    assert "- [x] ~~Document the parser~~" in days.log
+
+
+def test_a_list_of_another_session_drops_nothing(days: Days) -> None:
+    days.flush(todos(Test_the_parser="pending"))
+    days.flush(todos(Paint_the_logo="pending"))
+    assert days.items() == ["Test the parser", "Paint the logo"]
+
+
+def test_tasks_are_opened_and_closed_by_their_numbers_over_several_flushes(days: Days) -> None:
+    made = created(1, "Add the retry") + created(2, "Write the changelog")
+    days.flush(made + use("TaskUpdate", taskId="2", status="in_progress"), session=SESSION, event="PreCompact")
+    assert days.items() == ["Add the retry", "Write the changelog"]
+    asked = days.flush(use("TaskUpdate", taskId="1", status="completed"), session=SESSION)
+    assert "TaskUpdate [completed] Add the retry" in asked.text
+    assert days.items() == ["Write the changelog"]
+    assert "- [x] Add the retry" in days.log
+
+
+def test_a_task_that_another_session_completes_is_closed(days: Days) -> None:
+    days.flush(action_items=[RETRY])
+    days.flush(created(1, "Add the retry to the uploader") + use("TaskUpdate", taskId="1", status="completed"))
+    assert days.items() == []
+
+
+def test_the_ledger_keeps_no_text_of_a_sessions_tasks(days: Days) -> None:
+    days.flush(created(1, "Add the pangolin"), session=SESSION, event="PreCompact")
+    with Ledger.of(days.home.paths).db as db:
+        kept = "".join(value for (value,) in db.execute("SELECT value FROM named"))
+    assert "pangolin" not in kept
+    assert ident("Add the pangolin") in kept
+
+
+def test_an_open_item_of_the_tools_and_of_the_model_is_one(days: Days) -> None:
+    days.flush(todos(Add_a_retry_to_the_uploader="pending"), action_items=[RETRY])
+    assert days.items() == [RETRY]
+    assert days.log.count("- [ ]") == 1
+
+
+def test_a_task_that_an_action_item_names_among_other_things_is_no_item_of_its_own(days: Days) -> None:
+    item = "Call `log.withUser` in `upload.py` and `fetch.py`; waits for the go-ahead."
+    listed = {"Add withUser to upload.py": "pending", "Add withUser to fetch.py": "pending"}
+    days.flush(todos(**listed, **{"Add tests for upload.py": "pending"}), action_items=[item])
+    assert days.items() == [item, "Add tests for upload.py"]
+
+
+def test_running_the_tests_at_the_end_is_no_open_item(days: Days) -> None:
+    days.flush(todos(Run_tests_and_lint="pending", Run_the_migration="pending"))
+    assert days.items() == ["Run the migration"]
+
+
+def test_an_older_session_that_is_ingested_later_closes_no_newer_item(days: Days) -> None:
+    days.flush(action_items=[RETRY])
+    asked = days.flush(
+        created(1, RETRY) + use("TaskUpdate", taskId="1", status="completed"), at="2026-11-18", done=[ident(RETRY)]
+    )
+    assert "open_items" not in asked.material or asked.material["open_items"] == []
+    assert days.items() == [RETRY]
+
+
+def test_articles_are_made_without_to_dos() -> None:
+    entry = {"id": "e7", "day": "", "project": "", "title": "", "action_items": [RETRY]}
+    assert RETRY not in tasks.compile_({"today": "", "entries": [entry], "articles": [], "index": []}).text

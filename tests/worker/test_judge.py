@@ -1,0 +1,873 @@
+"""Judging a session as it goes on: when, at what cost, and what a fault, a rewrite or a kill does to it.
+
+Jobs as hooks spool them, worker and observer as they are; only the model says what the test told it to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hooks import DECLARED, SESSION, Client, line
+from memoria.base import failpoints
+from memoria.base.paths import Paths, own_command
+from memoria.capture import detach
+from memoria.capture.spool import Spool
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
+from memoria.daily.ledger import Call, Ledger
+from memoria.ground import locks
+from memoria.ground.errors import BadAnswerError, ModelUnavailableError
+from memoria.ground.home import Home
+from memoria.models.protocol import Prompt
+from memoria.models.scripted import Item, Scripted
+from memoria.statements.fact import Fact
+from memoria.statements.keeper import Keeper
+from memoria.statements.lines import Lines
+from memoria.statements.store import Store
+from memoria.worker import loop, worker
+from memoria.worker.due import DueCheck
+from memoria.worker.worker import Report, Worker
+
+FLAG = "No, never push {} to main, because main is deployed at once."
+PLAIN = "Please look at part {} of the settings page and tell me what you find."
+AWAY = ModelUnavailableError("overloaded")
+BAD = BadAnswerError("no JSON")
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def flag(number: int) -> str:
+    return FLAG.format(f"branch-{number}")
+
+
+def plain(number: int) -> str:
+    return PLAIN.format(f"part-{number}")
+
+
+def fact(words: str) -> dict[str, Any]:
+    """One fact about what a user said, in words of its own that no other fact shares."""
+    name = next(part for part in words.split() if "-" in part)
+    return {"kind": "fact", "content": f"The {name} matters {name}.", "quote": words, "origin": "user"}
+
+
+def answer(prompt: Prompt) -> Item:
+    """A model that learns one fact from each exchange, whatever it is asked."""
+    said = [part["user"] for part in prompt.material["exchanges"]]
+    learned = [fact(words) for words in said if words in ALL]
+    if prompt.task == "learn":
+        return {"statements": learned}
+    return {"worth_saving": True, "title": "A day's work", "context": "It went well.", "statements": learned}
+
+
+ALL = {*map(flag, range(40)), *map(plain, range(40))}
+
+
+class Person:
+    """Someone at work: says things, and a worker looks."""
+
+    def __init__(self, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.set = monkeypatch.setenv
+        self.set("MEMORIA_MODEL", "offline")
+        self.set("MEMORIA_TZ", "UTC")
+        self.set("MEMORIA_RETRY_S", "")
+        self.set("MEMORIA_FLUSH_IDLE_MIN", "1000000")
+        self.transcript = base / "t.jsonl"
+        self.transcript.touch()
+        self.said = 0
+        self.model = Scripted(answer)
+        self.ahead = 0.0  # seconds
+
+    @property
+    def home(self) -> Home:
+        return Home.open()
+
+    @property
+    def spool(self) -> Spool:
+        return Spool(self.home.paths.spool)
+
+    def says(self, text: str, event: str = "Stop", *, key: str = "", session: str = SESSION, **header: Any) -> str:
+        """A request and its answer, and the hook after it; returns the job's name."""
+        self.said += 1
+        moment = f"{NOON + timedelta(minutes=self.said):%Y-%m-%dT%H:%M:%S.000Z}"
+        data = line(text, key=key, time=moment) + line(
+            f"answer {self.said}", "assistant", key=key and key + "a", time=moment
+        )
+        return self.spooled(data, event, session, **header)
+
+    def spooled(self, data: bytes, event: str = "Stop", session: str = SESSION, **header: Any) -> str:
+        start = self.transcript.stat().st_size
+        with self.transcript.open("ab") as file:
+            file.write(data)
+        end = start + len(data)
+        known = {"transcript": str(self.transcript), "start": start, "copied_from": start, "end": end, "cwd": "/x/shop"}
+        return self.spool.add({**known, "event": event, "session": session, **header}, data)
+
+    def ends(self, session: str = SESSION) -> None:
+        self.spooled(b"", "SessionEnd", session)
+
+    def work(self) -> Report:
+        """One run of the worker."""
+        verb = Worker.of(self.home)
+        verb.flush.learner.models[0].model = self.model  # type: ignore[attr-defined]
+        verb.now = lambda: time.time() + self.ahead
+        verb.flush.learner.pending.now, verb.flush.learner.pending.roll = verb.now, lambda: 0.9
+        try:
+            return verb.run()
+        finally:
+            verb.close()
+
+    def asked(self, task: str = "learn") -> list[list[str]]:
+        """What the user said in each call of this task so far."""
+        prompts = (prompt for prompt in self.model.prompts if prompt.task == task)
+        return [[part["user"] for part in prompt.material["exchanges"]] for prompt in prompts]
+
+    def facts(self) -> list[Fact]:
+        """What stands in the store, which must be what stands in the daily logs."""
+        daily = DailyLog.of(self.home.paths)
+        written = [event for day in daily.days() for event in Lines(daily).read(day)]
+        with Store(Path(self.home.paths.facts)) as store:
+            found = store.facts(live=False)
+        assert sorted(event.id for event in found) == sorted(event.id for event in written)
+        return found
+
+    def entries(self) -> list[Entry]:
+        daily = DailyLog.of(self.home.paths)
+        return [entry for day in daily.days() for entry in daily.entries(day)]
+
+    def contents(self) -> Counter[str]:
+        return Counter(event.content for event in self.facts())
+
+
+@pytest.fixture
+def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Person:
+    return Person(tmp_path, monkeypatch)
+
+
+def learned(*texts: str) -> Counter[str]:
+    return Counter(fact(text)["content"] for text in texts)
+
+
+# -- when, and never twice
+
+
+def test_a_flagged_turn_is_judged_alone_while_the_session_goes_on(person: Person) -> None:
+    person.says(plain(1))
+    job = person.says(flag(2))
+    person.work()
+    assert person.asked() == [[flag(2)]]
+    assert person.contents() == learned(flag(2))
+    assert job in [waiting.name for waiting in person.spool.jobs()], "judging captures nothing"
+    person.work()
+    assert len(person.model.prompts) == 1
+
+
+def test_a_correction_is_judged_beside_what_it_answers_which_proves_nothing(person: Person) -> None:
+    """Each answer reads "answer N"; the model claims it as a fact."""
+    quoted = {
+        **fact(plain(1)),
+        "content": "What the assistant said before.",
+        "quote": "answer 1",
+        "origin": "assistant",
+    }
+    person.model = Scripted(lambda prompt: {"statements": [quoted, fact(flag(2))]})
+    person.says(plain(1))
+    person.says(flag(2))
+    person.work()
+    (prompt,) = person.model.prompts
+    assert [part.get("before") for part in prompt.material["exchanges"]] == ["answer 1"]
+    assert "\n[1] before: answer 1\nuser: " in prompt.text
+    assert person.contents() == learned(flag(2))
+
+
+RULE, REVERSAL = (
+    "Never install with npm, always use pnpm-9 here.",
+    "No, from now on never use pnpm-9, always use bun-1.",
+)
+
+
+def reverser(prompt: Prompt) -> Item:
+    """A model that learns the two rules, and knows of the old one only what the request shows."""
+    said = " ".join(part["user"] for part in prompt.material["exchanges"])
+    old = [line.split(" · ")[0] for line in prompt.text.split("\n") if line.endswith("user · Install with pnpm-9.")]
+    learned: list[dict[str, Any]] = []
+    if RULE in said:
+        learned.append({"kind": "preference", "content": "Install with pnpm-9.", "quote": RULE})
+    if REVERSAL in said:
+        learned.append({"kind": "decision", "content": "bun-1 does it.", "quote": REVERSAL, "supersedes": old})
+    answer: dict[str, Any] = {"statements": learned}
+    if "It is all over" in said:
+        answer["ended"] = [{"id": ident, "why": "over", "quote": "It is all over"} for ident in old]
+    return answer | ({"worth_saving": True, "title": "Tools"} if prompt.task == "flush" else {})
+
+
+@pytest.mark.parametrize("at_once", ["1", "0"])
+def test_judge_and_flush_are_shown_what_is_known_and_end_it_by_its_id(person: Person, at_once: str) -> None:
+    person.set("MEMORIA_LEARN_AT_ONCE", at_once)
+    person.model = Scripted(reverser)
+    for number, text in enumerate((RULE, REVERSAL)):
+        person.says(text, session=f"s-{number}")
+        person.work()
+        person.ends(session=f"s-{number}")
+        person.work()
+    old, new = sorted(person.facts(), key=lambda fact: fact.time)
+    assert (old.content, old.successor, old.ended) == ("Install with pnpm-9.", new.id, new.time)
+    assert new.supersedes == (old.id,)
+    assert [entry.learned[0].text for entry in person.entries()] == [old.content, new.content]
+
+
+def test_a_flush_ends_what_its_own_session_brought_while_it_was_open(person: Person) -> None:
+    """The reversal raises no flag, so that only the flush reads it."""
+    person.model = Scripted(reverser)
+    person.says(RULE)
+    person.work()
+    person.says(f"{plain(1)} It is all over with that tool.")
+    person.ends()
+    person.work()
+    (old,) = person.facts()
+    assert old.ended is not None
+    (entry,) = person.entries()
+    assert [line.ended for line in entry.learned] == [True]
+
+
+def test_what_the_user_takes_back_ends_with_nothing_in_its_place(person: Person) -> None:
+    person.set("MEMORIA_LEARN_AT_ONCE", "0")
+    person.model = Scripted(reverser)
+    for number, text in enumerate((RULE, f"{plain(1)} It is all over with that tool, do not use it.")):
+        person.says(text, session=f"s-{number}")
+        person.ends(session=f"s-{number}")
+        person.work()
+    (old,) = person.facts()
+    assert old.ended is not None
+    assert old.successor == ""
+
+
+@pytest.mark.slow
+def test_a_whole_session_is_judged_once_with_few_calls(person: Person) -> None:
+    """Flags at 3 and 9, a batch at every fifth of the others, and the flush for what is left; a worker at each Stop."""
+    person.set("MEMORIA_LEARN_EVERY", "5")
+    said = [flag(n) if n in (3, 9) else plain(n) for n in range(1, 14)]
+    for text in said:
+        person.says(text)
+        person.work()
+    batches = [[plain(n) for n in (1, 2, 4, 5, 6)], [plain(n) for n in (7, 8, 10, 11, 12)]]
+    assert person.asked() == [[flag(3)], batches[0], [flag(9)], batches[1]]
+    person.ends()
+    person.work()
+    assert len(person.asked()) == 4
+    assert person.asked("flush") == [said]  # it sums everything up, and learns from the thirteenth alone
+    assert person.contents() == learned(*said)
+    assert {event.seen for event in person.facts()} == {1}
+    (entry,) = person.entries()
+    assert Counter(fact.text for fact in entry.learned) == learned(*said), "the entry takes in what was learned before"
+    assert "### Learned" not in logs(person.home.paths)
+
+
+def test_what_was_learned_gets_an_entry_when_nothing_else_is_worth_one(person: Person) -> None:
+    """Else the wiki, which is compiled from entries, would never hear of it."""
+    person.says(flag(1))
+    person.work()
+    person.model = Scripted(lambda prompt: {"worth_saving": False})
+    person.ends()
+    person.work()
+    (entry,) = person.entries()
+    assert (entry.title, entry.context) == ("What was learned", "")
+    assert Counter(fact.text for fact in entry.learned) == learned(flag(1))
+    assert person.contents() == learned(flag(1))
+    assert "### Learned" not in logs(person.home.paths)
+
+
+def test_what_is_known_already_gets_no_entry_and_counts_as_said_again(person: Person) -> None:
+    person.says(flag(1))
+    person.ends()
+    person.work()
+    person.model = Scripted(lambda prompt: {"worth_saving": False, "statements": [fact(flag(1))]})
+    person.says(flag(1), session="other", key="again")
+    person.ends("other")
+    person.work()
+    assert [entry.session for entry in person.entries()] == [SESSION]
+    assert [event.seen for event in person.facts()] == [2]
+
+
+def test_a_summary_that_says_one_thing_twice_teaches_it_once(person: Person) -> None:
+    again = fact(flag(1)) | {"content": fact(flag(1))["content"].rstrip(".")}
+    told = {"worth_saving": True, "title": "A day", "context": "", "statements": [fact(flag(1)), again]}
+    person.model = Scripted(lambda prompt: told)
+    person.says(flag(1))
+    person.ends()
+    person.work()
+    assert person.contents() == learned(flag(1))
+
+
+def test_what_stands_at_the_end_of_a_prompt_too_long_for_one_call_is_learned(person: Person) -> None:
+    def told(prompt: Prompt) -> Item:
+        said = "".join(part["user"] for part in prompt.material["exchanges"])
+        events = [fact(flag(number)) for number in (1, 2) if flag(number) in said]
+        return {"worth_saving": True, "title": "A day", "context": "", "statements": events}
+
+    person.set("MEMORIA_CALL_CHARS", "3000")
+    person.model = Scripted(told)
+    person.says(f"{flag(1)} Here is the log. {'one line and another. ' * 300}{flag(2)}")
+    person.ends()
+    person.work()
+    assert len(person.asked("flush")) > 2
+    assert person.contents() == learned(flag(1), flag(2))
+
+
+def test_pages_show_what_was_learned_and_deleted_by_hand_whoever_saw_it_first(person: Person) -> None:
+    person.says(flag(1))
+    person.work()  # dies before pages are made
+    home = person.home
+    worker.work(home)
+    pages = Path(home.paths.page)
+    words = "The branch-1 matters"
+    assert any(words in path.read_text() for path in pages.glob("*.md"))
+    (path,) = Path(home.paths.daily).glob("*.md")
+    path.write_text("# Daily Log\n")
+    with Keeper.at(home):  # as `memoria learned list` does
+        pass
+    worker.work(home)
+    assert not any(words in path.read_text() for path in pages.glob("*.md"))
+
+
+def test_what_an_old_session_said_and_a_newer_one_replaced_does_not_hold_again(person: Person) -> None:
+    """Read late, as by ingest: that it is over must stand in the log too, from which the store is read again."""
+
+    def told(prompt: Prompt) -> Item:
+        (said,) = [part["user"] for part in prompt.material["exchanges"]]
+        preference = {"kind": "preference", "content": said, "quote": said, "origin": "user"}
+        return {"worth_saving": True, "title": "A day", "context": "", "statements": [preference]}
+
+    person.model = Scripted(told)
+    newer, older = (f"{word} use tabs in the Makefile of the shop, please." for word in ("Never", "Always"))
+    person.said = 100
+    person.says(newer, session="newer")
+    person.ends("newer")
+    person.work()
+    person.said = 0
+    person.says(older)
+    person.ends()
+    person.work()
+    with Keeper.at(person.home) as keeper:
+        assert [event.content for event in keeper.store.facts()] == [newer]
+        assert len(keeper.store.facts(live=False)) == 2
+
+
+def test_an_entry_takes_in_only_what_was_learned_from_its_own_turns(person: Person) -> None:
+    person.says(flag(1))
+    person.says(flag(2), session="other")
+    person.work()
+    person.ends()
+    person.work()
+    (entry,) = person.entries()
+    assert Counter(fact.text for fact in entry.learned) == learned(flag(1))
+    assert person.contents() == learned(flag(1), flag(2))
+    assert logs(person.home.paths).count("### Learned") == 1
+
+
+def test_judging_can_be_left_to_the_summary(person: Person) -> None:
+    person.set("MEMORIA_LEARN_AT_ONCE", "false")
+    person.says(flag(1))
+    person.work()
+    assert person.model.prompts == []
+    person.ends()
+    person.work()
+    assert (person.asked(), person.asked("flush")) == ([], [[flag(1)]])
+    assert person.contents() == learned(flag(1))
+
+
+def test_without_further_settings_the_flush_judges_all_but_the_flagged(person: Person) -> None:
+    for number in range(6):
+        person.says(plain(number))
+    person.says(flag(7))
+    person.work()
+    assert person.asked() == [[flag(7)]]
+
+
+def test_a_summary_is_told_which_turns_were_judged(person: Person) -> None:
+    person.says(flag(1))
+    person.work()
+    person.says(plain(2))
+    person.ends()
+    person.work()
+    (prompt,) = [prompt for prompt in person.model.prompts if prompt.task == "flush"]
+    assert [part["judged"] for part in prompt.material["exchanges"]] == [True, False]
+    assert f"[1, judged] user: {flag(1)}" in prompt.text
+    assert f"[2] user: {plain(2)}" in prompt.text
+    assert person.contents() == learned(flag(1), plain(2))
+
+
+MIDNIGHT = 720  # minutes after noon
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_a_session_over_midnight_has_each_fact_once_in_the_entry_of_the_day_it_began(
+    person: Person, early: bool
+) -> None:
+    person.said = MIDNIGHT - 3
+    person.says(plain(1))
+    person.says(flag(2))
+    if early:
+        person.work()
+    person.said = MIDNIGHT + 1
+    person.says(flag(3))
+    person.work()
+    person.says(plain(4))
+    person.ends()
+    person.work()
+    (entry,) = person.entries()
+    assert entry.day == NOON.date()
+    assert sorted(each.text for each in entry.learned) == sorted(learned(plain(1), flag(2), flag(3), plain(4)))
+    assert person.contents() == learned(plain(1), flag(2), flag(3), plain(4))
+
+
+def test_a_worker_killed_before_it_took_a_fact_from_the_next_days_log_leaves_one_copy(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person.said = MIDNIGHT - 2
+    person.says(plain(1))
+    person.said = MIDNIGHT + 1
+    person.says(flag(2))
+    person.work()
+    person.ends()
+    with monkeypatch.context() as patched:
+        patched.setattr(failpoints, "reached", _killed_at("daily.appended"))
+        with pytest.raises(KeyboardInterrupt):
+            person.work()
+    person.work()
+    (entry,) = person.entries()
+    assert len(entry.learned) == 2
+    assert person.contents() == learned(plain(1), flag(2))
+
+
+def _killed_at(step: str) -> Callable[[str], None]:
+    def reached(name: str) -> None:
+        if name == step:
+            raise KeyboardInterrupt
+
+    return reached
+
+
+def test_a_long_session_is_summarised_when_the_hook_asks_for_it_and_not_because_a_turn_was_judged(
+    person: Person,
+) -> None:
+    person.set("MEMORIA_FLUSH_TURNS_STOP", "6")
+    steps_of_work = b"".join(line(f"step {n}", "assistant") for n in range(20))
+    person.spooled(line(flag(1)) + steps_of_work)
+    person.work()
+    assert (len(person.asked()), len(person.asked("flush"))) == (1, 0)
+    person.says(plain(2))
+    person.says(flag(3))
+    person.work()
+    assert person.asked() == [[flag(1)], [flag(3)]]
+    assert len(person.asked("flush")) == 1
+    assert person.contents() == learned(flag(1), plain(2), flag(3))
+
+
+def test_what_was_not_flagged_is_left_to_a_flush_that_follows_at_once(person: Person) -> None:
+    person.set("MEMORIA_FLUSH_TURNS_STOP", "10")
+    said = [plain(1), plain(2), flag(3), plain(4), plain(5), plain(6)]
+    for text in said:
+        person.says(text)
+    person.work()
+    assert (person.asked(), person.asked("flush")) == ([[flag(3)]], [said])
+    assert person.contents() == learned(*said)
+
+
+def test_turns_that_come_while_one_extraction_runs_are_taken_together_by_one_trailing_run(
+    person: Person, tmp_path: Path
+) -> None:
+    gate, script = tmp_path / "gate", tmp_path / "answers.json"
+    person.set("MEMORIA_MODEL", f"scripted:{script}")
+    person.set("MEMORIA_PYTHON", "/bin/true")
+    script.write_text(
+        json.dumps({"learn": [{"wait_for": str(gate), "answer": {"statements": []}}, {"statements": []}]})
+    )
+    person.says(flag(1))
+    running = threading.Thread(target=worker.work, args=(person.home,))
+    running.start()
+    calls = script.with_name("answers.json.calls")
+    wait_for(calls.exists)
+    for number in (2, 3, 4):
+        person.says(flag(number))
+        DueCheck(person.home).run()
+    assert detach.start_worker(person.home.settings, person.home.paths) == "worker busy"
+    gate.touch()
+    running.join()
+    asked = [json.loads(row)["material"]["exchanges"] for row in calls.read_text(encoding="utf-8").splitlines()]
+    assert [[part["user"] for part in parts] for parts in asked] == [[flag(1)], [flag(2), flag(3), flag(4)]]
+
+
+def test_a_transcript_that_was_rewritten_under_new_names_repeats_nothing(person: Person) -> None:
+    """As after a compaction: the uuid that stood where we were is gone."""
+    person.says(flag(1))
+    person.work()
+    person.said = 0
+    person.says(flag(1), key="another uuid")
+    person.says(flag(2))
+    person.work()
+    assert person.asked() == [[flag(1)], [flag(2)]]
+    assert person.contents() == learned(flag(1), flag(2))
+
+
+def test_a_session_that_begins_with_the_words_of_another_repeats_nothing(person: Person) -> None:
+    """As after `--fork-session`: the same lines under the same uuids."""
+    person.says(flag(1), key="one")
+    person.work()
+    person.said = 0
+    person.says(flag(1), key="one", session="fork")
+    person.says(flag(2), session="fork")
+    person.work()
+    assert person.asked() == [[flag(1)], [flag(2)]]
+
+
+def test_one_model_call_at_a_time_whoever_makes_it(person: Person) -> None:
+    person.says(flag(1))
+    with locks.waiting(Path(person.home.paths.model_lock)):  # as a compile holds it
+        worker = threading.Thread(target=person.work)
+        worker.start()
+        wait_for(lambda: waits_for_lock(worker))
+        assert person.model.prompts == []
+    worker.join()
+    assert person.asked() == [[flag(1)]]
+
+
+def waits_for_lock(thread: threading.Thread) -> bool:
+    frame = sys._current_frames().get(thread.ident or 0)
+    while frame:
+        if frame.f_code.co_name == "waiting" and frame.f_globals["__name__"] == "memoria.ground.locks":
+            return True
+        frame = frame.f_back
+    return False
+
+
+# -- what is passed over
+
+
+def test_a_turn_that_a_stop_hook_caused_waits_for_the_next(person: Person) -> None:
+    person.says(flag(1), stop_hook_active=True)
+    person.work()
+    assert person.model.prompts == []
+    person.says(plain(2))
+    person.work()
+    assert person.asked() == [[flag(1)]]
+
+
+def test_an_excluded_project_is_not_judged(person: Person) -> None:
+    person.set("MEMORIA_EXCLUDE", "/x/secret")
+    person.spooled(line(flag(1)).replace(b"/home/ada/shop", b"/x/secret"), cwd="/x/secret")
+    person.work()
+    assert person.model.prompts == []
+    own = str(person.home.paths.client_cwd)
+    person.spooled(line(flag(1)).replace(b"/home/ada/shop", own.encode()), session="own", cwd=own)
+    person.work()
+    assert person.model.prompts == []
+
+
+@pytest.mark.parametrize("keep", ["false", "true"])
+def test_what_a_sub_agent_is_told_is_not_learned(person: Person, keep: str) -> None:
+    person.set("MEMORIA_KEEP_SIDECHAINS", keep)
+    told = line(flag(1)) + line("I pushed nothing.", "assistant")
+    person.spooled(told.replace(b'"isSidechain":false', b'"isSidechain":true'))
+    person.says(plain(2))
+    person.work()
+    assert person.model.prompts == []
+    person.ends()
+    person.work()
+    assert person.contents() == learned(plain(2))
+
+
+@pytest.mark.slow
+def test_a_transcript_that_no_file_can_be_called_keeps_no_turn_waiting(person: Person) -> None:
+    person.says(flag(1))
+    name = str(person.transcript.with_name("n" * 300))
+    header = {"transcript": name, "start": 0, "copied_from": 0, "end": 0, "cwd": "/x/shop"}
+    person.spool.add({**header, "event": "SessionEnd", "session": SESSION}, b"")
+    assert person.work().failures == []
+    assert len(person.entries()) == 1
+
+
+def test_what_is_private_reaches_no_judge(person: Person) -> None:
+    person.says(f"{flag(1)} <private>the vault is behind the mirror</private>")
+    person.work()
+    (prompt,) = person.model.prompts
+    assert "branch-1" in prompt.text
+    assert "mirror" not in prompt.text + json.dumps(prompt.material)
+
+
+@pytest.mark.parametrize("switch", ["MEMORIA_DISABLED", "CLAUDE_INVOKED_BY"])
+def test_no_hook_of_a_session_that_is_switched_off_or_our_own_has_anything_judged(tmp_path: Path, switch: str) -> None:
+    ran = tmp_path / "ran"
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\ntouch '{ran}'\n")
+    python.chmod(0o755)
+    client = Client(tmp_path, MEMORIA_PYTHON=str(python), **{switch: "1"})
+    client.write(line(flag(1)))
+    client.fire("Stop")
+    client.env.pop(switch)
+    client.fire("Stop")
+    wait_for(ran.exists)  # so that the test can fail: the same hook without the switch
+    assert client.log().count("Stop") == 1
+
+
+def test_sub_agents_have_no_hook_of_ours() -> None:
+    assert "SubagentStop" not in DECLARED
+
+
+# -- when it fails
+
+
+def test_a_dead_model_is_asked_again_later_and_later(person: Person) -> None:
+    faults = [AWAY, AWAY]
+    person.model = Scripted(lambda prompt: faults.pop() if faults else answer(prompt))
+    person.says(flag(1))
+    person.work()
+    assert person.facts() == []
+    for number in range(2, 6):  # four Stops within the minute
+        person.says(flag(number))
+        person.work()
+    assert len(person.asked()) == 1
+    person.ahead = 61.0
+    person.work()
+    assert len(person.asked()) == 2, "one try, not one for each turn"
+    person.ahead = 62.0 + 60
+    person.work()
+    assert len(person.asked()) == 2, "the second wait is longer"
+    person.ahead = 62.0 + 121
+    person.work()
+    assert person.asked()[2] == [flag(number) for number in range(1, 6)]
+    assert len(person.facts()) == 5, "the same words are not learned a second time"
+    person.says(flag(6))
+    person.work()
+    assert person.asked()[3] == [flag(6)], "what failed before is over"
+
+
+def test_a_dead_model_keeps_no_other_session_from_waiting_too(person: Person) -> None:
+    person.model = Scripted([AWAY])
+    person.says(flag(1))
+    person.work()
+    person.says(flag(2), session="other")
+    person.work()
+    assert len(person.asked()) == 1
+
+
+def test_bad_answers_delay_their_own_session_and_end(person: Person) -> None:
+    person.set("MEMORIA_MAX_ATTEMPTS", "3")
+    person.model = Scripted(lambda prompt: BAD if flag(1) in prompt.text else answer(prompt))
+    person.says(flag(1))
+    for day in range(5):
+        person.ahead = day * 3 * 3600.0
+        person.says(flag(10 + day), session=f"other-{day}")
+        person.work()
+    assert person.asked().count([flag(1)]) == 3
+    assert sum(len(asked) == 1 and asked != [flag(1)] for asked in person.asked()) == 5
+    assert len(person.facts()) == 5
+    person.model = Scripted(answer)
+    person.ends()
+    person.work()
+    assert len(person.facts()) == 6, "the flush has the last word"
+
+
+def test_over_the_budget_judging_waits_for_tomorrow_and_is_not_dropped(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger.of(person.home.paths)
+    ledger.book(Call("learn", "scripted", "p", "ok", 1000, 0, 1.0, 1.0))
+    ledger.close()
+    person.set("MEMORIA_DAILY_BUDGET_USD", "1")
+    person.set("MEMORIA_CALL_BUDGET_USD", "0")
+    person.says(flag(1))
+    person.work()
+    assert person.model.prompts == []
+    waits = Ledger.of(person.home.paths)
+    not_before = waits.tries("judge")[1]
+    waits.close()
+    midnight = (datetime.now(UTC) + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    assert abs(not_before - midnight.timestamp()) < 5
+    person.set("MEMORIA_DAILY_BUDGET_USD", "0")  # tomorrow
+    person.ahead = not_before + 1 - time.time()
+    person.work()
+    assert person.asked() == [[flag(1)]]
+
+
+def test_a_judgement_is_booked_like_every_other_call(person: Person) -> None:
+    person.says(flag(1))
+    person.work()
+    ledger = Ledger.of(person.home.paths)
+    booked = [(call.task, call.model, call.outcome) for _, call in ledger.calls_since(NOON - timedelta(days=999))]
+    ledger.close()
+    assert booked == [("learn", "scripted", "ok")]
+
+
+def test_facts_that_cannot_be_kept_wait_and_the_turn_stays_open(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    person.says(flag(1))
+    with monkeypatch.context() as patch:
+        patch.setattr(Lines, "add", full)
+        person.work()
+    keeper = Keeper.of(person.home.paths, person.home.zone)
+    marks = keeper.store.db.execute("SELECT count(*) FROM judged").fetchone()[0]
+    assert (len(keeper.outbox.waiting()), marks) == (1, 0)
+    keeper.store.db.close()
+    person.says(flag(2))
+    person.work()
+    assert len(person.asked()) == 1, "not hammered"
+    person.ahead = 61.0
+    person.work()
+    assert person.contents() == learned(flag(1), flag(2))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="kills as POSIX knows them")
+@pytest.mark.parametrize("step", failpoints.JUDGE)
+def test_a_worker_killed_in_the_middle_of_a_judgement_is_made_good_by_the_next(
+    person: Person, tmp_path: Path, step: str
+) -> None:
+    script = tmp_path / "answers.json"
+    script.write_text(json.dumps({"learn": [{"statements": [fact(flag(1))]}], "flush": [{"worth_saving": False}]}))
+    person.set("MEMORIA_MODEL", f"scripted:{script}")
+    person.says(flag(1))
+    assert worker_process(MEMORIA_KILL_AT=step) == -signal.SIGKILL
+    assert worker_process() == 0
+    calls = script.with_name("answers.json.calls").read_text(encoding="utf-8").count('"task": "learn"')
+    assert calls == (1 if step == "judge.booked" else 2)
+    assert [(event.content, event.seen) for event in person.facts()] == [(fact(flag(1))["content"], 1)]
+    person.ends()
+    assert worker_process() == 0
+    assert [(event.content, event.seen) for event in person.facts()] == [(fact(flag(1))["content"], 1)]
+
+
+def worker_process(**more: str) -> int:
+    return subprocess.run(own_command(sys.executable, "flush"), env={**os.environ, **more}, check=False).returncode
+
+
+# -- who starts the worker
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    found: list[str] = []
+
+    def start(*_: object) -> str:
+        found.append("worker")
+        return "worker started"
+
+    monkeypatch.setattr(detach, "start_worker", start)
+    return found
+
+
+def test_the_observer_starts_the_worker_for_a_flagged_turn_and_once(person: Person, started: list[str]) -> None:
+    attention = DueCheck(person.home)
+    person.says(plain(1))
+    attention.run()
+    assert started == []
+    person.says(flag(2))
+    attention.run()
+    attention.run()
+    assert started == ["worker"]
+
+
+def test_the_observer_starts_the_worker_when_enough_turns_have_gathered(person: Person, started: list[str]) -> None:
+    person.set("MEMORIA_LEARN_EVERY", "5")
+    for number in range(1, 6):
+        assert started == []
+        person.says(plain(number))
+        DueCheck(person.home).run()
+    assert started == ["worker"]
+
+
+def test_the_observer_starts_no_worker_for_what_is_judged_or_has_to_wait(person: Person, started: list[str]) -> None:
+    person.says(flag(1))
+    person.work()
+    DueCheck(person.home).run()
+    assert started == []
+    person.model = Scripted([AWAY])
+    person.says(flag(2))
+    person.work()
+    person.says(flag(3))
+    DueCheck(person.home).run()
+    assert started == []
+
+
+def test_an_observer_looks_again_for_a_hook_that_found_it_at_work(
+    person: Person, started: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, looks = DueCheck.run, list[int]()
+
+    def counted(self: DueCheck) -> None:
+        run(self)
+        looks.append(len(looks))
+        if len(looks) == 1:
+            person.says(flag(2))  # its hook starts no observer: the lock is held
+
+    person.set("MEMORIA_WHERE_YOU_WERE", "false")
+    monkeypatch.setattr(DueCheck, "run", counted)
+    Path(person.home.paths.state).mkdir(parents=True, exist_ok=True)
+    asyncio.run(loop.work(person.home))
+    assert started == ["worker"]
+    assert len(looks) == 2
+
+
+@pytest.mark.parametrize("fault", ["ledger", "store", "job"])
+def test_an_observer_that_cannot_look_does_no_harm(person: Person, started: list[str], fault: str) -> None:
+    job = person.says(flag(1))
+    if fault == "job":
+        Path(person.spool.new, job).write_bytes(b"\0")
+    else:
+        name = {"ledger": "ledger.db", "store": "learned.db"}[fault]
+        Path(person.home.paths.state, name).mkdir()
+    DueCheck(person.home).run()
+    assert started == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["true", "false"])
+def test_from_the_hook_to_the_fact_on_disk_while_the_session_goes_on(tmp_path: Path, where: str) -> None:
+    """Hook, observer and worker as processes of their own; no PreCompact, no SessionEnd."""
+    script = tmp_path / "answers.json"
+    script.write_text(json.dumps({"learn": [{"statements": [fact(flag(1))]}]}))
+    client = Client(
+        tmp_path, MEMORIA_PYTHON=sys.executable, MEMORIA_MODEL=f"scripted:{script}", MEMORIA_WHERE_YOU_WERE=where,
+        MEMORIA_LEARN_MODELS="",
+    )  # fmt: skip
+    client.write(line(plain(1)) + line("I looked.", "assistant"))
+    client.fire("Stop")
+    client.write(line(flag(1)) + line("Understood.", "assistant"))
+    client.fire("Stop")
+    wait_for(lambda: "branch-1 matters" in logs(client.paths))
+    wait_for(lambda: is_let_go(Path(client.paths.worker_lock)))
+    assert len(client.jobs()) == 2
+    calls = script.with_name("answers.json.calls").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(row)["task"] for row in calls] == ["learn"]
+
+
+def logs(paths: Paths) -> str:
+    return "".join(path.read_text(encoding="utf-8") for path in Path(paths.daily).glob("*.md"))
+
+
+def is_let_go(lock: Path) -> bool:
+    with locks.held(lock) as mine:
+        return mine
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "never came true"
+        time.sleep(0.01)

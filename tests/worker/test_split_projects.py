@@ -1,0 +1,113 @@
+"""What memoria 0.1.0 kept apart by path is one project again, and no daily log is rewritten for it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from memoria import cli
+from memoria.base import project
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.ledger import Call, Ledger
+from memoria.ground.home import Home
+from memoria.index import sources
+from memoria.index.index import Index
+from memoria.statements.keeper import Keeper
+from memoria.transcripts.archive import Archive
+from memoria.transcripts.turn import Turn
+from wiki_home import entry
+
+REMOTE = "https://git.example.com/mara/tidemark"
+
+
+@pytest.fixture
+def clones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """Two clones with a remote, and what 0.1.0 wrote in them under the keys of their paths."""
+    monkeypatch.setenv("MEMORIA_PYTHON", "/bin/true")  # no worker beside the tests
+    monkeypatch.setenv("MEMORIA_MODEL", "offline")
+    one, two = tmp_path / "src" / "tidemark", tmp_path / "work" / "tides"
+    one.mkdir(parents=True)
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "GIT_CONFIG_NOSYSTEM": "1"}
+    who = ["-c", "user.name=m", "-c", "user.email=m@example.com"]
+    for words in (
+        ["init", "-q"],
+        [*who, "commit", "-q", "--allow-empty", "-m", "x"],
+        ["remote", "add", "origin", REMOTE],
+    ):
+        subprocess.run(["git", *words], cwd=one, env=env, check=True, capture_output=True)
+    shutil.copytree(one, two)
+    home = Home.open()
+    with closing(Ledger.of(home.paths)) as ledger:
+        for number, folder in enumerate((one, two), 1):
+            key = project.key_of_path(str(folder))
+            made = entry(f"a{number}", title=f"Heron {number}", project=folder.name, project_key=key,
+                         learned=[("preference", f"Count herons twice in house {number}")])  # fmt: skip
+            DailyLog.of(home.paths).append(made)
+            turn = Turn(f"ta{number}", "user", "count", time=datetime(2026, 11, 16, tzinfo=UTC), cwd=f"{folder}/docs")
+            Archive.of(home.paths, 200).keep(made.id, made.day, [turn])
+            ledger.record(made.booked)
+            ledger.book(Call("flush", "offline", key, "ok"))
+    return one, two
+
+
+def test_two_clones_become_one_project_for_every_reader(
+    clones: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = Home.open()
+    log = DailyLog.of(home.paths).path(entry("a1").day)
+    before = log.read_bytes()
+    with Keeper.at(home) as keeper:
+        assert len(keeper.store.projects()) == 2
+    assert cli.main(["flush", "--now"]) == 0
+    assert cli.main(["flush", "--now"]) == 0, "the second run changes nothing"
+    key = project.key_of_remote("git.example.com/mara/tidemark")
+    assert log.read_bytes() == before
+    assert {project.of(str(folder), home.settings, home.paths).key for folder in clones} == {key}
+    assert {one.project_key for one in DailyLog.of(home.paths).entries(entry("a1").day)} == {key}
+    with closing(Ledger.of(home.paths)) as ledger:
+        assert {one.project for one in ledger.entries()} == {key}
+        assert {call.project for _, call in ledger.calls_since(datetime(2020, 1, 1, tzinfo=UTC))} == {key}
+    with Keeper.at(home) as keeper:
+        assert keeper.store.projects() == [key]
+    with Index(home.paths.index) as index:
+        sources.refresh(index, home.paths)
+        assert index.projects() == {key}
+    page = Path(home.paths.page_of(key)).read_text()
+    assert "house 1" in page
+    assert "house 2" in page
+    assert [path.stem for path in Path(home.paths.page).glob("tid*.md")] == [key]
+    for name in ("tidemark", "tides", "mara/tidemark", str(clones[1]), project.key_of_path(str(clones[0]))):
+        capsys.readouterr()
+        assert cli.main(["learned", "list", "--project", name]) == 0
+        assert "house 1" in (told := capsys.readouterr().out)
+        assert "house 2" in told
+        assert cli.main(["search", "heron", "--project", name]) == 0
+        assert "house 1" in (told := capsys.readouterr().out)
+        assert "house 2" in told
+    assert cli.main(["search", "heron", "--project", "tidemrak"]) != 0
+    assert f"Did you mean {key}?" in capsys.readouterr().err
+
+
+def test_a_clone_that_moves_is_still_the_same_project(clones: tuple[Path, Path]) -> None:
+    assert cli.main(["flush", "--now"]) == 0
+    moved = clones[0].rename(clones[0].parent / "tidemark-old")
+    home = Home.open()
+    key = project.of(str(moved), home.settings, home.paths).key
+    assert {one.project_key for one in DailyLog.of(home.paths).entries(entry("a1").day)} == {key}
+
+
+def test_the_folder_one_stands_in_is_meant_by_default(
+    clones: tuple[Path, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli.main(["flush", "--now"]) == 0
+    monkeypatch.chdir(clones[1])
+    assert cli.main(["learned", "top"]) == 0
+    assert "house 1" in capsys.readouterr().out
+    assert cli.main(["search", "heron", "--project"]) == 0
+    assert "house 1" in capsys.readouterr().out
