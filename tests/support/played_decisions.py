@@ -25,8 +25,8 @@ from memoria.models.scripted import Scripted
 from memoria.recall import weighed_notes
 from memoria.recall.prompt_notes import user_prompt_submit
 from memoria.recall.session_start import session_start
-from memoria.weighing import offer
-from memoria.weighing.weigher import Request
+from memoria.worker import offer
+from memoria.worker.weigher import Request
 from memory_server import MemoryServer
 from places import ROOT
 from played_story import Player, directed, staged

@@ -1,1 +1,1 @@
-"""A person's word against a claim or a learned fact, and the steps of the wiki that are taken back."""
+"""Apply a person's word against the memory: correct, undo, forget, and prove what is gone."""

@@ -1,1 +1,1 @@
-"""Briefing: prepare the page that the next session starts with, and the notices for the user."""
+"""Prepare what the next session will be shown, and the notices for the user."""

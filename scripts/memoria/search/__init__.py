@@ -1,1 +1,1 @@
-"""Read the search index: from the words of a query to ranked results."""
+"""Read the search index: words, similarity, ranking and results."""

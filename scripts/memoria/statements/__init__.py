@@ -8,10 +8,6 @@
 - ``keeper``: a fact's way from the outbox into log and store, and the edits of a person
 - ``conflicts``: which known facts a new one contradicts, and which of them yield to it
 - ``already_saved``: facts that the assistant saved itself in the client's own memory
-- ``sync``: the exchange of facts with a memory server that the user named; ``pull`` takes in, ``push`` sends
-- ``server_links``: which row of the server is which fact, and whether a row is still the one that was known
-- ``wire``: a fact's form as a row of the server
-- ``memory_server``: the HTTP requests of that exchange
 
 Imports no model, no prompt and no hook's handler.
 """

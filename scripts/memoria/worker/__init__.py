@@ -1,1 +1,1 @@
-"""Flushing: the worker that runs while jobs wait, and the flush of one session into the daily log."""
+"""Work in the background: flush, judge, choose, compile, consolidate."""
