@@ -177,30 +177,30 @@ def test_without_a_claude_model_no_request_is_made(person: Person, proxy: Loggin
 HELD = {
     "Only the model calls that you chose": """
         test_leaves.py::test_a_call_is_one_request_and_the_client_opens_no_other_connection
-        flushing/test_flush.py::test_no_secret_is_sent_to_a_model""",
+        worker/test_flush.py::test_no_secret_is_sent_to_a_model""",
     "A call of a Claude model is one request":
         "test_leaves.py::test_a_call_is_one_request_and_the_client_opens_no_other_connection",
     "The tokens that":
         "test_leaves.py::test_a_call_is_one_request_and_the_client_opens_no_other_connection",
     "With `model` set":
         "test_leaves.py::test_without_a_claude_model_no_request_is_made",
-    "If you set a memory server": """facts/test_sync.py::test_facts_travel_from_one_machine_to_the_other
-        facts/test_server_trust.py::test_a_row_of_another_program_keeps_text_keywords_and_tags_whatever_happens_here""",
+    "If you set a memory server": """exchange/test_sync.py::test_facts_travel_from_one_machine_to_the_other
+        exchange/test_server_trust.py::test_a_row_of_another_program_keeps_text_keywords_and_tags_whatever_happens_here""",
     "If you set a Redis server":
         "working/test_working_redis.py::test_one_prefix_a_scope_and_nothing_is_searched_for",
     "The packages":
-        "environment/test_build.py::test_it_is_built_from_the_lock_with_hashes_and_a_second_run_does_nothing",
+        "capture/test_build.py::test_it_is_built_from_the_lock_with_hashes_and_a_second_run_does_nothing",
     "Endpoint, key, proxy": """test_leaves.py::test_a_projects_settings_change_nothing
         test_leaves.py::test_a_folder_that_the_person_trusts_in_the_clients_dialog_changes_nothing
         test_leaves.py::test_a_key_and_an_endpoint_of_the_user_level_settings_work""",
     "If a project needs another endpoint": """
         test_leaves.py::test_an_endpoint_for_one_project_is_written_into_config_and_holds_for_it_alone
-        compiling/test_compile.py::test_entries_of_a_project_with_its_own_endpoint_share_no_call""",
+        worker/test_compile.py::test_entries_of_a_project_with_its_own_endpoint_share_no_call""",
     "An article that its entries":
-        "compiling/test_compile.py::test_entries_of_a_project_with_its_own_endpoint_share_no_call",
+        "worker/test_compile.py::test_entries_of_a_project_with_its_own_endpoint_share_no_call",
     "Nothing that memoria starts": """test_leaves.py::test_a_projects_settings_change_nothing
         commands/test_ingest.py::test_no_file_of_the_folder_one_stands_in_is_run
-        environment/test_build.py::test_neither_the_project_nor_its_variables_reach_the_build""",
+        capture/test_build.py::test_neither_the_project_nor_its_variables_reach_the_build""",
     "Hooks and worker write": "test_leaves.py::test_a_projects_settings_change_nothing",
     "Other users of the machine": "ground/test_owner_only.py::test_what_memoria_writes_is_readable_by_its_owner_only",
     "With `shared_home` set":
