@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from facts import MONDAY, a_fact
 from memoria.index import documents
-from memoria.index.documents import Document
-from memoria.search import layout
+from memoria.index.index import Index
 from memoria.statements import lines
-from memoria.statements.fact import Fact
 from memoria.wiki.article import Article
 
 SOURCE = "[[daily/2026-11-20#^e-01aa]]"
@@ -94,27 +94,20 @@ def test_a_long_text_is_one_passage_in_pieces() -> None:
     assert all(passage.is_piece for passage in rest)
 
 
-def of_day(*facts: Fact) -> list[Document]:
-    text = "# Daily Log: 2026-11-16\n\n### Learned (09:00) · shop\n\n" + "".join(map(lines.render, facts))
-    return documents.of_file("daily/2026-11-16.md", text)
+PRICES = "---\ntitle: Prices\nproject: shop · shop-1a2b3c\nasked_as:\n  - add a discount\n---\n\n# Prices\n\nCents.\n"
 
 
-def test_the_phrases_a_fact_is_asked_as_are_a_document_that_leads_to_it() -> None:
+def test_a_phrase_finds_what_it_asks_for_and_is_not_shown(tmp_path: Path) -> None:
     fact = a_fact("Use pnpm, not npm.", asked_as=("add a package", "update the front end"))
-    told, asked = (document for document in of_day(fact) if document.kind != "entry")
-    assert (asked.kind, asked.superseded_by, asked.project) == (layout.ASKED, f"^{fact.id}", fact.project)
-    assert [passage.text for passage in asked.passages] == ["add a package", "update the front end"]
-    assert "package" not in str(told)
-
-
-def test_a_fact_that_ended_without_a_successor_is_asked_for_by_no_phrase() -> None:
-    fact = a_fact("Use pnpm, not npm.", asked_as=("add a package",), ended=MONDAY)
-    assert not [document for document in of_day(fact) if document.kind != "entry"]
-
-
-def test_the_phrases_an_article_is_asked_as_lead_to_it() -> None:
-    text = "---\ntitle: Prices\nproject: shop · shop-1a2b3c\nasked_as:\n  - add a discount\n---\n\n# Prices\n\nCents.\n"
-    page, asked = documents.of_file("knowledge/concepts/prices.md", text)
-    assert (asked.kind, asked.superseded_by, asked.project) == (layout.ASKED, page.key, page.project)
-    assert [passage.text for passage in asked.passages] == ["add a discount"]
-    assert "discount" not in str(page)
+    ended = a_fact("Use yarn.", asked_as=("mend a parcel",), ended=MONDAY)
+    written = "".join(map(lines.render, (fact, ended)))
+    (tmp_path / "daily").mkdir()
+    (tmp_path / "daily/2026-11-16.md").write_text(f"# Daily Log: 2026-11-16\n\n### Learned (09:00) · shop\n\n{written}")
+    (tmp_path / "knowledge/concepts").mkdir(parents=True)
+    (tmp_path / "knowledge/concepts/prices.md").write_text(PRICES)
+    with Index(tmp_path / "index.db") as index:
+        index.sync(tmp_path)
+        found = {query: [hit.passages for hit in index.search(query)] for query in ("package", "discount", "parcel")}
+        (note,) = index.finder.notes("update the front end", limit=3, room=300)
+    assert found == {"package": [["Use pnpm, not npm."]], "discount": [["Cents."]], "parcel": []}
+    assert (note.text, note.share) == ("Use pnpm, not npm.", 1.0)

@@ -29,7 +29,6 @@ from memoria.statements.past import Past, current
 PASSAGE_CHARS = 1_200  # longer paragraphs are split, at line ends where possible
 
 HISTORY = "history"  # the kind of an article's history, its anchor, and its section's heading in lower case
-ASKED = "asked"  # the kind of the phrases by which a fact or an article is asked for, and the start of their anchor
 RELATED = "Related"  # the section of an article that links others
 
 _LABEL = re.compile(r"^\*\*([^*\n]{1,60}):\*\*\s*")
@@ -104,19 +103,12 @@ def of_file(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES, ended
     if path.startswith("daily/"):
         return list(entries(path, text, aliases, ended))
     page = article(path, text, aliases)
-    asked = _phrases(page, text)
     past = [passage for passage in page.passages if passage.label.casefold() == HISTORY]
     if not past:
-        return [page, *asked]
+        return [page]
     now = tuple(passage for passage in page.passages if passage not in past)
     former = replace(page, kind=HISTORY, anchor=HISTORY, title=f"{page.title} (history)", passages=tuple(past))
-    return [replace(page, passages=now), replace(former, aliases=(), tags=(), keywords=()), *asked]
-
-
-def _phrases(page: Document, text: str) -> list[Document]:
-    """Return the document of the phrases by which an article is asked for; an empty list when it has none."""
-    found = markdown.read_page(text)[0].texts("asked_as")
-    return [_asked(page.path, ASKED, page.key, found, page.project)] if found else []
+    return [replace(page, passages=now), replace(former, aliases=(), tags=(), keywords=())]
 
 
 def article(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> Document:
@@ -132,7 +124,7 @@ def article(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> Do
         tags=tuple(front.texts("tags")),
         keywords=tuple(front.texts("keywords")),
         project=aliases.get(key := project.key_in(front.text("project")), key),
-        passages=tuple(_sections(body, title)),
+        passages=(*_sections(body, title), *_asked(front.texts("asked_as"))),
         date=_day(front.text("updated") or front.text("created")),
     )
 
@@ -264,21 +256,16 @@ def _facts(path: str, day: str, facts: Iterable[Fact]) -> Iterator[Document]:
             project="" if event.project == GLOBAL else event.project,
             tags=(event.kind, *event.tags),
             keywords=event.keywords,
-            passages=(Passage(event.content, event.kind, own=event.origin == "user"),),
+            passages=(Passage(event.content, event.kind, own=event.origin == "user"), *_asked(event.asked_as)),
             date=day,
             importance=event.importance,
             superseded_by=f"^{event.successor}" if event.successor else "",
         )
-        if event.asked_as:
-            yield _asked(path, f"{ASKED}-{event.id}", f"^{event.id}", event.asked_as, event.project)
 
 
-def _asked(path: str, anchor: str, leads_to: str, phrases: Iterable[str], owner: str) -> Document:
-    """Return the phrases by which a document is asked for; whoever finds them is led to the document itself."""
-    return Document(
-        path=path, kind=ASKED, anchor=anchor, project="" if owner == GLOBAL else owner,
-        passages=tuple(map(Passage, phrases)), superseded_by=leads_to,
-    )  # fmt: skip
+def _asked(phrases: Iterable[str]) -> Iterator[Passage]:
+    """Yield the phrases by which a document is asked for."""
+    return (Passage(phrase, layout.ASKED) for phrase in phrases)
 
 
 def _sections(body: str, title: str, block_id: Pattern = markdown.BLOCK_ID) -> Iterator[Passage]:

@@ -244,7 +244,7 @@ class Index:
             former, present = found.setdefault(path, ([], []))
             if kind == documents.HISTORY:
                 former.append(text)
-            elif label != documents.RELATED:
+            elif label not in (documents.RELATED, layout.ASKED):
                 present.append(text)
         return {path: ("\n".join(former), "\n".join(present)) for path, (former, present) in found.items()}
 

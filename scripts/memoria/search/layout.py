@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from memoria.search import tokens
 
-VERSION = 12  # of the tables and of how files become documents and terms; an index of another version is rebuilt
+VERSION = 13  # of the tables and of how files become documents and terms; an index of another version is rebuilt
 SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 and 1 are the title and the names
 KINDS = ("article", "entry", "fact", "turn", "memory")
 HISTORY = "history"  # what no longer holds: found only by those who ask for it
-ASKED = "asked"  # the phrases by which a document is asked for; they lead to it and are not shown
-HIDDEN = (HISTORY, ASKED)  # with KINDS, all kinds that there are
 USUAL = 0.5  # importance of a document of which nobody said how much it matters
 NOTED = 0.45  # that of turns whose conversation a model has noted, since what matters of them stands in the note
 TOOLS = "tools"  # the label of a turn's tool lines, which are no statements
+ASKED = "?"  # the label of a phrase by which a document is asked for, which is found but not shown; no word
 
 
 def is_current(path: str) -> bool:

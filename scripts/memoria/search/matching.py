@@ -121,8 +121,8 @@ def scope(project: str, view: Visibility | None, kinds: Collection[str]) -> str:
     if project:
         expression += f" AND scope : {layout.scope_terms(project, '')[0]}"
     if set(layout.KINDS).issubset(kinds):  # bm25 looks at each document of a kind that the expression names
-        others = " OR ".join(layout.scope_terms("", kind)[1] for kind in layout.HIDDEN if kind not in kinds)
-        return f"{expression} NOT scope : ({others})" if others else expression
+        former = layout.scope_terms("", layout.HISTORY)[1]
+        return expression if layout.HISTORY in kinds else f"{expression} NOT scope : {former}"
     if kinds:
         wanted = " OR ".join(phrase(layout.scope_terms("", kind)[1]) for kind in sorted(kinds))
         expression += f" AND scope : ({wanted})"

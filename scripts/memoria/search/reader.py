@@ -84,7 +84,7 @@ class Finder:
             return []
         try:
             rated, known = self._matching.rated(words, project)
-            scope = matching.scope(project, view, (*(kinds or layout.KINDS), layout.ASKED))
+            scope = matching.scope(project, view, kinds or layout.KINDS)
             ranked = self._matching.ranked(rated, known, limit, scope)
             found = self._weighed(ranked, kinds or layout.KINDS)
             return self.shown(found, limit, view, is_folded=is_folded and len(kinds) != 1, kinds=kinds)
@@ -103,11 +103,11 @@ class Finder:
         return sorted(weighed, key=lambda each: (-each[0], each[1]))
 
     def _written(self, documents: Sequence[int]) -> set[int]:
-        """Return the entries and facts among documents, and the phrases that lead to facts and articles."""
+        """Return the entries and facts among documents."""
         asked = ", ".join("?" * len(documents))
         rows = self._db.execute(
-            f"SELECT id FROM documents WHERE kind IN (?, ?, ?) AND id IN ({asked})",  # noqa: S608 (question marks)
-            ("entry", "fact", layout.ASKED, *documents),
+            f"SELECT id FROM documents WHERE kind IN (?, ?) AND id IN ({asked})",  # noqa: S608 (question marks)
+            ("entry", "fact", *documents),
         )
         return {document for (document,) in rows}
 
@@ -144,7 +144,8 @@ class Finder:
             best = Hit([getattr(hit, name) for name in FIELDS], hit.score, [passage])
             said = self._stored.sessions(best)
             found = Statement(best, statements.around(passage, bits, room), label, is_own=own, sessions=said)
-            found.words = frozenset(tokens.of(found.text)).intersection(bits)
+            phrases = self._stored.phrases(hit.key)
+            found.words = frozenset(tokens.of("\n".join((found.text, *phrases)))).intersection(bits)
             found.share = sum(bits[term] for term in found.words) / (sum(bits.values()) or 1.0)
             return found
         return None
@@ -196,7 +197,7 @@ class Finder:
         last = (row[0] << layout.SHIFT) + (1 << layout.SHIFT) - 1
         asked = "SELECT text, label, own FROM passages WHERE id BETWEEN ? AND ?"
         for text, label, own in self._db.execute(asked, (first, last)).fetchall():
-            if text and screen(text):
+            if text and label != layout.ASKED and screen(text):
                 hit = Hit(row[1:9], 0.0, [text])
                 yield Statement(hit, text, label, is_own=bool(own), sessions=self._stored.sessions(hit))
 
@@ -234,8 +235,8 @@ class Finder:
 
     def named(self, anchor: str, path: str = "", view: Visibility | None = None) -> list[Hit]:
         """Return the documents with this block id, and the one at ``path``, each with its first passages."""
-        where = " WHERE kind NOT IN (?, ?) AND (anchor = ? OR (path = ? AND path <> ''))"
-        rows = self._db.execute(SHOW + where, (layout.HISTORY, layout.ASKED, anchor, path)).fetchall()
+        where = " WHERE kind <> ? AND (anchor = ? OR (path = ? AND path <> ''))"
+        rows = self._db.execute(SHOW + where, (layout.HISTORY, anchor, path)).fetchall()
         rows = [row for row in rows if view is None or view.shows(row[6])]
         heads = len(ranking.HEAD)
         firsts = dict.fromkeys(range(heads, heads + 3), 1.0)

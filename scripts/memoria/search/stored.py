@@ -56,6 +56,18 @@ class Stored:
         row = self._db.execute(asked, (first, first + (1 << layout.SHIFT) - 1, text)).fetchone()
         return (row[0], bool(row[1])) if row else ("", False)
 
+    def phrases(self, key: str) -> Collection[str]:
+        """Return the phrases by which a document is asked for."""
+        found = self._db.execute("SELECT id FROM documents WHERE key = ?", (key,)).fetchone()
+        return self._phrases(found[0]).values() if found else ()
+
+    def _phrases(self, document: int) -> dict[int, str]:
+        """Return the phrases by which a document is asked for, by their ordinals."""
+        first = document << layout.SHIFT
+        asked = "SELECT id, text FROM passages WHERE id BETWEEN ? AND ? AND label = ?"
+        rows = self._db.execute(asked, (first, first + (1 << layout.SHIFT) - 1, layout.ASKED))
+        return {row - first: text for row, text in rows}
+
     def screen(self, row: tuple[Any, ...], view: Visibility | None) -> Callable[[str], bool] | None:
         """Return which passages of a document may be shown; None when the document may not be.
 
@@ -93,13 +105,11 @@ class Stored:
     def texts(
         self, document: int, scored: Mapping[int, float], screen: Callable[[str], bool] | None = None
     ) -> list[str]:
-        """Return the texts of the best passages, or of the first one when the document itself was not scored."""
+        """Return the texts of the best passages, or of the first one when no passage but a phrase was scored."""
         heads = len(ranking.HEAD)
-        best = sorted(
-            (ordinal for ordinal in scored if ordinal >= heads), key=lambda ordinal: (-scored[ordinal], ordinal)
-        )
+        said = {ordinal for ordinal in scored if ordinal >= heads}.difference(self._phrases(document))
         texts: list[str] = []
-        for ordinal in best or [heads]:
+        for ordinal in sorted(said, key=lambda ordinal: (-scored[ordinal], ordinal)) or [heads]:
             text = self.passage(document, ordinal)[0]
             if text and (screen is None or screen(text)):
                 texts.append(text)

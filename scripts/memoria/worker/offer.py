@@ -21,7 +21,7 @@ from memoria.statements.store import Store
 
 NOTES = 40  # that are offered
 MAX_CHARS = 8_000  # of them all
-FOUND = 24  # statements of the search
+FOUND = 32  # statements of the search
 RECORDS = 6  # articles, entries and turns of the search, where no statement says it
 MOST_RULES = 8
 STATEMENTS = ("fact",)
