@@ -29,7 +29,6 @@ FOLDERS = (
     "commands",  # one module a verb, none knows another
     "reader",
     "mcp",
-    "evaluating",
     "worker",
     "amending",
     "exchange",
@@ -56,7 +55,7 @@ HOOK_FLOOR = {"recall", "capture", "search", "base"}
 SLOW = {"asyncio", "contextlib", "dataclasses", "json", "logging", "pathlib", "re", "subprocess", "typing"}
 BROAD = {"capture.hook": "run", "worker.worker": "the worker's job loop", "cli": "the door"}  # one broad except each
 SHARED = {  # package -> the rooms that may know it, when more than one does
-    "tqdm": {"worker.compiler", "commands.ingest", "commands.eval"},  # progress that a person watches
+    "tqdm": {"worker.compiler", "commands.ingest"},  # progress that a person watches
     "anyio": {"models.claude", "mcp.renewal", "mcp.server"},  # the scopes and streams of the packages that they use
     "jsonschema": {"mcp.server", "models.answer"},  # both hold what a model said against a schema
 }

@@ -49,7 +49,6 @@ VERBS = {
     "search": "find articles, entries, facts and turns",
     "open": "show the memory in the browser",
     "query": "answer a question from the wiki and the daily logs, with checked links",
-    "eval": "measure on your own history what the memory would have shown",
     "lint": "report what is wrong with the wiki; --fix repairs what is safe to repair",
     "why": "trace an article or claim back to the words it came from",
     "completion": "print what completes memoria's commands in bash, zsh or fish",
@@ -60,10 +59,10 @@ VERBS = {
 GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "Read": (("open", "search", "query", "why", "learned"), ("show", "working", "diff")),
     "Put right": (("forget", "undo", "lint"), ()),
-    "Run": (("status", "verify", "doctor"), ("flush", "compile", "consolidate", "eval", "observe", "weigh", "mcp")),
+    "Run": (("status", "verify", "doctor"), ("flush", "compile", "consolidate", "observe", "weigh", "mcp")),
     "Set up": (("demo", "install", "config", "ingest"), ("uninstall", "move", "completion")),
 }
-READING = frozenset((*GROUPS["Read"][0], *GROUPS["Read"][1], "status", "verify", "doctor", "lint", "eval"))
+READING = frozenset((*GROUPS["Read"][0], *GROUPS["Read"][1], "status", "verify", "doctor", "lint"))
 LAST_STREAM = 2  # the descriptor of standard error
 
 log = logging.getLogger(__name__)

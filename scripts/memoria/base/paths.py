@@ -140,7 +140,6 @@ class Paths:
         self.client_cwd = state + "claude"
         self.venv = state + "venv"
         self.reader, self.reader_lock = state + "reader.json", state + "reader.lock"
-        self.replay, self.replay_lock = state + "eval", state + "eval.lock"
         self.log = state + "log"
         self.hook_log = os.path.join(self.log, "hook.log")
         self.worker_output = os.path.join(self.log, "worker.out")

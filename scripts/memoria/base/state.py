@@ -72,7 +72,6 @@ May be deleted, at a small price.
   log/worker.out       what the worker printed; a log that has grown long is kept once as <name>.1
   claude/              the working folder of memoria's own model calls; empty
   reader.json          where `memoria open` is running, and its key; gone when it ends
-  eval/                the memory as it once was, while `memoria eval` asks it
   README               this page
   .gitignore           keeps this folder out of git
 
@@ -85,7 +84,7 @@ Caches: made anew when deleted.
   venv/                the Python environment that memoria 0.1.0 used
 
 Locks and counters of running processes; they say nothing once no memoria runs.
-  compile.lock  daily.lock  eval.lock  model.lock  observer.lock  reader.lock  sync.lock  told.lock  worker.lock
+  compile.lock  daily.lock  model.lock  observer.lock  reader.lock  sync.lock  told.lock  worker.lock
   working.db.replay.lock
   observer.starting  worker.starting  worker.late  spawns  spawns.observer  spawns.weigher
 

@@ -7,20 +7,16 @@ and from the days of the entries that it cites; what a person changed by hand ca
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 
-from memoria.evaluating import replay, rewind
 from memoria.ground import clock
 from memoria.ground.errors import StillReadingError
-from memoria.reader import days, facts
+from memoria.reader import days, facts, rewind
 from memoria.reader.site import Site
 from memoria.statements.fact import Fact
 from memoria.wiki.article import Article
 from memoria.wiki.article_cache import Row
 from memoria.wiki.folder import Wiki
 from memoria.wiki.transaction import Transactions
-
-MAX_REPLAYED = 1500  # articles of a wiki that is worked out as a whole for a page
 
 
 def end_of(site: Site, day: date) -> datetime:
@@ -87,20 +83,3 @@ def _time(name: str) -> datetime:
         return datetime.strptime(name.partition("-")[2], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
     except ValueError:
         return datetime.min.replace(tzinfo=UTC)
-
-
-def page_at(site: Site, day: date, key: str) -> str | None:
-    """Return the page that a session of a project would have started with; None for a wiki that is too large."""
-    if len(site.catalog.rows) > MAX_REPLAYED:
-        return None
-    return site.cached(f"page {key}", lambda: _page(site, day, key), day)
-
-
-def _page(site: Site, day: date, key: str) -> str:
-    with replay.opened(site.home) as then:
-        then.move(end_of(site, day), key)
-        for name in (key, "global"):
-            path = Path(then.paths.page_of(name))
-            if path.is_file():
-                return path.read_text("utf-8", "replace")
-    return ""

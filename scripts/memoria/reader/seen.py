@@ -15,12 +15,11 @@ from datetime import datetime
 from itertools import takewhile
 from pathlib import Path
 
-from memoria.evaluating import answers
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.reader.site import Site
 from memoria.recall.shown_notes import ShownNotes
-from memoria.search import tokens
+from memoria.search import identifiers, tokens
 from memoria.transcripts import client_files
 from memoria.transcripts.json_lines import Json, objects
 from memoria.transcripts.screen import Screen
@@ -29,6 +28,7 @@ from memoria.transcripts.turn_reader import Reader
 
 FENCE = "<memoria-notes"
 START, PROMPT = "SessionStart", "UserPromptSubmit"
+MIN_NAME = 4  # characters of an identifier
 MAX_WORDS = 12  # of a prompt and a note that are named
 _AROUND = ".,;:!?()[]{}<>\"'`*"
 _ROW = re.compile(r"^- \[(?P<about>[^\]]*)\] (?P<said>.*?)(?: \((?P<source>[^()]*)\))?$")
@@ -117,19 +117,30 @@ def _given(site: Site, screen: Screen, seen: _Seen, turns: Sequence[Turn]) -> Gi
         return Given(seen.event, seen.time, text)
     prompt = site.redact(asked.text) if asked else ""
     after = takewhile(lambda turn: turn.role != "user", turns[seen.before :])
-    said = answers.text_of([turn for turn in after if turn.role == "assistant"])
+    said = "\n".join(part for turn in after if turn.role == "assistant" for part in (turn.text, *turn.tools))
     notes = tuple(_note(match, prompt, said) for row in text.split("\n") if (match := _ROW.match(row)))
     return Given(seen.event, seen.time, "" if notes else text, notes, prompt)
 
 
 def _note(match: re.Match[str], prompt: str, said: str) -> Note:
     text, source = match["said"], match["source"] or ""
-    names = [name for name in dict.fromkeys(answers.names(text)) if not answers.stands(name, prompt)]
+    names = [name for name in dict.fromkeys(_names(text)) if not _stands(name, prompt)]
     held = set(tokens.of(text)).intersection(tokens.of_query(prompt))
     typed = dict.fromkeys(word.strip(_AROUND) for word in prompt.split())
     shared = [word for word in typed if held.intersection(tokens.of(word))][:MAX_WORDS]
-    used = tuple(name for name in names if answers.stands(name, said))
+    used = tuple(name for name in names if _stands(name, said))
     return Note(match["about"], text, source, used, bool(names), tuple(shared))
+
+
+def _names(text: str) -> list[str]:
+    """Return the identifiers in prose that are neither files nor phrases."""
+    found = (name.rstrip("()") for name in identifiers.in_prose(text))
+    return [name for name in found if len(name) >= MIN_NAME and not identifiers.FILE.search(name) and " " not in name]
+
+
+def _stands(name: str, text: str) -> bool:
+    """Return whether a name stands in a text as a word of its own."""
+    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) is not None
 
 
 def keys_of(home: Home, session: str) -> list[str]:

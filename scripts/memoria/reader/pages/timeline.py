@@ -83,7 +83,7 @@ def show_day(site: Site, asked: Asked) -> View:
 
 
 def as_of(site: Site, asked: Asked) -> View:
-    """Return facts and articles as they were at the end of ``?day=``, and what a session of ``project`` began with."""
+    """Return facts and articles as they were at the end of ``?day=``."""
     day = past.asked_day(site, asked.query.get("day", ""))
     key = asked.query.get("project", "")
     if day is None:
@@ -93,7 +93,6 @@ def as_of(site: Site, asked: Asked) -> View:
     if key:
         there, unknown = ([row for row in rows if row.project in (key, "")] for rows in (there, unknown))
         facts = [fact for fact in facts if key in fact.projects or "*" in fact.projects]
-    is_shown = bool(key) and key in {shown.key for shown in site.catalog.projects}
     values = {
         "day": day.isoformat(),
         "project": key,
@@ -106,8 +105,6 @@ def as_of(site: Site, asked: Asked) -> View:
         "article_count": len(there),
         "more_articles": max(0, len(there) - PAGE_ARTICLES),
         "unknown": len(unknown),
-        "page": past.page_at(site, day, key) if is_shown else "",
-        "is_shown": is_shown,
         "latest": (site.today - timedelta(days=1)).isoformat(),
     }
     return View("as_of.html", f"As of {day.isoformat()}", values)

@@ -1,4 +1,4 @@
-"""The Markdown of the past: what is put back, and what is left out."""
+"""A fact and an article of the past: what is put back, and what is left out."""
 
 from __future__ import annotations
 
@@ -8,12 +8,8 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from facts import a_fact
-from memoria.daily.day_text import DayText
-from memoria.daily.entry import Entry
-from memoria.daily.entry_form import render
-from memoria.evaluating import rewind
 from memoria.ground.clock import Zone
-from memoria.statements import lines
+from memoria.reader import rewind
 from memoria.wiki.article import Article, Claim
 
 NOON = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
@@ -79,24 +75,3 @@ def test_a_fact_holds_until_it_ends_and_was_said_once_before_it_was_said_again()
     assert (early.ended, early.successor, early.seen, early.last) == (None, "", 1, None)
     assert (late.ended, late.seen) == (None, 2)
     assert rewind.fact_at(fact, ended + timedelta(seconds=1), UTC_ZONE) == fact
-
-
-def test_a_day_holds_what_was_there_and_is_whole_again_in_the_end() -> None:
-    first, second = (
-        Entry(ident, DAY, hour, "s", "shop", "shop-1a2b3c", ident.title(), f"Context of {ident}.", turns=(ident,))
-        for ident, hour in (("aa", "09:00"), ("bb", "15:00"))
-    )
-    loose = lines.render(replace(a_fact("Write short functions."), time=NOON + timedelta(hours=1)))
-    text = f"# Daily Log: {DAY}\n\n{render(first)}\n### Learned (13:00) · shop\n\n{loose}\n{render(second)}\nBy hand.\n"
-    known = {"aa": NOON - timedelta(hours=2), "bb": NOON + timedelta(hours=4)}
-
-    def at(hours: float) -> str:
-        return rewind.day_at(text, DAY, NOON + timedelta(hours=hours), known, UTC_ZONE)
-
-    assert at(-3) == ""
-    assert [entry.id for entry in DayText(at(0)).entries(DAY)] == ["aa"]
-    assert "Write short" not in at(0)
-    assert "Write short" in at(2)
-    assert at(30) == text
-    moments = sorted(rewind.moments_of_day(text, DAY, known, UTC_ZONE))
-    assert {known["aa"], NOON + timedelta(hours=1), known["bb"]} <= set(moments)

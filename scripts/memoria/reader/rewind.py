@@ -1,61 +1,22 @@
-"""Rewind: the Markdown of a home as it was at a moment of the past.
+"""Rewind: a fact and an article as they were at a moment of the past.
 
-Entries, facts and claims carry their times, so that what did not come before the moment can be left out again. A fact
-that ended later holds again, and a claim that moved to an article's history later stands in the article. Three things
-carry no time and stay as they are: a person's edits, closed action items, and what was forgotten.
+Facts and claims carry their times, so that what did not come before the moment can be left out again. A fact that ended
+later holds again, and a claim that moved to an article's history later stands in the article. A person's edits and what
+was forgotten carry no time and stay as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import datetime
 
-from memoria.daily.day_text import DayText, Part
 from memoria.ground import clock
 from memoria.ground.clock import Zone
-from memoria.statements import lines
 from memoria.statements.fact import Fact
 from memoria.wiki.article import HISTORY, KEY_POINTS, RELATED, Article, Claim, Section
 
 Known = Mapping[str, datetime]  # by the id of an entry, when the memory had it
-
-_LOOSE = "### Learned ("
-
-
-def moments_of_day(text: str, day: date, known: Known, zone: Zone) -> Iterator[datetime]:
-    """Yield each moment at which the log of a day may have changed."""
-    parts = DayText(text)
-    yield zone.midnight(day + timedelta(days=1))  # what a person wrote is known from the next day on
-    yield from (known[entry.id] for entry in parts.entries(day) if entry.id in known)
-    for fact in lines.of_day(parts, day):
-        yield from filter(None, (fact.time, fact.last, fact.ended))
-        yield from (zone.midnight(date.fromisoformat(row[:10])) for row in fact.history if clock.is_day(row[:10]))
-
-
-def day_at(text: str, day: date, moment: datetime, known: Known, zone: Zone) -> str:
-    """Return the log of a day as it was; ``""`` when nothing stood in it."""
-    whole = DayText(text)
-    facts = {fact.id: fact for fact in lines.of_day(whole, day)}
-    is_over = zone.day(moment) > day
-    kept = [part for part in whole.parts(day) if _stood(part, moment, known, is_over=is_over)]
-    then = DayText("".join(part.raw for part in kept), whole.aliases)
-    for line in reversed(list(then.learned())):
-        fact = facts.get(line.learned.id)
-        if fact is None:
-            continue
-        if fact.time >= moment:
-            then.remove(line)
-        elif (was := fact_at(fact, moment, zone)) != fact:
-            then.change(line, lines.learned(was))
-    has_content = any(part.heading or part.entry for part in DayText(then.text).parts(day))
-    return then.text if has_content else ""
-
-
-def _stood(part: Part, moment: datetime, known: Known, *, is_over: bool) -> bool:
-    if part.entry:
-        return part.entry.id in known and known[part.entry.id] < moment
-    return is_over or part.heading.startswith(_LOOSE) or not part.heading
 
 
 def fact_at(fact: Fact, moment: datetime, zone: Zone) -> Fact:
@@ -70,17 +31,6 @@ def fact_at(fact: Fact, moment: datetime, zone: Zone) -> Fact:
     if later is None:
         return fact
     return replace(fact, content=fact.history[later].partition(" ")[2], history=fact.history[:later])
-
-
-def moments_of_article(article: Article, known: Known, zone: Zone) -> Iterator[datetime]:
-    """Yield each moment at which an article may have changed."""
-    for claim in (*article.claims, *article.past):
-        yield from (known[ident] for ident in map(entry_of, claim.sources) if ident in known)
-    for _, day in _past(article):
-        yield zone.midnight(date.fromisoformat(day))
-    created = article.front.text("created")[:10]
-    if clock.is_day(created):
-        yield zone.midnight(date.fromisoformat(created))
 
 
 def article_at(article: Article, moment: datetime, known: Known, zone: Zone) -> str:
