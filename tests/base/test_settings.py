@@ -29,7 +29,29 @@ def test_without_a_file_and_variables_every_default_stands(tmp_path: Path) -> No
 def test_the_environment_wins_over_the_file_and_the_file_over_the_default(tmp_path: Path) -> None:
     stored = {"compile_interval_min": 30, "model": "ollama"}
     settings = load(tmp_path, stored, MEMORIA_MODEL="offline")
-    assert (settings.compile_interval_min, settings.model, settings.page_chars) == (30, "offline", 9_500)
+    assert (settings.compile_interval_min, settings.model, settings.archive_mb) == (30, "offline", 200)
+
+
+def test_there_are_few_settings() -> None:
+    assert len(Settings.fields()) <= 25
+
+
+def test_a_former_setting_still_holds_and_is_named_with_what_to_do(tmp_path: Path) -> None:
+    settings = load(tmp_path, {"hints": False, "thin_claims": 0}, MEMORIA_CONSOLIDATE="0")
+    assert (settings.hints, settings.thin_claims, settings.consolidate) == (False, 0, False)
+    assert settings.problems == ()
+    named = {about.rpartition(": ")[2]: instead for about, instead in settings.gone}
+    assert set(named) == {"hints", "thin_claims", "consolidate"}
+    assert "`notes`" in named["hints"]
+
+
+@pytest.mark.parametrize(
+    ("notes", "given"), [("all", (True, True)), ("prompt", (True, False)), ("none", (False, False))]
+)
+def test_one_setting_says_which_notes_there_are(tmp_path: Path, notes: str, given: tuple[bool, bool]) -> None:
+    settings = load(tmp_path, {"hints": False}, MEMORIA_NOTES=notes)
+    assert (settings.hints, settings.tool_notes) == given
+    assert settings.error_notes == settings.subagent_page == settings.tool_notes
 
 
 @pytest.mark.parametrize(

@@ -34,37 +34,36 @@ def rows(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, dict[str,
 def test_each_setting_is_listed_with_the_source_of_its_value(
     surroundings: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert cli.main(["config", "set", "page_chars", "4000"]) == 0
+    assert cli.main(["config", "set", "archive_mb", "4000"]) == 0
     monkeypatch.setenv("MEMORIA_MODEL", "offline")
     capsys.readouterr()
     listed = rows(capsys)
     assert set(listed) == {field.name for field in Settings.fields()}
-    assert (listed["page_chars"]["value"], listed["page_chars"]["origin"]) == (4000, str(surroundings))
+    assert (listed["archive_mb"]["value"], listed["archive_mb"]["origin"]) == (4000, str(surroundings))
     assert (listed["model"]["value"], listed["model"]["origin"]) == ("offline", "MEMORIA_MODEL")
     assert listed["tz"]["origin"] == "default"
-    assert set(rows(capsys, "--changed")) == {"page_chars", "model", "home"}
+    assert set(rows(capsys, "--changed")) == {"archive_mb", "model", "home"}
     assert cli.main(["config"]) == 0
     out = capsys.readouterr().out
     assert f"4000  ({surroundings})" in out
     assert cli.main(["config", "list", "--explain"]) == 0
-    assert "Maximum characters given to a new session" in capsys.readouterr().out
+    assert "Megabytes of redacted, compressed turns" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("name", "words", "stored"),
     [
         ("model", ["ollama:qwen2.5:3b"], "ollama:qwen2.5:3b"),
-        ("hints", ["off"], False),
+        ("day_notice", ["off"], False),
         ("daily_budget_usd", ["0.5"], 0.5),
-        ("learn_every", ["3"], 3),
         ("exclude", ["~/jobs/secret", "**/clients/**"], ["~/jobs/secret", "**/clients/**"]),
         ("exclude", ["a,b"], ["a", "b"]),
         ("exclude", ['["~/jobs/a, b", "c"]'], ["~/jobs/a, b", "c"]),
         ("redact_extra", [r"ACME-\d{3,5}"], [r"ACME-\d{3,5}"]),
         ("redact_extra", ["[A-Z]{2,3}-9", "b,c"], ["[A-Z]{2,3}-9", "b,c"]),
         ("redact_extra", [r'["a{1,2}", "b\\d"]'], ["a{1,2}", r"b\d"]),
-        ("MEMORIA_STALE_DAYS", ["90"], 90),
-        ("page-chars", ["800"], 800),
+        ("MEMORIA_COMPILE_INTERVAL_MIN", ["90"], 90),
+        ("archive-mb", ["800"], 800),
         ("projects", ['{"shop": {"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}}}'],
          {"shop": {"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}}}),
     ],
@@ -83,16 +82,15 @@ def test_a_value_is_written_as_its_type(surroundings: Path, name: str, words: li
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["page_chars", "many"], "a whole number"),
-        (["call_chars", "10"], "at least 2,000"),
-        (["hints", "perhaps"], "true or false"),
+        (["archive_mb", "many"], "a whole number"),
+        (["hints", "false"], "hints is no setting any more: say which notes you want with `notes`"),
+        (["notes", "many"], "all or prompt or none"),
+        (["day_notice", "perhaps"], "true or false"),
         (["home", "relative/folder"], "absolute path"),
         (["model", "claude:haiku", "offline"], "one value"),
         (["modle", "offline"], "did you mean model"),
-        (["compile_drop_share", "2"], "at most 1"),
         (["model", "gpt4"], "possible are claude:haiku"),
         (["model", "claude:haiku,gpt4"], "model names 'gpt4'"),
-        (["learn_models", "gpt4"], "learn_models names 'gpt4'"),
         (["ollama_url", "localhost:11434"], "must begin with http:// or https://"),
         (["memory_api_url", "memory.example"], "must begin with http:// or https://"),
         (["redis_url", "http://redis.example"], "must begin with redis://"),
@@ -113,21 +111,23 @@ def test_a_wrong_name_or_value_is_refused_with_what_is_right(
 
 
 def test_a_value_can_be_read_and_taken_back(surroundings: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cli.main(["config", "set", "stale_days", "7"])
+    cli.main(["config", "set", "archive_mb", "7"])
     capsys.readouterr()
-    assert cli.main(["config", "get", "stale_days"]) == 0
+    assert cli.main(["config", "get", "archive_mb"]) == 0
     assert capsys.readouterr().out == "7\n"
-    assert cli.main(["config", "unset", "stale_days"]) == 0
-    assert "default: 180" in capsys.readouterr().out
+    assert cli.main(["config", "unset", "archive_mb"]) == 0
+    assert "default: 200" in capsys.readouterr().out
+    surroundings.write_text('{"hints": false}')
+    assert cli.main(["config", "unset", "hints"]) == 0
     assert json.loads(surroundings.read_text()) == {}
 
 
 def test_a_value_that_the_environment_overrides_is_said(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MEMORIA_HINTS", "true")
-    assert cli.main(["config", "set", "hints", "false"]) == 0
-    assert "The environment sets MEMORIA_HINTS, which takes precedence: true." in capsys.readouterr().out
+    monkeypatch.setenv("MEMORIA_DAY_NOTICE", "true")
+    assert cli.main(["config", "set", "day_notice", "false"]) == 0
+    assert "The environment sets MEMORIA_DAY_NOTICE, which takes precedence: true." in capsys.readouterr().out
 
 
 def options(given: dict[str, object]) -> None:
@@ -139,11 +139,11 @@ def options(given: dict[str, object]) -> None:
 def test_a_value_that_an_option_of_the_plugin_overrides_is_said_and_listed_as_such(
     surroundings: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options({"hints": True, "exclude": ["b"]})
-    assert cli.main(["config", "set", "hints", "false"]) == 0
+    options({"day_notice": True, "exclude": ["b"]})
+    assert cli.main(["config", "set", "day_notice", "false"]) == 0
     out = capsys.readouterr().out
     assert "The plugin's option takes precedence: true. `/plugin configure memoria` in Claude Code changes it." in out
-    assert rows(capsys)["hints"]["origin"] == "plugin option"
+    assert rows(capsys)["day_notice"]["origin"] == "plugin option"
     assert cli.main(["config", "set", "exclude", "a"]) == 0
     capsys.readouterr()
     assert cli.main(["config"]) == 0
@@ -155,7 +155,7 @@ def test_a_value_that_an_option_of_the_plugin_overrides_is_said_and_listed_as_su
 def test_the_clients_file_is_named_when_it_holds_options_that_cannot_be_read(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    options({"hints": True})
+    options({"day_notice": True})
     file = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
     file.write_text(file.read_text()[:-1])
     assert cli.main(["config"]) == 1
@@ -185,18 +185,18 @@ def test_a_broken_file_is_named_and_can_be_edited(
 ) -> None:
     surroundings.parent.mkdir(parents=True)
     surroundings.write_text("{broken")
-    assert cli.main(["config", "set", "hints", "false"]) == 1
+    assert cli.main(["config", "set", "day_notice", "false"]) == 1
     assert "memoria config edit" in capsys.readouterr().err
     assert surroundings.read_text() == "{broken"
     editor = tmp_path / "editor.py"
-    editor.write_text("import sys; open(sys.argv[1], 'w').write(sys.argv[0] and '{\"hints\": \"perhaps\"}')")
+    editor.write_text("import sys; open(sys.argv[1], 'w').write(sys.argv[0] and '{\"day_notice\": \"perhaps\"}')")
     monkeypatch.setenv("EDITOR", shlex.join([sys.executable, str(editor)]))
     monkeypatch.delenv("VISUAL", raising=False)
     assert cli.main(["config", "edit"]) == 1
-    assert "hints must be true or false" in capsys.readouterr().err
-    editor.write_text("import sys; open(sys.argv[1], 'w').write('{\"hints\": false}')")
+    assert "day_notice must be true or false" in capsys.readouterr().err
+    editor.write_text("import sys; open(sys.argv[1], 'w').write('{\"day_notice\": false}')")
     assert cli.main(["config", "edit"]) == 0
-    assert not Settings.load().hints
+    assert not Settings.load().day_notice
 
 
 def test_an_editor_that_is_not_there_is_named(

@@ -22,6 +22,7 @@ from memoria.audit.self_test import Fired, SelfTest
 from memoria.base import interpreter
 from memoria.base import paths as places
 from memoria.base.paths import Paths
+from memoria.base.settings import NOTES
 from memoria.capture.spool import Spool
 from memoria.commands import doctor
 from memoria.daily.daily_log import DailyLog
@@ -268,7 +269,10 @@ def test_a_full_disk_is_broken(home: Home, monkeypatch: pytest.MonkeyPatch) -> N
 def test_settings_that_were_refused_are_told(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORIA_CALL_CHARS", "many")
     monkeypatch.setenv("MEMORIA_TZ", "Harbour/Town")
-    assert "call_chars" in one(doctor._settings(Home.open()), NOTE).text
+    monkeypatch.setenv("MEMORIA_HINTS", "0")
+    refused, *gone = doctor._settings(Home.open())
+    assert "call_chars" in refused.text
+    assert [one.remedy for one in gone if "HINTS: hints is no setting any more" in one.text] == [NOTES]
     assert NOTE in levels(state_checks.check_clock(Home.open()))
     monkeypatch.setenv("MEMORIA_DISABLED", "1")
     assert BROKEN in levels(doctor._settings(Home.open()))

@@ -69,13 +69,6 @@ def test_as_of_a_day_a_fact_that_ended_later_still_holds_in_its_words_of_then(br
     assert "Other words." not in browser.get(f"/as-of?day={BEFORE}").text
 
 
-def test_as_of_a_day_the_page_that_a_session_would_have_started_with_is_shown(browser: Browser) -> None:
-    page = browser.get(f"/as-of?day={BEFORE}&project=shop-1a2b3c").text
-    given = page.partition('<pre class="given"')[2].partition("</pre>")[0]
-    assert "First version of the checkout" in given
-    assert "pnpm" not in given
-
-
 def test_an_article_as_of_a_day_says_how_that_is_known(browser: Browser) -> None:
     page = browser.get(f"/article/concepts/checkout?at={MONTH_AGO}").text
     assert "A failed charge is retried three times without a key" in page

@@ -25,17 +25,21 @@ EXPECTED_PROJECTS = 'an object such as {"shop": {"env": {"ANTHROPIC_BASE_URL": "
 MEND_CONFIG = "correct it or move it away"
 PREFIX = "MEMORIA_"  # of the environment variables
 PREFIXES = (PREFIX, "MEMORY_API_")  # with those that the memory server's own clients read
+NOTES = "say which notes you want with `notes`: all, prompt or none"
+REMOVE = "remove it"
 PLUGIN_OPTION = "plugin option"  # the source of a setting that the client's dialog set
 
 
 class Field:
     """One setting: its name, its default (whose type is the setting's type) and a sentence of documentation.
 
-    ``variable`` is its environment variable, e.g. ``MEMORIA_COMPILE_INTERVAL_MIN``. An instance of the owner has the
-    default as its attribute until another value is set.
+    ``variable`` is its environment variable, e.g. ``MEMORIA_COMPILE_INTERVAL_MIN``. ``choices``: the texts that it may
+    be (none: any). ``minimum`` and ``maximum`` (0: none) are the limits of a number. ``instead``: what to do about a
+    former setting, empty for one that there is. An instance of the owner has the default as its attribute until another
+    value is set.
     """
 
-    __slots__ = ("default", "is_path", "maximum", "minimum", "name", "sentence", "variable")
+    __slots__ = ("choices", "default", "instead", "is_path", "maximum", "minimum", "name", "sentence", "variable")
 
     def __init__(
         self,
@@ -43,12 +47,12 @@ class Field:
         sentence: str,
         variable: str = "",
         is_path: bool = False,
-        minimum: int = 0,
-        maximum: int = 0,
+        choices: tuple[str, ...] = (),
     ) -> None:
         self.name = ""  # until ``Settings.fields`` is asked
-        self.minimum = minimum
-        self.maximum = maximum
+        self.choices = choices
+        self.instead = ""
+        self.minimum = self.maximum = 0
         self.default = default
         self.sentence = sentence
         self.variable = variable
@@ -92,6 +96,8 @@ class Field:
         text = raw.strip()
         if "\0" in text:
             raise ValueError("a string without NUL characters")
+        if self.choices and text not in self.choices:
+            raise ValueError(" or ".join(self.choices))
         # Hook and worker run in different folders, and a path must mean the same place to both.
         if self.is_path and text and not os.path.isabs(os.path.expanduser(text)):
             raise ValueError("an absolute path, or one that begins with ~")
@@ -155,15 +161,25 @@ def env_of(project: str, projects: Projects) -> Mapping[str, str]:
 if TYPE_CHECKING:
 
     def setting(
-        default: T, sentence: str, variable: str = "", is_path: bool = False, minimum: int = 0, maximum: int = 0
+        default: T, sentence: str, variable: str = "", is_path: bool = False, choices: tuple[str, ...] = ()
     ) -> T:
         """Declare a setting; type checkers see the default's type, the class body sees a Field.
 
         ``variable`` is its environment variable where another program has named it, ``is_path`` marks a path as the
-        user writes it, and ``minimum`` and ``maximum`` (0: none) are the limits of a number.
+        user writes it, and ``choices`` are the texts that it may be.
         """
+
+    def former(default: T, *, instead: str = "", minimum: int = 0, maximum: int = 0) -> T:
+        """Declare a constant that was a setting, and what to do about it where it is set."""
+
 else:
     setting = Field
+
+    def former(default: object, *, instead: str = REMOVE, minimum: int = 0, maximum: int = 0) -> Field:
+        """Return the field of a constant that was a setting."""
+        field = Field(default, "")
+        field.instead, field.minimum, field.maximum = instead, minimum, maximum
+        return field
 
 
 class Settings:
@@ -171,9 +187,11 @@ class Settings:
 
     ``refusal`` says why the settings file cannot be read, and is empty when it can. While it is set, nothing may be
     recorded or sent. ``origins`` has the source of each setting that was given, the file's path or the variable.
+    ``gone`` names the settings that were given and are none any more, each with what to do about it.
     """
 
     problems: tuple[str, ...] = ()
+    gone: tuple[tuple[str, str], ...] = ()
     origins: Mapping[str, str] = {}
     refusal = ""
 
@@ -195,102 +213,41 @@ class Settings:
         "Interpreter for worker and MCP server. Empty: the clone's .venv, else one that memoria sets up.",
         is_path=True,
     )
-
     model = setting(
         "claude:haiku",
         "Models tried in order, e.g. `claude:haiku,ollama:qwen2.5:3b`; `offline` uses no model at all.",
     )
     ollama_url = setting("http://127.0.0.1:11434", "Address of the ollama server.")
-    ollama_models = setting(
-        ("qwen2.5:7b", "qwen2.5:3b", "llama3.1:8b", "llama3.2:3b", "gemma3:4b", "mistral:7b", "phi4-mini"),
-        "Models to look for when `model` says only `ollama`, best first; the first one installed is used.",
-    )
-    model_timeout_s = setting(180.0, "Seconds after which a model call is abandoned, to be retried later.")
-    call_chars = setting(
-        60_000, "Maximum characters of conversation in one model call (at least 2,000); longer sessions take several.",
-        minimum=2_000,
-    )  # fmt: skip
-    retry_s = setting((2.0, 4.0), "Seconds to wait before the second and third try of a call within one run.")
-    max_attempts = setting(5, "Failed attempts at a job after which it is set aside in spool/failed.")
-
-    flush_turns_compact = setting(5, "New turns needed for a summary at a compaction; fewer wait for the next event.")
-    flush_turns_end = setting(1, "New turns needed for a summary at a session's end; fewer wait for the next event.")
-    flush_turns_stop = setting(30, "New turns after which a session is summarised while it is still open.")
-    flush_idle_min = setting(120, "Minutes of inactivity after which a session that never ended is summarised.")
-    transcript_wait_s = setting(10.0, "Seconds the worker waits for a transcript that the client has not written yet.")
     keep_sidechains = setting(False, "Also keep the turns of sub-agents.")
     split_worktrees = setting(False, "Treat each git worktree as a project of its own.")
     share_projects = setting(
         False, "Show sessions the notes of other projects too. false: only the project's own and those of all projects."
     )
-
     learn_at_once = setting(
         True, "Judge turns while a session is open. false: only with its summary, in the same call."
-    )
-    learn_every = setting(
-        0,
-        "Turns of an open session that are judged together for learned facts. 0: they wait for the session's summary. "
-        "A turn in which you state a rule, a correction or a decision is judged at once.",
-    )
-    learn_models = setting(
-        ("ollama",),
-        "Models that judge turns, in order, when `model` gives no answer; if these fail too, patterns decide. Not used "
-        "with `offline`.",
     )
     memory_api_url = setting(
         "", "Address of a memory server (claude-memory-mcp) to share learned facts with.", "MEMORY_API_URL"
     )
     memory_api_key = setting("", "The memory server's key.", "MEMORY_API_KEY")
-
     compile_interval_min = setting(
         60,
-        "Minutes between automatic compiles of the wiki; its first dozen entries do not wait. Later, fewer than five "
-        "wait for others, for up to a day, if they concern nothing that the wiki says.",
+        "Minutes between automatic compiles of the wiki; its first dozen entries do not wait.",
     )
-    stale_days = setting(180, "Days without a new entry after which lint calls an article stale. 0: never.")
-    consolidate = setting(
-        True,
-        "After a compile, at most once a day, ask in one call which of the most similar facts and claims still hold.",
+    notes = setting(
+        "all",
+        "Which notes sessions are given. `all`: beside a prompt, before the tool use that a rule names, after an error "
+        "and for a sub-agent. `prompt`: beside a prompt. `none`: only the page at the start.",
+        choices=("all", "prompt", "none"),
     )
-    thin_claims = setting(
-        2,
-        "A topic with at most this many claims, all of one entry and none of them your words, is a section of its "
-        "project's page instead of an article. 0: every topic is an article.",
-    )
-    compile_drop_share = setting(
-        0.5, "Share of an article's claims that one compile may mark as outdated before it is refused (0 to 1).",
-        maximum=1,
-    )  # fmt: skip
-    page_chars = setting(9_500, "Maximum characters given to a new session (the client cuts at 10,000).")
-    where_you_were = setting(
-        True, "Tell a session that lost its context (compaction, `/clear`, resume, a killed terminal) where it was."
-    )
-    hints = setting(True, "Give each prompt the few notes that fit it best, at most 1,500 characters.")
     weigh_notes = setting(
         True,
         "Let the model choose, while Claude goes on, which notes a prompt needs: one short call for most prompts. "
         "false, or `offline`: only what holds most words of a prompt is shown, which is right less often.",
     )
-    tool_notes = setting(
-        True, "Before an edit or a command, show the rule or decision that names its file, command or symbol, once."
-    )
-    error_notes = setting(True, "After a command that failed, show what an earlier session noted about this error.")
-    subagent_page = setting(True, "Give a sub-agent the part of the session's page that concerns its task.")
     redis_url = setting("", "Redis server to share working memory between machines. Empty: the embedded store.")
-    working_days = setting(
-        30.0, "Days after which a session's working memory is forgotten when nothing is written to it.", minimum=1
-    )
-    working_keys = setting(
-        1_000, "Keys that one session's working memory holds; the least recently used go.", minimum=1
-    )
-    working_value_chars = setting(65_536, "Maximum characters of one value in working memory, as JSON.", minimum=1)
-    working_notes = setting(100, "Notes that one session's scratchpad holds; the oldest go.", minimum=1)
-    working_checkpoints = setting(20, "Checkpoints of one session that are kept; the oldest go.", minimum=1)
     client_memory = setting(
         True, "Also find Claude Code's own memory files. They are not read while its own memory is switched off."
-    )
-    saved_notice = setting(
-        True, "Tell you at a session's start how many conversations of the project were saved since the last one."
     )
     day_notice = setting(
         True, "Tell you once a day, at a session's start, what memoria recalled, learned and cost the day before."
@@ -306,15 +263,50 @@ class Settings:
     daily_budget_usd = setting(
         1.0, "Dollars that models may cost in a day; calls that would exceed it wait for tomorrow. 0: no limit."
     )
-    call_budget_usd = setting(0.25, "Dollars that one call may cost, by estimate. 0: no limit.")
-    spawns_per_min = setting(
-        6, "Workers that hooks may start in a minute; one more starts when the minute is over and does the rest."
-    )
-    log_bytes = setting(1_000_000, "Size at which a log file is rotated; one old file is kept.")
+
+    # Settings until 0.2 and constants since: an old config.json still sets them, until 0.4, and the doctor names them.
+    ollama_models = former(
+        ("qwen2.5:7b", "qwen2.5:3b", "llama3.1:8b", "llama3.2:3b", "gemma3:4b", "mistral:7b", "phi4-mini")
+    )  # looked for when `model` says only `ollama`, best first
+    model_timeout_s = former(180.0)  # after which a model call is abandoned, to be retried later
+    call_chars = former(60_000, minimum=2_000)  # of conversation in one call, at most; longer sessions take several
+    retry_s = former((2.0, 4.0))  # before the second and third try of a call within one run
+    max_attempts = former(5)  # after which a job is set aside in spool/failed
+    flush_turns_compact = former(5)  # new turns needed for a summary at a compaction
+    flush_turns_end = former(1)  # at a session's end
+    flush_turns_stop = former(30)  # after which a session is summarised while it is open
+    flush_idle_min = former(120)  # after which a session that never ended is summarised
+    transcript_wait_s = former(10.0)  # for a transcript that the client has not written yet
+    learn_every = former(0)  # turns that are judged together; 0: they wait for the session's summary
+    learn_models = former(("ollama",))  # judge turns when `model` gives no answer
+    stale_days = former(180)  # without a new entry, after which lint calls an article stale
+    consolidate = former(True)  # ask once a day which of the most similar statements still hold
+    thin_claims = former(2)  # a topic with at most so many is a section of its project's page
+    compile_drop_share = former(0.5, maximum=1)  # of an article's claims that one compile may mark as outdated
+    page_chars = former(9_500)  # given to a new session; the client cuts at 10,000
+    where_you_were = former(True)  # tell a session that lost its context where it was
+    hints = former(True, instead=NOTES)
+    tool_notes = former(True, instead=NOTES)
+    error_notes = former(True, instead=NOTES)
+    subagent_page = former(True, instead=NOTES)
+    working_days = former(30.0, minimum=1)  # after which a session's working memory is forgotten
+    working_keys = former(1_000, minimum=1)  # of one session; the least recently used go
+    working_value_chars = former(65_536, minimum=1)  # of one value, as JSON
+    working_notes = former(100, minimum=1)  # of one session; the oldest go
+    working_checkpoints = former(20, minimum=1)  # of one session; the oldest go
+    saved_notice = former(True)  # at a session's start, how many conversations were saved
+    call_budget_usd = former(0.25)  # that one call may cost, by estimate
+    spawns_per_min = former(6)  # workers that hooks may start in a minute
+    log_bytes = former(1_000_000)  # at which a log file is rotated
 
     @classmethod
     def fields(cls) -> tuple[Field, ...]:
         """Return all settings in the order of their declaration."""
+        return tuple([field for field in cls.known() if not field.instead])
+
+    @classmethod
+    def known(cls) -> tuple[Field, ...]:
+        """Return what is read from file and environment: all settings, and the former ones."""
         found = [(name, value) for name, value in vars(cls).items() if isinstance(value, Field)]
         for name, field in found:  # here and not at the import, because most hooks are given no setting
             field.name = name
@@ -336,10 +328,10 @@ class Settings:
         """Set what the files and the environment hold, a later source winning; name what is refused."""
         problems: list[str] = []
         origins: dict[str, str] = {}
-        known = self.fields()
+        known = {field.name: field for field in self.known()}
         variables = frozenset(env)
         given = {name for stored in files.values() for name in stored}
-        for field in known:
+        for field in known.values():
             if field.name in given or field.variable in variables:
                 values = [(source, stored.get(field.name)) for source, stored in files.items()]
                 for source, raw in (*values, (field.variable, env.get(field.variable))):
@@ -348,10 +340,18 @@ class Settings:
                             self._take(field, source, field.parse(raw), origins)
                     except ValueError as error:
                         problems.append(f"{source}: {field.name} must be {error}, not {raw!r}; ignored")
-        unknown = given.difference(field.name for field in known)
+        unknown = given.difference(known)
         for source, stored in files.items() if unknown else ():
             problems += [f"{source}: there is no setting {name!r}; ignored" for name in stored if name in unknown]
-        self.problems, self.origins = tuple(problems), origins
+        gone = [
+            (f"{origins[name]}: {name}", field.instead)
+            for name, field in known.items()
+            if field.instead and name in origins
+        ]
+        self.problems, self.gone, self.origins = tuple(problems), tuple(gone), origins
+        if "notes" in origins:
+            self.hints = self.notes != "none"
+            self.tool_notes = self.error_notes = self.subagent_page = self.notes == "all"
 
     def _take(self, field: Field, source: str, value: object, origins: dict[str, str]) -> None:
         """Set a value; folders that an option excludes are added, because one more must not free another."""

@@ -130,6 +130,8 @@ def _get(args: argparse.Namespace, settings: Settings) -> int:
 
 def _set(args: argparse.Namespace, settings: Settings) -> int:
     field = _field(args.name)
+    if field.instead:
+        raise ExpectedError(f"{field.name} is no setting any more: {field.instead}")
     value = _checked(field, args.value)
     path = config_file.change(_exchange(settings), {field.name: value})
     print(f"{field.name} is {_shown(_listed(field, value))} in {path}.")
@@ -208,7 +210,7 @@ def _exchange(settings: Settings) -> Exchange:
 
 def _field(name: str) -> Field:
     """Return the setting of this name, also when it is written as its variable or with hyphens."""
-    fields = {field.name: field for field in Settings.fields()}
+    fields = {field.name: field for field in Settings.known()}
     variables = {field.variable: field for field in fields.values()}
     found = fields.get(name.replace("-", "_").lower()) or variables.get(name)
     if found:

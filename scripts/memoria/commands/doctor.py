@@ -75,6 +75,8 @@ def _settings(home: Home) -> Findings:
     for problem in home.settings.problems:
         where = f"with {CHANGE}" if problem.startswith(PLUGIN_OPTION) else "in config.json or in the environment"
         yield Finding("settings", NOTE, problem, f"correct it {where}")
+    for name, instead in home.settings.gone:
+        yield Finding("settings", NOTE, f"{name} is no setting any more; it still holds, until memoria 0.4", instead)
     if home.settings.disabled:
         yield Finding(
             "settings", BROKEN, "memoria is switched off", "unset MEMORIA_DISABLED, or `disabled` in config.json"
