@@ -432,6 +432,42 @@ def test_a_request_that_is_no_valid_json_is_answered_with_an_error(tmp_path: Pat
         assert process.wait(20) == 0, "it ends with its stdin"
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux says what a process holds")
+def test_a_session_that_calls_no_tool_holds_little_memory(tmp_path: Path) -> None:
+    home(tmp_path)
+    with server(tmp_path) as process:
+        asked = {name: ask(process, f"{name}/list")["result"][name] for name in ("tools", "prompts", "resources")}
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        assert process.stdin is not None
+        process.stdin.close()
+    assert all(asked.values()), "it was asked what a client asks as it starts"
+    assert int(re.findall(r"VmRSS:\s+(\d+) kB", status)[0]) < 25_000
+
+
+def test_what_is_no_request_of_ours_is_answered_in_the_protocols_own_words(tmp_path: Path) -> None:
+    home(tmp_path)
+    with server(tmp_path) as process:
+        assert ask(process, "server/discover")["error"]["code"] == -32601
+        assert ask(process, "tools/call", [1])["error"]["code"] == -32602
+        assert process.stdin is not None
+        process.stdin.write(b'[]\n\n{"jsonrpc": "2.0", "id": 3, "result": {}}\n')
+        assert json.loads(ask_raw(process, "ping"))["error"]["code"] == -32600, "a list is no message"
+        assert json.loads(answer_of(process)) == {"jsonrpc": "2.0", "id": "q", "result": {}}
+        process.stdin.close()
+
+
+def ask(process: subprocess.Popen[bytes], method: str, params: object = None) -> Any:
+    return json.loads(ask_raw(process, method, params))
+
+
+def ask_raw(process: subprocess.Popen[bytes], method: str, params: object = None) -> bytes:
+    assert process.stdin is not None
+    asked = {"jsonrpc": "2.0", "id": "q", "method": method, "params": params}
+    process.stdin.write(json.dumps(asked).encode() + b"\n")
+    process.stdin.flush()
+    return answer_of(process)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_server_ends_on_a_signal_also_when_a_shell_had_it_ignored(tmp_path: Path, number: signal.Signals) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import signal
 import sys
@@ -26,7 +25,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         raise ExpectedError("memoria mcp is started by an MCP client, not by hand; see docs/commands.md")
     for number in (signal.SIGINT, signal.SIGTERM):  # also where a shell has them ignored
         signal.signal(number, _end)
-    asyncio.run(serve(home, args.session))
+    serve(home, args.session)
     return 0
 
 

@@ -11,15 +11,17 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Awaitable, Callable
+import threading
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-
-import anyio
-from anyio.abc import Process, TaskGroup
-from anyio.streams.buffered import BufferedByteReceiveStream
+from typing import TYPE_CHECKING, Any
 
 from memoria.base import paths
+
+if TYPE_CHECKING:
+    import subprocess
 
 log = logging.getLogger(__name__)
 
@@ -30,84 +32,96 @@ TRIES = 10  # an update may be halfway when it is noticed
 RETRY_S = 0.5
 START_S = 20.0  # for one try
 ENDED = {"code": -32603, "message": "memoria's server ended; ask again."}
-MAX_LINE = 64 * 1024 * 1024
-GONE = (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 
 class Renewal:
     """Passes the messages of one client on, once this process's files were replaced."""
 
-    def __init__(self, tell: Callable[[bytes], Awaitable[None]], tasks: TaskGroup, session: str) -> None:
+    def __init__(self, tell: Callable[[bytes], None], session: str) -> None:
         """Note the present files. ``tell`` passes a line to the client; a new server is to serve ``session``, too."""
         self._tell = tell
-        self._tasks = tasks
         self._command = paths.own_command(sys.executable, "mcp", "--session", session)
         self._tried = _stamp()
         self._greeting: list[bytes] = []
-        self._server: Process | None = None
+        self._server: subprocess.Popen[bytes] | None = None
+        self._passing: threading.Thread | None = None
         self._waiting: set[str | int] = set()
 
-    async def takes(self, line: bytes) -> bool:
+    def takes(self, message: dict[str, Any], line: bytes) -> bool:
         """Return whether the client's message was given to a new server, which then answers it."""
-        message = json.loads(line)
         if message.get("method") in GREETING:
             self._greeting.append(line + b"\n")
         found = _stamp()
         if self._server is None and found not in ("", self._tried):
-            self._server = await self._started()
+            self._server = self._started()
             self._tried = found
-        if self._server is None or self._server.stdin is None:
+        server = self._server
+        if server is None or server.stdin is None:
             return False
+        ident = message["id"] if "method" in message and "id" in message else None
+        if ident is not None:
+            self._waiting.add(ident)
         try:
-            await self._server.stdin.send(line + b"\n")
-        except GONE:
-            return False
-        if "method" in message and "id" in message:
-            self._waiting.add(message["id"])
+            server.stdin.write(line + b"\n")
+            server.stdin.flush()
+        except OSError:
+            was_waiting = ident in self._waiting  # else it was answered as the server ended
+            self._waiting.discard(ident or "")
+            return not was_waiting
         return True
 
-    async def end(self) -> None:
-        """Tell the new server that the client has ended."""
-        if self._server is not None and self._server.stdin is not None:
-            with suppress(*GONE):
-                await self._server.stdin.aclose()
+    def end(self) -> None:
+        """Tell the new server that the client has ended, and wait for what it still answers."""
+        server = self._server
+        if server is not None and server.stdin is not None and self._passing is not None:
+            with suppress(OSError):
+                server.stdin.close()
+            self._passing.join()
 
-    async def _started(self) -> Process | None:
+    def _started(self) -> subprocess.Popen[bytes] | None:
         """Return a new server that has been greeted as this one was; None when none can be started."""
+        import subprocess  # noqa: PLC0415 (only after an update)
+
         for _ in range(TRIES):
             with suppress(OSError):
-                server = await anyio.open_process(self._command, stderr=None)
-                with anyio.move_on_after(START_S), suppress(*GONE):
-                    self._tasks.start_soon(self._pass_back, await self._greeted(server))
+                server = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                if self._is_greeted(server):
+                    self._passing = threading.Thread(target=self._pass_back, args=(server,), daemon=True)
+                    self._passing.start()
                     return server
                 server.kill()
-            await anyio.sleep(RETRY_S)
+                server.wait()
+            time.sleep(RETRY_S)
         log.warning("memoria was updated, but its new MCP server cannot be started")
         return None
 
-    async def _greeted(self, server: Process) -> BufferedByteReceiveStream:
-        """Repeat the client's greeting to a server and return its answers; those to the greeting are left out."""
-        assert server.stdin is not None  # noqa: S101 (a pipe by default)
+    def _is_greeted(self, server: subprocess.Popen[bytes]) -> bool:
+        """Repeat the client's greeting to a server, without passing on the answers; return whether it gives any."""
+        assert server.stdin is not None  # noqa: S101 (a pipe)
         assert server.stdout is not None  # noqa: S101
         ping = json.dumps({"jsonrpc": "2.0", "id": PING, "method": "ping"}).encode() + b"\n"
-        await server.stdin.send(b"".join([*self._greeting, ping]))
-        answers = BufferedByteReceiveStream(server.stdout)
-        while json.loads(await answers.receive_until(b"\n", MAX_LINE)).get("id") != PING:
-            pass
-        return answers
+        deadline = threading.Timer(START_S, server.kill)
+        deadline.start()
+        try:
+            server.stdin.write(b"".join([*self._greeting, ping]))
+            server.stdin.flush()
+            return any(json.loads(line).get("id") == PING for line in server.stdout)
+        except (OSError, ValueError):
+            return False
+        finally:
+            deadline.cancel()
 
-    async def _pass_back(self, answers: BufferedByteReceiveStream) -> None:
+    def _pass_back(self, server: subprocess.Popen[bytes]) -> None:
         """Pass a server's answers to the client until it ends; what it leaves unanswered is an error."""
-        with suppress(*GONE):
-            while True:
-                line = await answers.receive_until(b"\n", MAX_LINE)
-                self._waiting.discard(json.loads(line).get("id", ""))
-                await self._tell(line)
+        assert server.stdout is not None  # noqa: S101 (a pipe)
+        for line in server.stdout:
+            self._waiting.discard(json.loads(line).get("id") or "")
+            self._tell(line)
+        server.wait()
         self._server = None
-        for ident in sorted(self._waiting, key=str):
-            with suppress(*GONE):
-                await self._tell(json.dumps({"jsonrpc": "2.0", "id": ident, "error": ENDED}).encode())
-        self._waiting.clear()
+        while self._waiting:
+            answer = {"jsonrpc": "2.0", "id": self._waiting.pop(), "error": ENDED}
+            self._tell(json.dumps(answer).encode() + b"\n")
 
 
 def _stamp() -> str:

@@ -6,7 +6,6 @@ read. A list is given in parts.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote
@@ -18,7 +17,6 @@ from memoria.ground import home_files, markdown
 from memoria.ground.errors import ExpectedError, PageNotFoundError
 from memoria.mcp.answers import TITLE_CHARS, flat
 from memoria.mcp.page_filter import Filter
-from memoria.mcp.tools import Json
 from memoria.wiki.folder import Wiki
 
 SCHEME = "memoria://"
@@ -41,12 +39,11 @@ class Resource:
 
 
 class Resources:
-    """The pages of one home that a session may read; ``read`` is the tool of that name."""
+    """The pages of one home that a session may read."""
 
-    def __init__(self, paths: Paths, visible: Visibility, read: Callable[[Json], Awaitable[str]]) -> None:
+    def __init__(self, paths: Paths, visible: Visibility) -> None:
         self.paths = paths
         self.visible = visible
-        self._read = read
 
     def listed(self, cursor: str = "") -> tuple[list[Resource], str]:
         """Return the next resources and the cursor for those after them, ``""`` at the end.
@@ -62,14 +59,6 @@ class Resources:
             found += self._resource(names[place], shown)
             place += 1
         return found, str(place) if place < len(names) else ""
-
-    async def read(self, uri: str) -> str:
-        """Return a page's beginning, fenced as data; raise ExpectedError when there is none at this address."""
-        if not uri.startswith(SCHEME) or len(uri) > MAX_URI:
-            raise ExpectedError(
-                f"{uri[:100]!r} is no page of memoria: list the resources; an example is {SCHEME}daily/2026-11-20"
-            )
-        return await self._read({"path": unquote(uri.removeprefix(SCHEME))})
 
     def _names(self) -> list[str]:
         """Return all days, then all articles, each newest first."""
@@ -90,3 +79,12 @@ class Resources:
         if folder == "daily":
             return [Resource(name, stem, "What happened on this day.")]
         return [Resource(name, flat(markdown.read_page(text)[0].text("title"), TITLE_CHARS) or stem, "An article.")]
+
+
+def path_of(uri: str) -> str:
+    """Return the path of the page at this address; raise ExpectedError for an address that is none of ours."""
+    if not uri.startswith(SCHEME) or len(uri) > MAX_URI:
+        raise ExpectedError(
+            f"{uri[:100]!r} is no page of memoria: list the resources; an example is {SCHEME}daily/2026-11-20"
+        )
+    return unquote(uri.removeprefix(SCHEME))

@@ -1,48 +1,44 @@
 """Server: serve tools, resources and prompts to a model over stdin and stdout (``memoria mcp``).
 
 The client starts one server for each session, and passes the session id in ``CLAUDE_CODE_SESSION_ID`` and the project's
-folder in ``CLAUDE_PROJECT_DIR``. This module handles the protocol (docs/decisions/0031-mcp.md) and passes each call to
-``tools``, ``resources`` or ``prompts``.
+folder in ``CLAUDE_PROJECT_DIR``. This module handles the protocol (docs/decisions/0031-mcp.md): JSON-RPC, one message a
+line. Most sessions only greet and ask what there is, which is answered here with few imports; what reads or writes the
+memory is passed to ``calls``, which is loaded for the first of them.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
+import logging
 import os
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
-
-import anyio
-import jsonschema
-from mcp import types
-from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
-from mcp.shared.exceptions import MCPError
-from mcp.shared.message import SessionMessage
-from pydantic import ValidationError
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from memoria import __version__
 from memoria.base import project
 from memoria.base.fence import neutral
-from memoria.base.visibility import Visibility
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.ground.redact import Redactor
-from memoria.mcp.backends import IndexSearch, SessionFacts
-from memoria.mcp.inquiry import Inquiry
-from memoria.mcp.pages import Library
 from memoria.mcp.prompts import PROMPTS, named
 from memoria.mcp.questions import question_tools
-from memoria.mcp.refusal import Refusal, asking
 from memoria.mcp.renewal import Renewal
-from memoria.mcp.resources import Resources
-from memoria.mcp.tools import Tool, Toolbox
-from memoria.working import Limits, WorkingMemory
-from memoria.working.factory import open_store
+from memoria.mcp.tools import Json, Tool, Toolbox
+from memoria.working import Limits, Scope, WorkingMemory
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from memoria.base.project import Project
+    from memoria.mcp.calls import Calls
+
+log = logging.getLogger(__name__)
+
+VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # of the protocol, the newest first
+PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 ERROR_CHARS = 2_000
 MARKDOWN = "text/markdown"
 TEMPLATES = (  # what can be read besides what is listed
@@ -60,44 +56,129 @@ INSTRUCTIONS = (
 )
 
 
-async def serve(home: Home, session: str = "") -> None:
-    """Serve one client on stdin and stdout."""
-    folder = os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()  # noqa: PTH109 (project takes text)
-    here = project.of(folder, home.settings, home.paths)
-    session = session or os.environ.get("CLAUDE_CODE_SESSION_ID", "") or f"client of {here.key}"
-    store, limits = open_store(home.settings, home.paths), Limits.of(home.settings)
-    async with await WorkingMemory.for_session(session, here.key, store=store, limits=limits) as memory:
-        backends = IndexSearch(home, here), SessionFacts(home, here, session)
-        visible = Visibility(home.settings, home.paths, here.key)
-        toolbox = Toolbox(memory, Library(home.paths, visible), Redactor(home.settings.redact_extra), *backends)
-        tools = [*toolbox.tools(), *question_tools(Inquiry(home, here))]
-        resources = Resources(home.paths, visible, toolbox.read)
-        server = build(asking(tools, Refusal(home.paths, session, folder)), resources)
-        async with stdio_server() as (reading, writing), anyio.create_task_group() as tasks:
-            ours, passed = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-            renewal = Renewal(lambda line: _tell(writing, line), tasks, session)
-            tasks.start_soon(_pass_on, reading, ours, writing, renewal)
-            await server.run(passed, writing, server.create_initialization_options())
+def serve(home: Home, session: str = "") -> None:
+    """Serve one client on stdin and stdout until stdin ends."""
+    Server(home, session).run()
 
 
-async def _pass_on(reading: Any, onward: Any, writing: Any, renewal: Renewal) -> None:
-    """Pass the client's messages on; answer those that cannot be read as JSON, so that no call waits for ever.
+class Server:
+    """The protocol's side towards one client."""
 
-    They go to a new server once memoria was updated.
-    """
-    async with onward:
-        async for message in reading:
-            if isinstance(message, ValidationError):
-                ident = request_id(str(message.errors(include_url=False)[0]["input"]))
-                error = types.ErrorData(code=types.PARSE_ERROR, message=UNREADABLE)
-                await writing.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=ident, error=error)))
-            elif not await renewal.takes(message.message.model_dump_json(by_alias=True, exclude_unset=True).encode()):
-                await onward.send(message)
-        await renewal.end()
+    def __init__(self, home: Home, session: str) -> None:
+        self._home = home
+        self._session = session
+        self._writing = threading.Lock()
+        self._renewal = Renewal(self._tell, session)
+        self._calls: Calls | None = None
+        self._running: dict[str | int, Future[Json]] = {}
 
+    def run(self) -> None:
+        """Answer each message; what runs when stdin ends is finished."""
+        for line in sys.stdin.buffer:
+            if line.strip():
+                self._take(line)
+        self._renewal.end()
+        if self._calls is not None:
+            self._calls.end()
 
-async def _tell(writing: Any, line: bytes) -> None:
-    await writing.send(SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False)))
+    def _take(self, line: bytes) -> None:
+        """Answer one message, or pass it on to a new server once memoria was updated."""
+        text = line.decode("utf-8", "replace")
+        try:
+            message = json.loads(text)
+            if "\\u" in text:
+                json.dumps(message, ensure_ascii=False).encode()  # raises for half a surrogate pair
+        except (ValueError, RecursionError):
+            self._fail(request_id(text), PARSE_ERROR, UNREADABLE)
+            return
+        if not isinstance(message, dict):
+            self._fail(None, INVALID_REQUEST, "A message is one JSON object.")
+        elif not self._renewal.takes(message, line.strip()) and isinstance(message.get("method"), str):
+            given = message.get("params") or {}
+            if not isinstance(given, dict):
+                self._fail(message.get("id"), INVALID_PARAMS, "params is no object")
+            elif "id" in message:
+                self._answer(message["id"], message["method"], given)
+            elif message["method"] == "notifications/cancelled" and (
+                running := self._running.get(str(given.get("requestId")))
+            ):
+                running.cancel()
+
+    def _answer(self, ident: str | int, method: str, given: Json) -> None:
+        try:
+            if method in ("tools/call", "resources/read"):
+                self._pass_to_calls(ident, method, given)
+            elif (result := self._own_answer(method, given)) is None:
+                self._fail(ident, NO_METHOD, "Method not found")
+            else:
+                self._send(ident, result)
+        except Exception as error:  # noqa: BLE001 (whatever fails, the client waits for an answer)
+            self._fail_for(ident, error)
+
+    def _own_answer(self, method: str, given: Json) -> Json | None:
+        """Return the answer to what clients ask as they start; None for an unknown method."""
+        if method == "tools/list":
+            return {"tools": [_described(tool) for tool in _unopened_tools(Limits.of(self._home.settings))]}
+        if method == "resources/list":
+            return self._resources(given)
+        own = OWN.get(method)
+        return own(given) if own else None
+
+    def _resources(self, given: Json) -> Json:
+        from memoria.base.visibility import Visibility  # noqa: PLC0415 (8 MB with the next, and not all clients ask)
+        from memoria.mcp.resources import Resources  # noqa: PLC0415
+
+        _, here = self._place()
+        shown = Resources(self._home.paths, Visibility(self._home.settings, self._home.paths, here.key))
+        found, following = shown.listed(str(given.get("cursor") or ""))
+        about = [{"uri": each.uri, "name": each.path, "title": each.title, "description": each.about} for each in found]
+        listed = [row | {"mimeType": MARKDOWN} for row in about]
+        return {"resources": listed} | ({"nextCursor": following} if following else {})
+
+    def _place(self) -> tuple[str, Project]:
+        folder = os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()  # noqa: PTH109 (project takes text)
+        return folder, project.of(folder, self._home.settings, self._home.paths)
+
+    def _pass_to_calls(self, ident: str | int, method: str, given: Json) -> None:
+        if self._calls is None:
+            from memoria.mcp.calls import Calls  # noqa: PLC0415 (20 MB, and many sessions never call a tool)
+
+            self._calls = Calls(self._home, self._session, *self._place())
+        running = self._running[str(ident)] = self._calls.begin(method, given)
+
+        def done(future: Future[Json]) -> None:
+            self._running.pop(str(ident), None)
+            if future.cancelled():
+                return
+            if error := future.exception():
+                self._fail_for(ident, error)
+            else:
+                self._send(ident, future.result())
+
+        running.add_done_callback(done)
+
+    def _fail_for(self, ident: str | int, error: BaseException) -> None:
+        """Answer what was expected to fail with what to do; anything else is a bug and stands in the log."""
+        if isinstance(error, ExpectedError):
+            self._fail(ident, INVALID_PARAMS, neutral(" ".join(str(error).split())[:ERROR_CHARS]))
+        else:
+            log.error("an MCP request failed", exc_info=error)
+            self._fail(ident, INTERNAL, f"memoria failed ({type(error).__name__}); its log says more")
+
+    def _fail(self, ident: str | int | None, code: int, message: str) -> None:
+        self._write({"jsonrpc": "2.0", "id": ident, "error": {"code": code, "message": message}})
+
+    def _send(self, ident: str | int, result: Json) -> None:
+        self._write({"jsonrpc": "2.0", "id": ident, "result": result})
+
+    def _write(self, message: Json) -> None:
+        # half a surrogate pair cannot be written
+        self._tell(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+
+    def _tell(self, line: bytes) -> None:
+        with self._writing, suppress(BrokenPipeError):
+            sys.stdout.buffer.write(line)
+            sys.stdout.buffer.flush()
 
 
 def request_id(line: str) -> str | int | None:
@@ -122,125 +203,59 @@ def _scalar(text: str) -> str | int | None:
     return value if is_text or type(value) is int else None
 
 
-def build(tools: Sequence[Tool], resources: Resources) -> Server[Any]:
-    """Return a server that offers these tools and resources, and the prompts."""
-    by_name = {tool.name: tool for tool in tools}
-
-    async def list_tools(_context: Any, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_described(tool) for tool in tools])
-
-    async def call_tool(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        tool = by_name.get(params.name)
-        if tool is None:
-            return _answer(f"There is no tool {params.name[:100]!r}; there are {', '.join(by_name)}.", failed=True)
-        given = params.arguments or {}
-        if problem := _problem(given, tool):
-            return _answer(problem, failed=True)
-        try:
-            return _answer(await tool.run(given))
-        except ExpectedError as error:
-            return _answer(f"{tool.name}: {error}", failed=True)
-
-    return Server(
-        "memoria",
-        version=__version__,
-        title="memoria",
-        instructions=INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        **_resource_handlers(resources),
-        on_list_prompts=_list_prompts,
-        on_get_prompt=_get_prompt,
-    )
-
-
-def _resource_handlers(resources: Resources) -> dict[str, Any]:
-    async def list_resources(_: Any, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
-        cursor = (params.cursor if params else "") or ""
-        with _told():
-            found, following = await asyncio.to_thread(resources.listed, cursor)
-        listed = [
-            types.Resource(uri=each.uri, name=each.path, title=each.title, description=each.about, mime_type=MARKDOWN)
-            for each in found
-        ]
-        return types.ListResourcesResult(resources=listed, next_cursor=following or None)
-
-    async def list_templates(_: Any, __: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=[
-            types.ResourceTemplate(uri_template=template, name=name, title=title, mime_type=MARKDOWN)
-            for template, name, title in TEMPLATES
-        ])  # fmt: skip
-
-    async def read(_: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        with _told():
-            text = await resources.read(str(params.uri))
-        text = text.encode("utf-8", "replace").decode()
-        contents = types.TextResourceContents(uri=params.uri, mime_type=MARKDOWN, text=text)
-        return types.ReadResourceResult(contents=[contents])
-
+def _greeting(given: Json) -> Json:
+    version = given.get("protocolVersion")
     return {
-        "on_list_resources": list_resources, "on_list_resource_templates": list_templates, "on_read_resource": read,
-    }  # fmt: skip
+        "protocolVersion": version if version in VERSIONS else VERSIONS[0],
+        "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
+        "serverInfo": {"name": "memoria", "title": "memoria", "version": __version__},
+        "instructions": INSTRUCTIONS,
+    }
 
 
-async def _list_prompts(_: Any, __: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-    return types.ListPromptsResult(prompts=[
-        types.Prompt(
-            name=prompt.name, title=prompt.title, description=prompt.about,
-            arguments=[types.PromptArgument(
-                name=prompt.argument, description=prompt.about_argument, required=not prompt.otherwise
-            )],
-        )
-        for prompt in PROMPTS
-    ])  # fmt: skip
+def _templates(_: Json) -> Json:
+    rows = [{"uriTemplate": template, "name": name, "title": title} for template, name, title in TEMPLATES]
+    return {"resourceTemplates": [row | {"mimeType": MARKDOWN} for row in rows]}
 
 
-async def _get_prompt(_: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-    with _told():
-        prompt = named(params.name)
-        text = prompt.filled(params.arguments or {}).encode("utf-8", "replace").decode()
-    content = types.TextContent(type="text", text=text)
-    return types.GetPromptResult(description=prompt.about, messages=[types.PromptMessage(role="user", content=content)])
+def _prompts(_: Json) -> Json:
+    return {"prompts": [
+        {"name": each.name, "title": each.title, "description": each.about, "arguments": [
+            {"name": each.argument, "description": each.about_argument, "required": not each.otherwise}
+        ]}
+        for each in PROMPTS
+    ]}  # fmt: skip
 
 
-@contextmanager
-def _told() -> Iterator[None]:
-    """Answer what was expected to fail with an error of the protocol that says what to do."""
-    try:
-        yield
-    except ExpectedError as error:
-        message = neutral(" ".join(str(error).split())[:ERROR_CHARS])
-        raise MCPError(types.INVALID_PARAMS, message.encode("utf-8", "replace").decode()) from error
+def _prompt(given: Json) -> Json:
+    prompt = named(str(given.get("name")))
+    text = prompt.filled({name: str(value) for name, value in (given.get("arguments") or {}).items()})
+    return {"description": prompt.about, "messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
 
 
-def _described(tool: Tool) -> types.Tool:
-    hints = types.ToolAnnotations(
-        title=tool.title,
-        read_only_hint=tool.reads_only,
-        destructive_hint=tool.destroys,
-        idempotent_hint=tool.reads_only or tool.repeats,
-        open_world_hint=tool.is_open,
-    )
-    return types.Tool(
-        name=tool.name, title=tool.title, description=tool.description, input_schema=tool.schema, annotations=hints
-    )
+OWN: dict[str, Callable[[Json], Json]] = {
+    "initialize": _greeting,
+    "ping": lambda _: {},
+    "resources/templates/list": _templates,
+    "prompts/list": _prompts,
+    "prompts/get": _prompt,
+}
 
 
-def _problem(given: dict[str, Any], tool: Tool) -> str:
-    """Return what is wrong with a call's arguments, in words that a model can act on; ``""`` when they are valid."""
-    validator = jsonschema.Draft202012Validator(tool.schema)
-    errors = sorted(validator.iter_errors(given), key=lambda error: list(map(str, error.absolute_path)))
-    problems = []
-    for error in errors[:5]:
-        where = ".".join(map(str, error.absolute_path)) or "arguments"
-        whole = repr(error.instance)
-        short = whole if len(whole) <= 60 else f"{whole[:60]}…"
-        problems.append(f"{where}: {error.message.replace(whole, short)[:300]}")
-    return f"{tool.name} was not run. " + "; ".join(problems) if problems else ""
+def _unopened_tools(limits: Limits) -> list[Tool]:
+    """Return the tools as they are described, over a memory that is not open: none of them can be run."""
+    nothing: Any = object()
+    memory = WorkingMemory(Scope("session", "described"), nothing, limits=limits)
+    return [*Toolbox(memory, nothing, nothing, nothing, nothing).tools(), *question_tools(nothing)]
 
 
-def _answer(text: str, *, failed: bool = False) -> types.CallToolResult:
-    """Return a call's result. Tools fence stored text themselves; an error may quote some, so it is made harmless."""
-    text = neutral(" ".join(text.split())[:ERROR_CHARS]) if failed else text
-    text = text.encode("utf-8", "replace").decode()  # half a surrogate pair cannot be written
-    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=failed)
+def _described(tool: Tool) -> Json:
+    hints = {
+        "title": tool.title,
+        "readOnlyHint": tool.reads_only,
+        "destructiveHint": tool.destroys,
+        "idempotentHint": tool.reads_only or tool.repeats,
+        "openWorldHint": tool.is_open,
+    }
+    about = {"name": tool.name, "title": tool.title, "description": tool.description}
+    return {**about, "inputSchema": tool.schema, "annotations": hints}

@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from memoria.base.fence import fenced
 from memoria.ground.errors import CheckpointNotFoundError, ExpectedError, PageNotFoundError
-from memoria.ground.redact import Redactor
 from memoria.mcp.answers import (
     ANSWER_BYTES,
     MAX_BYTES,
@@ -29,10 +28,13 @@ from memoria.mcp.answers import (
     size,
     within,
 )
-from memoria.mcp.pages import Library
 from memoria.statements.fact import KINDS
 from memoria.working import Limits, TaskState, WorkingMemory
 from memoria.working.memory import STATUSES
+
+if TYPE_CHECKING:
+    from memoria.ground.redact import Redactor
+    from memoria.mcp.pages import Library
 
 Json = dict[str, Any]
 

@@ -5,7 +5,6 @@ This module does not know where facts are stored, nor what a model must prove fo
 
 from __future__ import annotations
 
-import hashlib
 import math
 import sys
 from collections.abc import Mapping
@@ -225,6 +224,8 @@ def phrases(value: object) -> tuple[str, ...]:
 def new_id(kind: str, content: str, stamp: Stamp) -> str:
     """Return the id of a claim; it depends only on claim and stamp, so that a repeated run adds nothing."""
     seed = "\n".join((kind, content.casefold(), stamp.project, stamp.session, stamp.time.isoformat()))
+    import hashlib  # noqa: PLC0415 (loads OpenSSL: four megabytes in every MCP server)
+
     return "l-" + _base32(hashlib.sha256(seed.encode("utf-8", "replace")).digest())
 
 
