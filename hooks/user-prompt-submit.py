@@ -1,15 +1,8 @@
-"""UserPromptSubmit: give the prompt the few notes that fit it best."""
+"""What an installation before 0.3 starts."""
 
-import gc
 import os
 import sys
 
-gc.disable()  # a hook ends before there is garbage worth collecting
-root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-scripts = os.path.join(root, "scripts")
-sys.path.insert(0, scripts if os.path.isdir(scripts) else os.path.dirname(root))  # a wheel has hooks/ in the package
-
-from memoria.recall.prompt_notes import user_prompt_submit
-from memoria.capture.hook import run
-
-run(user_prompt_submit)
+sys.argv[1:] = [__file__]
+__file__ = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start.py")
+exec(open(__file__, "rb").read())

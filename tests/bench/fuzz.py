@@ -289,7 +289,8 @@ def _wrong(name: str, done: Done) -> str:
 
 def _outside(world: World) -> set[str]:
     """Every path below the world's folder that is not memoria's own."""
-    return {str(path) for path in world.base.rglob("*") if not str(path).startswith(world.paths.home)}
+    ours = world.paths.home, str(world.base / ".cache")
+    return {str(path) for path in world.base.rglob("*") if not str(path).startswith(ours)}
 
 
 def main() -> int:

@@ -128,7 +128,7 @@ def main() -> int:
     parser.add_argument("--prompts", type=int, default=40)
     count = parser.parse_args().prompts
     command = json.loads((ROOT / "hooks" / "hooks.json").read_text("utf-8"))["hooks"]["UserPromptSubmit"][0]["hooks"][0]
-    command["args"] = [word.replace("${CLAUDE_PLUGIN_ROOT}", str(ROOT)) for word in command["args"]]
+    command["command"] = command["command"].replace("${CLAUDE_PLUGIN_ROOT}", str(ROOT))
     with tempfile.TemporaryDirectory() as scratch:
         world = World(Path(scratch))
         with MessagesApi(world.answer) as api:

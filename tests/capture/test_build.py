@@ -202,7 +202,8 @@ def test_what_0_1_0_built_inside_the_home_is_removed(machine: Machine) -> None:
 
 def fire(machine: Machine, event: str) -> None:
     hooks = json.loads((machine.root / "hooks" / "hooks.json").read_text())["hooks"]
-    words = [word.replace("${CLAUDE_PLUGIN_ROOT}", str(machine.root)) for word in hooks[event][0]["hooks"][0]["args"]]
+    name = hooks[event][0]["hooks"][0]["command"].rpartition(" ")[2]
+    words = ["-S", "-I", str(machine.root / "hooks" / "start.py"), name]
     transcript = machine.project / "s.jsonl"
     line = {
         "type": "user", "uuid": "u1", "sessionId": "s", "cwd": "/", "timestamp": "2026-11-20T10:00:00Z",

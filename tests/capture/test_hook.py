@@ -50,7 +50,9 @@ def test_junk_on_stdin_neither_fails_nor_prints(tmp_path: Path, event: str, raw:
     if said:
         assert set(json.loads(said)) <= {"systemMessage"}
     outside = [
-        path for path in tmp_path.iterdir() if path.name not in ("mémoria home", "my prôject", "my prôjects", "user")
+        path
+        for path in tmp_path.iterdir()
+        if path.name not in ("mémoria home", "my prôject", "my prôjects", "user", ".cache")
     ]
     assert outside == []
     assert list(client.cwd.iterdir()) == []

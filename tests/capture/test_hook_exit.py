@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks import DECLARED, Client, arguments, exchange
+from hooks import DECLARED, Client, arguments, exchange, name_of
 from installed import compiled
 from interpreters import every, interpreter
 from memoria.base.settings import config_path
@@ -41,6 +42,11 @@ def folders_in_their_place(root: Path) -> None:
         path.mkdir()
 
 
+def no_scripts(root: Path) -> None:
+    for path in (root / "hooks").glob("*.py"):
+        path.unlink()
+
+
 def no_package(root: Path) -> None:
     shutil.rmtree(root / "scripts" / "memoria" / "capture")
 
@@ -53,7 +59,7 @@ def leaving_package(root: Path) -> None:
     (root / "scripts" / "memoria" / "capture" / "hook.py").write_text("raise SystemExit(2)\n")
 
 
-BREAKAGES = (moved, deleted, folders_in_their_place, no_package, torn_package, leaving_package)
+BREAKAGES = (folders_in_their_place, no_scripts, no_package, torn_package, leaving_package)
 
 
 @pytest.fixture
@@ -66,15 +72,20 @@ def clone(tmp_path: Path) -> Path:
     return root
 
 
-def fire(event: str, root: Path, python: str, env: dict[str, str]) -> str:
+def command(event: str, root: Path, python: str = "") -> str:
+    """What an installation of the memoria at ``root`` has the client run."""
+    return shlex.join(filter(None, (str(root / "hooks" / "run"), name_of(event), python)))
+
+
+def run(event: str, words: str, env: dict[str, str]) -> subprocess.CompletedProcess[bytes]:
     payload = {"hook_event_name": event, "session_id": "s", "cwd": "/", "source": "startup", "prompt": "hello"}
-    done = subprocess.run(
-        [python, *arguments(event, root)],
-        input=json.dumps(payload).encode(),
-        env=env,
-        capture_output=True,
-        check=False,
+    return subprocess.run(
+        ["/bin/sh", "-c", words], input=json.dumps(payload).encode(), env=env, capture_output=True, check=False
     )
+
+
+def fire(event: str, root: Path, python: str, env: dict[str, str]) -> str:
+    done = run(event, command(event, root, python), env)
     assert (done.returncode, done.stderr) == (0, b"")
     return done.stdout.decode()
 
@@ -92,6 +103,52 @@ def test_a_clone_that_is_broken_stops_no_hook_and_the_session_start_says_why(
         assert GONE in json.loads(start)["systemMessage"]
 
 
+@pytest.mark.parametrize("breaks", [moved, deleted])
+def test_a_clone_that_is_gone_blocks_nothing(clone: Path, tmp_path: Path, breaks: Callable[[Path], None]) -> None:
+    breaks(clone)
+    for event in DECLARED:
+        assert run(event, command(event, clone), Client(tmp_path).env).returncode == 127
+
+
+def test_without_any_interpreter_no_hook_fails_and_the_session_start_says_so(tmp_path: Path) -> None:
+    env = {**Client(tmp_path).env, "PATH": str(tmp_path / "empty")}
+    said = {event: fire(event, ROOT, "", env) for event in DECLARED}
+    assert "there is no python3 on PATH" in json.loads(said.pop("SessionStart"))["systemMessage"]
+    assert set(said.values()) == {""}
+
+
+def test_the_interpreter_of_the_first_session_is_started_and_a_version_managers_shim_no_more(tmp_path: Path) -> None:
+    shims, told = tmp_path / "shims", tmp_path / "told"
+    shims.mkdir()
+    (shims / "python3").write_text(f'#!/bin/sh\necho used >>{told}\nexec {shlex.quote(sys.executable)} "$@"\n')
+    (shims / "python3").chmod(0o755)
+    env = {**Client(tmp_path).env, "PATH": f"{shims}{os.pathsep}/usr/bin{os.pathsep}/bin"}
+    for event in ("SessionStart", "Stop", "UserPromptSubmit", "SessionStart"):
+        fire(event, ROOT, "", env)
+    assert told.read_text() == "used\n", "only before it was known"
+    link = tmp_path / ".cache" / "memoria" / "python3"
+    assert link.readlink() == Path(sys.executable).resolve()
+    link.unlink()
+    link.symlink_to("/gone/python3")  # an update of Python
+    fire("SessionStart", ROOT, "", env)
+    assert link.readlink() == Path(sys.executable).resolve()
+    assert told.read_text() == "used\n" * 2
+
+
+def test_an_installation_of_0_2_goes_on(clone: Path, tmp_path: Path) -> None:
+    """It started ``hooks/<name>.py`` through lines of its own, or, for Codex, by itself."""
+    client = Client(tmp_path)
+    client.write(exchange(1))
+    script = str(clone / "hooks" / "stop.py")
+    through = "import sys;p=__file__=sys.argv[1];exec(open(p,'rb').read())"
+    for words in (["-c", through, script], [script]):
+        given = json.dumps(client.payload("Stop")).encode()
+        done = subprocess.run([sys.executable, "-S", "-I", *words], input=given, env=client.env, check=False)
+        assert done.returncode == 0
+        assert client.jobs()
+        client.write(exchange(2))
+
+
 @every(6, 8)
 def test_an_interpreter_that_is_too_old_stops_no_hook_and_the_session_start_says_so(
     python: str, tmp_path: Path
@@ -103,23 +160,14 @@ def test_an_interpreter_that_is_too_old_stops_no_hook_and_the_session_start_says
     assert set(said.values()) == {""}
 
 
-def no_interpreter(root: Path) -> None:
-    (root / "python3").unlink()
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("breaks", [moved, deleted, unreadable, no_package, no_interpreter])
+@pytest.mark.parametrize("breaks", [moved, unreadable, no_package])
 def test_the_real_client_lets_a_prompt_through_whatever_became_of_the_clone(
     clone: Path, tmp_path: Path, breaks: Callable[[Path], None]
 ) -> None:
     if breaks is unreadable and os.getuid() == 0:
         pytest.skip("root reads everything")
-    (clone / "python3").symlink_to(sys.executable)
-    python = str(clone / "python3") if breaks is no_interpreter else sys.executable
-    hooks = {
-        event: [{"hooks": [{"type": "command", "command": python, "args": arguments(event, clone)}]}]
-        for event in DECLARED
-    }
+    hooks = {event: [{"hooks": [{"type": "command", "command": command(event, clone)}]}] for event in DECLARED}
     with MessagesApi(lambda _: "scripted hello") as api:
         env = clean_env(tmp_path / "user", api.url, MEMORIA_HOME=str(tmp_path / "memoria"), MEMORIA_PYTHON="/bin/true")
         Path(env["CLAUDE_CONFIG_DIR"], "settings.json").write_text(json.dumps({"hooks": hooks}))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks import DECLARED, SESSION, Client, arguments, line
+from hooks import SESSION, Client, arguments, line
 from memoria.base import sqlite
 
 # Slow, or for the rare case: a pause, a line that must be escaped, an error of the file system, several projects.
@@ -41,12 +41,6 @@ def test_a_hook_imports_nothing_that_only_the_rare_case_needs(event: str, tmp_pa
     assert found & RARE == set()
     assert len([name for name in found if name.startswith("memoria.")]) <= 21
     assert SESSION in client.log()
-
-
-def test_a_hooks_script_is_run_without_the_types_of_the_syntax_tree() -> None:
-    """``compile`` makes them all before it looks at its argument, which takes 2 ms; ``exec`` of a text does not."""
-    for groups in DECLARED.values():
-        assert "compile(" not in groups[0]["hooks"][0]["args"][3]
 
 
 def test_sqlite_is_imported_without_functools_and_leaves_no_stand_in(tmp_path: Path) -> None:

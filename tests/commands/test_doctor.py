@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -165,15 +166,16 @@ def test_hooks_of_a_clone_that_has_gone_are_broken(home: Home, tmp_path: Path) -
     assert "gone" in one(client_checks.check_hooks(home), BROKEN).text
 
 
-def test_hooks_that_were_installed_by_0_1_0_are_noted_and_renewed(home: Home) -> None:
+def test_hooks_that_were_installed_by_0_2_are_noted_and_renewed(home: Home) -> None:
     path = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
     now = path.read_text()
     before = json.loads(now)
     for groups in before["hooks"].values():
         for handler in groups[0]["hooks"]:
-            handler["args"] = [*handler["args"][:2], handler["args"][-1]]
+            launcher, name = shlex.split(handler["command"])[:2]
+            handler.update(command="python3", args=["-S", "-I", launcher.replace("/run", f"/{name}.py")])
     path.write_text(json.dumps(before))
-    assert "once the clone is moved" in one(client_checks.check_hooks(home), NOTE).text
+    assert "the form of memoria 0.2" in one(client_checks.check_hooks(home), NOTE).text
     assert cli.main(["install"]) == 0
     assert json.loads(path.read_text()) == json.loads(now)
     assert levels(client_checks.check_hooks(home)) == [OK]

@@ -67,14 +67,14 @@ def copies(file: Path) -> list[Path]:
 
 def scripts(file: Path) -> list[str]:
     hooks = json.loads(file.read_text("utf-8-sig"))["hooks"]
-    return [handler["args"][-1] for groups in hooks.values() for group in groups for handler in group["hooks"]]
+    return [handler["command"] for groups in hooks.values() for group in groups for handler in group["hooks"]]
 
 
 def test_every_hook_of_the_plugin_is_installed_with_the_clones_path(file: Path) -> None:
     assert run(install) == 0
     hooks = json.loads(file.read_text())["hooks"]
     assert list(hooks) == FACTS
-    assert all(Path(script).is_absolute() and script.startswith(str(ROOT)) for script in scripts(file))
+    assert scripts(file) == [launched(event) for event in FACTS]
     assert hooks["Stop"][0]["hooks"][0]["async"] is True
     assert hooks["SessionEnd"][0]["hooks"][0]["timeout"] >= 5  # the client gives 1.5 s for all when none is named
     assert copies(file) == []  # there was nothing to keep a copy of
@@ -192,16 +192,18 @@ def handler(*words: str, **more: Any) -> dict[str, Any]:
         handler("python3 '/gone/söme where/memoria/hooks/stop.py'"),
         handler("python3", "-S", "-I", "C:\\gone\\clone\\hooks\\stop.py"),
         handler(f"python3 {shlex.quote(str(ROOT))}/hooks/stop.py"),
+        handler("'/gone/where it was/hooks/run' stop"),
     ],
 )
 def test_an_older_memorias_hooks_are_replaced_not_doubled(file: Path, older: dict[str, Any]) -> None:
     given_file(file, json.dumps({"hooks": {"Stop": [older], "SubagentStop": [older]}}))
     run(install)
-    assert scripts(file) == [str(ROOT / "hooks" / name) for name in map(script_of, FACTS)]
+    assert scripts(file) == [launched(event) for event in FACTS]
 
 
-def script_of(event: str) -> str:
-    return "".join("-" + letter.lower() if letter.isupper() else letter for letter in event)[1:] + ".py"
+def launched(event: str) -> str:
+    name = "".join("-" + letter.lower() if letter.isupper() else letter for letter in event)[1:]
+    return shlex.join([str(ROOT / "hooks" / "run"), name])
 
 
 @pytest.mark.parametrize(
@@ -211,6 +213,7 @@ def script_of(event: str) -> str:
         handler("python3", "/home/x/claude-memory-compiler/hooks/stop.py"),
         handler("python3 '/home/x/unbalanced/hooks/stop.py"),
         handler("python3", "/home/x/memoria/other/stop.py"),
+        handler("/home/x/tool/hooks/run everything"),
         {"hooks": [{"type": "prompt", "prompt": "/gone/memoria/hooks/stop.py"}]},
         {"hooks": "of no known form"},
         "nor this",
@@ -323,13 +326,13 @@ def test_a_project_can_be_named_and_an_unknown_name_makes_no_folder(
 def test_a_dry_run_shows_the_change_and_makes_none(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = given_file(file, '{"theme": "dark"}')
     run(install, "--dry-run")
-    assert "hooks/stop.py" in capsys.readouterr().out
+    assert "hooks/run stop" in capsys.readouterr().out
     assert (file.read_bytes(), copies(file)) == (before, [])
     run(install)
     stands = file.read_bytes()
     capsys.readouterr()
     run(uninstall, "--dry-run")
-    assert "hooks/stop.py" in capsys.readouterr().out
+    assert "hooks/run stop" in capsys.readouterr().out
     assert file.read_bytes() == stands
 
 
@@ -397,7 +400,7 @@ def fake_python(folder: Path, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("exit 0", "python3"), ("exit 1", "absolute"), (None, "absolute")],
+    [("exit 0", ""), ("exit 1", "absolute"), (None, "absolute")],
     ids=["fits", "too old", "none at all"],
 )
 def test_python3_is_named_absolutely_when_the_client_would_find_none_that_fits(
@@ -407,7 +410,7 @@ def test_python3_is_named_absolutely_when_the_client_would_find_none_that_fits(
         fake_python(tmp_path / "bin", text)
     search = os.pathsep.join([str(tmp_path / "bin"), str(Path(sys.prefix, "bin"))])  # our own .venv does not count
     named = install.interpreter({"PATH": search})
-    assert named == "python3" if expected == "python3" else (Path(named).is_absolute() and Path(named).is_file())
+    assert named == expected if not expected else (Path(named).is_absolute() and Path(named).is_file())
 
 
 @pytest.mark.slow
@@ -415,11 +418,10 @@ def test_the_real_client_runs_installed_hooks_from_a_path_with_spaces_letters_an
     file: Path, tmp_path: Path
 ) -> None:
     root = tmp_path / 'it\'s a "clöne" $HOME'
-    shutil.copytree(ROOT / "hooks", root / "hooks", ignore=lambda *_: [script_of(event) for event in FACTS])
-    for event in FACTS:
-        (root / "hooks" / script_of(event)).write_text(
-            "import sys\nwith open(__file__ + '.input', 'wb') as out:\n    out.write(sys.stdin.buffer.read())\n"
-        )
+    shutil.copytree(ROOT / "hooks", root / "hooks")
+    (root / "hooks" / "start.py").write_text(
+        "import sys\nwith open(__file__ + sys.argv[1], 'wb') as out:\n    out.write(sys.stdin.buffer.read())\n"
+    )
     work = tmp_path / "wörk dir"
     work.mkdir()
     settings = ClientSettings.read(file)
@@ -429,7 +431,5 @@ def test_the_real_client_runs_installed_hooks_from_a_path_with_spaces_letters_an
         assert env["CLAUDE_CONFIG_DIR"] == str(file.parent)
         done = run_claude(["-p", "hi"], env, work)
     assert done.stdout.strip() == "scripted hello"
-    fired = {path.name.removesuffix(".input") for path in (root / "hooks").glob("*.input")}
-    assert {"session-start.py", "session-end.py"} <= fired
-    payload = json.loads((root / "hooks" / "session-end.py.input").read_text("utf-8"))
+    payload = json.loads((root / "hooks" / "start.pysession-end").read_text("utf-8"))
     assert (payload["hook_event_name"], payload["cwd"]) == ("SessionEnd", str(work))

@@ -35,10 +35,15 @@ def exchange(number: int, time: str = "2026-11-20T10:00:00.000Z") -> bytes:
 
 
 def arguments(event: str, root: Path = ROOT) -> list[str]:
-    """The arguments that the client starts ``python3`` with for the hook of a memoria at ``root``."""
+    """The arguments that ``hooks/run`` starts ``python3`` with for the hook of a memoria at ``root``."""
+    return ["-S", "-I", str(root / "hooks" / "start.py"), name_of(event)]
+
+
+def name_of(event: str) -> str:
+    """The hook's name, which ``hooks/run`` is given."""
     (group,) = DECLARED[event]
     (handler,) = group["hooks"]
-    return [word.replace("${CLAUDE_PLUGIN_ROOT}", str(root)) for word in handler["args"]]
+    return str(handler["command"]).rpartition(" ")[2]
 
 
 class Client:

@@ -32,9 +32,9 @@ class Hook:
 
     @property
     def script(self) -> str:
-        """The file that it runs."""
-        (name,) = set(re.findall(r"/hooks/([\w-]+\.py)", " ".join(self.words)))
-        return str(ROOT / "hooks" / name)
+        """The file that installations before 0.3 run for it."""
+        (name,) = set(re.findall(r"/hooks/run'? ([\w-]+)", " ".join(self.words)))
+        return str(ROOT / "hooks" / f"{name}.py")
 
     @property
     def may_speak(self) -> bool:

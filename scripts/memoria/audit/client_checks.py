@@ -73,17 +73,17 @@ def _plugin_folder() -> Finding:
 def _declared(file: ClientSettings) -> Finding:
     """Check whether the settings name every hook that this memoria has, and files that exist."""
     try:
-        wanted = set(plugin_hooks(Path(places.ROOT), "python3"))
+        wanted = set(plugin_hooks(Path(places.ROOT)))
     except ClientSettingsError:  # no clone: a plugin's or a wheel's memoria looks at a clone's hooks
         wanted = set(file.ours)
-    words = re.findall(r'"([^"]*[/\\]hooks[/\\][\w-]+\.py)"', json.dumps(file.ours, ensure_ascii=False))
+    words = [word for line in file.our_commands for word in line if re.search(r"[/\\]hooks[/\\][\w-]+(\.py)?$", word)]
     gone = [word for word in words if not Path(word).exists()]
     if gone:
         return Finding(
             "hooks", BROKEN, f"{file.path} names {gone[0]}, which is gone", f"run {invocation.shown('install')} again"
         )
-    if any("-c" not in words for words in file.our_commands):
-        return Finding("hooks", NOTE, f"{file.path} starts hooks in a form that blocks prompts once the clone is moved",
+    if any(word.endswith(".py") for word in words):
+        return Finding("hooks", NOTE, f"{file.path} starts hooks in the form of memoria 0.2, whose code /compact shows",
                        f"run {invocation.shown('install')} again")  # fmt: skip
     if wanted - set(file.ours):
         names = ", ".join(sorted(wanted - set(file.ours)))

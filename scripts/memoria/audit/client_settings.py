@@ -26,6 +26,7 @@ from memoria.ground.exchange import Exchange
 Object = dict[str, object]
 Hooks = dict[str, list[Object]]  # event -> groups, each {"hooks": [handler, ...]}, perhaps with a "matcher"
 FLOOR_FLAGS = ["-S", "-I"]  # how every handler of ours starts its interpreter
+LAUNCHER = "run"
 
 
 def settings_file(project: Path | None, environ: Mapping[str, str]) -> Path:
@@ -49,8 +50,8 @@ def client_python(environ: Mapping[str, str]) -> str:
     return shutil.which("python3", path=os.pathsep.join(folders)) or ""
 
 
-def plugin_hooks(root: Path, python: str) -> Hooks:
-    """The hooks of ``<root>/hooks/hooks.json`` with this root and interpreter written out."""
+def plugin_hooks(root: Path, python: str = "") -> Hooks:
+    """The hooks of ``<root>/hooks/hooks.json`` with this root written out, and the interpreter where one is named."""
     source = root / "hooks" / "hooks.json"
     try:
         declared = json.loads(source.read_text("utf-8"))["hooks"]
@@ -58,8 +59,8 @@ def plugin_hooks(root: Path, python: str) -> Hooks:
         raise ClientSettingsError(f"there is no {source}: this memoria is not complete; install it again") from None
     hooks: Hooks = json.loads(json.dumps(declared))
     for handler in _handlers(hooks):
-        handler["command"] = python
-        handler["args"] = [str(word).replace("${CLAUDE_PLUGIN_ROOT}", str(root)) for word in _words(handler)[1:]]
+        words = [str(root / "hooks" / LAUNCHER), *_words(handler)[1:]]
+        handler["command"] = shlex.join([*words, python] if python else words)
     return hooks
 
 
@@ -267,23 +268,28 @@ def _words(handler: Object) -> list[str]:
 
 
 def _is_ours(handler: object) -> bool:
-    """Whether it runs ``<a memoria>/hooks/<name>.py``: of this clone, of another one, or of one that has gone."""
+    """Whether it runs the hooks of a memoria: of this clone, of another one, or of one that has gone.
+
+    Until 0.2 they were ``<a memoria>/hooks/<name>.py``, now ``<a memoria>/hooks/run <name>``.
+    """
     if not isinstance(handler, dict) or handler.get("type") != "command":
         return False
     words = _words(handler)
-    scripts = [path for path in map(_path, words) if path.is_absolute() and path.match("hooks/*.py")]
-    return any(_is_root(Path(path.parent.parent), words[1:3]) for path in scripts)
+    paths = [path for path in map(_path, words) if path.is_absolute()]
+    scripts = [path for path in paths if path.match("hooks/*.py") or path.match(f"hooks/{LAUNCHER}")]
+    return any(_is_root(Path(path.parent.parent), words) for path in scripts)
 
 
 def _path(word: str) -> PurePath:
     return PureWindowsPath(word) if "\\" in word else PurePath(word)
 
 
-def _is_root(root: Path, flags: list[str]) -> bool:
+def _is_root(root: Path, words: list[str]) -> bool:
     if root.is_dir():
         package = root if root.name == "memoria" and (root / "__init__.py").is_file() else root / "scripts" / "memoria"
         return (package / "__init__.py").is_file()  # of a wheel, or of a clone
-    return root.name == "memoria" or flags == FLOOR_FLAGS  # moved or removed since
+    is_launched = len(words) > 1 and (Path(__file__).parents[1] / "hooks" / f"{words[1]}.py").is_file()
+    return root.name == "memoria" or words[1:3] == FLOOR_FLAGS or is_launched  # moved or removed since
 
 
 def _literal(name: str) -> str:

@@ -15,7 +15,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from memoria.audit.client_settings import FLOOR_FLAGS, Hooks
+from memoria.audit.client_settings import FLOOR_FLAGS, LAUNCHER, Hooks
 from memoria.transcripts.clients.table import CLIENTS
 
 EVENTS = ("SessionStart", "Stop")  # those that all versions with hooks have, from 0.114 on
@@ -41,10 +41,11 @@ def codex_hooks(root: Path, python: str) -> Hooks:
 
     A memoria that has been removed must not make Codex go on: the status is 0 whatever the interpreter says.
     """
-    words = [python, *FLOOR_FLAGS, str(root / "hooks" / "codex.py")]
+    launched = [str(root / "hooks" / LAUNCHER), "codex", *([python] if python else [])]
+    words = [python or "python3", *FLOOR_FLAGS, str(root / "hooks" / "codex.py")]
     handler: dict[str, object] = {
         "type": "command",
-        "command": f"{shlex.join(words)} || true",
+        "command": f"{shlex.join(launched)} || true",
         "commandWindows": f"{subprocess.list2cmdline(words)} || exit 0",
         "timeout": TIMEOUT_S,
     }

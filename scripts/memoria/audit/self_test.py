@@ -90,7 +90,7 @@ class SelfTest:
         started = time.perf_counter()
         try:
             run = subprocess.run(
-                [self.python, *FLAGS, str(self.hooks / f"{file}.py")],
+                [self.python, *FLAGS, str(self.hooks / "start.py"), file],
                 input=json.dumps(payload).encode(), env=self.environment, check=False, capture_output=True,
                 timeout=HOOK_DEADLINE_S,
             )  # fmt: skip

@@ -105,11 +105,11 @@ def _plugins(project: Path | None) -> list[str]:
 
 
 def interpreter(environ: Mapping[str, str]) -> str:
-    """``python3`` when the client will find one that is new enough (3.9), else the one running this, absolutely."""
+    """``""`` when the client will find a ``python3`` that is new enough (3.9), else the one running this."""
     found = client_python(environ)
     if paths.is_wheel() and sys.prefix == sys.base_prefix:  # no virtual environment tells hooks where the packages are
         return sys.executable
-    return "python3" if found and _fits(found) else str(Path(sys.executable).resolve())
+    return "" if found and _fits(found) else str(Path(sys.executable).resolve())
 
 
 def _fits(python: str) -> bool:

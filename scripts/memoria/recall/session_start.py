@@ -11,7 +11,7 @@ import time
 
 from memoria.base import exclude, project
 from memoria.base.paths import safe_name
-from memoria.capture import hook, once
+from memoria.capture import hook, interpreter_link, once
 from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import Spool
 from memoria.recall.shown_notes import ShownNotes
@@ -51,6 +51,7 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
         shown.compacted()
     own = project.of(event.cwd, settings, paths).key
     source = event.text("source")
+    interpreter_link.renew()
     if not refusal and event.session and not once.is_first(paths.where, safe_name(event.session), f"start-{source}"):
         hook.log(paths, f"{event.name} {event.session} left to the other installation of memoria")
         return _tell_doubled(paths)
