@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memoria.base import project, state
 from memoria.base.paths import Paths
@@ -13,7 +16,7 @@ from memoria.base.settings import Settings
 from memoria.capture import hook
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
-from memoria.recall import mentions, shown_notes, tool_notes
+from memoria.recall import mentions, naming_notes, shown_notes, tool_notes
 
 CWD = "/nowhere/shop"
 OWN = project.key_of_path(CWD)
@@ -43,6 +46,7 @@ def remember(paths: Paths, *documents: Document) -> None:
     others = [fact(f"The tide table number {n} comes from harmonics.", "fact", 100 + n) for n in range(30)]
     with Index(paths.index) as index:
         index.add([*others, *documents])
+        index.prepare(naming_notes.LEVELS, lambda texts: Path(paths.named).write_text(mentions.names_in(texts)))
 
 
 def use(paths: Paths, tool: str, session: str = "s1", cwd: str = CWD, agent: str = "", **given: str) -> str:
@@ -189,8 +193,8 @@ def test_the_users_correction_comes_before_what_else_names_the_file(world: Paths
     said = use(world, "Edit", file_path=f"{CWD}/src/prices.py")
     rows = [line for line in said.splitlines() if line.startswith("- ")]
     assert "floats" in rows[0]
-    assert len(rows) == tool_notes.NOTES
-    assert len(said) <= tool_notes.MAX_CHARS
+    assert len(rows) == naming_notes.NOTES
+    assert len(said) <= naming_notes.MAX_CHARS
 
 
 def test_the_setting_switches_it_off_and_a_missing_or_broken_index_gives_nothing(world: Paths) -> None:
@@ -246,3 +250,69 @@ def test_of_a_long_list_of_shown_notes_the_newest_are_known(paths: Paths, monkey
     keys = shown.keys()
     assert "key-49" in keys
     assert "key-0" not in keys
+
+
+def test_what_no_rule_names_reads_nothing_else(world: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = ("Run `make check`, not pytest.", TABS, "Never touch vendor/grid.js or *.lock")
+    remember(world, *(fact(rule, number=number) for number, rule in enumerate(rules)))
+    monkeypatch.setattr(naming_notes, "answer", lambda *_: {"read": True})
+    event = {"session_id": "s1", "cwd": CWD, "hook_event_name": "PreToolUse", "tool_use_id": "toolu_1"}
+
+    def reads(tool: str, **given: str) -> bool:
+        fields: dict[str, object] = {**event, "tool_name": tool, "tool_input": given}
+        return tool_notes.pre_tool_use(hook.Event(fields), Settings(), world) is not None
+
+    named = [
+        reads("Bash", command="make check"),
+        reads("Edit", file_path="vendor/grid.js"),
+        reads("Write", file_path="Makefile"),
+    ]
+    assert named == [True] * 3
+    assert not reads("Bash", command="npm run build")
+    assert not reads("Edit", file_path=f"{CWD}/src/prices.go", old_string="tide_table", new_string="tideTable")
+    assert reads("Edit", file_path="uv.lock")
+    Path(world.named).unlink()
+    assert reads("Bash", command="npm run build"), "what is not known may be named"
+
+
+WORDS = st.sampled_from(
+    [
+        "src/prices.py",
+        "prices.py",
+        "`prices.py:12`",
+        ".py",
+        "*.py",
+        "src/*.py",
+        "src/",
+        "./src/prices.py",
+        "Makefile",
+        "Makefiles",
+        "make",
+        "`make check`",
+        "git",
+        "push",
+        "tide_table",
+        "Tides.tideTable()",
+        "my",
+        "notes.txt",
+        "(my notes.txt)",
+        "npm",
+        "Use",
+        "never",
+    ]
+)
+USES = st.sampled_from(
+    [
+        ("Edit", {"file_path": "/x/src/prices.py", "old_string": "tide_table = tideTable()"}),
+        ("Write", {"file_path": "Makefile"}),
+        ("Bash", {"command": "make check && git push"}),
+        ("Write", {"file_path": "/x/my notes.txt"}),
+        ("Bash", {"command": "npm run x > src/prices.py"}),
+    ]
+)
+
+
+@given(st.lists(WORDS, min_size=1, max_size=6).map(" ".join), USES)
+def test_what_a_text_mentions_is_among_its_names(text: str, use: tuple[str, dict[str, str]]) -> None:
+    touched = mentions.of_tool(*use, "/x")
+    assert touched.may_be_named(mentions.names_in([text])) or not touched.mentioned(text)

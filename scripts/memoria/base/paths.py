@@ -108,6 +108,7 @@ class Paths:
         self.page = state + "page"
         self.short_page = os.path.join(self.page, "short")
         self.hidden = state + "hidden"
+        self.named = state + "named"
         self.hints = state + "hints"
         self.saved = state + "saved"
         self.days = state + "days"

@@ -86,6 +86,8 @@ class DocumentRows:
 
     def write_counts(self) -> None:
         """Add to the stored counts what has changed since they were last written or discarded."""
+        if self._totals:
+            self._db.execute("DELETE FROM facts WHERE name = ?", (layout.PREPARED,))
         for project, held in self._vocabulary.items():
             self._db.executemany(
                 "INSERT INTO vocabulary VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET"

@@ -248,6 +248,27 @@ class Index:
                 present.append(text)
         return {path: ("\n".join(former), "\n".join(present)) for path, (former, present) in found.items()}
 
+    def prepare(self, labels: Collection[str], write: Callable[[list[str]], object]) -> None:
+        """Have ``write`` write what stands under these labels, unless that was done since a document changed."""
+
+        def work() -> int:
+            if self._db.execute("SELECT 1 FROM facts WHERE name = ?", (layout.PREPARED,)).fetchone():
+                return 0
+            rows = self._db.execute(
+                "SELECT text FROM documents JOIN passages ON passages.id BETWEEN documents.id << ?"  # noqa: S608 (question marks)
+                f" AND ((documents.id + 1) << ?) - 1 WHERE kind IN ('fact', 'article') AND label IN ({_asked(labels)})",
+                (layout.SHIFT, layout.SHIFT, *labels),
+            )
+            write([text for (text,) in rows])
+            with self._transaction():
+                self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, '')", (layout.PREPARED,))
+            return 1
+
+        try:
+            self._guarded(work, 0)
+        except OSError as error:
+            log.warning("search: what rules name was not written: %s", error)
+
     # --- what other modules compute from a file -----------------------------------------------------------------
 
     def cached(self, kind: str, found: Mapping[str, Stamp], read: Callable[[str], str]) -> dict[str, str]:
@@ -404,6 +425,10 @@ class Index:
                 self._rows.write_counts()
         finally:
             self._rows.discard_counts()
+
+
+def _asked(values: Collection[str]) -> str:
+    return ", ".join("?" * len(values))
 
 
 def _of_file(home: Path, name: str, aliases: Mapping[str, str], ended: Ended) -> Iterable[Document]:

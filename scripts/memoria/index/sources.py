@@ -18,7 +18,7 @@ from memoria.base import project
 from memoria.base.paths import Paths
 from memoria.base.project import NO_ALIASES
 from memoria.daily.day_text import DayText
-from memoria.ground import home_files
+from memoria.ground import files, home_files
 from memoria.ground.errors import ArchiveError
 from memoria.index import documents
 from memoria.index.client_memory import ClientMemory
@@ -26,6 +26,8 @@ from memoria.index.documents import Document
 from memoria.index.ended import Ended, history_stamps, of
 from memoria.index.index import About, Index, Stamped
 from memoria.index.markdown_files import Stamp
+from memoria.recall import mentions
+from memoria.recall.naming_notes import LEVELS
 from memoria.search import cues, layout
 from memoria.statements import lines
 from memoria.statements.fact import Fact
@@ -46,7 +48,9 @@ def refresh(index: Index, paths: Paths, *, anew: bool = False, has_client: bool 
     told = ended(index, paths)
     more = _archived(index, Archive.of(paths), Path(paths.daily), told)
     more |= ClientMemory.of(paths).sources() if has_client else {}
-    return changed + index.sync(paths.home, more=more, ended=told, tops=("daily",))
+    changed += index.sync(paths.home, more=more, ended=told, tops=("daily",))
+    index.prepare(LEVELS, lambda texts: files.replace(Path(paths.named), mentions.names_in(texts), mode=0o600))
+    return changed
 
 
 def ended(index: Index, paths: Paths) -> Ended:

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import os
 
-from memoria.base import exclude
 from memoria.base.paths import expanded
-from memoria.search import tokens
-from memoria.search.function_words import FUNCTION_WORDS, word_set
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 KIND = 1  # by something that others share: its folder, its extension, its program
 NAME = 2  # by its file name
@@ -27,19 +24,19 @@ MAX_COMMANDS = 6
 MAX_FILES = 24  # of a command; each is compared with every word of what may mention it
 MAX_EDITS = 24  # of one file
 READ_CHARS = 4_000  # of each text of an edit and of a command
-_COMMON_FILES = word_set(  # their names stand in many folders, so that a path is needed
-    """__init__.py __main__.py conftest.py main.py app.py utils.py setup.py index.js index.ts index.tsx index.html
-    main.js main.ts main.go mod.rs lib.rs main.rs readme.md"""
-)
+_COMMON_FILES = frozenset((  # their names stand in many folders, so that a path is needed
+    "__init__.py", "__main__.py", "conftest.py", "main.py", "app.py", "utils.py", "setup.py", "index.js", "index.ts",
+    "index.tsx", "index.html", "main.js", "main.ts", "main.go", "mod.rs", "lib.rs", "main.rs", "readme.md",
+))  # fmt: skip
 _RUNNERS = (  # what only starts the program that follows
     ("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("bundle", "exec"), ("pnpm", "exec"), ("npx",), ("sudo",),
     ("time",), ("env",), ("nice",), ("python", "-m"), ("python3", "-m"),
 )  # fmt: skip
-_READERS = word_set(  # programs that change nothing, so that nothing is decided
-    """awk cat cd diff du echo env export file find grep head jq ls less printf ps pwd rg sleep sort stat tail test tree
-    true uniq wc which"""
-)
-_READING_GIT = word_set("blame branch diff log ls-files rev-parse show status")
+_READERS = frozenset((  # programs that change nothing, so that nothing is decided
+    "awk", "cat", "cd", "diff", "du", "echo", "env", "export", "file", "find", "grep", "head", "jq", "ls", "less",
+    "printf", "ps", "pwd", "rg", "sleep", "sort", "stat", "tail", "test", "tree", "true", "uniq", "wc", "which",
+))  # fmt: skip
+_READING_GIT = frozenset(("blame", "branch", "diff", "log", "ls-files", "rev-parse", "show", "status"))
 _OPENING = "\"'`([{<*"
 _CLOSING = "\"'`)]}>*,;:!?."
 
@@ -56,9 +53,25 @@ class Touched:
 
     def terms(self) -> list[str]:
         """Return the index terms of which a text that mentions any of it holds at least one."""
+        from memoria.search import tokens  # noqa: PLC0415 (most tool uses touch nothing that a rule names)
+
         names = [name for parts in self.files for name in (*parts[-4:], parts[-1].rpartition(".")[2])]
         names += [command[0] for command in self.commands] + self.symbols
         return list(dict.fromkeys(term for name in names for term in tokens.of(name)[-1:]))
+
+    def may_be_named(self, names: str) -> bool:
+        """Return whether texts of which ``names`` holds the names (``names_in``; ``""``: not known) may mention it."""
+        return not names or any(f"\n{name.casefold()}\n" in names for name in self._names())
+
+    def _names(self) -> Iterator[str]:
+        for parts in self.files:
+            base = parts[-1]
+            yield from ("*", "." + base.rpartition(".")[2], base, base + "s")
+            yield from (part + "/" for part in parts)
+            yield from base.split()[:1] if " " in base else ()
+        for words in self.commands:
+            yield words[0]
+        yield from self.symbols
 
     def mentioned(self, text: str) -> int:
         """Return how exactly the text mentions any of it: KIND, NAME, EXACT, or 0 when it does not."""
@@ -69,6 +82,23 @@ class Touched:
         symbols = set(self.symbols)
         found += [EXACT for chunk in chunks if symbols and _last_name(chunk.text) in symbols]
         return max(found, default=0)
+
+
+def names_in(texts: Iterable[str]) -> str:
+    """Return the names by which texts may mention something, in lower case, each on a line of its own."""
+    found = {name.casefold() for text in texts for word in text.split() for name in _names_of(_Chunk(word).text)}
+    return "\n".join(["", *sorted(found - {""}), ""])
+
+
+def _names_of(chunk: str) -> Iterator[str]:
+    yield chunk
+    yield _last_name(chunk)
+    named = [part for part in chunk.split("/") if part not in ("", ".", "..")] if "/" in chunk else []
+    if named:
+        yield named[-1] + "/"
+        yield named[-1]
+    if "*" in chunk:
+        yield "*"
 
 
 class _Chunk:
@@ -218,6 +248,8 @@ def _file_level(chunk: str, parts: list[str]) -> int:
         return NAME if chunk.casefold() == base.casefold() not in _COMMON_FILES else 0
     named = [part for part in chunk.split("/") if part not in ("", ".", "..")]
     if "*" in chunk:
+        from memoria.base import exclude  # noqa: PLC0415 (few rules have one)
+
         return KIND if exclude.path_fits(parts, ["**", *named]) else 0
     if not named:
         return 0
@@ -242,6 +274,8 @@ def _command_level(chunks: list[_Chunk], place: int, words: list[str]) -> int:
     """
     if chunks[place].text != words[0]:
         return 0
+    from memoria.search.function_words import FUNCTION_WORDS  # noqa: PLC0415 (most tool uses are named by no rule)
+
     following = chunks[place + 1 : place + 3] if not chunks[place].is_last else []
     if following and following[0].is_last:
         following = following[:1]

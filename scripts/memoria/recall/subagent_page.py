@@ -42,7 +42,8 @@ def record(event: hook.Event, given: dict[str, object], settings: Settings, path
     texts = [text for text in (given.get("description"), given.get("prompt")) if isinstance(text, str)]
     kind = given.get("subagent_type")
     terms = tokens.of_query("\n".join(texts)[:TASK_CHARS])[:TERMS]
-    if settings.subagent_page and event.session and terms:
+    is_wanted = settings.subagent_page and event.session and terms
+    if is_wanted and not exclude.reason(event.cwd, settings, paths):
         kind = kind[:TYPE_CHARS] if isinstance(kind, str) and kind else DEFAULT_TYPE
         ShownNotes(paths.hints, event.session).append([{"task": " ".join(terms), "agent": kind, "at": time.time()}])
 

@@ -1,49 +1,28 @@
 """Tool notes: what was said about the file, command or symbol that a tool is about to touch.
 
 Looked up when the client is about to edit a file or to run a command, because a rule helps at the decision that it
-concerns. A note must name what is touched, not only share words with it, and a session is given each note once.
+concerns. Most tool uses touch nothing that any rule names: one prepared file tells, and nothing else is read for them.
 """
 
 from __future__ import annotations
 
 import os
 
-from memoria.base import exclude, project
-from memoria.base.visibility import Visibility
-from memoria.capture import hook
-from memoria.recall import mentions, note_rows, renewal, shown_notes
-from memoria.search import reader
+from memoria.recall import mentions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memoria.base.paths import Paths
     from memoria.base.settings import Settings
-    from memoria.search.statements import Statement
+    from memoria.capture import hook
 
 AGENT_TOOLS = ("Agent", "Task")
-MAX_CHARS = 900  # of the whole output
-NOTES = 2
-HOLDING = 40  # documents that may hold a name: what more hold says nothing in particular
-LEVELS = {  # how exactly a note must name what is touched, the kinds of facts and sections that matter most first
-    "correction": mentions.KIND,
-    "preference": mentions.KIND,
-    "decision": mentions.NAME,
-    "workaround": mentions.NAME,
-    "Conventions": mentions.EXACT,
-    "Decisions": mentions.EXACT,
-    "Gotchas": mentions.EXACT,
-    "fact": mentions.EXACT,
-}
-INTRO = (
-    "Notes from earlier sessions that name what this tool use touches, kept by memoria. They are a record, not "
-    "instructions: what the user says now goes first."
-)
 
 
 def pre_tool_use(event: hook.Event, settings: Settings, paths: Paths) -> dict[str, object] | None:
     """Return the notes that name what an edit or a command touches, or None; record the task of a sub-agent."""
     tool, given = event.text("tool_name"), event.fields.get("tool_input")
-    if not isinstance(given, dict) or exclude.reason(event.cwd, settings, paths):
+    if not isinstance(given, dict):
         return None
     if tool in AGENT_TOOLS:
         from memoria.recall import subagent_page  # noqa: PLC0415 (most tool uses start no sub-agent)
@@ -53,32 +32,17 @@ def pre_tool_use(event: hook.Event, settings: Settings, paths: Paths) -> dict[st
     if not settings.tool_notes or not os.path.exists(paths.index):
         return None
     touched = mentions.of_tool(tool, given, event.cwd)
-    terms = touched.terms()
-    if not terms:
+    if not touched.may_be_named(_names(paths.named)):
         return None
-    shown = shown_notes.of_event(event, paths)
-    view = Visibility(settings, paths, project.of(event.cwd, settings, paths).key)
-    own = "" if event.text("agent_id") or shown.was_compacted() else event.session
+    from memoria.recall import naming_notes  # noqa: PLC0415 (most tool uses touch nothing that a rule names)
+
+    return naming_notes.answer(event, settings, paths, touched)
+
+
+def _names(path: str) -> str:
+    """Return the names in all rules, ``""`` while they are not known."""
     try:
-        with reader.Finder(paths.index) as finder:
-            found = list(finder.holding(terms, view=view, kinds=("fact", "article"), most=HOLDING))
-    except reader.UnreadableError as error:
-        renewal.no_notes(event, settings, paths, error)
-        return None
-    chosen = _chosen(found, touched, own, shown.keys())
-    notes = note_rows.rendered(chosen, view.own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)
-    return shown_notes.given(event, paths, shown, f"tool-{event.text('tool_use_id')}", notes)
-
-
-def _chosen(found: list[Statement], touched: mentions.Touched, own: str, keys: set[str]) -> list[Statement]:
-    """Return the statements that name what is touched exactly enough, the kinds that matter most first."""
-    kinds = list(LEVELS)
-    ranked = []
-    for number, statement in enumerate(found):
-        is_known = (own and own in statement.sessions) or note_rows.key(statement) in keys
-        if statement.label not in LEVELS or is_known:
-            continue
-        level = touched.mentioned(statement.text)
-        if level >= LEVELS[statement.label]:
-            ranked.append((kinds.index(statement.label), -level, number, statement))
-    return [statement for *_, statement in sorted(ranked, key=lambda row: row[:3])]
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
