@@ -122,7 +122,7 @@ def test_pages_are_read_by_path_or_link_and_in_parts(tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         for name in ("knowledge/concepts/spool.md", "concepts/spool", "[[concepts/spool#Spool|the spool]]"):
             page = await call(client, "read", path=name)
-            assert "Lines 1 to 3 of 3, as of 20" in page
+            assert "Lines 1 to 3 of 3, undated" in page, "the time of a file says nothing"
             assert fenced(page).startswith("knowledge/concepts/spool.md\n\n# Spool")
             assert "a rename is the claim" in page
         day = await call(client, "read", path="daily/2026-11-21", first_line=991, lines=5)

@@ -113,7 +113,7 @@ class Replaced:
             is_late = sha256(data) != record["digest"] and bool(data)
             if is_late and (everything or not _is_open(kept)):
                 copies.append(write_conflict_copy(Path(record["path"]), data, kept))
-            elif not everything and time.time() - place.stat().st_mtime < (CLOSED_S if record["closed"] else OPEN_S):
+            elif not everything and time.time() - record["at"] < (CLOSED_S if record["closed"] else OPEN_S):
                 continue
             kept.unlink(missing_ok=True)
             place.unlink(missing_ok=True)
@@ -129,7 +129,8 @@ class Replaced:
         for place in sorted(self.folder.glob("*.json")):
             try:
                 record = json.loads(place.read_bytes())
-                yield place, {key: record[key] for key in ("path", "kept", "digest", "closed")}
+                kept = {key: record[key] for key in ("path", "kept", "digest", "closed")}
+                yield place, kept | {"at": int(place.name.partition("-")[0]) / 1e9}  # a copy has other times
             except FileNotFoundError:  # another process has settled it
                 continue
             except (ValueError, KeyError, TypeError):

@@ -11,7 +11,7 @@ import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path, PurePath
 
 from memoria.base.fence import wrapped
@@ -38,7 +38,7 @@ class Passage:
     """Consecutive lines of a page.
 
     ``path`` is relative to the home; ``first`` and ``last`` count from 1; ``total`` is the page's number of lines.
-    ``date`` is the day of a daily log, else the ``updated`` day of the frontmatter, else the day of the last change.
+    ``date`` is the day of a daily log, else the ``updated`` day of the frontmatter, ``""`` where there is none.
     """
 
     path: str
@@ -205,4 +205,4 @@ def _date(path: Path, text: str) -> str:
     if _DAY.fullmatch(path.stem):
         return path.stem
     updated = _DAY.match(markdown.read_page(text)[0].text("updated"))
-    return updated[0] if updated else datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
+    return updated[0] if updated else ""

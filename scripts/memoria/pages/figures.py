@@ -61,7 +61,6 @@ def shown_between(paths: Paths, start: datetime, end: datetime) -> int:
     return sum(
         1
         for path in Path(paths.hints).glob("*")
-        if path.stat().st_mtime >= first
         for row in shown_notes.read(str(path))
         if "key" in row and isinstance(at := row.get("at"), (int, float)) and first <= at < last
     )
