@@ -352,7 +352,8 @@ class Toolbox:
             rows = rows[: len(rows) * 3 // 4]  # neutralised tags are longer than the original ones
         last = passage.first + len(rows) - 1 if passage.text else passage.last
         more = f"; read on with first_line {last + 1}" if last < passage.total else ""
-        where = f"Lines {passage.first} to {last} of {passage.total}, {'as of ' + passage.date if passage.date else 'undated'}{more}."
+        day = f"as of {passage.date}" if passage.date else "undated"
+        where = f"Lines {passage.first} to {last} of {passage.total}, {day}{more}."
         return f"{NOTES} {where}\n{shown}"
 
 
