@@ -41,6 +41,16 @@ def reason(**given: Any) -> str:
     return dropped
 
 
+def test_what_another_agents_transcript_says_is_no_rule_of_the_users() -> None:
+    elsewhere = Stamp(SHOP, "s-1", MONDAY, "codex")
+    ended = [{"id": "l-known", "quote": "Never npm."}]
+    checked = check([claim()], SAID, elsewhere, shown={"l-known": "Use npm."}, ended=ended)
+    assert [(fact.kind, fact.origin, fact.content) for fact in checked.facts] == [
+        ("fact", "assistant", "Use pnpm, not npm.")
+    ]
+    assert [ending.origin for ending in checked.endings] == ["assistant"], "it ends nothing that the user said"
+
+
 @pytest.mark.parametrize("given", [None, "add a package", {"a": 1}, 7, [], [None, 3, ["x"]], ["x" * 81, " ", "a"]])
 def test_bad_phrases_cost_no_fact(given: Any) -> None:
     assert only(asked_as=given).asked_as == ()

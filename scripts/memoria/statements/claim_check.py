@@ -154,14 +154,16 @@ def _checked(claim: object, material: Material, stamp: Stamp, shown: Collection[
     kind = str(claim.get("kind", "")).strip().lower()
     if kind not in KINDS:
         raise _Refused(f"there is no kind {kind[:30]!r}")
-    quote, origin = _proof(claim, material)
+    quote, origin = _proof(claim, material, stamp)
     content = _grounded(plain(claim.get("content")), quote, ground)
     _check_content(content)
-    ident = new_id(kind, content, stamp)
     if origin == "tool" and (kind in _PERSONAL or _ORDER.search(content)):
         raise _Refused(f"came from a tool or a page and would be a {kind} or an instruction: {content[:60]}")
+    if stamp.agent and kind in _PERSONAL:
+        kind = "fact"
     if kind in _PERSONAL and origin != "user":
         raise _Refused(f"a {kind} that the user did not say: {content[:60]}")
+    ident = new_id(kind, content, stamp)
     return Fact(
         kind=kind,
         content=content,
@@ -185,7 +187,7 @@ def _ending(claim: object, material: Material, stamp: Stamp, shown: Collection[s
     named = _named(claim.get("id"))
     if named not in shown:
         raise _Refused(f"ends a statement that was not shown: {_text(claim.get('id'))[:30]!r}")
-    _, origin = _proof(claim, material)
+    _, origin = _proof(claim, material, stamp)
     remains = plain(claim.get("remains"), MAX_CONTENT)
     if remains and (absent := unheard(remains, ground)):
         raise _Refused(f"what remains of {named} names {absent[0]!r}, of which nothing was said: {remains[:60]}")
@@ -243,13 +245,16 @@ def _check_content(content: str) -> None:
         raise _Refused(f"more than {MAX_SENTENCES} sentences: {content[:60]}")
 
 
-def _proof(claim: Mapping[str, Any], material: Material) -> tuple[str, str]:
-    """Return a claim's quote and its origin, which is where the quote is found; refuse a claim without proof."""
+def _proof(claim: Mapping[str, Any], material: Material, stamp: Stamp) -> tuple[str, str]:
+    """Return a claim's quote and its origin, which is where the quote is found; refuse a claim without proof.
+
+    What stands in the transcript of another agent is nobody's rule until the user says so here.
+    """
     quote = _on_one_line(_text(claim.get("quote")))
     origin = material.origin_of(quote) if len(quote) >= MIN_QUOTE else ""
     if not origin:
         raise _Refused(f"the quote does not occur in what was judged: {quote[:60]!r}")
-    return quote, origin
+    return quote, "assistant" if stamp.agent and origin == "user" else origin
 
 
 def sentences(text: str) -> int:

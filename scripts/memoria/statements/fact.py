@@ -182,11 +182,15 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Where and when the judged turns took place: project key, session id, time (UTC)."""
+    """Where and when the judged turns took place: project key, session id, time (UTC), and the coding agent.
+
+    ``agent`` is the word for it, empty for Claude Code, whose hooks saw the user type.
+    """
 
     project: str
     session: str
     time: datetime
+    agent: str = ""
 
 
 def plain(value: object, most: int = sys.maxsize) -> str:

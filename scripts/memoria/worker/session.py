@@ -35,4 +35,4 @@ class Session:
     def stamp(self, exchanges: Sequence[Exchange]) -> Stamp:
         """Return where and when these exchanges happened; the time is that of the last exchange."""
         moments = [exchange.time for exchange in exchanges if exchange.time]
-        return Stamp(self.project, self.id, moments[-1] if moments else clock.now())
+        return Stamp(self.project, self.id, moments[-1] if moments else clock.now(), self.agent)
