@@ -43,8 +43,8 @@ def reason(**given: Any) -> str:
 
 def test_what_another_agents_transcript_says_is_no_rule_of_the_users() -> None:
     elsewhere = Stamp(SHOP, "s-1", MONDAY, "codex")
-    ended = [{"id": "l-known", "quote": "Never npm."}]
-    checked = check([claim()], SAID, elsewhere, shown={"l-known": "Use npm."}, ended=ended)
+    ended = [{"id": "l-7f3a91kd", "quote": "Never npm."}]
+    checked = check([claim()], SAID, elsewhere, shown={"l-7f3a91kd": "Use npm."}, ended=ended)
     assert [(fact.kind, fact.origin, fact.content) for fact in checked.facts] == [
         ("fact", "assistant", "Use pnpm, not npm.")
     ]
