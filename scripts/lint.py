@@ -1,4 +1,4 @@
-"""``uv run python scripts/lint.py``: the same as ``memoria lint``."""
+"""``uv run python scripts/lint.py``: the same as ``memoria doctor --wiki``."""
 
 from memoria.cli import script
 

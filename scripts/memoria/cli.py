@@ -32,37 +32,42 @@ VERBS = {
     "doctor": "check everything that memoria depends on; each finding comes with its remedy",
     "demo": "run the main job on a bundled transcript, without an account or network",
     "install": "add the hooks to Claude Code's settings (for a clone or a tool), or to Codex's",
-    "uninstall": "remove memoria's hooks, and nothing else, from Claude Code's settings",
     "config": "list, set and explain the settings, and where each value comes from",
     "move": "move daily logs, wiki and state to another folder, such as out of a clone",
     "flush": "summarise what waits in the spool now",
     "compile": "turn new daily entries into articles now",
-    "consolidate": "ask which of the most similar facts and claims still hold, and end the others",
-    "observe": "note where each session stands and start judging the turns that are due (run after every answer)",
-    "weigh": "choose the notes that a prompt needs (run by the hook while Claude goes on)",
-    "diff": "show what the last compile changed in the wiki",
     "undo": "restore the wiki to what it was before the last compile",
-    "working": "show what a session holds in mind: task, notes, keys, checkpoints",
-    "mcp": "serve the memory to an MCP client over stdin and stdout",
     "show": "print the conversation behind an entry, from the archive",
     "learned": "list, edit, delete and promote the facts learned from your turns",
     "search": "find articles, entries, facts and turns",
     "open": "show the memory in the browser",
     "query": "answer a question from the wiki and the daily logs, with checked links",
-    "lint": "report what is wrong with the wiki; --fix repairs what is safe to repair",
     "why": "trace an article or claim back to the words it came from",
-    "completion": "print what completes memoria's commands in bash, zsh or fish",
     "forget": "remove a text, entry, session, project or article everywhere",
 }
 
+# What a verb does with an option is a module of its own where it is another work; until 0.4 also a verb of this name.
+PARTS = {
+    "diff": ("undo --show", "show what the last compile changed in the wiki"),
+    "lint": ("doctor --wiki", "report what is wrong with the wiki; --fix repairs what is safe to repair"),
+    "uninstall": ("install --remove", "remove memoria's hooks, and nothing else, from Claude Code's settings"),
+    "working": ("show --working", "show what a session holds in mind: task, notes, keys, checkpoints"),
+}
+# What hooks, the reader and clients start.
+STARTED = {
+    "consolidate": "ask which of the most similar facts and claims still hold, and end the others",
+    "mcp": "serve the memory to an MCP client over stdin and stdout",
+    "observe": "note where each session stands and start judging the turns that are due (run after every answer)",
+    "weigh": "choose the notes that a prompt needs (run by the hook while Claude goes on)",
+}
 # Group -> the verbs that the short help explains, and those that it only names.
 GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "Read": (("open", "search", "query", "why", "learned"), ("show", "working", "diff")),
-    "Put right": (("forget", "undo", "lint"), ()),
-    "Run": (("status", "verify", "doctor"), ("flush", "compile", "consolidate", "observe", "weigh", "mcp")),
-    "Set up": (("demo", "install", "config", "ingest"), ("uninstall", "move", "completion")),
+    "Read": (("open", "search", "query", "why", "learned"), ("show",)),
+    "Put right": (("forget", "undo"), ()),
+    "Run": (("status", "verify", "doctor"), ("flush", "compile")),
+    "Set up": (("demo", "install", "config", "ingest"), ("move",)),
 }
-READING = frozenset((*GROUPS["Read"][0], *GROUPS["Read"][1], "status", "verify", "doctor", "lint"))
+READING = frozenset((*GROUPS["Read"][0], *GROUPS["Read"][1], "status", "verify", "doctor", *PARTS)) - {"uninstall"}
 LAST_STREAM = 2  # the descriptor of standard error
 
 log = logging.getLogger(__name__)
@@ -81,15 +86,26 @@ def _main(argv: Sequence[str] | None) -> int:
     if not words:
         print(_overview())
         return 0
-    chosen = words[0] if words[0] in VERBS else ""
-    parser, subparsers = parsers([chosen] if chosen else [])
-    if not chosen and not words[0].startswith("-"):
+    name, rest = _meant(words)
+    parser, subparsers = parsers([name] if name else [])
+    if not name and not words[0].startswith("-"):
         parser.error(_unknown(words[0]))
-    args, unknown = parser.parse_known_args(words)
+    args, unknown = parser.parse_known_args([name, *rest] if name else words)
     if unknown:
         subparsers[args.verb].refuse(unknown)
-    args.parsers = lambda: parsers(tuple(VERBS))[1]  # for the verb that describes all others
     return run(args.verb, args)
+
+
+def _meant(words: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the module that a command line names, ``""`` for none, and its arguments."""
+    verb, *rest = words
+    for name, (form, _) in PARTS.items():
+        whole, option = form.split()
+        if verb == whole and option in rest:
+            return name, [word for word in rest if word != option]
+    if verb in PARTS:
+        print(f"memoria: `{verb}` is `{PARTS[verb][0]}` now", file=sys.stderr)
+    return (verb if verb in {*VERBS, *PARTS, *STARTED} else ""), rest
 
 
 def parsers(verbs: Sequence[str]) -> tuple[CommandParser, dict[str, CommandParser]]:
@@ -101,9 +117,11 @@ def parsers(verbs: Sequence[str]) -> tuple[CommandParser, dict[str, CommandParse
     made = parser.add_subparsers(dest="verb", metavar="VERB", required=True, prog=parser.prog)
     subparsers = {}
     for verb in verbs or VERBS:
-        line = VERBS[verb]
+        form, line = PARTS.get(verb) or (verb, VERBS.get(verb) or STARTED[verb])
         about = line[0].upper() + line[1:] + "."
-        subparsers[verb] = made.add_parser(verb, help=line, description=about, formatter_class=_unmeasured)
+        subparsers[verb] = made.add_parser(
+            verb, prog=f"{parser.prog} {form}", help=line, description=about, formatter_class=_unmeasured
+        )
         if verb in verbs:  # only the verb that runs is imported
             _module(verb).arguments(subparsers[verb])
     for each in (parser, *subparsers.values()):
@@ -228,7 +246,8 @@ def _module(verb: str) -> ModuleType:
 
 def script(verb: str) -> int:
     """Run a verb for ``scripts/<verb>.py`` and return its exit status."""
-    return main([verb, *sys.argv[1:]])
+    form, _ = PARTS.get(verb, (verb, ""))
+    return main([*form.split(), *sys.argv[1:]])
 
 
 class _Log(logging.Handler):

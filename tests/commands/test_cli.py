@@ -45,7 +45,6 @@ def test_without_a_verb_a_short_help_names_every_verb_in_its_group(capsys: pytes
         (["search", "x", "--kind", "artcle"], "did you mean article?"),
         (["config", "lsit"], "did you mean list?"),
         (["search", "x", "--jsn"], "did you mean --json?"),
-        (["completion", "bahs"], "did you mean bash?"),
     ],
 )
 def test_a_mistyped_value_or_option_is_answered_with_the_nearest(
@@ -68,6 +67,21 @@ def test_a_home_that_is_refused_is_said_once() -> None:
         (line,) = done.stderr.splitlines()
         assert line.startswith("memoria: ")
         assert "newer memoria" in line
+
+
+@pytest.mark.parametrize(
+    ("former", "more"), [("diff", []), ("lint", ["--structural-only"]), ("uninstall", ["--dry-run"]), ("working", [])]
+)
+def test_a_former_verb_still_works_and_says_what_it_is_now(
+    former: str, more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert len(cli.VERBS) <= 18
+    form, _ = cli.PARTS[former]
+    status, now = cli.main([*form.split(), *more]), capsys.readouterr()
+    assert (cli.main([former, *more]), capsys.readouterr()) == (
+        status,
+        (now.out, f"memoria: `{former}` is `{form}` now\n{now.err}"),
+    )
 
 
 @pytest.mark.parametrize(("word", "meant"), [("stauts", "memoria status"), ("serach", "memoria search")])

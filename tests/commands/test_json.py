@@ -18,10 +18,10 @@ from places import ROOT
 
 PAGE = (ROOT / "docs" / "json.md").read_text("utf-8")
 ROWS = dict(re.findall(r"^\| `([^`]+)` \| (.+) \|$", PAGE, re.MULTILINE))
-WITHOUT_DATA = set(re.findall(r"`(\w+)`", PAGE[PAGE.index("\n`completion`") :]))
+WITHOUT_DATA = set(re.findall(r"`(\w+)`", PAGE[PAGE.index("\n`demo`") :]))
 # Need a history or a client: test_ingest.py and test_doctor.py look at their JSON.
 ELSEWHERE = {"doctor", "ingest --yes"}
-UNDOES = ("diff", "undo --list", "undo")  # last, because the others read what it takes back
+UNDOES = ("undo --show", "undo --list", "undo")  # last, because the others read what it takes back
 KEYS = re.compile(r"`(\w+)`")
 
 
@@ -77,7 +77,7 @@ def check(words: str, value: Any) -> None:
 
 @pytest.mark.parametrize(
     ("words", "status"),
-    [(["show", "e-nothing"], 1), (["why", "nothing"], 1), (["diff"], 1), (["ingest", "."], 1)],
+    [(["show", "e-nothing"], 1), (["why", "nothing"], 1), (["undo", "--show"], 1), (["ingest", "."], 1)],
 )
 def test_an_error_leaves_standard_output_empty(
     words: list[str], status: int, capsys: pytest.CaptureFixture[str]

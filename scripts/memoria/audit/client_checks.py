@@ -51,7 +51,10 @@ def check_hooks(home: Home) -> Findings:
             yield Finding("hooks", BROKEN, f'"disableAllHooks" stands in {file.path}', "take it out: no hook runs")
     if as_plugin and installed:
         yield Finding(
-            "hooks", NOTE, "installed twice: as a plugin and in the settings", f"run {invocation.shown('uninstall')}"
+            "hooks",
+            NOTE,
+            "installed twice: as a plugin and in the settings",
+            f"run {invocation.shown('install --remove')}",
         )
     elif not as_plugin and not installed:
         yield Finding("hooks", BROKEN, "not installed", f"run {invocation.shown('install')}, or install the plugin")

@@ -85,7 +85,7 @@ def check_files(home: Home) -> Findings:
         yield Finding("files", NOTE, f"{top}/{each.name} is not read: it {each.reason}", remedy)
     if len(found) > NAMED:
         yield Finding("files", NOTE, f"{len(found) - NAMED} more are not read",
-                      f"{invocation.shown('lint')} names all of them")  # fmt: skip
+                      f"{invocation.shown('doctor --wiki')} names all of them")  # fmt: skip
     if not found:
         yield Finding("files", OK, "everything below daily/ and knowledge/ is read")
 

@@ -83,4 +83,4 @@ def _say(report: Report, *, as_json: bool) -> None:
     for reason in report.refused:
         print(f"  not applied: {reason}")
     if report.applied:
-        print(f"{invocation.shown('diff')} shows the change, {invocation.shown('undo')} takes it back.")
+        print(f"{invocation.shown('undo --show')} shows the change, {invocation.shown('undo')} takes it back.")

@@ -37,6 +37,7 @@ REDIS_SECONDS = 5.0
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--deep", action="store_true", help="also ask the model one short question (costs a little)")
+    parser.add_argument("--wiki", action="store_true", help="report what is wrong with the wiki instead")
     parser.add_argument("--json", action="store_true", help="the same as one JSON object")
 
 

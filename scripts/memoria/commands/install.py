@@ -37,6 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--agent", choices=("claude", "codex"), default="claude", help="whose settings (default: claude)"
     )
     parser.add_argument("--beside-plugin", action="store_true", help="also when the memoria plugin is switched on")
+    parser.add_argument("--remove", action="store_true", help="take memoria's hooks out again")
     parser.add_argument("--dry-run", action="store_true", help="show the change and make none")
 
 

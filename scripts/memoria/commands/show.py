@@ -27,6 +27,7 @@ _ID = re.compile(r"[A-Za-z0-9_-]+")
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("entry", help="the id of an entry (e-…) or of a fact (l-…), or an article's source link")
+    parser.add_argument("--working", action="store_true", help="show what a session holds in mind instead")
     parser.add_argument("--json", action="store_true", help="print the entry and its turns as one JSON object")
 
 

@@ -25,6 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--steps", type=positive, default=1, metavar="N", help="how many changes of the wiki to undo")
     parser.add_argument("--list", action="store_true", help="list what can be undone, newest first, and stop")
+    parser.add_argument("--show", action="store_true", help="show what a change did, and stop")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 

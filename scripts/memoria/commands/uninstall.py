@@ -18,7 +18,7 @@ from memoria.ground.home import Home
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What ``memoria uninstall`` understands."""
+    """What ``memoria install --remove`` understands."""
     parser.add_argument(
         "--project",
         nargs="?",

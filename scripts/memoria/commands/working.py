@@ -1,4 +1,4 @@
-"""Working: print a session's working memory (``memoria working [--session S] [--json]``)."""
+"""Working: print a session's working memory (``memoria show --working [--session S] [--json]``)."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def _tell_doubled(paths: Paths) -> dict[str, object] | None:
         os.close(os.open(paths.doubled, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError:
         return None
-    return {"systemMessage": _with("uninstall", DOUBLED, once.installation())}
+    return {"systemMessage": _with("install --remove", DOUBLED, once.installation())}
 
 
 def _with(verb: str, message: str, *words: str) -> str:
