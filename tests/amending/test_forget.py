@@ -18,8 +18,9 @@ from typing import Any
 
 import pytest
 
+from facts import a_fact
 from home_of import DAY, article, catalogued, entry, run, scripted
-from memoria.amending import removal
+from memoria.amending import proof, removal
 from memoria.audit import state_checks
 from memoria.audit.finding import BROKEN, NOTE
 from memoria.base.settings import Settings
@@ -40,6 +41,7 @@ from memoria.pages.page import Pages
 from memoria.recall.shown_notes import ShownNotes
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
+from memoria.statements.outbox import Outbox
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn_reader import Reader
 from memoria.wiki import lint_rules
@@ -252,6 +254,29 @@ def test_a_session_goes_with_its_jobs_facts_and_what_its_transcript_still_holds(
     job(home, transcript.read_bytes())
     taken_in_again(home)
     gone(home)
+
+
+def test_a_session_takes_its_facts_that_wait_to_be_stored_and_a_text_those_that_hold_it(home: Home) -> None:
+    def put(session: str) -> str:
+        fact = a_fact("Elks like pears.", session=session)
+        return outbox.put({"id": fact.id, "event": fact.to_dict(), "project": "shop"}).name
+
+    outbox = Outbox(Path(home.paths.facts_outbox))
+    own, other = put("s1"), put("s2")
+    assert run(forget, home, "Quaggasoft", "--yes") == 0
+    assert {item.name for item in outbox.waiting()} == {own, other}
+    job(home, LATER)
+    assert run(forget, home, "s1", "--yes") == 0
+    assert [item.name for item in outbox.waiting()] == [other]
+
+
+@pytest.mark.parametrize("told", [SECRET, "合併は五月", "the merger with QUAGGASOFT"])
+def test_a_file_of_the_client_that_holds_what_was_forgotten_is_named(
+    home: Home, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [("a.jsonl", json.dumps(line(1, "user", f"Note: {SECRET} (合併は五月).")).encode()), ("b.jsonl", b"merger")]
+    monkeypatch.setattr(proof, "_client_files", lambda _home: iter(files))
+    assert asyncio.run(proof.search(home, [told])).client == ["a.jsonl"]
 
 
 def test_a_project_goes_and_others_stay(home: Home) -> None:

@@ -217,6 +217,29 @@ def test_a_heading_a_person_wrote_is_read_the_same_way(heading: str) -> None:
         assert found.title == known.title
 
 
+def test_every_line_of_an_entry_down_to_its_marker_is_restated() -> None:
+    fact = lines.learned(a_fact("Use pnpm."))
+    rows = render(entry("one", learned=(fact,))).replace("\n^e-one\n\n", "\n^e-one\n\n- Use pnpm here.\n")
+    assert "- Use pnpm here.\n<!-- memoria entry=" in rows
+    day = DayText(rows)
+    day.restate(fact.id, lambda text: text.replace("pnpm here", "npm here"))
+    assert day.text == rows.replace("pnpm here", "npm here")
+
+
+@pytest.mark.parametrize(
+    ("after", "stays"),
+    [("", False), ("\n## Mine\n\nwords\n", False), ("\nmy words\n## Mine\n", True), ("\n\nmy words\n", True)],
+    ids=["nothing", "a heading", "words and a heading", "words"],
+)
+def test_the_heading_of_a_fact_goes_with_the_last_fact_unless_a_person_wrote_below(after: str, stays: bool) -> None:
+    day = DayText("# Mine\n")
+    day.add(lines.learned(a_fact("Use pnpm.")), "09:00", "shop")
+    day = DayText(day.text + after)
+    day.remove(next(iter(day.learned())))
+    assert ("### Learned (" in day.text) == stays
+    assert day.text.endswith(after)
+
+
 def test_a_statement_stands_once_under_the_section_of_its_kind_beside_a_persons_lines() -> None:
     kinds = ("decision", "debugging", "workaround", "preference")
     facts = [a_fact(f"What the {kind} says.", kind, quote=f"the {kind}") for kind in kinds]

@@ -95,6 +95,12 @@ def test_findings_are_counted_by_kind() -> None:
     assert redactor.counts == {"github-token": 2, "password": 1}
 
 
+def test_secrets_side_by_side_are_two_and_a_mark_is_none() -> None:
+    redactor = Redactor([r"zebra|\[redacted:[a-z]+\]"])
+    assert redactor.redact("[redacted:token] zebrazebra") == "[redacted:token] [redacted:own][redacted:own]"
+    assert redactor.counts == {"own": 2}
+
+
 def test_a_letter_whose_lower_case_is_longer_moves_nothing() -> None:
     assert redact("İİİ PASSWORD=hunter2 İ") == "İİİ PASSWORD=[redacted:password] İ"
 

@@ -268,12 +268,13 @@ class _Planner:
         sessions = {entry.session for entry in plan.entries}
         spoken = {entry.id: folded("\n".join(text for _, text in self._turns(entry.id))) for entry in plan.entries}
         stands = {fact.id for entry in plan.entries for fact in entry.learned}
-        keys = {entry.project_key for entry in plan.entries if plan.kind == "project"}
         with Keeper.at(self.home) as keeper:
-            for fact in keeper.store.facts(live=False):
+            stored = keeper.store.facts(live=False)
+            known = {fact.id for fact in stored}
+            for fact in (*stored, *(fact for fact in keeper.waiting() if fact.id not in known)):
                 quoted = plan.kind == "entry" and fact.session in sessions and fact.quote and any(
                     folded(fact.quote) in text for text in spoken.values())  # fmt: skip
-                named = (plan.kind == "session" and fact.session == plan.target) or fact.project in keys
+                named = plan.target == fact.session if plan.kind == "session" else plan.project == fact.project != ""
                 if fact.id in stands or quoted or named or plan.held(json.dumps(fact.to_dict())):  # fmt: skip # noqa: E501
                     plan.facts.append(fact)
 

@@ -21,7 +21,6 @@ from pathlib import Path
 from memoria.amending import forget_plan, proof
 from memoria.amending.forget_plan import Plan
 from memoria.base import atomic
-from memoria.base.paths import safe_name
 from memoria.capture import cursor
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
@@ -60,7 +59,8 @@ def carry_out(home: Home, plan: Plan) -> None:
         cursor.set_uncopied(paths.cursors, session)
     with Keeper.at(home) as keeper:
         for fact in plan.facts:
-            keeper.delete(fact.id)
+            if keeper.store.get(fact.id):  # one that still waits goes with the outbox
+                keeper.delete(fact.id)
         keeper.store.settle_past(keeper.store.past())  # they hold forgotten words, and the wiki is rewritten below
         keeper.store.restore(_taken_back(keeper, plan))
         for outbox in (keeper.outbox, keeper.to_server):
@@ -149,13 +149,11 @@ def _spool(home: Home, plan: Plan) -> None:
 
 
 def _outbox(outbox: Outbox, plan: Plan) -> None:
-    """Remove work that waits and contains the text, or is about a session that goes."""
-    held = plan.held
+    """Remove the facts that wait to be stored and go, and whatever contains the text."""
+    facts, held = {fact.id for fact in plan.facts}, plan.held
     for folder, items in ((outbox.folder, outbox.waiting()), (outbox.aside, outbox.set_aside())):
         for item in items:
-            fact = item.body.get("event")
-            session = str(fact.get("session", "")) if isinstance(fact, dict) else ""
-            goes = session and safe_name(session) in plan.sessions and not plan.needle
+            goes = "event" in item.body and item.body.get("id") in facts
             if goes or held(json.dumps([item.body, item.reason])):
                 (folder / item.name).unlink(missing_ok=True)
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,12 @@ class Keeper:
                 f"later; until then see {self.outbox.folder}."
             )
         return kept
+
+    def waiting(self) -> Iterator[Fact]:
+        """Yield the facts that wait in the outbox or were set aside."""
+        for item in (*self.outbox.waiting(), *self.outbox.set_aside()):
+            with suppress(ValueError, KeyError, TypeError):
+                yield Fact.from_dict(item.body["event"])
 
     def _place(self, item: Item) -> Outcome:
         if "ended" in item.body:

@@ -108,7 +108,6 @@ class Store:
 
     def shred(self) -> None:
         """Overwrite deleted data on disk."""
-        self.db.execute("PRAGMA secure_delete = ON")
         self.db.execute("INSERT INTO words (words) VALUES ('rebuild')")  # the full-text index keeps deleted words
         database.shred(self.db)
 
