@@ -289,16 +289,14 @@ class Talk:
             machine.call("search", query=f"{TOPIC} with LAT", limit=20, kinds=[kind])
         for page in ("concepts/gauge", f"concepts/{FILE_NAME}", *(f"daily/{day}" for day in days(machine))):
             machine.call("read", path=page)
-        machine.call("set", key=KEY_NAME, value={SHORT.format("value"): block("value")})
-        machine.call("note", text=tricks("note"))
-        machine.call("note", text=SHORT.format("note"))
-        machine.call("task", description=tricks("task")[:900], step=SHORT.format("step"))
-        machine.call("checkpoint", description=SHORT.format("checkpoint"))
+        machine.call("remember_now", key=KEY_NAME, value={SHORT.format("value"): block("value")})
+        machine.call("remember_now", note=tricks("note"))
+        machine.call("remember_now", note=SHORT.format("note"))
+        machine.call("remember_now", task=tricks("task")[:900], step=SHORT.format("step"))
         machine.call("search", query=f"{TOPIC} with LAT, and when is the pole read?", limit=20)
-        machine.call("get")
-        machine.call("get", key=KEY_NAME)
-        machine.call("get", key="missing")
-        machine.call("restore", checkpoint="missing")
+        machine.call("working")
+        machine.call("working", key=KEY_NAME)
+        machine.call("working", key="missing")
         machine.call("forget", id=fact_id(machine, "server"))
         names = [name.rpartition("__")[2] for name, _ in machine.steps]
         session.ask("use your memory")
@@ -384,7 +382,7 @@ def test_notes_beside_a_prompt_say_what_they_are_of_when_and_from_where(talk: Ta
             | CLIENT,
         ),
         ("read", {"article", "title", "alias", "tag", "filename", "entry", "flushed", "judged"}),
-        ("get", {"key", "value", "note", "task", "step", "checkpoint"}),
+        ("working", {"key", "value", "note", "task", "step"}),
         ("forget", {"server"}),
     ],
 )
@@ -448,13 +446,13 @@ def test_a_line_longer_than_any_request_reaches_no_model_whole(tmp_path: Path) -
                 assert max(len(row) for text in reached(request.body) for row in text.split("\n")) <= MAX_LINE, task
         with machine.session() as session:
             session.ask(f"how was the {TOPIC} done?")
-            machine.call("set", key="huge", value="\u6f6e" * 10_000)
+            machine.call("remember_now", key="huge", value="\u6f6e" * 10_000)
             for kind in (*KINDS, "article"):
                 machine.call("search", query=TOPIC, limit=20, kinds=[kind])
             for page in ("concepts/gauge", "concepts/titled", "daily/2026-11-18"):
                 machine.call("read", path=page)
-            machine.call("get")
-            machine.call("get", key="huge")
+            machine.call("working")
+            machine.call("working", key="huge")
             session.ask("use your memory")
             session.settle()
             session.end()

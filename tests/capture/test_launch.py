@@ -70,9 +70,9 @@ def test_an_option_of_the_plugin_holds_for_hooks_worker_server_and_command(perso
     person.claude("plugin", "marketplace", "add", str(person.clone))
     chosen = ("--config", f"home={notes}", "--config", "model=offline", "--config", "exclude=**/hidden")
     person.claude("plugin", "install", "memoria@memoria", *chosen)
-    calls = ("Keep the harbour open.", PREFIX + "set")
+    calls = ("Keep the harbour open.", PREFIX + "remember_now")
     person.api.answer = lambda body: (
-        [{"type": "tool_use", "id": "toolu_1", "name": PREFIX + "set", "input": {"key": "k", "value": 1}}]
+        [{"type": "tool_use", "id": "toolu_1", "name": PREFIX + "remember_now", "input": {"key": "k", "value": 1}}]
         if body.get("tools") and not said(body) else "scripted answer"
     )  # fmt: skip
     with Session(person.env, person.project, "--allowedTools", calls[1]) as session:

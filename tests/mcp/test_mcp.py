@@ -28,7 +28,7 @@ from real_client import clean_env, run_claude
 
 pytestmark = pytest.mark.slow
 
-WORKING_TOOLS = {"get", "set", "delete", "task", "note", "checkpoint", "restore"}
+WORKING_TOOLS = {"working", "remember_now"}
 
 
 def home(tmp_path: Path) -> Path:
@@ -45,25 +45,21 @@ def home(tmp_path: Path) -> Path:
 
 def test_working_memory_lives_from_one_server_to_the_next(tmp_path: Path) -> None:
     home(tmp_path)
-    made: list[str] = []
 
     async def first(client: Client) -> None:
-        await call(client, "task", description="Fix the flush race", step="reading", percent=5)
-        await call(client, "set", key="file", value={"path": "flush.py", "line": None})
-        await call(client, "note", text="the lock is let go too early")
-        made.append((await call(client, "checkpoint", description="before the change")).split()[-1])
-        await call(client, "set", key="file", value="other")
-        progress = await call(client, "task", step="testing", percent=60, details={"open": ["why twice?"]})
+        await call(client, "remember_now", task="Fix the flush race", step="reading", percent=5)
+        await call(client, "remember_now", key="file", value={"path": "flush.py", "line": None})
+        await call(client, "remember_now", note="the lock is let go too early")
+        await call(client, "remember_now", key="file", value="other")
+        progress = await call(client, "remember_now", step="testing", percent=60, note="why twice?")
         assert '"description": "Fix the flush race"' in progress
         assert '"percent": 60.0' in progress
-        assert "why twice?" in progress
+        assert progress.endswith("Noted.")
 
     async def second(client: Client) -> None:
-        assert '"other"' in await call(client, "get", key="file")
-        await call(client, "restore", checkpoint=made[0])
-        assert '"line": null' in await call(client, "get", key="file")
-        overview = await call(client, "get")
-        for held in ("Fix the flush race", "the lock is let go too early", made[0], '"store": "sqlite"'):
+        assert '"other"' in await call(client, "working", key="file")
+        overview = await call(client, "working")
+        for held in ("Fix the flush race", "the lock is let go too early", "why twice?", '"store": "sqlite"'):
             assert held in overview
 
     drive(tmp_path, first)
@@ -74,10 +70,10 @@ def test_sessions_are_kept_apart_and_projects_are_reached_outwards(tmp_path: Pat
     home(tmp_path)
 
     async def one(client: Client) -> None:
-        await call(client, "set", key="k", value=1)
+        await call(client, "remember_now", key="k", value=1)
 
     async def other(client: Client) -> None:
-        assert "There is no such key" in await call(client, "get", key="k", outwards=True)
+        assert "There is no such key" in await call(client, "working", key="k", outwards=True)
 
     drive(tmp_path, one)
     drive(tmp_path, other, CLAUDE_CODE_SESSION_ID="s-2")
@@ -91,27 +87,26 @@ def test_every_tool_says_what_it_takes_and_refuses_the_rest_in_words(tmp_path: P
         assert set(tools) == WORKING_TOOLS | {
             "search", "read", "query", "why", "remember", "facts", "update", "forget",
         }  # fmt: skip
+        assert len(tools) == 10
+        told = [[tool.name, tool.description, tool.input_schema] for tool in tools.values()]
+        assert len(json.dumps(told, separators=(",", ":"))) <= 3_500, "every session pays for it"
         for tool in tools.values():
             assert tool.description
-            assert tool.input_schema["additionalProperties"] is False
         wrong: list[tuple[str, Json, str]] = [
-            ("set", {"key": "k"}, "'value' is a required property"),
-            ("set", {"key": "_k", "value": 1}, "key: '_k' does not match"),
-            ("set", {"key": "k", "value": 1, "ttl_seconds": 0}, "ttl_seconds"),
-            ("set", {"key": "k", "value": "x" * 70_000}, "at most 65536 characters"),
-            ("set", {"key": "k", "value": 1, "sudo": True}, "'sudo' was unexpected"),
-            ("task", {"status": "tired"}, "'in_progress'"),
-            ("note", {"text": " "}, "not empty"),
-            ("note", {"text": "x" * 5000}, "too long"),
-            ("restore", {"checkpoint": "nope"}, "none was made"),
+            ("remember_now", {}, "arguments"),
+            ("remember_now", {"key": "k"}, "'value' is a dependency of 'key'"),
+            ("remember_now", {"key": "_k", "value": 1}, "key: '_k' does not match"),
+            ("remember_now", {"key": "k", "value": "x" * 70_000}, "at most 65536 characters"),
+            ("remember_now", {"key": "k", "value": 1, "sudo": True}, "'sudo' was unexpected"),
+            ("remember_now", {"status": "tired"}, "'in_progress'"),
+            ("remember_now", {"note": " "}, "not empty"),
+            ("remember_now", {"note": "x" * 5000}, "too long"),
             ("read", {"path": "concepts/nothing"}, "there is no page"),
             ("read", {"path": "concepts/spool", "lines": 10**9}, "lines"),
         ]
         for name, given, words in wrong:
             assert words in await refused(client, name, **given), (name, given)
-        checkpoint = (await call(client, "checkpoint")).split()[-1]
-        assert checkpoint in await refused(client, "restore", checkpoint="nope")
-        assert "there are get, set" in await refused(client, "destroy")
+        assert "there are working, remember_now" in await refused(client, "destroy")
 
     drive(tmp_path, scenario)
 
@@ -139,11 +134,11 @@ def test_what_is_shown_cannot_leave_its_fence(tmp_path: Path) -> None:
     (top / "knowledge" / "concepts" / "hostile.md").write_text(hostile)
 
     async def scenario(client: Client) -> None:
-        await call(client, "set", key="k", value=hostile)
+        await call(client, "remember_now", key="k", value=hostile)
         for shown in (
             await call(client, "read", path="concepts/hostile"),
-            await call(client, "get", key="k"),
-            await call(client, "get"),
+            await call(client, "working", key="k"),
+            await call(client, "working"),
         ):
             assert "<system-reminder>" not in shown
             assert "\u202e" not in shown
@@ -170,10 +165,10 @@ def test_what_is_too_long_for_one_answer_is_read_on_to_its_end(tmp_path: Path) -
             more = re.search(r"read on with first_line (\d+)", answer)
             line = int(more[1]) if more else 0
         assert read.split() == words
-        await call(client, "set", key="k", value=value)
+        await call(client, "remember_now", key="k", value=value)
         read, at = "", 1
         while at:
-            answer = await call(client, "get", key="k", first_character=at)
+            answer = await call(client, "working", key="k", first_character=at)
             assert len(answer.encode()) < 25_000
             read += fenced(answer).replace("\n", "")
             more = re.search(r"read on with first_character (\d+)", answer)
@@ -198,10 +193,10 @@ def test_what_grows_by_being_put_out_of_effect_is_shown_whole_and_within_the_cap
             more = re.search(r"read on with first_line (\d+)", answer)
             line = int(more[1]) if more else 0
         assert re.findall(r"(\d+);", read) == [str(number) for number in range(900)]
-        await call(client, "set", key="k", value=value)
+        await call(client, "remember_now", key="k", value=value)
         read, at = "", 1
         while at:
-            answer = await call(client, "get", key="k", first_character=at)
+            answer = await call(client, "working", key="k", first_character=at)
             assert len(answer.encode()) < 22_000
             read += fenced(answer).replace("\n", "")
             more = re.search(r"read on with first_character (\d+)", answer)
@@ -252,17 +247,16 @@ def test_no_secret_reaches_working_memory_or_the_facts(tmp_path: Path) -> None:
     password, own = "W1nter$un9x", "ACME-123456"
 
     async def scenario(client: Client) -> None:
-        await call(client, "task", description=f"Log in: password={password}", details={"db_password": password})
-        await call(client, "set", key="db_password", value=password)
-        await call(client, "set", key="login", value={"user": "ana", "password": password, "order": [own]})
-        await call(client, "note", text=f"the password for staging is {password}, order {own}")
-        await call(client, "checkpoint", description=f"before {own}, password={password}")
+        await call(client, "remember_now", task=f"Log in: password={password}", step=f"password={password}")
+        await call(client, "remember_now", key="db_password", value=password)
+        await call(client, "remember_now", key="login", value={"user": "ana", "password": password, "order": [own]})
+        await call(client, "remember_now", note=f"the password for staging is {password}, order {own}")
         await call(client, "remember", content=f"The order {own} is the one whose delivery failed.", tags=[own])
-        overview = await call(client, "get")
+        overview = await call(client, "working")
         assert "[redacted:password]" in overview
         assert "[redacted:own]" in overview
         assert '"user": "ana"' in overview
-        assert "[redacted:password]" in await call(client, "get", key="db_password")
+        assert "[redacted:password]" in await call(client, "working", key="db_password")
 
     drive(tmp_path, scenario, MEMORIA_REDACT_EXTRA="ACME-[0-9]{6}")
     held = [path for path in (tmp_path / "memoria").rglob("*") if path.is_file()]
@@ -316,8 +310,8 @@ def test_read_opens_every_kind_of_result_that_search_names(tmp_path: Path) -> No
 
 def test_every_tool_says_honestly_what_it_may_do(tmp_path: Path) -> None:
     home(tmp_path)
-    readers = {"get", "search", "read", "why", "facts"}
-    destroyers = {"set", "delete", "task", "restore", "update", "forget"}
+    readers = {"working", "search", "read", "why", "facts"}
+    destroyers = {"remember_now", "update", "forget"}
 
     async def scenario(client: Client) -> None:
         for tool in (await client.list_tools()).tools:
@@ -326,7 +320,7 @@ def test_every_tool_says_honestly_what_it_may_do(tmp_path: Path) -> None:
             assert hints.title
             assert hints.read_only_hint is (tool.name in readers)
             assert hints.destructive_hint is (tool.name in destroyers)
-            assert hints.idempotent_hint is (tool.name in readers | {"set", "delete", "restore", "update"})
+            assert hints.idempotent_hint is (tool.name in readers | {"update"})
             assert hints.open_world_hint is (tool.name == "query")
 
     drive(tmp_path, scenario)
@@ -336,14 +330,14 @@ def test_keys_are_deleted_and_facts_are_listed_and_reworded(tmp_path: Path) -> N
     home(tmp_path)
 
     async def scenario(client: Client) -> None:
-        await call(client, "set", key="k", value=1)
-        overview = await call(client, "get")
+        await call(client, "remember_now", key="k", value=1)
+        overview = await call(client, "working")
         assert '"total_keys"' in overview
         assert '"has_task_state": false' in overview
-        assert await call(client, "delete", key="k") == "Deleted."
-        assert "no such key" in await call(client, "delete", key="k")
-        await call(client, "task", description="count quolls")
-        assert '"has_task_state": true' in await call(client, "get")
+        assert await call(client, "remember_now", key="k", value=None) == "Deleted."
+        assert "no such key" in await call(client, "remember_now", key="k", value=None)
+        await call(client, "remember_now", task="count quolls")
+        assert '"has_task_state": true' in await call(client, "working")
         ident = (await call(client, "remember", content="The quoll eats at night only.")).split()[-1].rstrip(".")
         listed = fenced(await call(client, "facts", kind="fact"))
         assert ident in listed
@@ -362,11 +356,11 @@ def test_limits_of_working_memory_are_settings(tmp_path: Path) -> None:
     home(tmp_path)
 
     async def scenario(client: Client) -> None:
-        assert "at most 20 characters" in await refused(client, "set", key="k", value="x" * 40)
+        assert "at most 20 characters" in await refused(client, "remember_now", key="k", value="x" * 40)
         for number in range(4):
-            await call(client, "set", key=f"k{number}", value=number)
-            await call(client, "note", text=f"note {number}")
-        held = await call(client, "get")
+            await call(client, "remember_now", key=f"k{number}", value=number)
+            await call(client, "remember_now", note=f"note {number}")
+        held = await call(client, "working")
         assert "k3" in held
         assert '"k0"' not in held
         assert "note 0" not in held
@@ -517,11 +511,11 @@ def test_the_real_client_lets_a_model_use_the_tools(tmp_path: Path) -> None:
     env = {"MEMORIA_HOME": str(tmp_path / "memoria")}
     config.write_text(json.dumps({"mcpServers": {"memoria": {**command, "env": env}}}))
     calls: list[tuple[str, Json]] = [
-        ("task", {"description": "Fix the flush race"}),
-        ("set", {"key": "_no", "value": 1}),
-        ("set", {"key": "found", "value": ["lock"]}),
+        ("remember_now", {"task": "Fix the flush race"}),
+        ("remember_now", {"key": "_no", "value": 1}),
+        ("remember_now", {"key": "found", "value": ["lock"]}),
         ("read", {"path": "concepts/spool"}),
-        ("get", {}),
+        ("working", {}),
     ]
 
     def model(body: Json) -> str | list[Json]:

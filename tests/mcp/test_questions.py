@@ -251,7 +251,7 @@ def test_an_address_that_names_no_page_is_refused_in_words(home: Home, tmp_path:
             said = await failed(client.read_resource(uri))
             assert "there is no" in said or "an example is" in said, uri
             assert len(said) < 2_100
-        assert await call(client, "get"), "the server lives on"
+        assert await call(client, "working"), "the server lives on"
 
     drive(tmp_path, scenario)
 

@@ -24,10 +24,7 @@ from memoria.working.factory import open_store
 
 WRITING = {
     "remember": {"content": "The gate code of the warehouse is blue."},
-    "set": {"key": "gate", "value": "blue"},
-    "note": {"text": "The gate is blue."},
-    "task": {"description": "Open the gate."},
-    "checkpoint": {},
+    "remember_now": {"note": "The gate is blue."},
 }
 
 
@@ -68,7 +65,7 @@ def test_nothing_is_written_in_an_excluded_folder(server: Server, name: str) -> 
     (server.folder / ".memoria-off").touch()
     with pytest.raises(ExpectedError, match="excluded"):
         server.call(name, **WRITING[name])
-    assert server.call("get")
+    assert server.call("working")
 
 
 @pytest.mark.parametrize("name", WRITING)
@@ -83,7 +80,7 @@ def test_nothing_is_written_while_memoria_is_off_in_the_session(server: Server, 
     transcript.write_text("")
     paused.keep(server.home.paths.cursors, "s1", str(transcript), starts=True)
     with pytest.raises(ExpectedError, match="switched off"):
-        server.call("note", text="The gate is blue.")
+        server.call("remember_now", note="The gate is blue.")
 
 
 def test_the_folder_is_the_one_that_the_session_is_in_now(server: Server, tmp_path: Path) -> None:
@@ -97,12 +94,12 @@ def test_the_folder_is_the_one_that_the_session_is_in_now(server: Server, tmp_pa
             file.write(json.dumps({"type": "user", "cwd": str(folder)}) + '\n{"type": "summary"}\n')
         if refused:
             with pytest.raises(ExpectedError, match="excluded"):
-                server.call("note", text="The gate is blue.")
+                server.call("remember_now", note="The gate is blue.")
         else:
-            server.call("note", text="The gate is blue.")
+            server.call("remember_now", note="The gate is blue.")
 
 
-@pytest.mark.parametrize("name", ["remember", "set", "note", "task"])
+@pytest.mark.parametrize("name", ["remember", "remember_now"])
 def test_a_forgotten_text_is_not_written_again(server: Server, name: str) -> None:
     Tombstones.of(server.home.paths).add("gate")
     with pytest.raises(ExpectedError, match="forget"):

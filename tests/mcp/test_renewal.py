@@ -106,12 +106,12 @@ def replaced(package: Path) -> None:
 @pytest.mark.slow
 def test_after_an_update_the_open_session_is_served_by_the_new_version(wire: Wire, package: Path) -> None:
     assert OLD in wire.described()
-    assert wire.call("set", key="port", value=8081) == "Stored."
+    assert wire.call("remember_now", key="port", value=8081) == "Stored."
     replaced(package)
     assert NEW in wire.described()
-    assert "8081" in wire.call("get", key="port"), "it is the same session's memory"
+    assert "8081" in wire.call("working", key="port"), "it is the same session's memory"
     assert "Nothing found" in wire.call("search", query="harbour")
-    both = [wire.begin("tools/call", name="get", arguments={"key": "port"}) for _ in range(2)]
+    both = [wire.begin("tools/call", name="working", arguments={"key": "port"}) for _ in range(2)]
     assert ["8081" in str(result) for result in wire.hear(*both)] == [True, True]
 
 
@@ -139,4 +139,4 @@ def test_where_the_new_version_cannot_be_started_the_old_one_goes_on(wire: Wire,
     replaced(package)
     (package / "__main__.py").write_text("raise SystemExit(3)\n")
     assert OLD in wire.described()
-    assert wire.call("set", key="port", value=8081) == "Stored."
+    assert wire.call("remember_now", key="port", value=8081) == "Stored."

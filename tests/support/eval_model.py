@@ -31,7 +31,7 @@ STEPS: dict[str, list[Step]] = {  # words of a case's prompt -> what the model d
     "the one about dot folders": [tool("search", query="dot folders")],
     "memoria:standup": [tool("read", path="daily/2026-11-18"), tool("read", path="daily/2026-11-19")],
     "Mia takes over": [
-        skill("handoff", "Mia"), tool("get"), tool("facts"), tool("search", query="decision"),
+        skill("handoff", "Mia"), tool("working"), tool("facts"), tool("search", query="decision"),
         tool("read", path="daily/2026-11-18"),
     ],
 }  # fmt: skip

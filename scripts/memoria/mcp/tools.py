@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from memoria.base.fence import fenced
-from memoria.ground.errors import CheckpointNotFoundError, ExpectedError, PageNotFoundError
+from memoria.ground.errors import ExpectedError, PageNotFoundError
 from memoria.mcp.answers import (
     ANSWER_BYTES,
     MAX_BYTES,
@@ -96,7 +96,9 @@ _KEY = {
     "pattern": "^[^_]",
     "description": "The key; not beginning with '_'.",
 }
-_START = {"type": "integer", "minimum": 1, "maximum": 10_000_000, "description": "To read on where an answer was cut."}
+_START = {"type": "integer", "minimum": 1, "maximum": 10_000_000}
+_OUTWARDS = {"type": "boolean", "description": "Also in the project's and the agent's memory."}
+_PROGRESS = ("step", "status", "percent")
 _CONTENT = {"type": "string", "minLength": 8, "maxLength": 600}
 _IDENT = {"type": "string", "pattern": "^\\^?l-[0-9a-z]{4,16}$"}
 _KINDS = ("article", "entry", "fact", "turn", "memory")
@@ -124,96 +126,36 @@ class Toolbox:
 
     def tools(self) -> list[Tool]:
         """Return the available tools."""
-        found = [*self._key_tools(), *self._task_tools(), *self._checkpoint_tools(), *self._wiki_tools()]
+        found = [*self._working_tools(), *self._wiki_tools()]
         return found + _fact_tools(self._facts) + _kept_fact_tools(self._facts) if self._facts else found
 
-    def _key_tools(self) -> list[Tool]:
-        outwards = {"type": "boolean", "description": "Also look in the project's and the agent's memory."}
+    def _working_tools(self) -> list[Tool]:
+        text = {"type": "string", "minLength": 1, "maxLength": self.memory.limits.entry_chars}
+        now = arguments(
+            note=text,
+            task={**text, "description": "A new task: its goal."},
+            step={**text, "maxLength": 500},
+            status={"enum": list(STATUSES)},
+            percent={"type": "number", "minimum": 0, "maximum": 100},
+            key=_KEY,
+            value={"description": "Any JSON; null deletes the key."},
+        )
         return [
             Tool(
-                "get",
+                "working",
                 "Read working memory",
-                "Read one key of this session's working memory, or without a key all of it: task, keys, notes, "
-                "checkpoints.",
-                arguments(key=_KEY, outwards=outwards, first_character=_START),
-                self.get,
+                "What this session holds in mind, which survives compaction: task, notes, keys. Or one key.",
+                arguments(key=_KEY, outwards=_OUTWARDS, first_character=_START),
+                self.working,
                 reads_only=True,
             ),
             Tool(
-                "set",
-                "Set a key of working memory",
-                "Store a JSON value under a key in this session's working memory; it survives compaction and crashes.",
-                arguments(
-                    ["key", "value"],
-                    key=_KEY,
-                    value={"description": f"Any JSON value, at most {self.memory.limits.value_chars} characters."},
-                    ttl_seconds={
-                        "type": "number",
-                        "exclusiveMinimum": 0,
-                        "maximum": self.memory.limits.session_seconds,
-                        "description": "Seconds until the value expires; by default it lasts as long as the session.",
-                    },
-                ),
-                self.set,
+                "remember_now",
+                "Write working memory",
+                "Keep for this session: a note, the task or progress on it, a value under a key.",
+                {**now, "minProperties": 1, "dependentRequired": {"key": ["value"], "value": ["key"]}},
+                self.remember_now,
                 destroys=True,
-                repeats=True,
-            ),
-            Tool(
-                "delete",
-                "Delete a key of working memory",
-                "Delete a key of this session's working memory.",
-                arguments(["key"], key=_KEY),
-                self.delete,
-                destroys=True,
-                repeats=True,
-            ),
-        ]
-
-    def _task_tools(self) -> list[Tool]:
-        text = {"type": "string", "minLength": 1, "maxLength": self.memory.limits.entry_chars}
-        return [
-            Tool(
-                "task",
-                "Report the task",
-                "Say what you are working on (description), or report progress on it (step, status, percent). "
-                "A description starts a new task; without one, only the fields you give change.",
-                arguments(
-                    description={**text, "description": "The goal, in one or two sentences."},
-                    step={**text, "maxLength": 500, "description": "What is being done right now."},
-                    status={"enum": list(STATUSES)},
-                    percent={"type": "number", "minimum": 0, "maximum": 100},
-                    details={"type": "object", "description": "Further details: files, open questions, findings."},
-                ),
-                self.task,
-                destroys=True,
-            ),
-            Tool(
-                "note",
-                "Add a note",
-                f"Add a line to the scratchpad. The last {self.memory.limits.scratchpad_entries} are kept.",
-                arguments(["text"], text=text),
-                self.note,
-            ),
-        ]
-
-    def _checkpoint_tools(self) -> list[Tool]:
-        return [
-            Tool(
-                "checkpoint",
-                "Make a checkpoint",
-                "Save keys, task and scratchpad so that you can go back. The last "
-                f"{self.memory.limits.checkpoints} are kept.",
-                arguments(description={"type": "string", "maxLength": 500}),
-                self.checkpoint,
-            ),
-            Tool(
-                "restore",
-                "Go back to a checkpoint",
-                "Restore keys, task and scratchpad from a checkpoint. Later changes are lost.",
-                arguments(["checkpoint"], checkpoint={"type": "string", "minLength": 1, "maxLength": 64}),
-                self.restore,
-                destroys=True,
-                repeats=True,
             ),
         ]
 
@@ -253,7 +195,7 @@ class Toolbox:
 
     # ── working memory ──
 
-    async def get(self, given: Json) -> str:
+    async def working(self, given: Json) -> str:
         """Return a key's value, or all of working memory."""
         if "key" not in given:
             return await self._overview(given.get("first_character", 1))
@@ -281,44 +223,31 @@ class Toolbox:
             first,
         )
 
-    async def set(self, given: Json) -> str:
-        """Store a value."""
-        key = given["key"]
-        value = self._redactor.redact_json(given["value"], key)
-        await self.memory.set(self._redactor.redact(key), value, given.get("ttl_seconds"))
-        return "Stored." if value == given["value"] else "Stored, with a mark in place of what looks like a secret."
+    async def remember_now(self, given: Json) -> str:
+        """Keep what is given, and say so."""
+        done = []
+        plain = self._redactor.redact_json(
+            {name: given[name] for name in (*_PROGRESS, "task", "note") if name in given}
+        )
+        progress = {name: plain[name] for name in _PROGRESS if name in plain}
+        if "task" in plain:
+            state = await self.memory.set_task_state(TaskState(description=plain["task"], **progress))
+            done.append(as_json(asdict(state)))
+        elif progress:
+            done.append(as_json(asdict(await self.memory.update_task_progress(**progress))))
+        if "note" in plain:
+            await self.memory.append_scratchpad(plain["note"])
+            done.append("Noted.")
+        if "key" in given:
+            done.append(await self._keep(given["key"], given["value"]))
+        return "\n".join(done)
 
-    async def delete(self, given: Json) -> str:
-        """Delete a key."""
-        return "Deleted." if await self.memory.delete(given["key"]) else "There is no such key; nothing was deleted."
-
-    async def task(self, given: Json) -> str:
-        """Set a new task, or report progress on the current one."""
-        given = self._redactor.redact_json(given)
-        if "description" in given:
-            state = await self.memory.set_task_state(TaskState(**given))
-        else:
-            state = await self.memory.update_task_progress(**given)
-        return as_json(asdict(state))
-
-    async def note(self, given: Json) -> str:
-        """Add a scratchpad entry."""
-        await self.memory.append_scratchpad(self._redactor.redact(given["text"]))
-        return "Noted."
-
-    async def checkpoint(self, given: Json) -> str:
-        """Create a checkpoint and return its id."""
-        description = self._redactor.redact(given.get("description", ""))
-        return f"Checkpoint {await self.memory.create_checkpoint(description)}"
-
-    async def restore(self, given: Json) -> str:
-        """Restore a checkpoint; the error for an unknown id lists the existing checkpoints."""
-        try:
-            await self.memory.restore_checkpoint(given["checkpoint"])
-        except CheckpointNotFoundError as error:
-            known = [f"{each.id} ({each.created[:16]})" for each in await self.memory.list_checkpoints()]
-            raise CheckpointNotFoundError(given["checkpoint"], known) from error
-        return f"Restored {given['checkpoint']}."
+    async def _keep(self, key: str, value: Any) -> str:
+        if value is None:
+            return "Deleted." if await self.memory.delete(key) else "There is no such key; nothing was deleted."
+        kept = self._redactor.redact_json(value, key)
+        await self.memory.set(self._redactor.redact(key), kept)
+        return "Stored." if kept == value else "Stored, with a mark in place of what looks like a secret."
 
     # ── wiki ──
 
