@@ -79,6 +79,10 @@ class SelfTest:
             file.writelines(lines[middle:])
         yield self._fire("session-end", "SessionEnd", session, transcript, reason="other")
 
+    def fire(self, file: str, event: str, **fields: object) -> Fired:
+        """Fire a hook of a session of its own, which has said nothing yet."""
+        return self._fire(file, event, "next", Path(self.environment["CLAUDE_CONFIG_DIR"], "next.jsonl"), **fields)
+
     def _fire(self, file: str, event: str, session: str, transcript: Path, **fields: object) -> Fired:
         payload = {
             "session_id": session,

@@ -1,12 +1,15 @@
 """Demo: run the whole pipeline on bundled conversations, without an account or network.
 
-It starts the same hooks, spool, worker and compile as a real session, in the same way; only the client is missing, and
-the model is ``offline``. It writes into a temporary home unless told otherwise.
+It starts the same hooks, spool, worker and compile as a real session, in the same way, with the same checks; only the
+client is missing, and the model's answers are recorded ones. It writes into a temporary home unless told otherwise.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,7 +17,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from memoria.audit.self_test import SelfTest
+from memoria.audit.self_test import Fired, SelfTest
+from memoria.base import invocation
 from memoria.base import paths as places
 from memoria.base.paths import Paths
 from memoria.capture.spool import Spool
@@ -25,7 +29,9 @@ from memoria.ground.errors import ExpectedError
 from memoria.wiki.folder import Wiki
 
 TRANSCRIPTS = Path(__file__).with_name("demo_transcripts")
+ANSWERS = TRANSCRIPTS / "answers.json"
 PATIENCE_S = 120.0
+PROMPT = "Why is a lock file no help when several exports write at once?"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,14 +46,20 @@ def without_home(args: argparse.Namespace) -> int:
     scratch.mkdir(parents=True, exist_ok=True)
     demo = _Demo(scratch, hooks)
     sessions = sorted(TRANSCRIPTS.glob("*.jsonl"))
-    print(f"Replaying {len(sessions)} sessions through the hooks into {scratch}")
+    print(f"Replaying {len(sessions)} sessions through the hooks into {scratch}, with recorded answers of a model")
     for path in sessions:
         demo.replay(path)
-        if path is sessions[0]:  # the worker compiles at once while there is no wiki, afterwards once an hour
-            demo.wait_for_wiki()
+        demo.wait_for_wiki()
     demo.finish()
     _say(demo.paths)
+    print(f"\nThe next session starts with this page:\n\n{demo.page()}\n")
+    print(f"The prompt “{PROMPT}” is given:\n\n{demo.note()}\n")
+    print(f"Look around: {_open(demo.paths)}")
     return 0
+
+
+def _open(paths: Paths) -> str:
+    return f"MEMORIA_HOME={shlex.quote(paths.home)} {invocation.called()} open"
 
 
 class _Demo:
@@ -56,6 +68,9 @@ class _Demo:
     def __init__(self, scratch: Path, hooks: Path) -> None:
         settings = {"MEMORIA_PYTHON": sys.executable, "MEMORIA_TZ": "UTC"}
         settings["MEMORIA_LEARN_AT_ONCE"] = "false"  # for the same result on every run: nobody types at this pace
+        answers = scratch / ANSWERS.name
+        shutil.copyfile(ANSWERS, answers)  # the model writes beside it which of them it has given
+        settings["MEMORIA_MODEL"] = f"scripted:{answers}"
         self.pipeline = SelfTest(scratch, hooks, sys.executable, settings)
         self.paths = self.pipeline.paths
 
@@ -72,6 +87,14 @@ class _Demo:
         self._run("compile")
         self.wait_for_wiki()
         self._run("verify")  # for the receipt in the reader
+
+    def page(self) -> str:
+        """Return what the next session is given."""
+        return _given(self.pipeline.fire("session-start", "SessionStart", source="startup"))
+
+    def note(self) -> str:
+        """Return what a prompt is given."""
+        return _given(self.pipeline.fire("user-prompt-submit", "UserPromptSubmit", prompt=PROMPT))
 
     def _run(self, verb: str) -> None:
         command = places.own_command(sys.executable, verb)
@@ -97,6 +120,13 @@ class _Demo:
             time.sleep(0.05)
 
 
+def _given(fired: Fired) -> str:
+    """Return what a hook gives to the session, without the lines that frame it."""
+    text = json.loads(fired.stdout or b"{}").get("hookSpecificOutput", {}).get("additionalContext", "")
+    rows = [row for row in text.splitlines() if not row.startswith("<")]
+    return "\n".join(f"  {row}".rstrip() for row in rows)
+
+
 def _say(paths: Paths) -> None:
     wiki = Wiki.of(paths)
     daily = DailyLog.of(paths)
@@ -106,5 +136,4 @@ def _say(paths: Paths) -> None:
     print("Articles:")
     for article in wiki.articles():
         print(f"  {wiki.path(article.slug)}  {article.title}")
-    print(f"\nStart reading at {Path(paths.knowledge, 'index.md')}")
-    print(f"The next session would start with: {paths.page_of('global')}")
+    print(f"Start reading at {Path(paths.knowledge, 'index.md')}")

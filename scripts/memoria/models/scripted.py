@@ -7,7 +7,9 @@ the next process which item is next.
 
 An item is an answer's object; a string (a model's text, to be parsed); ``{"answer": item, "usage": {...}}``;
 ``{"error": "unavailable" | "bad", "message": str, "retry_now": bool}``; or ``{"wait_for": path, "answer": item}``,
-which blocks until that file exists. ``"$1"`` among a claim's sources stands for the id of the prompt's first entry.
+which blocks until that file exists. ``"$1"`` among a claim's sources stands for the id of the prompt's first entry,
+``"$the words"`` for that of the known statement or open item with these words. In a file, ``{"for": words, "answer":
+item}`` answers the prompt that holds these words, whatever its number.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -67,7 +69,9 @@ class ScriptedFile:
         except (OSError, ValueError, KeyError) as error:
             raise ExpectedError(f"{self.path} contains no scripted answers for {prompt.task!r} ({error}).") from error
         count = self._book(prompt)
-        return _play(items[min(count, len(items)) - 1], prompt, self.name)
+        fitting = (item for item in items if isinstance(item, dict) and item.get("for", "\0") in prompt.text)
+        item = next(fitting, items[min(count, len(items)) - 1])
+        return _play(item["answer"] if isinstance(item, dict) and "for" in item else item, prompt, self.name)
 
     def _book(self, prompt: Prompt) -> int:
         """Record the call; return the number of calls of its task, including this one."""
@@ -97,7 +101,9 @@ def _play(item: Item, prompt: Prompt, name: str, usage: Usage | None = None) -> 
             time.sleep(0.02)
     if "answer" in item:
         return _play(item["answer"], prompt, name, replace(usage, **item.get("usage", {})))
-    data = _with_ids(item, [entry["id"] for entry in prompt.material.get("entries", ())])
+    told = [*prompt.material.get("known", ()), *prompt.material.get("open_items", ())]
+    known = {each.get("content") or each.get("text", ""): each["id"] for each in told}
+    data = _with_ids(item, [entry["id"] for entry in prompt.material.get("entries", ())], known)
     return Completion(_named(_checked, data, prompt, name, usage), name, usage)
 
 
@@ -121,12 +127,17 @@ def _error(item: JsonObject, name: str, usage: Usage) -> ModelError:
     return ModelUnavailableError(message, model=name, usage=Usage(), retry_now=item.get("retry_now", True))
 
 
-def _with_ids(value: Any, ids: list[str]) -> Any:
-    """Return ``value`` with ``$1`` replaced by the first id, ``$2`` by the second; beyond the last, by the last."""
-    if isinstance(value, str) and value[:1] == "$" and value[1:].isdigit() and ids:
-        return ids[min(int(value[1:]), len(ids)) - 1]
+def _with_ids(value: Any, ids: list[str], known: Mapping[str, str]) -> Any:
+    """Return ``value`` with ``$1`` replaced by the first id, ``$2`` by the second; beyond the last, by the last.
+
+    ``$the words`` of a known statement or open item are replaced by its id.
+    """
+    if isinstance(value, str) and value[:1] == "$":
+        if value[1:].isdigit() and ids:
+            return ids[min(int(value[1:]), len(ids)) - 1]
+        return known.get(value[1:], value)
     if isinstance(value, list):
-        return [_with_ids(item, ids) for item in value]
+        return [_with_ids(item, ids, known) for item in value]
     if isinstance(value, dict):
-        return {key: _with_ids(item, ids) for key, item in value.items()}
+        return {key: _with_ids(item, ids, known) for key, item in value.items()}
     return value
