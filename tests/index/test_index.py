@@ -6,6 +6,7 @@ import argparse
 import multiprocessing
 import os
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -146,12 +147,15 @@ def test_one_changed_entry_does_not_touch_the_others(home: Path, path: Path) -> 
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from("abcde"), st.text(max_size=60), st.booleans()), max_size=12))
-def test_an_index_that_was_changed_equals_one_made_anew(changes: list[tuple[str, str, bool]]) -> None:
+@given(
+    st.lists(st.tuples(st.sampled_from("abcde"), st.text(max_size=60), st.booleans()), max_size=12),
+    st.sampled_from(("article", "turn")),
+)
+def test_an_index_that_was_changed_equals_one_made_anew(changes: list[tuple[str, str, bool]], kind: str) -> None:
     left: dict[str, Document] = {}
     with Index(":memory:") as lived, Index(":memory:") as fresh:
         for name, text, kept in changes:
-            document = note(name, text)
+            document = replace(note(name, text), kind=kind)
             left[document.key] = document
             lived.add([document])
             if not kept:

@@ -1,11 +1,11 @@
 """Index: the writing side of the search index, a cache of everything that can be found, in ``.memoria/index.db``.
 
-It is one SQLite file. ``documents`` and ``passages`` hold what is shown; ``terms`` (FTS5, contentless, filled with the
-output of ``tokens.of``) maps terms to documents; ``contents`` holds a document's terms for the ranking; ``vocabulary``
-and ``totals`` count how rare a term is; ``sources`` lists the files that were read; ``kept_1`` caches what other
-modules computed from a file. Markdown is the source of truth: a file of another version is emptied, a corrupt one is
-moved aside, and ``sync`` fills it again. Readers continue while one writer writes (WAL). This module knows documents
-and files, but not the ranking.
+It is one SQLite file. ``documents`` and ``passages`` hold what is shown, ``packed`` the passages of archived turns,
+compressed; ``terms`` (FTS5, contentless, filled with the output of ``tokens.of``) maps terms to documents; ``contents``
+holds a document's terms for the ranking; ``vocabulary`` and ``totals`` count how rare a term is; ``sources`` lists the
+files that were read; ``kept_1`` caches what other modules computed from a file. Markdown is the source of truth: a file
+of another version is emptied, a corrupt one is moved aside, and ``sync`` fills it again. Readers continue while one
+writer writes (WAL). This module knows documents and files, but not the ranking.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sqlite3
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -46,26 +46,27 @@ CREATE TABLE documents (
     names TEXT NOT NULL, importance REAL NOT NULL, superseded_by TEXT NOT NULL,
     digest TEXT NOT NULL);
 CREATE INDEX documents_source ON documents (source);
-CREATE INDEX documents_date ON documents (date);
 CREATE INDEX documents_anchor ON documents (anchor);
 CREATE INDEX documents_facts ON documents (project, importance) WHERE kind = 'fact';
 CREATE TABLE contents (
     id INTEGER PRIMARY KEY, codes BLOB NOT NULL, ends BLOB NOT NULL, places BLOB NOT NULL, lengths BLOB NOT NULL);
 CREATE TABLE passages (id INTEGER PRIMARY KEY, text TEXT NOT NULL, label TEXT NOT NULL, own INTEGER NOT NULL);
-CREATE VIRTUAL TABLE terms USING fts5 (title, names, body, scope, content='', tokenize='ascii');
+CREATE TABLE packed (id INTEGER PRIMARY KEY, parts BLOB NOT NULL);
+CREATE VIRTUAL TABLE terms USING fts5 (words, scope, content='', tokenize='ascii');
 CREATE TABLE vocabulary (
-    term TEXT NOT NULL, project TEXT NOT NULL, documents INTEGER NOT NULL, passages INTEGER NOT NULL,
-    PRIMARY KEY (term, project)) WITHOUT ROWID;
+    code INTEGER NOT NULL, project INTEGER NOT NULL, documents INTEGER NOT NULL, passages INTEGER NOT NULL,
+    PRIMARY KEY (code, project)) WITHOUT ROWID;
 CREATE TABLE sources (name TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL);
 CREATE TABLE totals (
-    project TEXT PRIMARY KEY, documents INTEGER NOT NULL, passages INTEGER NOT NULL, words INTEGER NOT NULL);
+    number INTEGER PRIMARY KEY, project TEXT NOT NULL UNIQUE, documents INTEGER NOT NULL, passages INTEGER NOT NULL,
+    words INTEGER NOT NULL);
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 _KEPT = """
 CREATE TABLE IF NOT EXISTS kept_1 (
     kind TEXT NOT NULL, name TEXT NOT NULL, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, text TEXT NOT NULL,
     PRIMARY KEY (kind, name)) WITHOUT ROWID"""  # not emptied with the others, because it depends on the files alone
-_TABLES = ("terms", "documents", "contents", "passages", "vocabulary", "sources", "totals", "facts")
+_TABLES = ("terms", "documents", "contents", "passages", "packed", "vocabulary", "sources", "totals", "facts")
 _FORMER_TABLES = ("vectors",)  # of earlier versions
 
 
@@ -390,6 +391,8 @@ class Index:
                 with self._transaction():
                     if self._identity() != _wanted_identity():  # no other process created it in the meantime
                         self._empty()
+                with suppress(sqlite3.OperationalError):  # someone reads it: the free pages are used again instead
+                    self._db.execute("VACUUM")  # of what remains, which is little
             self._db.execute(_KEPT)
         except BaseException:
             self._db.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memoria.search import tokens
 
-VERSION = 13  # of the tables and of how files become documents and terms; an index of another version is rebuilt
+VERSION = 14  # of the tables and of how files become documents and terms; an index of another version is rebuilt
 SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 and 1 are the title and the names
 KINDS = ("article", "entry", "fact", "turn", "memory")
 HISTORY = "history"  # what no longer holds: found only by those who ask for it
@@ -12,6 +12,7 @@ USUAL = 0.5  # importance of a document of which nobody said how much it matters
 NOTED = 0.45  # that of turns whose conversation a model has noted, since what matters of them stands in the note
 PREPARED = "prepared"  # in ``facts`` while what rules name is written as the index says it
 TOOLS = "tools"  # the label of a turn's tool lines, which are no statements
+PACKED = "turn"  # the kind of which texts and positions are compressed: most of an index, and read by no hook
 ASKED = "?"  # the label of a phrase by which a document is asked for, which is found but not shown; no word
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from memoria.base.visibility import Visibility
 
 _ROWS = 62.5  # documents for each candidate that the rare words of a query may match, to bound its cost
-_BM25 = "bm25(terms, 1.0, 1.0, 1.0, 0.0)"  # title, names, body, scope: chooses the candidates
+_BM25 = "bm25(terms, 1.0, 0.0)"  # words, scope: chooses the candidates
 NOWHERE = (0, 0)
 _READ = "SELECT id, codes, ends, places, lengths FROM contents WHERE id IN"
 
@@ -46,10 +46,8 @@ class Matching:
         found = self.candidates(matching, scope, max(self._most, 2 * limit))
         asked = ", ".join("?" * len(found))
         candidates = []
-        for document, codes, ends, positions, lengths in self._db.execute(f"{_READ} ({asked})", found):
-            small = "H" if len(ends) < len(codes) else "I"
-            numbers = _numbers(codes, "I"), _numbers(ends, small), _numbers(positions, small), _numbers(lengths, "H")
-            candidates.append(ranking.Candidate(document, ranking.Places(*numbers), words))
+        for document, *packed in self._db.execute(f"{_READ} ({asked})", found):
+            candidates.append(ranking.Candidate(document, _places(*packed), words))
         best = sorted(candidates, key=_by_score)[: max(self._most // 2, limit)]
         for candidate in best:
             candidate.look()
@@ -67,13 +65,15 @@ class Matching:
     def holding(self, words: Sequence[str], project: str) -> dict[str, tuple[int, int]]:
         """Return the number of documents and of passages that hold each word, without the words that none holds."""
         asked = ", ".join("?" * len(words))
-        where, values = (" AND project = ?", [*words, project]) if project else ("", words)
+        words_of = {tokens.code(word): word for word in words}
+        where = " AND project = (SELECT number FROM totals WHERE project = ?)" if project else ""
+        values = [*map(tokens.code, words), *([project] if project else [])]
         rows = self._db.execute(
-            "SELECT term, sum(documents), sum(passages) FROM vocabulary"  # noqa: S608 (question marks)
-            f" WHERE term IN ({asked}){where} GROUP BY term",
+            "SELECT code, sum(documents), sum(passages) FROM vocabulary"  # noqa: S608 (question marks)
+            f" WHERE code IN ({asked}){where} GROUP BY code",
             values,
         )
-        return {word: (documents, passages) for word, documents, passages in rows}
+        return {words_of[code]: (documents, passages) for code, documents, passages in rows}
 
     def candidates(self, matching: dict[str, int], scope: str, most: int = 0) -> list[int]:
         """Return the documents to score: the best matches of rare words, then the newest matches of common ones."""
@@ -99,9 +99,19 @@ class Matching:
 
     def match(self, words: str, scope: str, order: str) -> list[int]:
         """Return the documents that match an expression of the full-text search."""
-        expression = "{title names body} : (" + words + ")" + scope
+        expression = "words : (" + words + ")" + scope
         rows = self._db.execute(f"SELECT rowid FROM terms WHERE terms MATCH ? {order}", (expression,))  # noqa: S608
         return [row[0] for row in rows]
+
+
+def _places(codes: bytes, ends: bytes, places: bytes, lengths: bytes) -> ranking.Places:
+    """Return the positions of a document's words from its row in the index."""
+    if codes and not ends:
+        from memoria.search.packing import PackedPlaces  # noqa: PLC0415 (not for a hook)
+
+        return PackedPlaces(codes, _numbers(lengths, "H"))
+    small = {1: "B", 2: "H", 4: "I"}[4 * len(ends) // len(codes) if codes else 4]
+    return ranking.Places(_numbers(codes, "I"), _numbers(ends, small), _numbers(places, small), _numbers(lengths, "H"))
 
 
 def _numbers(packed: bytes, kind: str) -> memoryview[int]:

@@ -50,7 +50,7 @@ class Places:
     __slots__ = ("_codes", "_ends", "_places", "lengths")
 
     def __init__(
-        self, codes: memoryview[int], ends: memoryview[int], places: memoryview[int], lengths: memoryview[int]
+        self, codes: Sequence[int], ends: Sequence[int], places: memoryview[int], lengths: memoryview[int]
     ) -> None:
         self._codes = codes
         self._ends = ends
@@ -63,8 +63,13 @@ class Places:
         return [(word, self._of(word.code)) for word in words if word.code in present]
 
     def _of(self, code: int) -> Sequence[int]:
+        begin, end = self._span(code)
+        return self._places[begin:end].tolist()
+
+    def _span(self, code: int) -> tuple[int, int]:
+        """Return where the positions of a word that the document holds begin and end."""
         index = bisect_left(self._codes, code)
-        return self._places[self._ends[index - 1] if index else 0 : self._ends[index]].tolist()
+        return self._ends[index - 1] if index else 0, self._ends[index]
 
     def __len__(self) -> int:
         """Return the number of words in the document."""

@@ -7,7 +7,7 @@ from memoria.search import layout, ranking
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
     from memoria.base.visibility import Visibility
@@ -21,10 +21,11 @@ SHOW = "SELECT id, key, path, kind, anchor, session, project, title, date, super
 class Stored:
     """What an index holds."""
 
-    __slots__ = ("_db",)
+    __slots__ = ("_db", "_last")
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
+        self._last: tuple[int, Sequence[tuple[str, str, bool]]] = (0, ())  # the packed document that was read last
 
     def current(self, document: int) -> tuple[Any, ...] | None:
         """Return the row of a document, or of its successor; None when that was forgotten, so that neither is found."""
@@ -51,6 +52,8 @@ class Stored:
     def about(self, key: str, text: str) -> tuple[str, bool]:
         """Return the label of a document's passage with this text, and whether it is the user's own."""
         found = self._db.execute("SELECT id FROM documents WHERE key = ?", (key,)).fetchone()
+        if found and (held := [(label, own) for told, label, own in self._packed(found[0]) if told == text]):
+            return held[0]
         first = found[0] << layout.SHIFT if found else -1
         asked = "SELECT label, own FROM passages WHERE id BETWEEN ? AND ? AND text = ? LIMIT 1"
         row = self._db.execute(asked, (first, first + (1 << layout.SHIFT) - 1, text)).fetchone()
@@ -121,7 +124,23 @@ class Stored:
         """Return the text and the label of a passage and whether it is the user's own; empty when there is none."""
         asked = ((document << layout.SHIFT) + ordinal,)
         row = self._db.execute("SELECT text, label, own FROM passages WHERE id = ?", asked).fetchone()
-        return (row[0], row[1], bool(row[2])) if row else ("", "", False)
+        if row:
+            return row[0], row[1], bool(row[2])
+        parts, place = self._packed(document), ordinal - len(ranking.HEAD)
+        return parts[place] if 0 <= place < len(parts) else ("", "", False)
+
+    def _packed(self, document: int) -> Sequence[tuple[str, str, bool]]:
+        """Return the passages of a document that is packed; none of another."""
+        if document != self._last[0]:
+            row = self._db.execute("SELECT parts FROM packed WHERE id = ?", (document,)).fetchone()
+            self._last = document, _unpacked(row[0]) if row else ()
+        return self._last[1]
+
+
+def _unpacked(parts: bytes) -> Sequence[tuple[str, str, bool]]:
+    from memoria.search import packing  # noqa: PLC0415 (not for a hook)
+
+    return packing.parts(parts)
 
 
 def shows_all(text: str) -> bool:  # noqa: ARG001 (a screen looks at the text)
