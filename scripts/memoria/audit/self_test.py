@@ -61,6 +61,7 @@ class SelfTest:
             "MEMORIA_HOME": str(scratch),
             "MEMORIA_MODEL": "offline",
             "XDG_CONFIG_HOME": str(scratch / ".config"),
+            "XDG_CACHE_HOME": str(scratch / ".cache"),
             "CLAUDE_CONFIG_DIR": str(scratch / ".claude"),  # the user's own transcripts are none of its business
             **settings,
         }
