@@ -84,6 +84,12 @@ HOSTILE = [
     '.login("", ',
     "jdbc:a:",
     "user-secrets set ",
+    "http -a a:",
+    "rabbitmqctl add_user a ",
+    "htpasswd -b a b ",
+    "xfreerdp /p:",
+    "net use a /user:a ",
+    "Private-Lines: 2\nAAAAAAAAAAAAAAAAAAAA\n",
 ]
 
 

@@ -228,13 +228,13 @@ def test_every_line_of_an_entry_down_to_its_marker_is_restated() -> None:
 
 @pytest.mark.parametrize(
     ("after", "stays"),
-    [("", False), ("\n## Mine\n\nwords\n", False), ("\nmy words\n## Mine\n", True), ("\n\nmy words\n", True)],
-    ids=["nothing", "a heading", "words and a heading", "words"],
+    [("", False), ("\n## Mine\n\nwords\n", False), ("\nmy words\n## Mine\n", True), ("my words\n## Mine\n", True)],
+    ids=["nothing", "a heading", "words and a heading", "words at once"],
 )
 def test_the_heading_of_a_fact_goes_with_the_last_fact_unless_a_person_wrote_below(after: str, stays: bool) -> None:
     day = DayText("# Mine\n")
     day.add(lines.learned(a_fact("Use pnpm.")), "09:00", "shop")
-    day = DayText(day.text + after)
+    day = DayText(day.text.replace("shop\n\n", "shop\n") + after)
     day.remove(next(iter(day.learned())))
     assert ("### Learned (" in day.text) == stays
     assert day.text.endswith(after)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from memoria.ground import key_patterns
 from memoria.ground.redact import Redactor, redact
 from redaction import examples
+from redaction_fourth import fourth
 from redaction_held_out import held_out
 from redaction_third import third
 
@@ -152,6 +153,19 @@ def test_the_third_set_is_caught_but_for_a_few_weak_values_and_no_look_alike_is(
     missed = [example.text for example in third("secret", seed) if example.survivors(redact(example.text))]
     assert len(missed) <= 4, missed
     assert [example.text for example in third("plain", seed) if redact(example.text) != example.text] == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_fourth_set_is_caught_but_for_one_in_twenty_and_one_look_alike_is(seed: int) -> None:
+    missed = [example.text for example in fourth("secret", seed) if example.survivors(redact(example.text))]
+    assert len(missed) <= 11, missed
+    wrong = [example.text for example in fourth("plain", seed) if redact(example.text) != example.text]
+    assert wrong == ["Cookie: theme=dark; lang=de"]
+
+
+def test_a_port_is_no_password() -> None:
+    text = "login host -p 2222\nmongod --dbpath x -p 27017\nsqlcmd -S db -p 1433"
+    assert redact(text) == text
 
 
 @pytest.mark.parametrize(

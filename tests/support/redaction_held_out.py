@@ -267,8 +267,17 @@ def _value(shape: str, size: int, draw: random.Random) -> str:
         return "-".join(_value("hex", part, draw) for part in (8, 4, 4, 4, 12))
     if shape == "basic":
         return base64.b64encode(f"admin:{_value('pw', size, draw)}".encode()).decode()
+    if shape in ("word", "human"):
+        return _made_by_a_person(shape, draw)
     if shape == "pw2":
         return _value("pw", size, draw).replace("#", "-").replace("?", "+").replace("%", "~")
     # A password has a capital, a digit and no run of one kind: the first two are set, the rest is drawn.
     start = draw.choice(_LOWER.upper()) + draw.choice(_DIGITS) if shape == "pw" else ""
     return start + "".join(draw.choice(_ALPHABETS[shape]) for _ in range(size - len(start)))
+
+
+def _made_by_a_person(shape: str, draw: random.Random) -> str:
+    one, two, number = draw.choice(_WORDS), draw.choice(_WORDS), draw.randint(10, 2026)
+    forms = [f"{one.title()}{draw.choice('!$#&%+=?*')}{number}", f"{one}-{two}-{number}", f"{one.title()}{number}!"]
+    forms += [f"{number}{one.title()}{two.title()}!", _value("pw", 13, draw)]
+    return f"{one}{number}" if shape == "word" else draw.choice(forms)

@@ -16,15 +16,16 @@ from memoria.ground.assignments import Span
 
 _NAME = r"[a-z0-9_.-]{0,60}(?:pass|pwd|secret|token|key|salt|credential)[a-z0-9_.-]{0,60}"
 _OPTION = r"[ \t=]{1,3}[\"']?(?P<value>[^\s\"'$<-][^\s\"'<]{3,100})"
+_GIVEN = r"[\"']?(?P<value>[^\s\"'$<][^\s\"'<]{3,100})"
 _ARGS = r"[^\n|;]{0,120}?[ \t]"
 
 # In prose: the words for a password, and what stands between one and the password.
 _WORDS = (
     "password|passphrase|passcode|passwort|kennwort|mot de passe|contraseña|clave|senha|palavra-passe|wachtwoord|lösenord"
-    "|passord|adgangskode|hasło|heslo|salasana|пароль|şifre|parola|비밀번호|암호|密码|密碼|口令|パスワード|暗証番号"
+    "|passord|adgangskode|hasło|heslo|salasana|пароль|şifre|parola|비밀번호|암호|密码|密碼|口令|パスワード|暗証番号|mật khẩu|كلمة المرور|كلمة السر"
 )
 _SAYS = (
-    r"(?:[ \t](?:is|was|to|ist|lautet|heißt|est|es|é|è|är|er|je|on|это)(?: (?:now|jetzt|maintenant|ahora|agora|ora|nu))?:?[ \t]{1,3}"
+    r"(?:[ \t](?:is|was|to|ist|lautet|heißt|est|es|é|è|är|er|je|on|это|là|هي)(?: (?:now|jetzt|maintenant|ahora|agora|ora|nu))?:?[ \t]{1,3}"
     r"|[ \t\u00a0\u202f]?[:：][ \t]{0,3}|[ \t][—–-][ \t]|(?:现在|現在)?[是为為はが는은][ \t、]?|(?<=[^\x00-\x7f])[ \t])"
 )
 
@@ -46,13 +47,18 @@ def _rule(beginnings: str, pattern: str, kind: str = "password") -> _Rule:
 
 _RULES = (
     # options and files of tools
-    _rule("login", rf"login[ \t]{_ARGS}-p{_OPTION}"),
-    _rule("mongo", rf"mongo[a-z]{{0,8}}[ \t]{_ARGS}-p{_OPTION}"),
+    _rule("login|mongo|sqlcmd|ipmitool", rf"[a-z]{{4,13}}[ \t]{_ARGS}-p{_OPTION}"),
+    _rule("vault login|cargo login", r"[a-z]{5} login[ \t](?P<value>[^\s\"'$<=-][^\s\"'$<=]{15,100})", "token"),
+    _rule("freerdp", rf"freerdp[ \t][^\n|;]{{0,120}}?[ \t]/p:{_GIVEN}"),
+    _rule("htpasswd -", rf"htpasswd[ \t]-[a-z]{{0,4}}b[a-z]{{0,4}}[ \t]\S{{1,100}}[ \t]\S{{1,60}}[ \t]{_GIVEN}"),
+    _rule("rabbitmqctl", rf"rabbitmqctl[ \t](?:add_user|change_password)[ \t]\S{{1,60}}[ \t]{_GIVEN}"),
+    _rule("http -a|https -a", rf"https? -a[ \t]?[\"']?[^\s:\"']{{1,60}}:{_GIVEN}"),
     _rule("ldap", rf"ldap[a-z]{{2,10}}[ \t]{_ARGS}-w{_OPTION}"),
     _rule("zip ", rf"zip[ \t](?:{_ARGS})?-p{_OPTION}"),
     _rule("7z ", r"7z[ \t](?:[^\n|;]{0,120}?[ \t])?-p(?P<value>[^\s\"'$<]{4,100})"),
-    _rule("smbclient|rpcclient", rf"[a-z]{{9}}[ \t]{_ARGS}-u[ \t]?[^\s%]{{1,60}}%(?P<value>[^\s\"'$<]{{4,100}})"),
+    _rule("smbclient|rpcclient|lftp", rf"[a-z]{{4,9}}[ \t](?:{_ARGS})?-u[ \t]?[^\s%,]{{1,60}}[%,](?P<value>[^\s\"'$<]{{4,100}})"),
     _rule("net use", r"net use[ \t](?:[a-z]:|\*)[ \t]\S{1,100}[ \t](?P<value>[^\s/\"'$<]\S{3,100})[ \t]/user"),
+    _rule("net use", r"net use[ \t][^\n|;]{0,120}?/user:\S{1,60}[ \t](?P<value>[^\s/\"'$<]\S{3,100})"),
     _rule("echo ", r"echo[ \t][\"']?[^\s:\"'$]{1,60}:(?P<value>[^\s\"'$<]{4,100})[\"']?[ \t]?\|[ \t]?(?:sudo )?chpasswd"),
     _rule("storepass|keypass", rf"(?:store|key)pass{_OPTION}"),
     _rule("set -", rf"set[ \t]-[a-z]{{1,4}}[ \t]{_NAME}{_OPTION}", "key"),
@@ -101,7 +107,8 @@ def announced(text: str, lowered: str) -> Iterator[Span]:
             start, end = match.span("said" if is_said else "value")
             if is_said:
                 start, end = _bare(text, start, end)
-            if _is_strong(text[start:end]) if is_said else _is_literal(text[start:end]):
+            value = text[start:end]
+            if (_is_strong(value) or assignments.is_said(value)) if is_said else _is_literal(value):
                 yield start, end, rule.kind
     if "(" in text:
         yield from _arguments(text, lowered)
@@ -122,7 +129,7 @@ def _arguments(text: str, lowered: str) -> Iterator[Span]:
             end = line if line >= 0 else min(len(text), begin + 300)
             for match in _ARGUMENT.finditer(lowered, begin, end):
                 value = text[match.start(2) : match.end(2)]
-                if _is_strong(value):
+                if _is_literal(value):
                     yield match.start(2), match.end(2), "password"
             place = lowered.find(call, begin)
 
@@ -141,6 +148,7 @@ def _is_literal(value: str) -> bool:
     return (
         not assignments.is_placeholder(value)
         and not re.search(r"\s", value)
+        and not (value.isdigit() and len(value) < 6)  # a port
         and (any(map(str.isdigit, value)) or assignments.is_mixed(value, 0.4))
         and not _ADDRESS.match(value)
     )

@@ -51,7 +51,7 @@ _SAID = re.compile(
 )
 _BESIDE = re.compile(r"""[ \t]{1,2}(?=["'`])""")
 _BESIDE_PASSWORD = re.compile(r"""[ \t]{1,2}(?=["'`]?[^\s"'`]{0,30}\d)""")
-_OPENING = re.compile(r"""(?:[bru]{0,2}(?=["']))?\\{0,2}["'`]""")
+_OPENING = re.compile(r"""(?:[bru@]{0,2}(?=["']))?\\{0,2}["'`]""")
 _SCHEME = re.compile(r"(?:bearer|basic|token|digest|apikey|api-key)[ \t]+", re.IGNORECASE)
 _BARE = re.compile(r"""(?:\\(?![nrt"'`\\])|[^\s"'`<>,;&\\]){1,160}""")
 _BARE_TEXT = re.compile(r"""(?:\\(?![nrt"'`\\])|[^\s"'`<>,;\\]){1,160}""")  # "&" ends a value in a URL only
@@ -201,7 +201,7 @@ def _extent(text: str, start: int, pattern: re.Pattern[str]) -> tuple[int, int, 
     """Return where the value at ``start`` begins and ends, and whether it is quoted."""
     opening = _OPENING.match(text, start)
     if opening:
-        close = text.find(opening.group().lstrip("bru"), opening.end(), opening.end() + 512)
+        close = text.find(opening.group().lstrip("bru@"), opening.end(), opening.end() + 512)
         line = text.find("\n", opening.end(), opening.end() + 512)
         if close >= 0 and not 0 <= line < close:
             return opening.end(), close, True
@@ -286,6 +286,11 @@ def _is_random_letters(value: str) -> bool:
 def _is_base64(value: str) -> bool:
     """Return whether a value that looks like a path is random base64 that happens to begin with a slash."""
     return len(value) >= 16 and value.count("/") <= 3 and "." not in value and is_mixed(value.replace("/", ""), 0.45)
+
+
+def is_said(value: str) -> bool:
+    """Return whether the value that a sentence names as a password looks like one, in any language."""
+    return _Judged(value, True, False, "said", False).is_secret()
 
 
 def is_placeholder(value: str) -> bool:

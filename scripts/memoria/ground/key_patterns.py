@@ -34,6 +34,7 @@ class Shape:
 
 
 _END = r"(?![A-Za-z0-9])"
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}" + _END
 
 SHAPES = (
     Shape(
@@ -181,6 +182,15 @@ SHAPES = (
     Shape(
         "onepassword-token", "ops_eyJ", r"ops_eyJ[A-Za-z0-9+/]{200,}={0,3}", "gitleaks 1password-service-account-token"
     ),
+    Shape(
+        "plaid-token",
+        "access-production-|access-development-|access-sandbox-",
+        rf"access-[a-z]+-{_UUID}",
+        "gitleaks plaid-api-token",
+    ),
+    Shape("circleci-token", "CCIPAT_", r"CCIPAT_[A-Za-z0-9]{16,}_[a-f0-9]{40}", "docs: CircleCI personal tokens"),
+    Shape("launchdarkly-key", "sdk-", rf"sdk-{_UUID}", "docs: LaunchDarkly SDK keys"),
+    Shape("nuget-key", "oy2", r"oy2[a-z0-9]{43}" + _END, "betterleaks nuget-api-key"),
     Shape("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{58}", "gitleaks age-secret-key"),
     Shape("openshift-token", "sha256~", r"sha256~[\w-]{43}", "gitleaks openshift-user-token"),
     Shape("artifactory-key", "AKCp", r"AKCp[A-Za-z0-9]{69}" + _END, "gitleaks artifactory-api-key"),

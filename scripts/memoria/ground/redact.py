@@ -176,11 +176,13 @@ _KEY_END = re.compile(
     r"-----END[ A-Z0-9]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 )
 _KEY_SCRAP = re.compile(rf"(?:[ \t]?{_BREAK})(?=[A-Za-z0-9+/]{{0,15}}[0-9+/=])[A-Za-z0-9+/]{{1,15}}={{0,2}}(?![\w ])")
+_PUTTY = re.compile(r"(?<=Private-Lines: )\d{1,3}(?:\r?\n[A-Za-z0-9+/]{16,64}={0,2}){1,200}")
 _BODY_BACKWARDS = re.compile(r"={0,2}[A-Za-z0-9+/]{4,100}")
 
 
 def _private_keys(text: str) -> Iterator[Span]:
     """Yield PEM, OpenSSH and PGP private keys, also escaped as in JSON, and without their BEGIN or END line."""
+    yield from ((*lines.span(), "private-key") for lines in _PUTTY.finditer(text))
     if "PRIVATE KEY" not in text:
         return
     place = 0
