@@ -62,7 +62,8 @@ def _measure(articles: int, rounds: int, scratch: str) -> None:
     with Index(paths.index) as index:
         index.add(made)
     handler = json.loads(Path(hooks.ROOT, "hooks", "hooks.json").read_text("utf-8"))["hooks"]["UserPromptSubmit"]
-    hook = [word.replace("${CLAUDE_PLUGIN_ROOT}", str(hooks.ROOT)) for word in handler[0]["hooks"][0]["args"]]
+    declared = handler[0]["hooks"][0]["command"].replace("${CLAUDE_PLUGIN_ROOT}", str(hooks.ROOT))
+    hook = ["/bin/sh", "-c", f"{declared} {hooks.interpreter()}"]  # as where a session's start noted the interpreter
     env = {**os.environ, "CLAUDECODE": "1", "CLAUDE_PID": str(os.getpid())}
     off = {**os.environ, "MEMORIA_HINTS": "off"}  # outside a session, where the variable is the user's
     taken: dict[str, list[float]] = {
@@ -79,7 +80,7 @@ def _measure(articles: int, rounds: int, scratch: str) -> None:
         short = _some(made, chance, chance.randint(5, 12))
         raw = _payload(number, scratch, short)
         long = " ".join(f"{_some(made, chance, 8)}." for _ in range(6))
-        taken["bare interpreter"].append(_timed(["-S", "-I", "-c", "pass"], env, raw)[0])
+        taken["bare interpreter"].append(_timed([hooks.interpreter(), "-S", "-I", "-c", "pass"], env, raw)[0])
         taken["hook, switched off"].append(_timed(hook, off, raw)[0])
         took, said = _timed(hook, env, raw)
         taken["hook"].append(took)
@@ -107,11 +108,11 @@ def _payload(session: object, cwd: str, prompt: str) -> bytes:
     return json.dumps(given | {"permission_mode": "default"}).encode()
 
 
-def _timed(rest: list[str], env: Mapping[str, str], payload: bytes) -> tuple[float, bytes]:
+def _timed(words: list[str], env: Mapping[str, str], payload: bytes) -> tuple[float, bytes]:
     """Milliseconds until the process has printed a line or is gone, and what it said."""
     start = time.perf_counter()
     pipe = subprocess.PIPE
-    with subprocess.Popen([hooks.interpreter(), *rest], env=env, stdin=pipe, stdout=pipe, stderr=pipe) as run:
+    with subprocess.Popen(words, env=env, stdin=pipe, stdout=pipe, stderr=pipe) as run:
         assert run.stdin
         assert run.stdout
         run.stdin.write(payload)
