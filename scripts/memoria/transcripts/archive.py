@@ -11,9 +11,12 @@ in the standard library from 3.14 on only. Knows turns and files; does not know 
 from __future__ import annotations
 
 import json
+import os
 import re
+import stat
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import date, datetime
 from pathlib import Path
@@ -124,20 +127,14 @@ class Archive:
 
     def listed(self) -> list[Kept]:
         """The kept files, oldest first; a file that goes meanwhile is left out."""
-        found = []
-        for path, _ in self._files():
-            name = _NAME.fullmatch(path.name)
-            try:
-                stat = path.stat()
-            except FileNotFoundError:
-                continue
-            if name:
-                found.append(Kept(path, name[2], name[1], (stat.st_mtime_ns, stat.st_size)))
-        return found
+        return [
+            Kept(self.folder / name[0], name[2], name[1], (status.st_mtime_ns, status.st_size))
+            for name, status in self._files()
+        ]
 
     def size(self) -> int:
         """Bytes that the kept files take."""
-        return sum(size for _, size in self._files())
+        return sum(status.st_size for _, status in self._files())
 
     def prune(self, spare: Path | None = None) -> int:
         """Remove the oldest entries until the cap is kept; returns how many went.
@@ -145,14 +142,15 @@ class Archive:
         ``spare`` and whatever cannot be read are never removed.
         """
         kept = self._files()
-        excess = sum(size for _, size in kept) - self.cap_bytes
+        excess = sum(status.st_size for _, status in kept) - self.cap_bytes
         removed = 0
-        for path, size in kept:
+        for name, status in kept:
             if excess <= 0:
                 break
+            path = self.folder / name[0]
             if path != spare and _is_ours(path):
                 path.unlink(missing_ok=True)
-                excess -= size
+                excess -= status.st_size
                 removed += 1
         return removed
 
@@ -160,15 +158,23 @@ class Archive:
         """The file of an entry, whatever its day."""
         if not is_entry_id(entry_id):
             return None
-        found = (path for path in self.folder.glob(f"*-{entry_id}.jsonl.gz") if path.is_file())
-        return next((path for path in found if (name := _NAME.fullmatch(path.name)) and name[2] == entry_id), None)
+        found = (name for name in self._names() if name[2] == entry_id)
+        return next((path for name in found if (path := self.folder / name[0]).is_file()), None)
 
-    def _files(self) -> list[tuple[Path, int]]:
-        """The files named as ours with their sizes, oldest first."""
-        if not self.folder.is_dir():
-            return []
-        found = [path for path in self.folder.iterdir() if _NAME.fullmatch(path.name) and path.is_file()]
-        return [(path, path.stat().st_size) for path in sorted(found)]
+    def _files(self) -> list[tuple[re.Match[str], os.stat_result]]:
+        """The files named as ours, oldest first; one that goes meanwhile is left out."""
+        found = []
+        for name in sorted(self._names(), key=lambda name: name[0]):
+            with suppress(FileNotFoundError):
+                status = os.stat(f"{self.folder}/{name[0]}")  # noqa: PTH116 (a folder of years: a path costs more)
+                if stat.S_ISREG(status.st_mode):
+                    found.append((name, status))
+        return found
+
+    def _names(self) -> Iterator[re.Match[str]]:
+        """The names in the folder that are like ours, in two parts: the day and the entry's id."""
+        with suppress(FileNotFoundError, NotADirectoryError):
+            yield from filter(None, map(_NAME.fullmatch, os.listdir(self.folder)))  # noqa: PTH208 (as above)
 
     def _readable(self, path: Path) -> Iterator[Turn]:
         """What a file holds already; one that cannot be read is set aside, so that nothing is written over it."""
