@@ -30,7 +30,7 @@ VERBS = {
     "verify": "account for every turn in the transcripts: what became of it",
     "ingest": "import what Claude Code, Codex, Gemini CLI and opencode remember",
     "doctor": "check everything that memoria depends on; each finding comes with its remedy",
-    "demo": "play three sessions with recorded answers of a model, without an account or network",
+    "demo": "play three sessions with the recorded answers of a model, offline",
     "install": "add the hooks to Claude Code's settings (for a clone or a tool), or to Codex's",
     "config": "list, set and explain the settings, and where each value comes from",
     "move": "move daily logs, wiki and state to another folder, such as out of a clone",

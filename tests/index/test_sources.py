@@ -175,15 +175,6 @@ def article(paths: Paths, name: str, summary: str, updated: str) -> None:
     files.replace(path, f"{text}# {name}\n\n{summary}\n")
 
 
-def test_a_projects_page_begins_with_the_articles_nearest_to_what_it_did_last(world: Paths) -> None:
-    article(world, "bread", "How bread rises.", "2026-11-21")
-    article(world, "ports", "Which port the listener takes.", "2026-11-01")
-    own = page_of(world, "shop-000001")
-    assert own.index("concepts/ports") < own.index("concepts/bread")
-    everywhere = page_of(world, "global")
-    assert everywhere.index("concepts/bread") < everywhere.index("concepts/ports")
-
-
 def test_a_rebuild_lists_the_archive_no_more_often_for_more_entries(
     world: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -140,28 +140,10 @@ def test_what_the_last_sessions_worked_on_calls_for_its_facts(home: Home) -> Non
     assert "saddle" in leads(home)[0]
 
 
-def test_the_page_says_how_the_project_is_built_and_tested(home: Home) -> None:
-    made = entry(home, "aa11", "An afternoon", project_key=SHOP)
-    lines = ("Bash cd shop && uv run pytest -q tests/x.py", "Bash npm run build", "Bash uv run pytest", "Bash git push")
-    turn = Turn("k1", "assistant", "Done.", tools=(*lines, "Bash PASSWORD=hunter2 make test"), cwd="/home/me/shop")
-    Archive.of(home.paths, 1).keep(made.id, made.day, [turn])
-    text = page(home)
-    assert section(text, "How it is built and tested") == ["- `uv run pytest`", "- `make test`", "- `npm run build`"]
-    assert "hunter2" not in text
-
-
-def test_articles_are_titles_and_leave_their_room_to_facts(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEMORIA_PAGE_CHARS", "4000")
-    home = Home.open()
-    for number in range(6):
-        article(home, f"concepts/tides-{number}", f"Tides {number}", ("Tables come from harmonics.", "aa11"))
-    learn(home, *(a_fact(f"Rule {n} of house {n * 7}: {'wordy ' * 9}end.", "fact") for n in range(56)))
-    text = page(home)
-    articles = section(text, "Articles (knowledge/)")
-    assert articles
-    assert all(re.fullmatch(r"- \[\[concepts/tides-\d\|Tides \d\]\]", row) for row in articles)
-    assert len(text) > 4000 - 200 - 100, "no room is left that a fact could fill"
-    assert len(leads(home)) > 0.45 * 4000 / 90, "the facts take what the others leave"
+def test_a_page_lists_no_titles_of_articles(home: Home) -> None:
+    article(home, "concepts/tides", "Tides", ("Tables come from harmonics.", "aa11"))
+    learn(home, a_fact("Write short functions."))
+    assert "Tides" not in page(home)
 
 
 def test_what_belongs_to_another_project_says_so(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,7 +156,6 @@ def test_what_belongs_to_another_project_says_so(home: Home, monkeypatch: pytest
     learn(home, a_fact("Write short functions."))
     text = page(home)
     assert section(text, "Open action items") == ["- Quote every path. (2026-11-20, in blog)"]
-    assert section(text, "Articles (knowledge/)") == ["- [[concepts/quoting|Quoting]] (in blog)"]
     assert "(in blog)" not in page(home, BLOG)
 
 
@@ -189,7 +170,6 @@ def test_another_project_of_the_same_name_is_told_apart(home: Home, monkeypatch:
     learn(home, a_fact("Write short functions."), a_fact("Quote every glob.", project=other))
     text = page(home)
     assert section(text, "Open action items") == ["- Quote every path. (2026-11-20, in shop-777777)"]
-    assert section(text, "Articles (knowledge/)") == ["- [[concepts/quoting|Quoting]] (in shop-777777)"]
     assert section(text, "Where the last sessions stopped") == ["- 2026-11-20 14:05, shop-777777: Elsewhere."]
     assert {row.rpartition(", ")[2] for row in leads(home, "global")} == {"in shop-777777)", f"in {SHOP})"}
     own = section(page(home, other), "Where the last sessions stopped")
@@ -278,24 +258,6 @@ def test_where_there_is_no_page_what_holds_everywhere_comes_first_and_the_rest_s
         everywhere,
         "- [correction] Never use float for money. (2026-11-16, in shop)",
     ]
-
-
-def test_branch_and_files_of_the_last_sessions_choose_the_articles(home: Home) -> None:
-    for name in ("zebra", "zinc", "zoom"):
-        article(home, f"concepts/{name}", name.title(), ("It is a word.", "aa11"))
-    article(home, "concepts/rounding", "Rounding", ("Half a cent goes up, in cents/rounding.py.", "aa11"))
-    article(home, "concepts/wombat-release", "Wombat release", ("What the release branch needs.", "aa11"))
-    made = entry(home, "aa11", "An afternoon", project_key=SHOP)
-    listed = re.findall(r"\[\[concepts/([\w-]+)", page(home))
-    assert set(listed[:2]) != {"rounding", "wombat-release"}
-    turn = Turn(
-        "k1", "assistant", "Done.", tools=("Edit /home/me/shop/cents/rounding.py: half_up",),
-        cwd="/home/me/shop", branch="feature/wombat-release",
-    )  # fmt: skip
-    Archive.of(home.paths, 1).keep(made.id, made.day, [turn])
-    first = page(home)
-    assert set(re.findall(r"\[\[concepts/([\w-]+)", first)[:2]) == {"rounding", "wombat-release"}
-    assert page(home) == first
 
 
 def test_a_fact_that_returned_in_a_second_project_is_offered_once_and_accepted_by_one_command(

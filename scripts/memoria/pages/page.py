@@ -1,8 +1,8 @@
 """Page: the notes that a new session starts with, prepared by the worker so that the hook only reads a file.
 
 There is one page per project and one for everywhere else. A page begins with corrections and preferences. The other
-facts and the articles are ranked by the search index, queried with the project, its branch, and the files and titles of
-the last sessions. ``content`` words the items, and ``room`` divides the page among them; none is truncated, and what
+facts are ranked by the search index, queried with the project, its branch, and the files and titles of the last
+sessions. ``content`` words the items, and ``room`` divides the page among them; none is truncated, and what
 belongs to another project says so. The same knowledge gives the same bytes, so that the client's prompt cache stays
 valid: no item depends on today's date or on what was used. Everything on a page is labelled as notes and fenced.
 """
@@ -12,8 +12,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,26 +32,20 @@ from memoria.index import sources
 from memoria.index.ended import Ended
 from memoria.index.index import Index
 from memoria.pages.content import LAST, Content
-from memoria.search import shell_commands
 from memoria.search.hit import Hit
 from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.keeper import Keeper
 from memoria.statements.store import leading
 from memoria.transcripts.archive import Archive, Kept
 from memoria.transcripts.turn import Turn
-from memoria.wiki.article_cache import ArticleCache, Row
-from memoria.wiki.folder import Wiki
 
 log = logging.getLogger(__name__)
 
 QUERY_ENTRIES = 5  # last entries of a project whose titles are part of the query
 QUERY_SESSIONS = 2  # last sessions whose branch and edited files, from the archive, are part of the query
 QUERY_FILES = 6
-BUILD_SESSIONS = 4  # last sessions whose commands say how the project is built and tested
-BUILD_COMMANDS = 6
-NEAREST = 40  # articles that are ranked by the index; the others follow, latest first
+NEAREST = 40  # facts that are ranked by the index
 RECENT_ENTRIES = 40  # entries of a project that are read for its page
-_BASH = "Bash "  # how the line of a shell command begins
 _EDITED = re.compile(r"(?:Edit|MultiEdit|Write|NotebookEdit) (.+?)(?:: |$)")
 
 
@@ -61,13 +54,12 @@ class Pages:
     """The prepared pages of one home."""
 
     paths: Paths
-    wiki: Wiki
     archive: Archive
 
     @classmethod
     def of(cls, paths: Paths) -> Pages:
         """Return the pages of these paths."""
-        return cls(paths, Wiki.of(paths), Archive.of(paths))
+        return cls(paths, Archive.of(paths))
 
     def prepare(
         self,
@@ -91,7 +83,6 @@ class Pages:
         booked = ledger.entries()
         projects = sorted({*(entry.project for entry in booked), *keeper.store.projects()} - {GLOBAL, ""})
         view = Visibility(settings, self.paths)
-        articles = _visible(self._articles(index), index.cited(), view)
         archived = {kept.entry: kept for kept in self.archive.listed()}
         told = sources.ended(index, self.paths)
         everywhere = _current(_seen(daily.find(booked[-RECENT_ENTRIES:]), view), told) if shared else []
@@ -106,22 +97,16 @@ class Pages:
             content = Content(key, keeper.zone, names)
             if not view.hides(key):
                 recent = daily.find([entry for entry in booked if entry.project == key][-RECENT_ENTRIES:])
-                turns = list(self._turns(recent, archived))
-                words = [key, *_at_work(turns[:QUERY_SESSIONS]), *_titles(recent)]
+                words = [key, *_at_work(self._turns(recent, archived)), *_titles(recent)]
                 apart = Visibility(settings, self.paths, key, strictly=True)
-                wanted = [hit.anchor for hit in _nearest(index, words, apart, "fact")]
+                wanted = [hit.anchor for hit in _nearest(index, words, apart)]
                 content.facts = leading(keeper.store, key, wanted)
-                content.built = _built(turns)
                 # With projects shared, a project that has only facts shows the last sessions of others.
                 content.last = _current(recent, told) or everywhere
                 content.items = open_items.of(key) if recent else open_anywhere
-                mine = [row for row in articles if shared or row.project in ("", key)]
-                near = [hit.path for hit in _nearest(index, words, apart, "article")]
-                content.articles = _ordered(_own_first(mine, key), near)
             self._write_both(key, content, limit)
         content = Content(GLOBAL, keeper.zone, names, last=everywhere, items=open_anywhere)
         content.facts = _for_all(leading(keeper.store, GLOBAL), view if shared else None)
-        content.articles = [row for row in articles if shared or not row.project]
         self._write_both("global", content, limit)
         self._clear({*projects, "global"})
         files.replace(Path(self.paths.hidden), "\n".join(view.state()), mode=0o600)
@@ -135,7 +120,7 @@ class Pages:
 
     def _turns(self, recent: list[Entry], archived: dict[str, Kept]) -> Iterator[list[Turn]]:
         """Yield the archived turns of the project's last entries, latest first."""
-        for entry in reversed(recent[-BUILD_SESSIONS:]):
+        for entry in reversed(recent[-QUERY_SESSIONS:]):
             try:
                 yield self.archive.read(archived[entry.id]) if entry.id in archived else []
             except ArchiveError as error:
@@ -145,13 +130,6 @@ class Pages:
         """Write the page, and a shorter one that leaves room for the block "where you were"."""
         _write(Path(self.paths.page_of(name)), content.text(limit))
         _write(Path(self.paths.page_of(name, short=True)), content.text(limit - MAX_CHARS - 1))
-
-    def _articles(self, index: Index) -> list[Row]:
-        """Return the articles, latest first."""
-        rows = sorted(
-            ArticleCache(self.wiki, index).rows().values(), key=lambda row: (row.updated, row.slug), reverse=True
-        )
-        return [row for row in rows if row.readable]
 
 
 def _seen(entries: list[Entry], view: Visibility) -> list[Entry]:
@@ -174,12 +152,6 @@ def _for_all(facts: Sequence[Fact], shared: Visibility | None) -> list[Fact]:
     return [fact for fact in facts if fact.project == GLOBAL or (shared and not shared.hides(fact.project))]
 
 
-def _visible(articles: list[Row], cited: Mapping[str, Collection[str]], view: Visibility) -> list[Row]:
-    """Return the articles that may be shown: those that rest on something that may be."""
-    sources = [(row, cited.get(f"knowledge/{row.slug}.md", ())) for row in articles]
-    return [row for row, projects in sources if not projects or any(map(view.shows, projects))]
-
-
 def _titles(recent: list[Entry]) -> list[str]:
     """Return the titles of the project's last entries, latest first."""
     return [entry.title for entry in reversed(recent[-QUERY_ENTRIES:])]
@@ -197,31 +169,12 @@ def _at_work(sessions: Iterable[list[Turn]]) -> list[str]:
     return [branch, *(path.replace("..", "") for path in list(touched)[:QUERY_FILES])]
 
 
-def _built(sessions: Iterable[list[Turn]]) -> list[str]:
-    """Return the commands that built and tested in the last sessions, the most frequent first."""
-    lines = (line for turns in sessions for turn in turns for line in turn.tools if line.startswith(_BASH))
-    names = Counter(name for line in lines for name in shell_commands.names(line.removeprefix(_BASH)))
-    found = sorted((-count, name) for name, count in names.items() if shell_commands.is_build(name))
-    return [name for _, name in found[:BUILD_COMMANDS]]
-
-
-def _nearest(index: Index, words: Iterable[str], view: Visibility, kind: str) -> list[Hit]:
-    """Return the articles or facts that match these words best, best first.
+def _nearest(index: Index, words: Iterable[str], view: Visibility) -> list[Hit]:
+    """Return the facts that match these words best, best first.
 
     How often a note was used does not count here: the page must stay the same, byte for byte, while nothing is learned.
     """
-    return index.search(" ".join(words), limit=NEAREST, view=view, kinds=(kind,))
-
-
-def _ordered(articles: list[Row], first: list[str]) -> list[Row]:
-    """Return the articles, those with the paths ``first`` before the others."""
-    place = {path: number for number, path in enumerate(first)}
-    return sorted(articles, key=lambda row: place.get(f"knowledge/{row.slug}.md", len(first)))
-
-
-def _own_first(articles: list[Row], key: str) -> list[Row]:
-    """Return the articles with the project's own in front of the others."""
-    return sorted(articles, key=lambda row: row.project != key)
+    return index.search(" ".join(words), limit=NEAREST, view=view, kinds=("fact",))
 
 
 def _write(path: Path, page: str) -> None:
