@@ -3,7 +3,7 @@
 There are two ways to exclude a folder and everything below it: the setting ``exclude`` (globs), which belongs to the
 user, and a file ``.memoria-off`` in the folder, which belongs to the project, so that a team can check it in. A session
 in such a folder is not spooled, so that nothing of it reaches a daily log, an archive or a model. Why both:
-docs/decisions/0021-exclusion.md.
+docs/decisions/0021-privacy.md.
 
 A pattern with a slash is compared with the whole path; one without is compared with the name of each folder on it:
 

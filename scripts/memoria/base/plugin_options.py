@@ -2,7 +2,7 @@
 
 The client keeps them in the user-level ``settings.json``, under ``pluginConfigs``, and hands them to hooks in the
 environment; the MCP server, the worker and a command do not get them there, and a project's settings can add to them.
-So every process reads the file. docs/decisions/0102-plugin-options.md.
+So every process reads the file. docs/decisions/0087-installing.md.
 
 Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
 """

@@ -6,7 +6,7 @@ remote into a folder that is to be unpacked. A repository without a remote is id
 worker looks up (``ground/projects.py``) and stores in a small map of folders. What remains is identified by its path,
 or by that of the folder around it that held a session. Project keys that were written before a folder's identity was
 known, or before its remote changed, are aliases of the present key in the same map: whoever reads a stored key resolves
-it with ``aliases``. docs/decisions/0050-project-identity.md gives the reasons.
+it with ``aliases``. docs/decisions/0021-privacy.md gives the reasons.
 
 Everything that is read lies in the repository's own git folder, in regular files of this user, and only their first
 64 KiB are read.

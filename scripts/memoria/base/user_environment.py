@@ -3,7 +3,7 @@
 The client hands the ``env`` block of a project's ``.claude/settings.json`` to every process that it starts. Such a
 variable must not decide where another project's words go, which file runs, or where the memory lies. ``restore`` takes
 them out of this process when a session started it; ``reduced`` is what the worker and the model's client inherit. The
-sources and their limits: docs/decisions/0051-environment.md.
+sources and their limits: docs/decisions/0021-privacy.md.
 
 Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
 """

@@ -2,7 +2,7 @@
 
 A project is hidden while all folders that it is known by are excluded, so that an exclusion holds at once, before the
 indexes and pages are made again. A session is shown its own project and what belongs to no project, unless the setting
-``share_projects`` widens that. The worker records the folders of each project. docs/decisions/0049-visibility.md.
+``share_projects`` widens that. The worker records the folders of each project. docs/decisions/0021-privacy.md.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Detach: starting the worker so that it outlives the client, and only when none is about to look.
 
 When the client cancels a hook or exits, it ends every process it can still find as a descendant, also one in a new
-session; a double fork with setsid is what survives (measured: docs/decisions/0002-double-fork.md). A hook that ends
-right after it has started a process leaves an orphan as well, without copying itself twice (0114-cheaper-hooks.md).
+session; a double fork with setsid is what survives (measured: docs/decisions/0001-capture.md). A hook that ends
+right after it has started a process leaves an orphan as well, without copying itself twice (0003-hook-floor.md).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Stop and PreCompact start it as a separate process beside the flush worker, which may be waiting for a model. Because it
 runs after every answer, it first compares names and times of files, and imports nothing else when there is nothing to
-do. For the reasons see docs/decisions/0033-where-you-were.md and 0034-judging.md.
+do. For the reasons see docs/decisions/0030-working-memory.md and 0032-learning.md.
 """
 
 from __future__ import annotations

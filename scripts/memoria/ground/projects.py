@@ -1,7 +1,7 @@
 """Projects: what only the worker can find out about the folders that people work in, stored for the hooks.
 
 Looks up the root commit of a repository, decides its project's key and writes the map that ``base/project.py`` reads.
-The caller holds the worker lock. docs/decisions/0050-project-identity.md gives the rules and their reasons.
+The caller holds the worker lock. docs/decisions/0021-privacy.md gives the rules and their reasons.
 """
 
 from __future__ import annotations

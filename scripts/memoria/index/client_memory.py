@@ -5,7 +5,7 @@ project's path with every character other than letters and digits replaced by a 
 project is determined from the folder's transcripts, or from a folder on disk that would have this name, and then
 stored. A folder whose project cannot be determined, or whose project is excluded, is left out, and so is one for which
 the client's own memory is switched off or elsewhere: the client itself does not read it then. Where the user's settings
-name another folder for all projects, that one is read (docs/decisions/0077-client-memory-elsewhere.md).
+name another folder for all projects, that one is read (docs/decisions/0077-other-memories.md).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The client runs without tools, settings, servers or a transcript, for one turn in an empty folder. The prompt is taken
 literally, so that an ``@path`` or a ``/command`` inside a conversation stays text. tests/models/test_backends.py
-measures this; the observations: docs/decisions/0004-plain-json-answers.md.
+measures this; the observations: docs/decisions/0004-answers.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Weighed notes: a prompt handed over to the process that lets a model choose its notes while the client goes on.
 
-Words do not tell which note a prompt needs (docs/decisions/0124-weighed-notes.md). The hook therefore answers that it
+Words do not tell which note a prompt needs (docs/decisions/0088-notes.md). The hook therefore answers that it
 goes on in the background, and becomes the process that searches and asks the model; what that prints, the client gives
 to the session with the result of the next tool use. Nothing is written to disk meanwhile.
 """

@@ -28,7 +28,7 @@ from memoria.statements.past import Past
 
 log = logging.getLogger(__name__)
 
-MIN_NEAR, MAX_NEAR = 5, 12  # facts shown beside what a model judges (docs/decisions/0125-what-a-flush-is-shown.md)
+MIN_NEAR, MAX_NEAR = 5, 12  # facts shown beside what a model judges (docs/decisions/0004-answers.md)
 _CANDIDATES = 40  # rows compared by similarity, those that share the most words
 TWICE = 2
 _RULES = ("correction", "preference")

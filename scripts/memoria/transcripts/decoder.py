@@ -1,4 +1,4 @@
-"""Decoder: a transcript line's JSON, building only what a turn can be made of (docs/decisions/0026-reading.md).
+"""Decoder: a transcript line's JSON, building only what a turn can be made of (docs/decisions/0001-capture.md).
 
 ``kept`` walks a line once, with a decoder that checks all of it (``msgspec``); no byte test guesses what a line is.
 What it cannot read goes to ``json_lines``. Slow to import (25 ms), which only a transcript that is read is worth.

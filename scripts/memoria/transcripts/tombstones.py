@@ -3,7 +3,7 @@
 For each text the file holds its length and a digest, keyed with a salt that exists only in this state folder. A text is
 recognised by the digests of all its parts of such a length; a 12-bit digest of the first characters selects the parts
 that are worth a full one. Who can read the file and guesses a text can confirm the guess, but cannot read the text.
-docs/decisions/0052-tombstones.md gives the reasons.
+docs/decisions/0052-forgetting.md gives the reasons.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tool uses: one line for each, with what identifies it and nothing of what it moved.
 
 A command, a path, a pattern, a URL; for edits and writes the identifiers in them, since what a session was about
-stands there (docs/decisions/0005-one-line-per-tool.md holds the figures), and the text itself when it went into the
+stands there (docs/decisions/0001-capture.md holds the figures), and the text itself when it went into the
 client's own memory. Knows the tools' inputs; does not know lines or turns.
 """
 

@@ -2,7 +2,7 @@
 
 The observer reads what was appended to a transcript since its last pass, updates working memory, and writes the block
 that the session receives after losing its context. It calls no model. For the reasons see
-docs/decisions/0033-where-you-were.md.
+docs/decisions/0030-working-memory.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 One short call that is not repeated and waits for no other for long, because a note that comes late is worth nothing.
 Without an answer nothing is given.
-For the reasons see docs/decisions/0124-weighed-notes.md.
+For the reasons see docs/decisions/0088-notes.md.
 """
 
 from __future__ import annotations

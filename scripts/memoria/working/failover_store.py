@@ -8,7 +8,7 @@
   long. Each entry is applied once. What is newer over there stays; appends are added to what others appended.
 
 An accepted entry stays in the journal until the shared store has it on its disk, or for ``KEEP_S``. When that store is
-restarted without it, the entry is replayed again (docs/decisions/0060-redis-recovery.md).
+restarted without it, the entry is replayed again (docs/decisions/0030-working-memory.md).
 
 The other processes learn that the shared store is away, so that not each one waits for a connection to fail.
 """
