@@ -74,7 +74,7 @@ def clone(tmp_path: Path) -> Path:
 
 def command(event: str, root: Path, python: str = "") -> str:
     """What an installation of the memoria at ``root`` has the client run."""
-    return shlex.join(filter(None, (str(root / "hooks" / "run"), name_of(event), python)))
+    return "exec " + shlex.join(filter(None, (str(root / "hooks" / "run"), name_of(event), python)))
 
 
 def run(event: str, words: str, env: dict[str, str]) -> subprocess.CompletedProcess[bytes]:

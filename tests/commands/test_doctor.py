@@ -172,7 +172,7 @@ def test_hooks_that_were_installed_by_0_2_are_noted_and_renewed(home: Home) -> N
     before = json.loads(now)
     for groups in before["hooks"].values():
         for handler in groups[0]["hooks"]:
-            launcher, name = shlex.split(handler["command"])[:2]
+            launcher, name = shlex.split(handler["command"])[1:3]
             handler.update(command="python3", args=["-S", "-I", launcher.replace("/run", f"/{name}.py")])
     path.write_text(json.dumps(before))
     assert "the form of memoria 0.2" in one(client_checks.check_hooks(home), NOTE).text

@@ -193,7 +193,7 @@ def handler(*words: str, **more: Any) -> dict[str, Any]:
         handler("python3 '/gone/söme where/memoria/hooks/stop.py'"),
         handler("python3", "-S", "-I", "C:\\gone\\clone\\hooks\\stop.py"),
         handler(f"python3 {shlex.quote(str(ROOT))}/hooks/stop.py"),
-        handler("'/gone/where it was/hooks/run' stop"),
+        handler("exec '/gone/where it was/hooks/run' stop"),
     ],
 )
 def test_an_older_memorias_hooks_are_replaced_not_doubled(file: Path, older: dict[str, Any]) -> None:
@@ -204,7 +204,7 @@ def test_an_older_memorias_hooks_are_replaced_not_doubled(file: Path, older: dic
 
 def launched(event: str) -> str:
     name = "".join("-" + letter.lower() if letter.isupper() else letter for letter in event)[1:]
-    return shlex.join([str(ROOT / "hooks" / "run"), name])
+    return "exec " + shlex.join([str(ROOT / "hooks" / "run"), name])
 
 
 @pytest.mark.parametrize(

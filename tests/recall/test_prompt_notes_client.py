@@ -142,7 +142,7 @@ def test_hostile_notes_reach_the_model_only_as_fenced_data(world: World, way: st
     world.session(PROMPT)
     said = world.said()
     inside = [match[2] for match in FENCED.finditer(said)]
-    assert len(inside) == 1 + (way == "article"), "the page and the notes"
+    assert len(inside) == 1, "the notes"
     assert all(ORDER in text for text in inside)
     outside = FENCED.sub("", said)
     assert ORDER not in outside

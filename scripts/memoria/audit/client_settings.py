@@ -59,8 +59,9 @@ def plugin_hooks(root: Path, python: str = "") -> Hooks:
         raise ClientSettingsError(f"there is no {source}: this memoria is not complete; install it again") from None
     hooks: Hooks = json.loads(json.dumps(declared))
     for handler in _handlers(hooks):
-        words = [str(root / "hooks" / LAUNCHER), *_words(handler)[1:]]
-        handler["command"] = shlex.join([*words, python] if python else words)
+        words = [str(root / "hooks" / LAUNCHER), _words(handler)[-1]]
+        # ``exec``: a hook must be the client's own child, by which it tells when the client has ended
+        handler["command"] = f"exec {shlex.join([*words, python] if python else words)}"
     return hooks
 
 
@@ -288,7 +289,8 @@ def _is_root(root: Path, words: list[str]) -> bool:
     if root.is_dir():
         package = root if root.name == "memoria" and (root / "__init__.py").is_file() else root / "scripts" / "memoria"
         return (package / "__init__.py").is_file()  # of a wheel, or of a clone
-    is_launched = len(words) > 1 and (Path(__file__).parents[1] / "hooks" / f"{words[1]}.py").is_file()
+    own = Path(__file__).parents[1] / "hooks"
+    is_launched = any((own / f"{word}.py").is_file() for word in words if word.replace("-", "").isalpha())
     return root.name == "memoria" or words[1:3] == FLOOR_FLAGS or is_launched  # moved or removed since
 
 
