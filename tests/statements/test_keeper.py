@@ -35,6 +35,22 @@ def test_a_fact_stands_in_log_and_store_alike(tmp_path: Path) -> None:
         assert home.outbox.waiting() == []
 
 
+def test_what_another_agent_brought_is_a_rule_once_the_user_says_it(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        brought = a_fact(
+            "Use pnpm, not npm.", "fact", origin="assistant", quote="pnpm is what we use", session="codex-1"
+        )
+        home.take([brought], "shop")
+        home.take([a_fact("Use pnpm, not npm.", "correction", day=1, quote="No, pnpm!", session="mine")], "shop")
+        (held,) = home.store.facts()
+        assert (held.kind, held.origin, held.quote, held.seen) == ("correction", "user", "No, pnpm!", 2)
+        assert "- [correction] Use pnpm, not npm." in logs(home)
+        home.take([a_fact("Use pnpm, not npm.", "fact", day=2, origin="assistant")], "shop")
+        assert [(fact.kind, fact.origin, fact.quote) for fact in home.store.facts()] == [
+            ("correction", "user", "No, pnpm!")
+        ]
+
+
 def test_the_same_again_is_counted_not_repeated(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         first = a_fact("Use pnpm, not npm.")

@@ -242,11 +242,16 @@ class Keeper:
         )
 
     def _repeat(self, known: Fact, fact: Fact) -> Fact:
-        """Count a fact that was said again, unless this or a later time was counted already (a repeated run)."""
+        """Count a fact that was said again, unless this or a later time was counted already (a repeated run).
+
+        What somebody else said first is the user's, of the kind that they give it, once the user says it.
+        """
         places = tuple(place for place in fact.projects if place not in known.projects and GLOBAL not in known.projects)
         later = fact.time > (known.last or known.time)
         if not later and not places:
             return known
+        is_own_now = fact.origin == "user" != known.origin
+        is_corrected = fact.kind == "correction" and known.kind == "preference"
         again = replace(
             known,
             seen=known.seen + later,
@@ -254,7 +259,8 @@ class Keeper:
             also=known.also + places,
             importance=max(known.importance, fact.importance),
             origin=min(known.origin, fact.origin, key=ORIGINS.index),
-            kind="correction" if fact.kind == "correction" and known.kind == "preference" else known.kind,
+            kind=fact.kind if is_own_now or is_corrected else known.kind,
+            quote=fact.quote if is_own_now else known.quote,
             asked_as=known.asked_as or fact.asked_as,
         )
         self.write(again)
