@@ -120,7 +120,12 @@ def parsers(verbs: Sequence[str]) -> tuple[CommandParser, dict[str, CommandParse
         form, line = PARTS.get(verb) or (verb, VERBS.get(verb) or STARTED[verb])
         about = line[0].upper() + line[1:] + "."
         subparsers[verb] = made.add_parser(
-            verb, prog=f"{parser.prog} {form}", help=line, description=about, formatter_class=_unmeasured
+            verb,
+            prog=f"{parser.prog} {form}",
+            help=line,
+            description=about,
+            formatter_class=_unmeasured,
+            allow_abbrev=False,  # `undo --sho` must not undo
         )
         if verb in verbs:  # only the verb that runs is imported
             _module(verb).arguments(subparsers[verb])

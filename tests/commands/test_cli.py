@@ -45,6 +45,8 @@ def test_without_a_verb_a_short_help_names_every_verb_in_its_group(capsys: pytes
         (["search", "x", "--kind", "artcle"], "did you mean article?"),
         (["config", "lsit"], "did you mean list?"),
         (["search", "x", "--jsn"], "did you mean --json?"),
+        (["undo", "--sho"], "did you mean --show?"),  # and nothing is undone
+        (["install", "--rem"], "did you mean --remove?"),
     ],
 )
 def test_a_mistyped_value_or_option_is_answered_with_the_nearest(

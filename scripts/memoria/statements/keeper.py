@@ -250,7 +250,7 @@ class Keeper:
         later = fact.time > (known.last or known.time)
         if not later and not places:
             return known
-        is_own_now = fact.origin == "user" != known.origin
+        is_own_now = fact.origin == "user" and known.origin != "user"
         is_corrected = fact.kind == "correction" and known.kind == "preference"
         again = replace(
             known,
