@@ -10,7 +10,7 @@ import pytest
 from memoria.capture.detach import may_spawn
 from memoria.daily.ledger import Call
 from memoria.ground.clock import Zone
-from memoria.ground.usage import Usage
+from memoria.ground.errors import Usage
 from memoria.models.budget import day_bounds, decide, estimate, totals
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -29,7 +29,7 @@ from memoria.commands import flush, status
 from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
-from memoria.ground import backoff, locks
+from memoria.ground import clock, locks
 from memoria.ground.errors import BadAnswerError, LedgerDamagedError, ModelUnavailableError, OverBudgetError
 from memoria.ground.home import Home
 from memoria.models.protocol import Prompt
@@ -190,7 +190,7 @@ def test_a_model_that_cannot_be_had_is_asked_later_and_the_job_is_not_blamed(ben
     assert reason == "overloaded"
     _, report = bench.flush(now=7 * 86400)
     assert bench.model.prompts == []  # too early
-    assert not_before - time.time() < 8 * 86400 + backoff.MAX_DELAY_S
+    assert not_before - time.time() < 8 * 86400 + clock.MAX_DELAY_S
     bench.flush(now=9 * 86400)
     assert bench.waiting() == []
 

@@ -21,8 +21,8 @@ from memoria.daily.entry import PUT_RIGHT, Entry, Learned
 from memoria.daily.entry_form import EVERYWHERE, fingerprint
 from memoria.daily.ledger import Ledger
 from memoria.ground import clock, locks, markdown
-from memoria.ground.digest import sha256
 from memoria.ground.errors import ExpectedError
+from memoria.ground.files import sha256
 from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
 from memoria.index import sources

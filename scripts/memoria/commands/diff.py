@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from memoria.base import invocation
 from memoria.ground import printable
-from memoria.ground.argument_types import positive
+from memoria.ground.command_parser import positive
 from memoria.ground.errors import NothingToUndoError
 from memoria.ground.home import Home
 from memoria.wiki.transaction import End, Row, Step, Transactions

@@ -30,7 +30,7 @@ from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
 from memoria.ground import clock, files, printable
-from memoria.ground.argument_types import positive
+from memoria.ground.command_parser import positive
 from memoria.ground.errors import ExpectedError, UsageError
 from memoria.ground.home import Home
 from memoria.models import budget, chain, prices, tasks

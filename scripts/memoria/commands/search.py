@@ -19,7 +19,7 @@ from memoria.base import project
 from memoria.base.visibility import Visibility
 from memoria.capture import detach
 from memoria.ground import clock, printable, projects
-from memoria.ground.argument_types import positive
+from memoria.ground.command_parser import positive
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.index import lookup, sources

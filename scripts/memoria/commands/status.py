@@ -19,8 +19,8 @@ from memoria.base.paths import Paths
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import JUDGING, Call, Ledger
 from memoria.ground import clock, printable
+from memoria.ground.errors import Usage
 from memoria.ground.home import Home
-from memoria.ground.usage import Usage
 from memoria.models import chain
 from memoria.wiki.folder import Wiki
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from memoria.amending.undo import Undone, undo
 from memoria.base import invocation
 from memoria.ground import locks, printable
-from memoria.ground.argument_types import positive
+from memoria.ground.command_parser import positive
 from memoria.ground.errors import ExpectedError, NothingToUndoError
 from memoria.ground.home import Home
 from memoria.wiki.folder import INDEX

@@ -41,7 +41,7 @@ from memoria.daily.entry_form import (
     written_key,
 )
 from memoria.ground import markdown
-from memoria.ground.digest import sha256
+from memoria.ground.files import sha256
 
 _PART = "### "  # the level of an entry's heading, and of the parts that a person adds
 

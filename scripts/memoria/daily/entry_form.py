@@ -35,7 +35,7 @@ from memoria.base import fence
 from memoria.base.pattern import Pattern
 from memoria.daily.entry import Entry, Learned
 from memoria.ground import markdown
-from memoria.ground.digest import sha256
+from memoria.ground.files import sha256
 
 LEARNED_LABEL = "Learned"
 LISTS = (  # and the list of a person's own lines, or of an older entry's, in each section

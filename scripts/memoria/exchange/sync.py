@@ -20,7 +20,7 @@ from memoria.exchange.pull import Pull, Waiting
 from memoria.exchange.push import Push, Rows
 from memoria.exchange.server_links import ServerLinks
 from memoria.exchange.wire import digest, words_digest
-from memoria.ground import backoff, clock, locks
+from memoria.ground import clock, locks
 from memoria.ground.errors import MemoryServerDeniedError, MemoryServerError, MemoryServerUnavailableError
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
@@ -59,7 +59,7 @@ class Sync:
     def waits(self) -> bool:
         """Return whether the server failed so lately that nobody should ask it again on their own account."""
         until = clock.parse(self.store.meta().get("server_wait"))
-        return until is not None and backoff.is_on(until.timestamp(), self.now().timestamp())
+        return until is not None and clock.is_waiting(until.timestamp(), self.now().timestamp())
 
     def run(self, *, full: bool = False) -> Synced:
         """Take in, then bring; a whole comparison when ``full`` or ten minutes old. Raises nothing of the network."""
@@ -99,7 +99,7 @@ class Sync:
         if isinstance(error, MemoryServerUnavailableError) and not run.pushed:
             failures = int(self.store.meta().get("server_failures") or 0) + 1
         self.store.set_meta("server_failures", str(failures))
-        wait = backoff.delay(failures, random.random(), max_s=MAX_BACKOFF_SECONDS) if failures else 0  # noqa: S311
+        wait = clock.backoff(failures, random.random(), max_s=MAX_BACKOFF_SECONDS) if failures else 0  # noqa: S311
         self.store.set_meta("server_wait", (self.now() + timedelta(seconds=wait)).isoformat() if wait else "")
 
 

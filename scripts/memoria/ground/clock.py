@@ -1,4 +1,4 @@
-"""Clock: the current time, and the user's time zone.
+"""Clock: the current time, the user's time zone, and how long to wait after a failure.
 
 Inside memoria, all times are timezone-aware UTC; only text for people uses their zone.
 """
@@ -9,6 +9,9 @@ import logging
 from datetime import UTC, date, datetime, tzinfo
 
 log = logging.getLogger(__name__)
+
+MAX_DELAY_S = 6 * 3600.0  # after a failure
+MAX_WAIT_S = 26 * 3600.0  # for any reason; a wait for tomorrow's budget can take 25 hours when clocks go back
 
 
 def now() -> datetime:
@@ -54,6 +57,21 @@ def is_day(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def backoff(attempt: int, jitter: float, *, first_s: float = 60.0, max_s: float = MAX_DELAY_S) -> float:
+    """Return the seconds to wait after the ``attempt``-th failure (1, 2, ...), doubled each time up to ``max_s``.
+
+    ``jitter``, a random number in [0, 1), spreads the wait over its upper half, so that many jobs do not come back at
+    once ("equal jitter" in AWS Architecture Blog, "Exponential Backoff And Jitter", 2015).
+    """
+    whole = min(max_s, first_s * 2.0 ** min(max(attempt, 1) - 1, 30))
+    return whole / 2 + whole / 2 * jitter
+
+
+def is_waiting(not_before: float, now: float) -> bool:
+    """Return whether to go on waiting (times in seconds since the epoch); too long a wait was set by a wrong clock."""
+    return 0 < not_before - now <= MAX_WAIT_S
 
 
 class Zone:

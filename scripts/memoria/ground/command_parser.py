@@ -1,4 +1,4 @@
-"""Command parser: argparse with an error that names what was probably meant.
+"""Command parser: argparse with errors that say what was expected, or name what was probably meant.
 
 Suggestions are made for choices and for options; exit statuses are argparse's.
 """
@@ -19,6 +19,17 @@ def nearest(word: str, choices: Iterable[str]) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 (only for a typing error)
 
     return next(iter(get_close_matches(word, list(choices), n=1, cutoff=0.5)), "")
+
+
+def positive(text: str) -> int:
+    """Return ``text`` as a whole number of at least 1; raise ArgumentTypeError otherwise."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
 
 
 class CommandParser(argparse.ArgumentParser):

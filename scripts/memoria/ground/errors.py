@@ -6,10 +6,29 @@ Callers branch on classes and fields, never on words in a message.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from memoria.ground.printable import clause
-from memoria.ground.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the service counted them, dollars as it priced them (0 for local models), and elapsed seconds."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+    seconds: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        """Return the sum of two calls."""
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cost_usd + other.cost_usd,
+            self.seconds + other.seconds,
+        )
 
 
 class ExpectedError(Exception):

@@ -20,8 +20,8 @@ from pathlib import Path
 from memoria.base import atomic, failpoints
 from memoria.base.paths import Paths
 from memoria.ground import files, home_files, renames
-from memoria.ground.digest import sha256
 from memoria.ground.errors import SavedMeanwhileError
+from memoria.ground.files import sha256
 from memoria.ground.replaced import Replaced, read, write_conflict_copy
 
 WRITING_S = 1.0  # how long an editor that is writing the file is waited for

@@ -77,3 +77,10 @@ def set_aside(path: Path) -> Path:
     path.replace(aside)
     log.warning("%s cannot be read; it was renamed to %s and will be rebuilt", path, aside.name)
     return aside
+
+
+def sha256(data: str | bytes) -> str:
+    """Return the 64 hexadecimal digits of the SHA-256 of bytes, or of a text as UTF-8, ``?`` for lone surrogates."""
+    import hashlib  # noqa: PLC0415 (loads OpenSSL, 3 ms, and most processes have nothing to identify)
+
+    return hashlib.sha256(data.encode("utf-8", "replace") if isinstance(data, str) else data).hexdigest()

@@ -18,7 +18,7 @@ from typing import Any
 
 from memoria.base import atomic
 from memoria.ground import clock, files, home_files, renames
-from memoria.ground.digest import sha256
+from memoria.ground.files import sha256
 
 log = logging.getLogger(__name__)
 

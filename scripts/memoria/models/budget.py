@@ -13,8 +13,8 @@ from datetime import date, datetime, timedelta
 
 from memoria.daily.ledger import Call
 from memoria.ground.clock import Zone
+from memoria.ground.errors import Usage
 from memoria.ground.printable import dollars
-from memoria.ground.usage import Usage
 
 Paid = tuple[datetime, Call]
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
-from memoria.ground.errors import BadAnswerError, ModelError, ModelUnavailableError, UnknownModelError
-from memoria.ground.usage import Usage
+from memoria.ground.errors import BadAnswerError, ModelError, ModelUnavailableError, UnknownModelError, Usage
 
 if TYPE_CHECKING:
     from memoria.models.protocol import Completion, Model, Prompt

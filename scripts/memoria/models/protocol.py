@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from memoria.base import fence
-from memoria.ground.errors import ModelError
-from memoria.ground.usage import Usage
+from memoria.ground.errors import ModelError, Usage
 
 __all__ = ["SYSTEM", "Completion", "JsonObject", "Model", "ModelError", "Prompt", "Usage"]
 

@@ -19,8 +19,8 @@ from memoria.base.visibility import Visibility
 from memoria.capture.open_sessions import is_alive
 from memoria.capture.spool import Spool
 from memoria.ground import home_files
-from memoria.ground.digest import sha256
 from memoria.ground.errors import MemoryStoreError
+from memoria.ground.files import sha256
 from memoria.ground.home import Home
 from memoria.ground.printable import sentence
 from memoria.ground.replaced import Replaced, conflict_copies

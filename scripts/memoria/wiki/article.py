@@ -16,7 +16,7 @@ from datetime import date
 
 from memoria.base import project
 from memoria.ground import markdown
-from memoria.ground.digest import sha256
+from memoria.ground.files import sha256
 from memoria.search import comparison
 from memoria.search.similarity import jaccard
 from memoria.search.words import words

@@ -21,9 +21,9 @@ from typing import Any
 from memoria.base import atomic, failpoints
 from memoria.base.paths import Paths
 from memoria.ground import clock, files, home_files
-from memoria.ground.digest import sha256
 from memoria.ground.errors import SavedMeanwhileError
 from memoria.ground.exchange import Exchange
+from memoria.ground.files import sha256
 from memoria.statements.outbox import Outbox
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from memoria.ground.digest import sha256
+from memoria.ground.files import sha256
 from memoria.search import comparison
 from memoria.search.comparison import Words
 from memoria.search.similarity import jaccard, overlap

@@ -10,7 +10,7 @@ from datetime import timedelta
 from memoria.capture import sent
 from memoria.capture.spool import Spool
 from memoria.ground import clock
-from memoria.ground.digest import sha256
+from memoria.ground.files import sha256
 from memoria.ground.home import Home
 from memoria.transcripts.intake import KILLED, MAX_LINE, regular
 from memoria.transcripts.turn_reader import Reader

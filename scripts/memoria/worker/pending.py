@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from memoria.daily.ledger import JUDGING, Ledger
-from memoria.ground import backoff
-from memoria.ground.digest import sha256
+from memoria.ground import clock
 from memoria.ground.errors import BadAnswerError, OverBudgetError
+from memoria.ground.files import sha256
 from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
 from memoria.search import cues
@@ -163,7 +163,7 @@ class Pending:
         jobs = (job.name for job in intake.jobs)  # a session whose flush has just failed waits as well
         for name in (JUDGING, f"{JUDGING} {intake.session}", *jobs):
             _, not_before, reason = self.ledger.tries(name)
-            if backoff.is_on(not_before, self.now()):
+            if clock.is_waiting(not_before, self.now()):
                 return f"the last attempt failed ({reason})"
         return ""
 
@@ -175,7 +175,7 @@ class Pending:
         bad = isinstance(error, BadAnswerError)
         name = f"{JUDGING} {session}" if bad else JUDGING
         count = self.ledger.tries(name)[0] + 1
-        wait = LEFT_S if bad and count >= self.home.settings.max_attempts else backoff.delay(count, self.roll())
+        wait = LEFT_S if bad and count >= self.home.settings.max_attempts else clock.backoff(count, self.roll())
         if isinstance(error, OverBudgetError) and error.until:
             wait = max(0.0, error.until.timestamp() - self.now())
         self.ledger.failed([name], counted=True, not_before=self.now() + wait, reason=str(error))

@@ -24,7 +24,7 @@ from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.daily.open_items import OpenItems
-from memoria.ground import backoff, clock, locks, owner_only, project_folders
+from memoria.ground import clock, locks, owner_only, project_folders
 from memoria.ground.errors import (
     ArchiveError,
     ExpectedError,
@@ -194,7 +194,7 @@ class Worker:
 
     def _must_wait(self, job: Job) -> bool:
         """Return whether it is too early for a failed job's next attempt; it never is when a person asked."""
-        return not self.insist and backoff.is_on(self.ledger.tries(job.name)[1], self.now())
+        return not self.insist and clock.is_waiting(self.ledger.tries(job.name)[1], self.now())
 
     def _take(self, jobs: list[Job], report: Report) -> None:
         """Flush one session; an error in it must not stop the others."""
@@ -273,7 +273,7 @@ class Worker:
             return self.now()  # the session's next hook may find the transcript, and looking for it is cheap
         if isinstance(error, OverBudgetError) and error.until:
             return max(self.now(), error.until.timestamp())
-        return self.now() + backoff.delay(count, self.roll())
+        return self.now() + clock.backoff(count, self.roll())
 
 
 def _is_bug(error: Exception) -> bool:

@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memoria.ground.digest import sha256
+from memoria.ground.files import sha256
 from memoria.transcripts import client_files
 from memoria.transcripts.client_files import Found, Head
 from memoria.transcripts.clients.lines import Lines, record, records, text
