@@ -202,9 +202,9 @@ HELD = {
         commands/test_ingest.py::test_no_file_of_the_folder_one_stands_in_is_run
         capture/test_build.py::test_neither_the_project_nor_its_variables_reach_the_build""",
     "Hooks and worker write": "test_leaves.py::test_a_projects_settings_change_nothing",
-    "Other users of the machine": "ground/test_owner_only.py::test_what_memoria_writes_is_readable_by_its_owner_only",
+    "Other users of the machine": "ground/test_home.py::test_what_memoria_writes_is_readable_by_its_owner_only",
     "With `shared_home` set":
-        "ground/test_owner_only.py::test_a_shared_home_follows_the_umask_and_the_worker_leaves_it_alone",
+        "ground/test_home.py::test_a_shared_home_follows_the_umask_and_the_worker_leaves_it_alone",
     "On Windows the folders": "",  # said of the system; no test runs there
 }  # fmt: skip
 

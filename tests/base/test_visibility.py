@@ -18,7 +18,7 @@ from memoria.capture.hook import Event
 from memoria.commands import forget, search
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
-from memoria.ground import project_folders
+from memoria.ground import projects
 from memoria.ground.errors import PageNotFoundError
 from memoria.ground.home import Home
 from memoria.index import sources
@@ -75,7 +75,7 @@ class World:
             ):
                 keeper.take([Fact("fact", text, 0.5, "user", self.keys[path], moment, ident)], path.name)
         for path, key in self.keys.items():
-            project_folders.see(home.paths, key, str(path))
+            projects.see_folder(home.paths, key, str(path))
         self.prepare()
 
     def prepare(self) -> None:
@@ -196,7 +196,7 @@ def test_the_folders_of_older_entries_are_found_in_the_archive(world: World) -> 
 
 def test_a_project_is_hidden_only_while_all_its_folders_are_excluded(world: World, tmp_path: Path) -> None:
     key = world.keys[world.bank]
-    project_folders.see(world.home.paths, key, str(tmp_path / "worktree"))
+    projects.see_folder(world.home.paths, key, str(tmp_path / "worktree"))
     (world.bank / ".memoria-off").touch()
     assert Visibility(world.home.settings, world.home.paths).shows(key)
     (tmp_path / ".memoria-off").touch()

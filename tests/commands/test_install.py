@@ -22,7 +22,7 @@ from editors import EDITORS, Save
 from memoria.audit.client_settings import ClientSettings, plugin_hooks
 from memoria.base import failpoints
 from memoria.commands import install, uninstall
-from memoria.ground import project_folders
+from memoria.ground import projects
 from memoria.ground.errors import ClientSettingsError, ExpectedError, SavedMeanwhileError, UsageError
 from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
@@ -303,7 +303,7 @@ def test_a_project_can_be_named_and_an_unknown_name_makes_no_folder(
     for each in (folder, second):
         each.mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
-    project_folders.see(paths, "shop-1a2b3c", str(folder))
+    projects.see_folder(paths, "shop-1a2b3c", str(folder))
     local = folder / ".claude" / "settings.local.json"
     assert run(install, "--project", "shop") == 0
     assert scripts(local)
@@ -312,7 +312,7 @@ def test_a_project_can_be_named_and_an_unknown_name_makes_no_folder(
     ):
         run(install, "--project", "shpo")
     assert not Path("shpo").exists()
-    project_folders.see(paths, "shop-1a2b3c", str(second))
+    projects.see_folder(paths, "shop-1a2b3c", str(second))
     with pytest.raises(UsageError, match="lies in 2 folders") as error:
         run(uninstall, "--project", "shop")
     assert str(second) in str(error.value)

@@ -16,9 +16,8 @@ from memoria.base import failpoints, state
 from memoria.base.paths import Paths
 from memoria.base.settings import config_path
 from memoria.commands import move
-from memoria.ground import config_file
 from memoria.ground.exchange import Exchange
-from memoria.ground.home import Home
+from memoria.ground.home import Home, change_config
 from memoria.ground.locks import held
 
 pytestmark = pytest.mark.slow
@@ -237,7 +236,7 @@ def test_a_setting_that_a_person_saves_at_the_moment_of_writing_is_kept_beside_t
             save(config, b'{"model": "offline"}')
 
     monkeypatch.setattr(failpoints, "reached", person)
-    config_file.change(Exchange.of(Home.open().paths), {"home": str(tmp_path / "new")})
+    change_config(Exchange.of(Home.open().paths), {"home": str(tmp_path / "new")})
     assert json.loads(config.read_text()) == {"model": "offline", "home": str(tmp_path / "new")}
 
 

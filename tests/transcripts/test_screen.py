@@ -16,7 +16,7 @@ from memoria.capture.hook import Event
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
-from memoria.ground import project_folders
+from memoria.ground import projects
 from memoria.ground.home import Home
 from memoria.transcripts import client_files
 from memoria.transcripts.archive import Archive
@@ -160,6 +160,6 @@ def test_what_is_excluded_is_not_compiled(home: Home, session: Session) -> None:
     compile_ = Compile.of(home)
     compile_.prepare()
     assert [each.id for each in compile_.waiting()] == ["01aa"]
-    project_folders.see(home.paths, key, str(session.secret))
+    projects.see_folder(home.paths, key, str(session.secret))
     assert compile_.waiting() == []
     compile_.ledger.close()

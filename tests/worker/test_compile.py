@@ -17,7 +17,7 @@ from memoria.base.failpoints import COMPILE
 from memoria.commands import compile as compiling
 from memoria.commands import lint
 from memoria.daily.ledger import Ledger
-from memoria.ground import clock, project_folders
+from memoria.ground import clock, projects
 from memoria.ground.errors import DropRefusedError, ExpectedError, NothingToUndoError
 from memoria.worker import worker
 from memoria.worker.compiler import Compile
@@ -339,7 +339,7 @@ def test_a_compile_that_is_due_ends_and_is_not_due_for_what_can_never_be_done(
 ) -> None:
     hidden = tmp_path / "hidden"
     hidden.mkdir()
-    project_folders.see(wiki.home.paths, "hidden-1a2b3c", str(hidden))
+    projects.see_folder(wiki.home.paths, "hidden-1a2b3c", str(hidden))
     wiki.log(entry("h1", 17, context="Hidden.", project="hidden", project_key="hidden-1a2b3c"), entry("g1", 18), LATER)
     worker.work(wiki.home)
     (hidden / ".memoria-off").touch()

@@ -26,7 +26,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
 from memoria.daily.entry_form import tombstone
 from memoria.daily.ledger import Ledger
-from memoria.ground import clock, database, files, project_folders
+from memoria.ground import clock, database, files, projects
 from memoria.ground.errors import ExpectedError
 from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
@@ -73,7 +73,7 @@ def carry_out(home: Home, plan: Plan) -> None:
     _daily(home, plan)
     _others(home, plan)
     Projects.read(paths.projects).forget(plan.folders, plan.project)
-    project_folders.forget(paths, plan.folders)
+    projects.forget_folders(paths, plan.folders)
     DailyLog.of(paths).sweep()  # what was replaced, and could not be taken over when the disk was full
     shutil.rmtree(paths.undo, ignore_errors=True)  # it holds earlier versions of the wiki
     Replaced(Path(paths.replaced)).settle(everything=True)  # and this folder earlier versions of every file

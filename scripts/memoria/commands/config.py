@@ -20,12 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from memoria.base import invocation
+from memoria.base.atomic import PRIVATE
 from memoria.base.paths import Paths
 from memoria.base.plugin_options import CHANGE
 from memoria.base.settings import MEND_CONFIG, PLUGIN_OPTION, Field, Settings, config_path
-from memoria.ground import clock, config_file, printable
+from memoria.ground import clock, files, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.exchange import Exchange
+from memoria.ground.home import change_config
 from memoria.ground.redact import Redactor
 from memoria.models import chain
 
@@ -133,7 +135,7 @@ def _set(args: argparse.Namespace, settings: Settings) -> int:
     if field.instead:
         raise ExpectedError(f"{field.name} is no setting any more: {field.instead}")
     value = _checked(field, args.value)
-    path = config_file.change(_exchange(settings), {field.name: value})
+    path = change_config(_exchange(settings), {field.name: value})
     print(f"{field.name} is {_shown(_listed(field, value))} in {path}.")
     after = Settings.load()
     origin = after.origins.get(field.name, "")
@@ -182,7 +184,7 @@ def _is_pattern(field: Field, word: str) -> bool:
 
 def _unset(args: argparse.Namespace, settings: Settings) -> int:
     names = [_field(name).name for name in args.name]
-    path = config_file.change(_exchange(settings), dict.fromkeys(names))
+    path = change_config(_exchange(settings), dict.fromkeys(names))
     after = Settings.load()
     for name in names:
         origin = after.origins.get(name, DEFAULT)
@@ -193,7 +195,7 @@ def _unset(args: argparse.Namespace, settings: Settings) -> int:
 def _edit(path: Path) -> int:
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
     if not path.exists():
-        config_file.create()
+        files.replace(path, "{}\n", mode=PRIVATE)
     try:
         status = subprocess.run([*shlex.split(editor), str(path)], check=False).returncode
     except OSError as error:

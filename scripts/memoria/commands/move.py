@@ -19,10 +19,10 @@ from memoria.base import paths as places
 from memoria.base.paths import SPOOL_BOXES, Paths
 from memoria.base.plugin_options import CHANGE
 from memoria.base.settings import PLUGIN_OPTION
-from memoria.ground import config_file, locks, owner_only
+from memoria.ground import locks
 from memoria.ground.errors import ExpectedError
 from memoria.ground.exchange import Exchange
-from memoria.ground.home import Home
+from memoria.ground.home import Home, change_config, make_folders
 
 NOT_OURS = ".gitkeep"  # belongs to the clone, in its empty daily/ and knowledge/
 VAULT = ".obsidian"  # the user's Obsidian settings for the home
@@ -43,10 +43,10 @@ def command(args: argparse.Namespace, home: Home) -> int:
         for lock in (before.worker_lock, before.observer_lock, before.compile_lock):
             if not stack.enter_context(locks.held(Path(lock))):
                 raise ExpectedError("a worker is running; try again in a minute. Nothing was moved.")
-        owner_only.make_folders(after, is_shared=home.settings.shared_home)
+        make_folders(after, is_shared=home.settings.shared_home)
         for source, target in _parts(before, after):
             _take(source, target)
-        chosen = config_file.change(Exchange.of(after), {"home": after.home})
+        chosen = change_config(Exchange.of(after), {"home": after.home})
     if before.state != after.state and Path(before.state).is_dir():
         _adopt(before, after)
     sys.stdout.write(

@@ -1,18 +1,33 @@
-"""Home: the settings, paths and time zone that every command receives."""
+"""Home: the settings, paths and time zone that every command receives, and the settings file as a person writes it.
+
+Daily logs and wiki are readable by their owner alone, unless the setting ``shared_home`` is on. On POSIX systems this
+is a matter of modes, 0700 and 0600. On Windows the folders inherit the access control list of the folder they lie in.
+"""
 
 from __future__ import annotations
 
+import json
+import logging
+import os
+import stat
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from memoria.base import invocation, state
+from memoria.base.atomic import PRIVATE
 from memoria.base.paths import Paths, holds_memory, other_memories
-from memoria.base.settings import MEND_CONFIG, Settings
-from memoria.ground import config_file, owner_only
+from memoria.base.settings import MEND_CONFIG, Settings, config_path
 from memoria.ground.clock import Zone
-from memoria.ground.errors import FileBusyError, HomeRefusedError
+from memoria.ground.errors import FileBusyError, HomeRefusedError, SavedMeanwhileError
 from memoria.ground.exchange import Exchange
+
+SAVES = 20  # of a person, that a change of the settings gives way to
+OTHERS = 0o077  # what group and others may do
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +67,7 @@ class Home:
                 f"cannot use {paths.state} ({error.strerror or error})", "make it writable or set MEMORIA_STATE"
             ) from error
         if not scratch:
-            owner_only.make_folders(paths, is_shared=settings.shared_home)
+            make_folders(paths, is_shared=settings.shared_home)
         if not reads and not settings.home:
             _record(paths)
         return cls(settings, paths, Zone(settings.tz), scratch)
@@ -69,6 +84,25 @@ class Home:
 
             shutil.rmtree(self.scratch, ignore_errors=True)
 
+    def tighten(self) -> None:
+        """Take away what others may do in daily logs and wiki, if their folder allows it and belongs to this user.
+
+        A folder is changed after what it holds, so that its mode says whether the rest is done; a killed run is
+        repeated. Links below the two folders are not followed, because what they lead to may be shared on purpose.
+        """
+        if self.settings.shared_home or os.name == "nt":
+            return
+        for name in (self.paths.daily, self.paths.knowledge):
+            folder = Path(os.path.realpath(name))
+            if not _is_open_to_others(folder):
+                continue
+            for parent, _, names in os.walk(folder, topdown=False):
+                for path in (*(Path(parent, name) for name in names), Path(parent)):
+                    if _is_open_to_others(path):
+                        with suppress(OSError):  # a file system without modes, or a file that was deleted meanwhile
+                            path.chmod(stat.S_IMODE(path.lstat().st_mode) & ~OTHERS)
+            log.info("%s is now readable by its owner only", folder)
+
     def second_memories(self) -> list[tuple[str, str]]:
         """Return what else holds memory besides this home, and what to do about each."""
         return [
@@ -78,7 +112,52 @@ class Home:
         ]  # fmt: skip
 
 
+def make_folders(paths: Paths, *, is_shared: bool) -> None:
+    """Make the folders of daily logs and wiki where they are missing; their files follow the modes of these folders.
+
+    A folder that cannot be made is left to its writer, who reports the error.
+    """
+    for folder in (paths.daily, paths.knowledge):
+        with suppress(OSError):
+            Path(paths.home).mkdir(parents=True, exist_ok=True)
+            Path(folder).mkdir(mode=0o777 if is_shared else 0o700, exist_ok=True)
+
+
+def change_config(exchange: Exchange, values: Mapping[str, Any]) -> Path:
+    """Set values in config.json, or remove those that are None; return its path.
+
+    What a person saves at the same moment is kept. Raise FileBusyError when the file keeps being saved, ValueError when
+    it holds no JSON object.
+    """
+    path = Path(config_path(os.environ))
+    for _ in range(SAVES):
+        before = exchange.read(path)
+        stored = json.loads((before or b"{}").decode("utf-8-sig"))
+        if not isinstance(stored, dict):
+            raise ValueError(f"{path} must hold one JSON object")
+        removed = {name for name, value in values.items() if value is None}
+        after = {name: value for name, value in {**stored, **values}.items() if name not in removed}
+        if after == stored:
+            return path
+        data = json.dumps(after, indent=2, ensure_ascii=False) + "\n"
+        with suppress(SavedMeanwhileError):
+            exchange.replace(path, data.encode(), before, mode=PRIVATE)
+            path.chmod(PRIVATE)  # it may hold keys, also when it was there before
+            return path
+    raise FileBusyError(path)
+
+
 def _record(paths: Paths) -> None:
     """Write the home to config.json, for every later process; a file that cannot be written is left as it is."""
     with suppress(OSError, ValueError, FileBusyError):
-        config_file.change(Exchange.of(paths), {"home": paths.home})
+        change_config(Exchange.of(paths), {"home": paths.home})
+
+
+def _is_open_to_others(path: Path) -> bool:
+    """Return whether others may do anything with a file or folder of this user."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return False
+    is_ours = hasattr(os, "getuid") and status.st_uid == os.getuid()
+    return is_ours and not stat.S_ISLNK(status.st_mode) and bool(status.st_mode & OTHERS)

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from memoria.base import project, visibility
-from memoria.ground import files
+from memoria.base.atomic import PRIVATE
+from memoria.base.paths import Paths
+from memoria.ground import files, locks
 from memoria.ground.errors import UsageError
 from memoria.ground.home import Home
 
@@ -192,7 +194,7 @@ class Projects:
         }
 
     def _write(self) -> None:
-        files.replace(self.path, json.dumps(self._stored(), ensure_ascii=False, indent=1), mode=0o600)
+        files.replace(self.path, json.dumps(self._stored(), ensure_ascii=False, indent=1), mode=PRIVATE)
 
 
 def _is_around(outer: str, inner: str) -> bool:
@@ -215,6 +217,29 @@ def _objects(told: object) -> list[tuple[str, Any]]:
 def _is_same(before: Folder, place: project.Place, commit: str) -> bool:
     """Return whether the repository that was seen in a folder is the one that lies there now."""
     return before.commit == commit if before.commit and commit else before.remote == place.remote
+
+
+def see_folder(paths: Paths, project: str, folder: str) -> None:
+    """Record that a session of the project (by key) worked in ``folder``; a known one costs one read."""
+    if not folder or folder in visibility.folders(paths.folders).get(project, ()):
+        return
+    with locks.waiting(Path(f"{paths.folders}.lock")):
+        known = visibility.folders(paths.folders)
+        _write_folders(paths, known | {project: [*known.get(project, ()), folder]})
+
+
+def forget_folders(paths: Paths, folders: Collection[str]) -> None:
+    """Remove these folders from the record of where sessions worked."""
+    with locks.waiting(Path(f"{paths.folders}.lock")):
+        known = visibility.folders(paths.folders)
+        rest = {key: [folder for folder in found if folder not in folders] for key, found in known.items()}
+        rest = {key: found for key, found in rest.items() if found}
+        if rest != known:
+            _write_folders(paths, rest)
+
+
+def _write_folders(paths: Paths, known: Mapping[str, list[str]]) -> None:
+    files.replace(Path(paths.folders), json.dumps(known, ensure_ascii=False, indent=1), mode=PRIVATE)
 
 
 def labels(keys: Iterable[str], known: project.Known) -> dict[str, str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from memoria.base import visibility
 from memoria.daily.ledger import Ledger
-from memoria.ground import project_folders
+from memoria.ground import projects
 from memoria.ground.errors import ArchiveError
 from memoria.ground.home import Home
 from memoria.transcripts.archive import Archive
@@ -35,5 +35,5 @@ def look_up(home: Home, ledger: Ledger) -> None:
                 continue
             folders |= {turn.cwd for turn in turns if turn.cwd}
         for folder in sorted(folders):
-            project_folders.see(home.paths, project, folder)
+            projects.see_folder(home.paths, project, folder)
     ledger.put(LOOKED, sorted(looked | fresh))

@@ -24,7 +24,7 @@ from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.daily.open_items import OpenItems
-from memoria.ground import clock, locks, owner_only, project_folders
+from memoria.ground import clock, locks, projects
 from memoria.ground.errors import (
     ArchiveError,
     ExpectedError,
@@ -133,7 +133,7 @@ class Worker:
         report = Report()
         state.make_folders(self.home.paths)
         housekeeping.clean(self.home.paths)
-        owner_only.tighten(self.home.paths, is_shared=self.home.settings.shared_home)
+        self.home.tighten()
         self.daily.sweep()
         over_midnight.finish_move(self.ledger, self.daily)
         if OpenItems(self.daily, self.ledger).refresh():
@@ -230,7 +230,7 @@ class Worker:
         unwritten = self.flush.unwritten_turns(intake, self.now(), insist=self.insist)
         self.flush.judge_open(unwritten)
         if not unwritten.was_left:
-            project_folders.see(self.home.paths, unwritten.session.project, unwritten.session.cwd)
+            projects.see_folder(self.home.paths, unwritten.session.project, unwritten.session.cwd)
         if not unwritten.is_enough:
             return
         for job in unwritten.intake.jobs:

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import home_of
-from memoria.ground import owner_only
 from memoria.ground.home import Home
 from memoria.wiki.transaction import Transactions
 from memoria.worker import worker
@@ -87,7 +86,7 @@ def test_links_and_what_they_lead_to_keep_their_mode(tmp_path: Path) -> None:
     Path(home.paths.knowledge, "shared.md").symlink_to(outside)
     Path(home.paths.knowledge, "gone.md").symlink_to(tmp_path / "gone.md")
     Path(home.paths.knowledge).chmod(0o755)
-    owner_only.tighten(home.paths, is_shared=False)
+    home.tighten()
     assert stat.S_IMODE(outside.stat().st_mode) == 0o644
     assert stat.S_IMODE(Path(home.paths.knowledge).stat().st_mode) == 0o700
 
@@ -98,7 +97,7 @@ def test_folders_of_another_owner_are_left_alone(monkeypatch: pytest.MonkeyPatch
     _opened(home)
     monkeypatch.setattr(os, "getuid", lambda: 4_000_000)
     before = _modes(home)
-    owner_only.tighten(home.paths, is_shared=False)
+    home.tighten()
     assert _modes(home) == before
 
 
