@@ -4,7 +4,7 @@
 saves the same file from this one at a random moment of each write, in the ways of four kinds of editor. ``--slow 10``
 makes the writer's disk slow by hand: it sleeps up to so many milliseconds before and after each sync and each rename.
 ``--folder`` chooses the file system. A save counts as lost when neither the file nor a conflict copy that the person is
-told of contains it once both processes are done. Short form: the part ``races`` of tests/bench/trust.py.
+told of contains it once both processes are done. Short form: tests/commands/test_racing_saves.py.
 """
 
 from __future__ import annotations
@@ -242,17 +242,6 @@ def _count(home: Home, path: Path, token: str, tally: Tally) -> None:
         tally.copies += 1
     else:
         tally.lost += 1
-
-
-def measure() -> bool:
-    """Race saves against appends and compiles, on this disk and on a slow one; return whether none was lost."""
-    lost = 0
-    for kind, slow_ms, saves in (("append", 0, 1000), ("append", 10, 200), ("compile", 0, 40), ("compile", 10, 20)):
-        with tempfile.TemporaryDirectory() as folder:
-            tally = race(kind, saves, Path(folder), slow_ms)
-        print(f"{kind}{', slow disk' if slow_ms else ''}: {tally}", flush=True)
-        lost += tally.lost
-    return not lost
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Start: a verb with nothing to do imports nothing that it does not need (``tests/bench/start.py`` measures it)."""
+"""Start: a verb with nothing to do imports nothing that it does not need."""
 
 from __future__ import annotations
 
