@@ -29,7 +29,7 @@ import syntax  # noqa: E402
 # A shell that starts the tests in the background has SIGINT ignored, and what they start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# How long an example takes says nothing on a machine that does other things as well; tests/bench/ measures time.
+# How long an example takes says nothing on a machine that does other things as well; bench/ measures time.
 hypothesis.settings.register_profile("memoria", deadline=None)
 hypothesis.settings.load_profile("memoria")
 

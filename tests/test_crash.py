@@ -1,4 +1,4 @@
-"""The crash suite in small; the long form is tests/bench/crash.py."""
+"""The crash suite in small; the long form is bench/crash.py."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from syntax import nodes
 
 FOLDERS = (
     ".ci",
+    "bench",
     ".claude",
     ".claude-plugin",
     "docs",

@@ -1,6 +1,6 @@
 """What breaks outside memoria: disks, permissions, transcripts, models, what the client says. Nothing is lost by it.
 
-Samples of what tests/bench/faults.py and tests/bench/fuzz.py do in full.
+Samples of what bench/faults.py and bench/fuzz.py do in full.
 """
 
 from __future__ import annotations
@@ -363,7 +363,7 @@ def test_whatever_a_model_answers_no_entry_is_forged_and_no_turn_is_lost(world: 
 def run_worker(world: World) -> subprocess.CompletedProcess[bytes]:
     """The worker as a process, with the model that the settings name."""
     return subprocess.run(
-        [sys.executable, str(faults.ROOT / "scripts" / "flush.py")], env=world.env, capture_output=True, check=False
+        [sys.executable, str(ROOT / "scripts" / "flush.py")], env=world.env, capture_output=True, check=False
     )
 
 

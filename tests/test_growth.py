@@ -1,4 +1,4 @@
-"""No reader takes the square of the time for twice the text; a sample of tests/bench/growth.py."""
+"""No reader takes the square of the time for twice the text; a sample of bench/growth.py."""
 
 from __future__ import annotations
 

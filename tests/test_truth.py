@@ -1,6 +1,6 @@
 """What no longer holds is told as current nowhere: stories played to their end, and every surface read after a session.
 
-The figures over all stories are those of ``tests/bench/truth.py``.
+The figures over all stories are those of ``bench/truth.py``.
 """
 
 from __future__ import annotations

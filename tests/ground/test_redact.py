@@ -141,7 +141,7 @@ UNTRIED = {"onepassword-token", "artifactory-key", "facebook-token", "tavily-key
 
 def test_a_line_of_two_megabytes_is_no_trouble() -> None:
     line = "x" * 1_000_000 + f" {KEY} " + "ab3D/" * 200_000
-    assert KEY not in redact(line)  # in seconds; that the time grows with the length alone is measured in tests/bench
+    assert KEY not in redact(line)  # in seconds; that the time grows with the length alone is measured in bench
 
 
 def test_marks_are_readable_words() -> None:

@@ -1,7 +1,7 @@
 """Volume: how much conversation a transcript holds, for an estimate beforehand.
 
 Counts what ``turn`` would keep, near enough for a price: the worker reads the same file exactly. Takes a line at a time
-and builds little of it. Held against the exact reader in tests/bench/ingest.py.
+and builds little of it. Held against the exact reader in bench/ingest.py.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from memoria.transcripts.clients import table
 from memoria.transcripts.clients.protocol import Client
 from memoria.transcripts.decoder import may_name, output
 
-# Characters that reach the model for one line of a kind, measured over 73 real transcripts (tests/bench/ingest.py).
+# Characters that reach the model for one line of a kind, measured over 73 real transcripts (bench/ingest.py).
 TOOL_CHARS, ERROR_CHARS, LABEL_CHARS = 160, 260, 14
 FAILING = 0.047  # of tool results, 1,754 of 37,304 in 741 transcripts: only failures are kept, and looking costs a scan
 

@@ -2,7 +2,7 @@
 
 ``reached`` does nothing unless ``MEMORIA_KILL_AT`` names the step: ``daily.appended``, or ``daily.appended:3`` for the
 third time that the process reaches it. The process then kills itself, as abruptly as a power cut, or sends itself
-another signal (``daily.appended:1:19`` stops it there). tests/bench/crash.py depends on this. ``STEPS`` lists every
+another signal (``daily.appended:1:19`` stops it there). bench/crash.py depends on this. ``STEPS`` lists every
 name, in the order in which a conversation passes them.
 """
 

@@ -1,6 +1,6 @@
 """Does a fact that was said in passing reach the prompt that needs it, when a model chooses?
 
-    uv run python tests/bench/choice.py TRANSCRIPTS [--mass FILE] [--facts N] [--without-asked]
+    uv run python -m bench.choice TRANSCRIPTS [--mass FILE] [--facts N] [--without-asked]
 
 TRANSCRIPTS is a folder of Claude Code's transcripts. Their statements, and those of the sessions in FILE (a
 ``corpus.jsonl`` of ``retrieval.py``), are the mass of N facts around the 40 of ``choice_set.txt``; their prompts
@@ -24,8 +24,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-
-sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in (".", "support"))
 
 from bench import retrieval
 from memoria.base import project, state

@@ -1,6 +1,6 @@
 """How long does a prompt wait for its notes? The UserPromptSubmit hook as the client starts it, over 10,000 articles.
 
-    uv run python tests/bench/hints.py [--articles N] [--rounds N]
+    uv run python -m bench.hints [--articles N] [--rounds N]
 
 Started as hooks.json says, the payload on stdin, turn about with a bare interpreter and with the same hook switched
 off, so that all see the same machine. Articles and prompts are those of
@@ -25,8 +25,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in (".", "support"))
-
 from bench import hooks, search
 from memoria.base import state
 from memoria.base.paths import Paths
@@ -47,7 +45,7 @@ def main() -> int:
         return 0
     scratch = tempfile.mkdtemp(prefix="memoria-hints-")
     try:  # once more, in the place of the client, from which a hook takes the user's variables
-        words = [sys.executable, __file__, *sys.argv[1:], "--base", scratch]
+        words = [sys.executable, "-m", "bench.hints", *sys.argv[1:], "--base", scratch]
         nobody = {"MEMORIA_MODEL": "claude:haiku", "MEMORIA_PYTHON": "/bin/true", "MEMORIA_SPAWNS_PER_MIN": "0"}
         return subprocess.run(words, env=hooks.environment(Path(scratch)) | nobody, check=False).returncode
     finally:

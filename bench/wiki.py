@@ -1,4 +1,4 @@
-"""What a compile costs as the wiki grows: ``uv run python tests/bench/wiki.py [SIZE ...]`` (100, 1,000 and 10,000).
+"""What a compile costs as the wiki grows: ``uv run python -m bench.wiki [SIZE ...]`` (100, 1,000 and 10,000).
 
 The same five entries go into wikis of different sizes; the model is scripted, so all seconds are ours. Printed: bytes
 of the prompt, seconds of the compile, size of index.md, seconds of one that finds nothing new, of an undo, the first.
@@ -15,8 +15,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-
-sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in (".", "support"))
 
 from wiki_home import WikiHome, claim, entry, page
 

@@ -1,4 +1,4 @@
-"""Peak memory on a large transcript: `uv run python tests/bench/memory.py [MEGABYTES]` (1000 by default).
+"""Peak memory on a large transcript: `uv run python -m bench.memory [MEGABYTES]` (1000 by default).
 
 Writes a transcript of that size into a scratch folder (lines as the client writes them, every turn with its own uuid, a
 share of tool output as in real files), then runs each command in a process of its own and prints its peak resident

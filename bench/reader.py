@@ -1,4 +1,4 @@
-"""How long a page of the reader takes, and its size: ``uv run python tests/bench/reader.py [SIZE ...]`` (100, 10,000).
+"""How long a page of the reader takes, and its size: ``uv run python -m bench.reader [SIZE ...]`` (100, 10,000).
 
 Articles of five claims and three links in twenty projects, an entry with two facts for every twenty articles, and a
 year of model calls. Each page is asked for twenty times through the whole application without a socket; printed are
@@ -20,8 +20,6 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
-
-sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in (".", "support"))
 
 from memoria.daily.entry import Entry, Learned
 from memoria.daily.entry_form import render

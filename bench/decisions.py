@@ -1,4 +1,4 @@
-"""Does a prompt get what was once said? ``uv run python tests/bench/decisions.py [--last] [--model NAME] [--rows]``.
+"""Does a prompt get what was once said? ``uv run python -m bench.decisions [--last] [--model NAME] [--rows]``.
 
 Plays the sets of ``tests/decisions`` through the hooks, the worker and the compile, with the offline model and with a
 scripted one that writes what a good model would, and asks their prompts. Prints how often the notes, or the notes or
@@ -17,12 +17,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests"), str(ROOT / "tests" / "support")]
-
-import played_decisions  # noqa: E402 (found through the line above)
-import real_prompts  # noqa: E402
-from played_decisions import HALVES, Asked, Played, Seen  # noqa: E402
+import played_decisions
+import real_prompts
+from played_decisions import HALVES, Asked, Played, Seen
 
 GOALS = {"shared": 0.85, "apart": 0.60, "nothing": 0.03}
 

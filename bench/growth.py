@@ -1,6 +1,6 @@
 """Measure how the time of every reader grows with its input, for text that was made to slow it down.
 
-``uv run python tests/bench/growth.py`` gives each reader (of transcripts, daily logs, articles, prompts, answers of a
+``uv run python -m bench.growth`` gives each reader (of transcripts, daily logs, articles, prompts, answers of a
 model) texts that repeat one hostile piece, or two in turn: an opening tag, a brace, a quote, half a link. It doubles
 the text until it takes long enough to measure, doubles it twice more, and prints every reader and piece for which four
 times the text takes more than ``MAX_RATIO`` times as long (four times when it is linear, sixteen when it is quadratic).
@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -20,20 +19,17 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
-
-from memoria.amending import forget_plan, proof  # noqa: E402
-from memoria.base import fence, project, quickjson  # noqa: E402 (found through the line above)
-from memoria.capture import open_sessions, transcript  # noqa: E402
-from memoria.daily import reference  # noqa: E402
-from memoria.daily.day_text import DayText  # noqa: E402
-from memoria.exchange import wire  # noqa: E402
-from memoria.ground import markdown, printable, safe_yaml  # noqa: E402
-from memoria.ground.redact import Redactor  # noqa: E402
-from memoria.index import documents, highlight  # noqa: E402
-from memoria.models import answer  # noqa: E402
-from memoria.search import (  # noqa: E402  # noqa: E402
+from memoria.amending import forget_plan, proof
+from memoria.base import fence, project, quickjson
+from memoria.capture import open_sessions, transcript
+from memoria.daily import reference
+from memoria.daily.day_text import DayText
+from memoria.exchange import wire
+from memoria.ground import markdown, printable, safe_yaml
+from memoria.ground.redact import Redactor
+from memoria.index import documents, highlight
+from memoria.models import answer
+from memoria.search import (
     comparison,
     cues,
     duplicates,
@@ -43,14 +39,14 @@ from memoria.search import (  # noqa: E402  # noqa: E402
     tokens,
     words,
 )
-from memoria.statements import lines as fact_lines  # noqa: E402
-from memoria.transcripts import client_saved, prompt, tool_lines  # noqa: E402
-from memoria.transcripts.json_lines import objects  # noqa: E402
-from memoria.transcripts.tombstones import Tombstones  # noqa: E402
-from memoria.transcripts.turn_reader import Reader  # noqa: E402
-from memoria.wiki import evidence, index_page  # noqa: E402
-from memoria.wiki.article import Article  # noqa: E402
-from memoria.working import task_reading  # noqa: E402
+from memoria.statements import lines as fact_lines
+from memoria.transcripts import client_saved, prompt, tool_lines
+from memoria.transcripts.json_lines import objects
+from memoria.transcripts.tombstones import Tombstones
+from memoria.transcripts.turn_reader import Reader
+from memoria.wiki import evidence, index_page
+from memoria.wiki.article import Article
+from memoria.working import task_reading
 
 MAX_RATIO = 9.0  # for four times the text
 MEASURABLE_S = 0.004

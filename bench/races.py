@@ -1,6 +1,6 @@
 """Save files while memoria writes them, and count the saves that no file holds afterwards.
 
-``uv run python tests/bench/races.py --saves 10000`` starts a process that appends to a daily log, or compiles, and
+``uv run python -m bench.races --saves 10000`` starts a process that appends to a daily log, or compiles, and
 saves the same file from this one at a random moment of each write, in the ways of four kinds of editor. ``--slow 10``
 makes the writer's disk slow by hand: it sleeps up to so many milliseconds before and after each sync and each rename.
 ``--folder`` chooses the file system. A save counts as lost when neither the file nor a conflict copy that the person is
@@ -25,20 +25,17 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "support")]
-
-from editors import EDITORS  # noqa: E402 (found through the line above)
-from memoria.daily.daily_log import DailyLog  # noqa: E402
-from memoria.daily.entry import Entry  # noqa: E402
-from memoria.ground import renames  # noqa: E402
-from memoria.ground.errors import FileBusyError, SavedMeanwhileError  # noqa: E402
-from memoria.ground.exchange import Exchange  # noqa: E402
-from memoria.ground.home import Home  # noqa: E402
-from memoria.ground.replaced import conflict_copies  # noqa: E402
-from memoria.pages import housekeeping  # noqa: E402
-from memoria.wiki.transaction import ChangedError, Transactions  # noqa: E402
-from wiki_home import WikiHome, claim, page  # noqa: E402
+from editors import EDITORS
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
+from memoria.ground import renames
+from memoria.ground.errors import FileBusyError, SavedMeanwhileError
+from memoria.ground.exchange import Exchange
+from memoria.ground.home import Home
+from memoria.ground.replaced import conflict_copies
+from memoria.pages import housekeeping
+from memoria.wiki.transaction import ChangedError, Transactions
+from wiki_home import WikiHome, claim, page
 
 SAME_DAY = 100  # writes to one daily log before the next, so that files have a usual size
 FIRST_DAY = date(2020, 1, 1)
@@ -174,7 +171,7 @@ def race(kind: str, saves: int, folder: Path, slow_ms: float = 0, seed: int = 0)
     tally = Tally()
     env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(folder), "MEMORIA_HOME": str(folder / "memoria"),
            "MEMORIA_MODEL": "offline", "MEMORIA_LEARN_MODELS": "", "MEMORIA_TZ": "UTC"}  # fmt: skip
-    command = [sys.executable, __file__, "--writer", kind, "--slow", str(slow_ms)]
+    command = [sys.executable, "-m", "bench.races", "--writer", kind, "--slow", str(slow_ms)]
     begun = time.monotonic()
     usual = 0.01
     with (

@@ -1,4 +1,4 @@
-"""The pictures of the documentation: ``uv run python tests/bench/screenshots.py [FOLDER]`` (docs/images).
+"""The pictures of the documentation: ``uv run python -m bench.screenshots [FOLDER]`` (docs/images).
 
 Shows the showcase (``tests/support/showcase.toml``) in the reader and in Debian's Chromium, at a fixed moment, so that
 another run gives nearly the same pictures. Needs ``uv sync --inexact --group browser`` and ``apt install chromium``.
@@ -13,14 +13,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in (".", "support"))
-
 from memoria.ground import clock
 from memoria.ground.home import Home
 from real_browser import IS_THERE, MISSING, Served, chromium, served
 from showcase import BUDGET, NOW, build
 
-IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
+IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 THEMES = ("light", "dark")
 WINDOW = {"width": 1440, "height": 960}
 QUALITY, WORST_QUALITY = 82, 40

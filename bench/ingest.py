@@ -1,4 +1,4 @@
-"""Reading speed: `uv run python tests/bench/ingest.py [DIR] [--made MEGABYTES]`.
+"""Reading speed: `uv run python -m bench.ingest [DIR] [--made MEGABYTES]`.
 
 Reads every *.jsonl under DIR (default: the real transcripts beside the repository, or in ``$MEMORIA_SHARED``), and then
 a made-up file of current proportions, from disk (in the page cache): once with `json.loads` on every line, once as
@@ -144,7 +144,7 @@ def _text(dice: random.Random, size: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    shared = Path(os.environ.get("MEMORIA_SHARED") or Path(__file__).parents[3] / "shared") / "transcripts"
+    shared = Path(os.environ.get("MEMORIA_SHARED") or Path(__file__).parents[2] / "shared") / "transcripts"
     parser.add_argument("folder", nargs="?", type=Path, default=shared)
     parser.add_argument("--made", type=int, default=100, help="megabytes of the made-up file; 0: none")
     args = parser.parse_args()

@@ -1,6 +1,6 @@
 """How fast is the search index, and how large? Over 1,000, 10,000 and 100,000 made-up documents.
 
-    uv run python tests/bench/search.py [COUNT ...]
+    uv run python -m bench.search [COUNT ...]
 
 Words are drawn by Zipf's law (the n-th most frequent of 60,000 has a share in proportion to 1/n), 20 to 200 a document
 in three to six passages; queries take two to eight words: half drawn like the text (so common words are common),

@@ -1,6 +1,6 @@
 """Tell the hooks anything, and see that they exit with 0, print nothing but the protocol's JSON and lose nothing.
 
-``uv run python tests/bench/fuzz.py --inputs 10000`` starts every registered hook as its client does, each with an input
+``uv run python -m bench.fuzz --inputs 10000`` starts every registered hook as its client does, each with an input
 that hypothesis made up: bytes, JSON of any shape, recorded payloads with fields of wrong types, tool inputs that no
 tool has, paths that are folders, FIFOs, devices or memoria's own files, text with NULs and lone surrogates, cut short
 or megabytes long. A hook must end within the time that its client gives it, and must not have failed inside on an input
@@ -15,7 +15,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -25,17 +24,16 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests"), str(ROOT / "tests" / "support")]
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
 
-from hypothesis import HealthCheck, Phase, given, seed, settings  # noqa: E402 (found through the line above)
-from hypothesis import strategies as st  # noqa: E402
+from bench.faults import ERROR, MOMENTS, PROMPT, TOOLS, Tally, World, fill
+from full_disk import Done
+from memoria.base.paths import safe_name
+from memoria.capture import hook as hooks
+from registered import CODEX, HOOKS, payloads
 
-from bench.faults import ERROR, MOMENTS, PROMPT, TOOLS, Tally, World, fill  # noqa: E402
-from full_disk import Done  # noqa: E402
-from memoria.base.paths import safe_name  # noqa: E402
-from memoria.capture import hook as hooks  # noqa: E402
-from registered import CODEX, HOOKS, payloads  # noqa: E402
+ROOT = Path(__file__).resolve().parents[1]
 
 PAYLOADS = payloads()
 FIELDS = sorted({name for said in PAYLOADS.values() for payload in said for name in payload})

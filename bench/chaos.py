@@ -1,6 +1,6 @@
 """Let everything go wrong at once for some minutes, and count the turns that were lost or kept twice.
 
-``uv run python tests/bench/chaos.py --minutes 30 --seed 1`` lets several sessions speak while hooks, workers and
+``uv run python -m bench.chaos --minutes 30 --seed 1`` lets several sessions speak while hooks, workers and
 compiles are killed (at named steps and at random moments), the clock jumps by up to a year in either direction, also in
 the middle of a run, and the disk is full or read-only. A person saves a daily log in an editor's ways; entries that can
 never be compiled, pipes and a link to a device lie in the home. After some rounds the disk is mended and the sessions
@@ -27,13 +27,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests"), str(ROOT / "tests" / "support")]
-
-from bench.crash import HANGS_S, Process, Tally, reap, strike, wait_for  # noqa: E402 (found through the line above)
-from bench.crash import World as CrashWorld  # noqa: E402
-from editors import EDITORS  # noqa: E402
-from memoria.base import failpoints  # noqa: E402
+from bench.crash import HANGS_S, Process, Tally, reap, strike, wait_for
+from bench.crash import World as CrashWorld
+from editors import EDITORS
+from memoria.base import failpoints
 
 DISK_MB = 24
 YEAR_S = 365 * 86_400

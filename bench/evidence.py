@@ -1,4 +1,4 @@
-"""Evidence: how many honest claims are refused and invented ones pass. ``uv run python tests/bench/evidence.py [file]``
+"""Evidence: how many honest claims are refused and invented ones pass. ``uv run python -m bench.evidence [file]``
 
 The claims and their entries are in evidence_set.txt, beside this file; evidence_set_heldout.txt holds a second set
 that was not looked at while the rules were made, evidence_set_third.txt one of after that. Without a file, all are
@@ -10,8 +10,6 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
 from memoria.wiki.evidence import unsupported
 

@@ -1,6 +1,6 @@
 """Fill the disk at every single write of everything memoria does, and see whether anything is lost.
 
-``uv run python tests/bench/faults.py`` lets, for each thing memoria does (every hook, worker, observer, compile,
+``uv run python -m bench.faults`` lets, for each thing memoria does (every hook, worker, observer, compile,
 index, verify, ingest, forget, install ...), the first call that takes room fail, then the second, and so on until a run
 passes untouched: once as a single failure and once as a disk that stays full from there on. SQLite's own writes are
 refused by the kernel, by a limit on the size of files that grows page by page. After each, room is made and the next
@@ -14,7 +14,6 @@ import json
 import os
 import runpy
 import shutil
-import sys
 import tempfile
 import time
 import uuid
@@ -25,20 +24,17 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests"), str(ROOT / "tests" / "support")]
-
-from bench.crash import ARTICLES  # noqa: E402 (found through the line above)
-from bench.crash import World as CrashWorld  # noqa: E402
-from full_disk import Done, Fault, run  # noqa: E402
-from memoria import cli  # noqa: E402
-from memoria.base.paths import safe_name  # noqa: E402
-from memoria.capture import cursor  # noqa: E402
-from memoria.models.protocol import Prompt  # noqa: E402
-from memoria.models.scripted import Scripted  # noqa: E402
-from memoria.transcripts.clients.table import CLIENTS  # noqa: E402
-from memoria.transcripts.turn_reader import Reader  # noqa: E402
-from registered import CODEX, HOOKS, recorded  # noqa: E402
+from bench.crash import ARTICLES
+from bench.crash import World as CrashWorld
+from full_disk import Done, Fault, run
+from memoria import cli
+from memoria.base.paths import safe_name
+from memoria.capture import cursor
+from memoria.models.protocol import Prompt
+from memoria.models.scripted import Scripted
+from memoria.transcripts.clients.table import CLIENTS
+from memoria.transcripts.turn_reader import Reader
+from registered import CODEX, HOOKS, recorded
 
 NOTED = "Never run `make deploy` before src/prices.py is checked, or the linker cannot find libzebra."
 TOOLS: dict[str, dict[str, Any]] = {  # tool -> an input about which something is noted

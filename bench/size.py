@@ -1,6 +1,6 @@
 """What does a memory cost as it grows? Over 300, 3,000 and 15,000 made sessions.
 
-    uv run python tests/bench/size.py [--corpus FILE] [COUNT ...]
+    uv run python -m bench.size [--corpus FILE] [COUNT ...]
 
 A session has a transcript of 24 turns and 16 KB, its archived turns, an entry and four facts (4 KB of Markdown), and
 every tenth day has an article of eight claims for each session. Its words are drawn by Zipf's law, or with ``--corpus``

@@ -1,4 +1,4 @@
-"""Does memoria tell what no longer holds? ``uv run python tests/bench/truth.py [--story NAME] [--rows] [--strict]``.
+"""Does memoria tell what no longer holds? ``uv run python -m bench.truth [--story NAME] [--rows] [--strict]``.
 
 Plays the stories of ``tests/stories`` session by session through the hooks, the worker and the compile, with a model
 that knows the story and answers by what the request shows, and looks at every surface after each session: page, notes
@@ -8,18 +8,14 @@ beside a prompt, search, wiki, index, the MCP tools, memory server. With ``--str
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests"), str(ROOT / "tests" / "support")]
-
-import stories  # noqa: E402 (found through the line above)
-from played_story import Look, played  # noqa: E402
+import stories
+from played_story import Look, played
 
 RECORDS = ("entry", "turn", "last sessions")  # parts of surfaces that say on which day it was said
 MISSING_GOAL, ENDED_GOAL, ITEMS_GOAL = 0.02, 0.95, 0.95

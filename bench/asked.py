@@ -1,4 +1,4 @@
-"""What a session asks of a model: ``uv run python tests/bench/asked.py [FOLDER] [--half] [--turns] [--keep FOLDER]``.
+"""What a session asks of a model: ``uv run python -m bench.asked [FOLDER] [--half] [--turns] [--keep FOLDER]``.
 
 Plays each transcript of FOLDER (default: the real ones beside the repository, or in ``$MEMORIA_SHARED``) through the
 hooks, turn by turn, and runs the worker after each answer and the compile that it starts, with a model that costs
@@ -266,7 +266,7 @@ def report(sessions: list[Played]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    shared = Path(os.environ.get("MEMORIA_SHARED") or Path(__file__).parents[3] / "shared") / "transcripts"
+    shared = Path(os.environ.get("MEMORIA_SHARED") or Path(__file__).parents[2] / "shared") / "transcripts"
     parser.add_argument("folder", nargs="?", type=Path, default=shared)
     parser.add_argument("--half", action="store_true", help="only the smaller half of the files")
     parser.add_argument("--turns", action="store_true", help="also print the turns that cost a call")

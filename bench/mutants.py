@@ -1,6 +1,6 @@
 """Break memoria line by line, and see whether a test notices.
 
-``uv run python tests/bench/mutants.py`` works through ``mutants.txt``: each mutant is one text of a module replaced by
+``uv run python -m bench.mutants`` works through ``mutants.txt``: each mutant is one text of a module replaced by
 another, chosen where a wrong line loses, doubles or corrupts something. It is applied to a copy of the tree with an
 environment of its own, and the tests named for its module run until the first fails, slow ones last. A mutant that
 survives wants a test, or a reason in docs/reliability.md. Arguments select: modules or words of a mutant's name.
@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from importlib.util import cache_from_source
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
+
 PACKAGE = Path("scripts", "memoria")
 LIST = Path(__file__).with_suffix(".txt")
 PYTEST = ("-x", "-q", "-p", "no:cacheprovider")

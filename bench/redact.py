@@ -1,4 +1,4 @@
-"""How well and how fast redaction works: ``uv run python tests/bench/redact.py [DIR]``.
+"""How well and how fast redaction works: ``uv run python -m bench.redact [DIR]``.
 
 Prints what is caught of the labelled set by kind, the false alarms on its look-alikes, and how much longer four times
 a hostile text takes (four times, when every pattern is linear; sixteen times, when one is quadratic). When DIR
@@ -18,11 +18,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "support")]
+from memoria.ground.redact import Redactor, redact
+from redaction import examples
 
-from memoria.ground.redact import Redactor, redact  # noqa: E402
-from redaction import examples  # noqa: E402  (the path comes first)
+ROOT = Path(__file__).resolve().parents[1]
 
 HOSTILE = [
     "a",

@@ -1,6 +1,6 @@
 """What a memory server can do to facts, and what an exchange costs: restore, replace, outage, foreign rows, skew, size.
 
-    uv run python tests/bench/memory_server.py [--facts 10000] [--url http://127.0.0.1:8000 --key KEY]
+    uv run python -m bench.memory_server [--facts 10000] [--url http://127.0.0.1:8000 --key KEY]
 
 Without ``--url`` against the fake of claude-memory-mcp, with every fault. With it against a real server on loopback
 that holds nothing yet: there an outage is a port that nobody listens at, and what needs a hand on the server's disk or
@@ -14,7 +14,6 @@ import argparse
 import hashlib
 import ipaddress
 import logging
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -25,14 +24,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-sys.path[:0] = [str(Path(__file__).parents[1] / "support"), str(Path(__file__).parents[2] / "scripts")]
-
-from facts import a_fact, keeper  # noqa: E402 (found through the path above)
-from memoria.exchange.memory_server import Memory, Server  # noqa: E402
-from memoria.exchange.sync import Sync, Synced  # noqa: E402
-from memoria.exchange.wire import named, to_memory  # noqa: E402
-from memoria.statements.keeper import Keeper  # noqa: E402
-from memory_server import KEY, MemoryServer, running  # noqa: E402
+from facts import a_fact, keeper
+from memoria.exchange.memory_server import Memory, Server
+from memoria.exchange.sync import Sync, Synced
+from memoria.exchange.wire import named, to_memory
+from memoria.statements.keeper import Keeper
+from memory_server import KEY, MemoryServer, running
 
 FEW = 40
 TIMEOUT = 60.0

@@ -1,4 +1,4 @@
-"""How long working memory takes: ``uv run python tests/bench/working.py [--rounds N]``.
+"""How long working memory takes: ``uv run python -m bench.working [--rounds N]``.
 
 Embedded store: p50 and p99 of get and set, from the caller's side, and beside them a hop to a thread and back, which is
 what running the calls in a thread would add. Redis: the same calls against a bare client's GET and SET of the same
@@ -13,13 +13,10 @@ import gc
 import json
 import shutil
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-
-sys.path.extend(str(Path(__file__).resolve().parents[1] / part) for part in (".", "support"))
 
 from memoria.working import Limits, WorkingMemory
 from memoria.working.failover_store import FailoverStore

@@ -1,7 +1,7 @@
 """How often is the right session found? Over folders of ``corpus.jsonl`` and ``queries.jsonl``, with a plain baseline.
 
-    uv run python tests/bench/retrieval.py DIR [DIR ...]
-    uv run --with bm25s --with PyStemmer python tests/bench/retrieval.py --fused DIR [DIR ...]
+    uv run python -m bench.retrieval DIR [DIR ...]
+    uv run --with bm25s --with PyStemmer python -m bench.retrieval --fused DIR [DIR ...]
 
 The sets stay where they are: their licences do not let them into this project. One session becomes one document
 with its turns as passages, a collection becomes a project, and everything goes through the index and the ranking that

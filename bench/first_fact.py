@@ -1,6 +1,6 @@
 """From an empty home to the first recalled fact: commands, seconds and bytes, for each way to install memoria.
 
-``nice uv run python tests/bench/first_fact.py [plugin tool clone] [--path FOLDERS]`` installs memoria for a new user
+``nice uv run python -m bench.first_fact [plugin tool clone] [--path FOLDERS]`` installs memoria for a new user
 with empty caches, as README says, and holds a session in which the user states a rule. It waits until the rule is in
 the daily log, and starts a second session, whose request to the model must hold the rule. The client is the real one;
 the model behind it is scripted, and memoria's own is ``offline``, so a real one adds the seconds that it needs.
@@ -19,7 +19,6 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -28,13 +27,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "support")]
+from client_session import Session, wait_until
+from messages_api import MessagesApi
+from plugin_person import ADDRESS
+from real_client import bundled_claude, clean_env
 
-from client_session import Session, wait_until  # noqa: E402 (found by the line above)
-from messages_api import MessagesApi  # noqa: E402
-from plugin_person import ADDRESS  # noqa: E402
-from real_client import bundled_claude, clean_env  # noqa: E402
+ROOT = Path(__file__).resolve().parents[1]
 
 RULE = "Never use tabs in YAML files of this project."
 OF_THE_MACHINE = ("SSL_CERT_FILE", "SSL_CERT_DIR", "PIP_CERT", "UV_PYTHON_DOWNLOADS")

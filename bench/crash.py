@@ -1,6 +1,6 @@
 """Kill memoria at every named step and at random moments, and see whether anything is lost.
 
-``uv run python tests/bench/crash.py --kills 500`` prints how often it killed what, and what was lost, twice or
+``uv run python -m bench.crash --kills 500`` prints how often it killed what, and what was lost, twice or
 stranded. Real hooks, worker and compile as processes; only the model is scripted. Short form: tests/test_crash.py.
 """
 
@@ -26,25 +26,24 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
+from memoria.base import failpoints
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.capture.spool import Spool
+from memoria.daily import gate
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
+from memoria.daily.ledger import Ledger
+from memoria.ground import locks
+from memoria.ground.clock import Zone
+from memoria.ground.home import Home
+from memoria.statements.lines import Lines
+from memoria.statements.store import Store
+from memoria.transcripts.turn_reader import Reader
+from memoria.wiki import index_page
+from memoria.wiki.folder import Wiki
 
-from memoria.base import failpoints  # noqa: E402 (found through the line above)
-from memoria.base.paths import Paths  # noqa: E402
-from memoria.base.settings import Settings  # noqa: E402
-from memoria.capture.spool import Spool  # noqa: E402
-from memoria.daily import gate  # noqa: E402
-from memoria.daily.daily_log import DailyLog  # noqa: E402
-from memoria.daily.entry import Entry  # noqa: E402
-from memoria.daily.ledger import Ledger  # noqa: E402
-from memoria.ground import locks  # noqa: E402 (found through the line above)
-from memoria.ground.clock import Zone  # noqa: E402
-from memoria.ground.home import Home  # noqa: E402
-from memoria.statements.lines import Lines  # noqa: E402
-from memoria.statements.store import Store  # noqa: E402
-from memoria.transcripts.turn_reader import Reader  # noqa: E402
-from memoria.wiki import index_page  # noqa: E402 (found through the line above)
-from memoria.wiki.folder import Wiki  # noqa: E402
+ROOT = Path(__file__).resolve().parents[1]
 
 Process = subprocess.Popen[bytes]
 PATIENCE_S = 60.0

@@ -1,6 +1,6 @@
 """What a hook costs, as the client starts it, against the bare interpreter in the same run.
 
-``uv run python tests/bench/hooks.py [--runs 40] [--sizes 10000,1000000]`` prints a table: the time that a hook takes,
+``uv run python -m bench.hooks [--runs 40] [--sizes 10000,1000000]`` prints a table: the time that a hook takes,
 and its processor time without the worker's as a multiple of the interpreter's, the least and the median.
 ``--against FOLDER`` has the hooks of another checkout take turns with these. The interpreter is the one that the client
 would find: the first ``python3`` on PATH outside any virtual environment or version manager's shims (``--python`` names
@@ -26,8 +26,6 @@ from functools import partial
 from pathlib import Path
 from statistics import median, quantiles
 
-sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts"))
-
 from memoria.base import project, state
 from memoria.base.paths import Paths
 from memoria.index.documents import Document, Passage
@@ -36,7 +34,8 @@ from memoria.recall import mentions
 from memoria.recall.naming_notes import LEVELS
 from memoria.search.function_words import word_set
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
+
 
 SIZES = (10_000, 1_000_000, 100_000_000, 1_000_000_000)
 EVENTS = ("Stop", "PreCompact", "SessionEnd", "SessionStart")
@@ -256,7 +255,7 @@ def main() -> int:
         return 0
     base = Path(tempfile.mkdtemp(prefix="memoria-hooks-"))
     try:
-        words = [sys.executable, __file__, "--python", args.python, *sys.argv[1:], "--base", str(base)]
+        words = [sys.executable, "-m", "bench.hooks", "--python", args.python, *sys.argv[1:], "--base", str(base)]
         return subprocess.run(words, env=environment(base), check=False).returncode
     finally:
         shutil.rmtree(base, ignore_errors=True)
