@@ -25,7 +25,7 @@ from memoria.capture import open_sessions, transcript
 from memoria.daily import reference
 from memoria.daily.day_text import DayText
 from memoria.exchange import wire
-from memoria.ground import markdown, printable, safe_yaml
+from memoria.ground import markdown, printable
 from memoria.ground.redact import Redactor
 from memoria.index import documents, highlight
 from memoria.models import answer
@@ -158,7 +158,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "markdown.cut": lambda text: markdown.cut(text, len(text) // 2),
     "markdown.read_page": markdown.read_page,
     "markdown.unbulleted": markdown.unbulleted,
-    "safe_yaml.load": lambda text: _quiet(safe_yaml.load, text),
+    "markdown.load_yaml": lambda text: _quiet(markdown.load_yaml, text),
     "fence.neutral": fence.neutral,
     "fence.visible": fence.visible,
     "fence.wrapped": fence.wrapped,

@@ -28,7 +28,7 @@ from unittest.mock import patch
 from editors import EDITORS
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
-from memoria.ground import renames
+from memoria.ground import exchange
 from memoria.ground.errors import FileBusyError, SavedMeanwhileError
 from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
@@ -145,8 +145,8 @@ def slow_disk(most_s: float) -> Iterator[None]:
     with (
         patch.object(os, "fsync", slowed(os.fsync)),
         patch.object(os, "replace", slowed(os.replace)),
-        patch.object(renames, "exchange", slowed(renames.exchange)),
-        patch.object(renames, "put_new", slowed(renames.put_new)),
+        patch.object(exchange, "exchange_names", slowed(exchange.exchange_names)),
+        patch.object(exchange, "put_new", slowed(exchange.put_new)),
     ):
         yield
 

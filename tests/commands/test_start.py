@@ -16,9 +16,9 @@ SLOW = {
     "msgspec", "numpy", "portalocker", "redis", "shutil", "subprocess", "tqdm", "urllib.request", "yaml", "zoneinfo",
 }  # fmt: skip
 OURS = {
-    "memoria.audit.receipt", "memoria.daily.day_text", "memoria.statements.fact", "memoria.ground.projects",
-    "memoria.search.comparison", "memoria.worker.judge", "memoria.models.claude", "memoria.ground.redact",
-    "memoria.transcripts.intake", "memoria.transcripts.turn", "memoria.wiki.article", "memoria.working",
+    "memoria.audit.receipt", "memoria.daily.day_text", "memoria.statements.fact", "memoria.search.comparison",
+    "memoria.worker.judge", "memoria.models.claude", "memoria.ground.redact", "memoria.transcripts.intake",
+    "memoria.transcripts.turn", "memoria.wiki.article", "memoria.working",
 }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
 from memoria.daily.entry import Entry, Learned
 from memoria.daily.entry_form import render
-from memoria.ground import files, markdown, renames
+from memoria.ground import exchange, files, markdown
 
 DAY = date(2026, 11, 20)
 MARKER = "<!-- memoria entry=forged session=s turns=aaaaaaaaaa project=p model=m -->"
@@ -152,7 +152,7 @@ def test_eight_processes_lose_nothing_and_write_one_header(paths: Paths) -> None
     assert daily.path(DAY).read_text(encoding="utf-8").count("# Daily Log:") == 1
 
 
-@pytest.mark.parametrize(("module", "call"), [(os, "fsync"), (renames, "exchange")])
+@pytest.mark.parametrize(("module", "call"), [(os, "fsync"), (exchange, "exchange_names")])
 def test_a_full_disk_leaves_the_day_as_it_was(
     daily: DailyLog, module: ModuleType, call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,6 @@ import pytest
 from editors import EDITORS, Save
 from memoria.base import failpoints
 from memoria.ground import exchange as exchange_module
-from memoria.ground import renames
 from memoria.ground import replaced as replaced_module
 from memoria.ground.errors import SavedMeanwhileError
 from memoria.ground.exchange import Exchange
@@ -28,11 +27,11 @@ SWAP = f".day.md.{exchange_module._short(OLD)}{exchange_module._short(NEW)}.swap
 def work(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Exchange:
     """An exchange as Linux does it, as other systems do, and on a file system without leases."""
     if request.param == "several steps":
-        monkeypatch.setattr(renames, "_system_call", lambda: None)
+        monkeypatch.setattr(exchange_module, "_system_call", lambda: None)
     elif sys.platform != "linux":
         pytest.skip("only Linux exchanges names in one step")
     if request.param != "one step":
-        monkeypatch.setattr(renames, "is_open_for_writing", lambda _: None)
+        monkeypatch.setattr(replaced_module, "is_open_for_writing", lambda _: None)
     monkeypatch.setattr(exchange_module, "WRITING_S", 0.1)
     return Exchange(tmp_path / "replaced")
 
@@ -53,7 +52,7 @@ def at(monkeypatch: pytest.MonkeyPatch, step: str, *calls: Callable[[], object])
 
 def has_leases(path: Path) -> bool:
     with path.open("rb") as file:
-        return renames.is_open_for_writing(file.fileno()) is not None
+        return replaced_module.is_open_for_writing(file.fileno()) is not None
 
 
 def beside(day: Path) -> list[str]:
@@ -137,9 +136,9 @@ def test_a_save_in_place_that_is_not_finished_is_not_read_as_the_content(day: Pa
                 file.close()
             return asked[-1]
 
-        is_being_written = renames.is_being_written
+        is_being_written = replaced_module.is_being_written
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(renames, "is_being_written", being_written)
+            patch.setattr(replaced_module, "is_being_written", being_written)
             assert Exchange(tmp_path / "replaced").read(day) == MINE
     assert asked == [True, True, False]
 
@@ -151,7 +150,7 @@ def test_a_save_into_the_replaced_file_after_the_exchange_becomes_a_conflict_cop
         work.replace(day, NEW, OLD)
         assert work.replaced.settle() == []
         editor.write(MINE)
-    monkeypatch.setattr(renames, "FRESH_S", 0)
+    monkeypatch.setattr(replaced_module, "FRESH_S", 0)
     (copy,) = work.replaced.settle()
     assert (day.read_bytes(), copy.read_bytes(), copy.parent) == (NEW, MINE, day.parent)
     assert conflict_copies(day.parent) == [copy]
@@ -190,7 +189,7 @@ def test_the_later_of_two_saves_stands_and_the_earlier_is_a_conflict_copy(
     day: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at(monkeypatch, "files.compared", lambda: EDITORS["rename"](day, b"earlier"))
-    exchange = renames.exchange
+    exchange = exchange_module.exchange_names
     calls: list[int] = []
 
     def exchanging(source: Path, target: Path) -> None:
@@ -199,7 +198,7 @@ def test_the_later_of_two_saves_stands_and_the_earlier_is_a_conflict_copy(
             EDITORS["rename"](day, b"later")
         exchange(source, target)
 
-    monkeypatch.setattr(renames, "exchange", exchanging)
+    monkeypatch.setattr(exchange_module, "exchange_names", exchanging)
     with pytest.raises(SavedMeanwhileError):
         Exchange(tmp_path / "replaced").replace(day, NEW, OLD)
     assert day.read_bytes() == b"later"
@@ -210,15 +209,15 @@ def test_the_later_of_two_saves_stands_and_the_earlier_is_a_conflict_copy(
 def test_a_file_created_while_the_name_is_free_stands_and_what_had_the_name_is_not_lost(
     day: Path, tmp_path: Path, saved: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(renames, "_system_call", lambda: None)
+    monkeypatch.setattr(exchange_module, "_system_call", lambda: None)
     at(monkeypatch, "files.compared", lambda: day.write_bytes(saved))
-    put_new = renames.put_new
+    put_new = exchange_module.put_new
 
     def putting(source: Path, target: Path) -> None:
         target.write_bytes(MINE)
         put_new(source, target)
 
-    monkeypatch.setattr(renames, "put_new", putting)
+    monkeypatch.setattr(exchange_module, "put_new", putting)
     with pytest.raises(SavedMeanwhileError):
         Exchange(tmp_path / "replaced").replace(day, NEW, OLD)
     assert day.read_bytes() == MINE

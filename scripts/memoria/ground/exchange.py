@@ -4,22 +4,28 @@ The new file is written and synced first. Then the old one is compared with what
 are exchanged. What came out is compared again: if a person saved in between, their file is put back. Saves that come
 later still, into the replaced file, are found by ``replaced``. Writers of one folder exclude each other by a lock.
 
+Linux exchanges two names in one step (``renameat2``). Elsewhere, and on file systems that cannot, the target is renamed
+to a third name and the new file takes its place, unless a person has created one meanwhile.
+
 While an exchange is under way the new file is ``.<name>.<8 digits of the old digest><8 of the new>.swap``; by that name
 ``recover`` recognises what a killed process left.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from memoria.base import atomic, failpoints
 from memoria.base.paths import Paths
-from memoria.ground import files, home_files, renames
+from memoria.ground import files, home_files
 from memoria.ground.errors import SavedMeanwhileError
 from memoria.ground.files import sha256
 from memoria.ground.replaced import Replaced, read, write_conflict_copy
@@ -27,8 +33,88 @@ from memoria.ground.replaced import Replaced, read, write_conflict_copy
 WRITING_S = 1.0  # how long an editor that is writing the file is waited for
 MISSING_S = 0.25  # how long an editor that has moved the file away, to write it anew, is waited for
 PUT_BACKS = 20
+_RENAME_EXCHANGE = 2
+_CURRENT_FOLDER = -100  # AT_FDCWD; the paths given here are absolute
+_NOT_SUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}
+TAKEN = ".taken"  # ends the third name
 _NO_FILE = "-" * 8
 _STAGED = re.compile(r"\.(.+)\.([0-9a-f]{8}|-{8})([0-9a-f]{8}|-{8})\.swap(\.taken)?", re.DOTALL)
+
+
+class TakenError(Exception):
+    """A person created the target while its name was free; ``source`` was not moved, ``taken`` is what was there."""
+
+    def __init__(self, source: Path, taken: Path) -> None:
+        super().__init__(f"{source} was not moved")
+        self.source = source
+        self.taken = taken
+
+
+@cache
+def _system_call() -> Callable[..., int] | None:
+    if sys.platform != "linux":
+        return None
+    import ctypes  # noqa: PLC0415 (slow, and needed where a file of the user is written)
+
+    try:
+        call: Callable[..., int] = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):  # a C library without it
+        return None
+    return call
+
+
+def exchange_names(source: Path, target: Path) -> None:
+    """Exchange the files of two names in one folder.
+
+    Raise FileNotFoundError when the target does not exist, and TakenError as described there.
+    """
+    if not _exchanged(source, target):
+        _exchange_in_steps(source, target)
+
+
+def _exchanged(source: Path, target: Path) -> bool:
+    """Exchange in one step; return False where the system or the file system cannot."""
+    renameat2 = _system_call()
+    if renameat2 is None:
+        return False
+    import ctypes  # noqa: PLC0415 (as above)
+
+    names = os.fsencode(source), os.fsencode(target)
+    if renameat2(_CURRENT_FOLDER, names[0], _CURRENT_FOLDER, names[1], _RENAME_EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _NOT_SUPPORTED:
+        return False
+    raise OSError(number, os.strerror(number), str(target))
+
+
+def _exchange_in_steps(source: Path, target: Path) -> None:
+    taken = source.with_name(source.name + TAKEN)
+    target.rename(taken)
+    try:
+        put_new(source, target)
+    except FileExistsError:
+        raise TakenError(source, taken) from None
+    taken.rename(source)
+
+
+def put_new(source: Path, target: Path) -> None:
+    """Rename to a name that is free; raise FileExistsError, and change nothing, when it is not."""
+    try:
+        os.link(source, target)
+    except OSError as error:
+        if error.errno not in _NOT_SUPPORTED:
+            raise
+        _put_new_without_links(source, target)
+    else:
+        source.unlink()
+
+
+def _put_new_without_links(source: Path, target: Path) -> None:
+    """Reserve the name with an empty file, because the file system has no hard links (exFAT, some network shares)."""
+    with target.open("xb"):
+        pass
+    source.replace(target)
 
 
 class Exchange:
@@ -75,7 +161,7 @@ class Exchange:
         staged = _stage(target, data, None, mode)
         try:
             failpoints.reached("files.compared")
-            renames.put_new(staged, target)
+            put_new(staged, target)
         except FileExistsError:
             raise SavedMeanwhileError(path) from None
         finally:
@@ -90,8 +176,8 @@ class Exchange:
             if self.read(target) != expected:
                 raise SavedMeanwhileError(path)
             failpoints.reached("files.compared")
-            renames.exchange(staged, target)
-        except renames.TakenError as error:
+            exchange_names(staged, target)
+        except TakenError as error:
             self._give_up(path, error, {expected, data})
         except (FileNotFoundError, SavedMeanwhileError):
             staged.unlink(missing_ok=True)
@@ -137,11 +223,11 @@ class Exchange:
         standing = ours
         for _ in range(PUT_BACKS):
             try:
-                renames.exchange(staged, target)
+                exchange_names(staged, target)
             except FileNotFoundError:  # an editor has moved the file away, to write it anew
                 self._put_back_removed(path, target, staged, newest)
                 return
-            except renames.TakenError as error:
+            except TakenError as error:
                 self._give_up(path, error, {ours})
             came_out = read(staged, WRITING_S)
             if came_out == standing:
@@ -155,13 +241,13 @@ class Exchange:
 
     def _put_back_removed(self, path: Path, target: Path, aside: Path, content: bytes) -> None:
         try:
-            renames.put_new(aside, target)
+            put_new(aside, target)
         except FileExistsError:
             write_conflict_copy(path, content, aside)
             self.replaced.keep(aside, path, content)
         atomic.sync_folder(str(target.parent))
 
-    def _give_up(self, path: Path, error: renames.TakenError, known: set[bytes]) -> None:
+    def _give_up(self, path: Path, error: TakenError, known: set[bytes]) -> None:
         """Leave the name to the file that a person has just created; keep every other save as a conflict copy."""
         for aside in (error.source, error.taken):
             content = read(aside, WRITING_S)
@@ -198,7 +284,7 @@ class Exchange:
 
 def _is_lost(staged: Path, target: Path) -> bool:
     """Return whether the process was killed while the target had no name."""
-    return staged.name.endswith(renames.TAKEN) and not target.exists()
+    return staged.name.endswith(TAKEN) and not target.exists()
 
 
 def _left(folder: Path) -> Iterator[tuple[Path, str, tuple[str, str]]]:

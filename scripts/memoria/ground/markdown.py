@@ -10,7 +10,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, ClassVar
 
 from memoria.base import fence
 from memoria.base.pattern import Pattern
@@ -33,6 +34,8 @@ _START = Pattern(r"(?=>|\[!|\[[^\[\]]*\]:|#{1,6}(?:\s|$)|~{3}|(?:[-*_]\s*){3,}$|
 _RUN_IN_CODE = Pattern(r"^\s*(?:\$?=|(?:INPUT|VIEW|BUTTON)\[)")  # Dataview and Meta Bind run such code
 _ESCAPED_TICK = Pattern(r"\\*`")
 _KEY = Pattern(r"^([A-Za-z_][\w-]*)\s*:")
+_BRACKETS = Pattern(r"[\[\]{}]")
+MAX_DEPTH = 100  # of lists and mappings in brackets
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +151,8 @@ class Frontmatter:
         self.raw = raw
         loaded: object = {}
         if raw.strip():
-            from memoria.ground import safe_yaml  # noqa: PLC0415 (takes 20 ms, and many pages have no frontmatter)
-
             try:
-                loaded = safe_yaml.load(raw)
+                loaded = load_yaml(raw)
             except ValueError as error:
                 raise ValueError(f"invalid frontmatter: {error}") from error
         if not isinstance(loaded, dict):
@@ -228,9 +229,43 @@ def _dump(key: str, value: str | list[str]) -> list[str]:
 
 
 def _scalar(text: str) -> str:
-    from memoria.ground import safe_yaml  # noqa: PLC0415 (as above)
+    """Return the text as a YAML value on one line, quoted when necessary."""
+    import yaml  # noqa: PLC0415 (as below)
 
-    return safe_yaml.scalar(text)
+    dumped: str = yaml.safe_dump(text, allow_unicode=True, width=10_000_000, default_flow_style=True)
+    return dumped.removesuffix("\n").removesuffix("\n...").strip()
+
+
+@cache
+def _loader() -> Any:
+    """Return a loader that runs no code and leaves dates as strings."""
+    import yaml  # noqa: PLC0415 (takes 20 ms, and many pages have no frontmatter)
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        yaml_implicit_resolvers: ClassVar = {
+            first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+            for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+        }
+
+    return Loader
+
+
+def load_yaml(raw: str) -> object:
+    """Return the value of a YAML text; raise ValueError when it cannot be loaded."""
+    import yaml  # noqa: PLC0415 (as above)
+
+    depth = deepest = 0  # of brackets, those in quotes included; the loader takes the square of it
+    for bracket in _BRACKETS.finditer(raw):
+        depth += 1 if bracket[0] in "[{" else -1
+        deepest = max(deepest, depth)
+    if deepest > MAX_DEPTH:
+        raise ValueError("too many brackets are opened and not closed")
+    try:
+        loaded: object = yaml.load(raw, Loader=_loader())  # noqa: S506 (a safe loader)
+    # besides YAML's own errors, those of values that contradict their tag, or nest too deeply
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError) as error:
+        raise ValueError(" ".join(str(error).split())) from error
+    return loaded
 
 
 MAX_LEVEL = 6  # of headings

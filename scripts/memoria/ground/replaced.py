@@ -7,17 +7,19 @@ path and the digest of its content. Where the state folder is on another disk th
 
 from __future__ import annotations
 
+import errno
 import itertools
 import json
 import logging
 import os
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from memoria.base import atomic
-from memoria.ground import clock, files, home_files, renames
+from memoria.ground import clock, files, home_files
 from memoria.ground.files import sha256
 
 log = logging.getLogger(__name__)
@@ -25,6 +27,7 @@ log = logging.getLogger(__name__)
 CLOSED_S = 5  # kept when nobody had it open: longer than opening a file can take
 OPEN_S = 24 * 3600  # kept when somebody had it open, or the system cannot tell
 CONFLICT = ".conflict-"
+FRESH_S = 0.05  # without leases: a file written this recently may not be complete
 
 _numbers = itertools.count()
 
@@ -33,7 +36,7 @@ def read(path: Path, patience: float) -> bytes:
     """Return a file's content, waiting at most ``patience`` seconds for an editor that is writing it."""
     with home_files.open_regular(path) as file:
         end = time.monotonic() + patience
-        while renames.is_being_written(file.fileno()) and time.monotonic() < end:
+        while is_being_written(file.fileno()) and time.monotonic() < end:
             time.sleep(0.002)
         return file.read()
 
@@ -80,7 +83,7 @@ class Replaced:
 
     def _keep(self, aside: Path, path: Path, content: bytes) -> None:
         with aside.open("rb") as file:
-            is_closed = renames.is_open_for_writing(file.fileno()) is False
+            is_closed = is_open_for_writing(file.fileno()) is False
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         name = f"{time.time_ns()}-{os.getpid()}-{next(_numbers)}"
         record = {"path": str(path), "digest": sha256(content), "closed": is_closed}
@@ -145,4 +148,35 @@ class Replaced:
 
 def _is_open(path: Path) -> bool:
     with path.open("rb") as file:
-        return renames.is_being_written(file.fileno())
+        return is_being_written(file.fileno())
+
+
+def is_being_written(descriptor: int) -> bool:
+    """Return whether another process may be in the middle of writing this file, which is open for reading."""
+    held = is_open_for_writing(descriptor)
+    if held is None:
+        return 0 <= time.time() - os.fstat(descriptor).st_mtime < FRESH_S
+    return held
+
+
+if sys.platform == "linux":
+    import fcntl
+    import signal
+
+    def is_open_for_writing(descriptor: int) -> bool | None:
+        """Return whether anyone has the file open for writing; None when the system does not tell."""
+        try:
+            # A process that opens the file in this moment waits for microseconds, and we are sent a signal: one that
+            # is ignored by default, because the usual one would end the process.
+            fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
+            fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        except OSError as error:
+            return True if error.errno == errno.EAGAIN else None
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        return False
+
+else:
+
+    def is_open_for_writing(descriptor: int) -> bool | None:  # noqa: ARG001 (the same signature as on Linux)
+        """Return None: this system does not tell whether anyone has the file open for writing."""
+        return None
