@@ -33,6 +33,7 @@ def work(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     if request.param != "one step":
         monkeypatch.setattr(replaced_module, "is_open_for_writing", lambda _: None)
     monkeypatch.setattr(exchange_module, "WRITING_S", 0.1)
+    monkeypatch.setattr(replaced_module, "STILL_S", 0.005)
     return Exchange(tmp_path / "replaced")
 
 
@@ -143,6 +144,23 @@ def test_a_save_in_place_that_is_not_finished_is_not_read_as_the_content(day: Pa
     assert asked == [True, True, False]
 
 
+def test_without_leases_a_file_is_complete_once_it_stands_still_whatever_its_time(
+    day: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 1:
+            day.write_bytes(MINE)
+            os.utime(day, ns=(0, 0))
+
+    monkeypatch.setattr(replaced_module, "is_open_for_writing", lambda _: None)
+    monkeypatch.setattr("time.sleep", sleep)
+    assert Exchange(tmp_path / "replaced").read(day) == MINE
+    assert slept.count(replaced_module.STILL_S) == 2
+
+
 def test_a_save_into_the_replaced_file_after_the_exchange_becomes_a_conflict_copy(
     work: Exchange, day: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,7 +168,6 @@ def test_a_save_into_the_replaced_file_after_the_exchange_becomes_a_conflict_cop
         work.replace(day, NEW, OLD)
         assert work.replaced.settle() == []
         editor.write(MINE)
-    monkeypatch.setattr(replaced_module, "FRESH_S", 0)
     (copy,) = work.replaced.settle()
     assert (day.read_bytes(), copy.read_bytes(), copy.parent) == (NEW, MINE, day.parent)
     assert conflict_copies(day.parent) == [copy]

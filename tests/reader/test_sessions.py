@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from contextlib import closing
 from datetime import date, datetime, timedelta
@@ -56,6 +57,14 @@ def test_every_session_shows_what_became_of_its_turns(home: Home, tmp_path: Path
     assert "s-c1" not in browser.get("/sessions?only=none").text
     assert "Umlaute" not in browser.get("/sessions?q=checkout").text
     assert 'href="/entry/c1"' in browser.get("/session/s-c1").text
+
+
+def test_the_day_of_a_session_without_entries_is_said_by_its_lines_and_not_by_the_files_time(
+    home: Home, tmp_path: Path
+) -> None:
+    path = _transcript(home, "s-quiet", tmp_path, ["Only thanks."], {"skipped: nothing worth an entry": 1})
+    os.utime(path, (0, 0))
+    assert "20 November 2026" in Browser(home).enter().get("/sessions?only=none").text
 
 
 def test_a_session_can_be_read_turn_by_turn_with_the_reason_of_each(home: Home, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 CLOSED_S = 5  # kept when nobody had it open: longer than opening a file can take
 OPEN_S = 24 * 3600  # kept when somebody had it open, or the system cannot tell
 CONFLICT = ".conflict-"
-FRESH_S = 0.05  # without leases: a file written this recently may not be complete
+STILL_S = 0.05  # without leases: what is not written to for so long is complete
 
 _numbers = itertools.count()
 
@@ -133,7 +133,7 @@ class Replaced:
             try:
                 record = json.loads(place.read_bytes())
                 kept = {key: record[key] for key in ("path", "kept", "digest", "closed")}
-                yield place, kept | {"at": int(place.name.partition("-")[0]) / 1e9}  # a copy has other times
+                yield place, kept | {"at": _kept_at(place)}
             except FileNotFoundError:  # another process has settled it
                 continue
             except (ValueError, KeyError, TypeError):
@@ -141,9 +141,14 @@ class Replaced:
 
     def _remove_orphans(self) -> None:
         """Remove files whose writer died before it wrote the record."""
-        for kept in self.folder.glob("*.old"):
-            if not kept.with_suffix(".json").exists() and time.time() - kept.stat().st_ctime > OPEN_S:
+        for kept in self.folder.glob("[0-9]*-*.old"):
+            if not kept.with_suffix(".json").exists() and time.time() - _kept_at(kept) > OPEN_S:
                 kept.unlink(missing_ok=True)
+
+
+def _kept_at(path: Path) -> float:
+    """Return when a file was kept (seconds since the epoch), as its name says: a copy of it has other times."""
+    return int(path.name.partition("-")[0]) / 1e9
 
 
 def _is_open(path: Path) -> bool:
@@ -152,11 +157,18 @@ def _is_open(path: Path) -> bool:
 
 
 def is_being_written(descriptor: int) -> bool:
-    """Return whether another process may be in the middle of writing this file, which is open for reading."""
+    """Return whether another process may be in the middle of writing this file, which is open for reading.
+
+    Where the system does not tell who has a file open, it is watched for a moment: its time alone says nothing, since
+    clocks differ and copies keep the time of what they are copies of.
+    """
     held = is_open_for_writing(descriptor)
-    if held is None:
-        return 0 <= time.time() - os.fstat(descriptor).st_mtime < FRESH_S
-    return held
+    if held is not None:
+        return held
+    before = os.fstat(descriptor)
+    time.sleep(STILL_S)
+    after = os.fstat(descriptor)
+    return (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns)
 
 
 if sys.platform == "linux":

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 
 from memoria.audit.receipt import CAPTURED, NOT_UNDERSTOOD, REPEATED, SKIPPED
 from memoria.base import project
 from memoria.daily.ledger import Booked, Ledger
+from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.reader.site import Site
 from memoria.reader.watch import changed
@@ -107,17 +107,17 @@ def _without_entries(site: Site, checked: Mapping[str, tuple[str, Mapping[str, i
     visible = site.visible()
     for ident, (path, fates) in checked.items():
         try:
-            changed = Path(path).stat().st_mtime
-            cwd = _folder(path)
+            head = _head(path)
         except OSError:
             continue
-        key = project.of(cwd, site.home.settings, site.home.paths).key if cwd else ""
+        key = project.of(head.cwd, site.home.settings, site.home.paths).key if head.cwd else ""
         if visible.shows(key):
-            day = site.home.zone.day(datetime.fromtimestamp(changed, UTC)).isoformat()
+            began = clock.parse(head.began)
+            day = site.home.zone.day(began).isoformat() if began else ""
             yield Session(ident, day, key, (), fates, path)
 
 
 @lru_cache(maxsize=20_000)
-def _folder(path: str) -> str:
-    """Return the folder in which a transcript begins, which never changes."""
-    return client_files.head(Path(path)).cwd
+def _head(path: str) -> client_files.Head:
+    """Return what the first lines of a transcript say, which never changes."""
+    return client_files.head(Path(path))

@@ -54,11 +54,12 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What the first lines say: the session's id, its working folder and how it was started (``cli``, ``sdk-py``)."""
+    """What the first lines say: the session's id, its working folder, how it was started (``cli``), and when."""
 
     session: str
     cwd: str = ""
     entrypoint: str = ""
+    began: str = ""  # ISO 8601
 
 
 def folder(environ: Mapping[str, str]) -> Path:
@@ -138,7 +139,7 @@ def head(path: Path) -> Head:
     sub-agent's file belongs to the session that its lines name.
     """
     session = "" if _is_side(path) else path.stem
-    cwd = entrypoint = ""
+    cwd = entrypoint = began = ""
     with path.open("rb") as file:
         while not (session and cwd) and file.tell() < HEAD_BYTES:
             line = file.readline(HEAD_BYTES)
@@ -148,7 +149,8 @@ def head(path: Path) -> Head:
                 session = session or _text(value.get("sessionId"))
                 cwd = cwd or _text(value.get("cwd"))
                 entrypoint = entrypoint or _text(value.get("entrypoint"))
-    return Head(session or path.stem, cwd, entrypoint)
+                began = began or _text(value.get("timestamp"))
+    return Head(session or path.stem, cwd, entrypoint, began)
 
 
 def cwds(lines: Iterable[bytes]) -> Iterator[str]:
