@@ -255,35 +255,12 @@ def script(verb: str) -> int:
     return main([*form.split(), *sys.argv[1:]])
 
 
-class _Log(logging.Handler):
-    """A handler that opens the log file with the first record: most runs write none."""
-
-    def __init__(self, home: Home) -> None:
-        super().__init__()
-        self.home = home
-        self.file: logging.Handler | None = None
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write one record, opening the file if needed."""
-        if self.file is None:
-            from memoria.ground import log_file  # noqa: PLC0415 (takes 10 ms, and most runs log nothing)
-
-            self.file = log_file.opened(self.home.paths.memoria_log, self.home.settings.log_bytes)
-        self.file.handle(record)
-
-    def close(self) -> None:
-        """Close the file if it was opened."""
-        if self.file is not None:
-            self.file.close()
-        super().close()
-
-
 def _log_to(home: Home) -> None:
     logging.raiseExceptions = False  # a full disk must not print a traceback for each record
     root = logging.getLogger("memoria")
     for old in root.handlers:
         old.close()
-    root.handlers[:] = [_Log(home)]
+    root.handlers[:] = [printable.LogFile(home.paths.memoria_log)]
     root.setLevel(logging.INFO)
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import logging
 import re
+import stat
 from collections.abc import Iterable
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -84,3 +87,23 @@ def test_no_message_of_another_is_followed_by_a_second_full_stop() -> None:
 )
 def test_one_is_counted_in_the_singular(number: int, noun: str, text: str) -> None:
     assert printable.counted(number, noun) == text
+
+
+def _write(file: printable.LogFile, message: str) -> None:
+    file.handle(logging.LogRecord("memoria", logging.INFO, "x.py", 1, message, (), None))
+    file.close()
+
+
+def test_the_log_is_made_with_its_first_record_for_its_owner_alone_and_each_record_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "memoria.log"
+    file = printable.LogFile(str(path))
+    assert not path.exists()
+    _write(file, "one\ntwo \x1b[2J")
+    (row,) = path.read_text("utf-8").splitlines()
+    assert row.endswith("INFO memoria: one\\ntwo [2J")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_log_that_cannot_be_written_fails_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    _write(printable.LogFile(str(tmp_path / "file" / "memoria.log")), "one")

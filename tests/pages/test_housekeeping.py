@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from memoria.base.paths import Paths
+from memoria.ground.home import Home
 from memoria.pages import housekeeping
 from memoria.recall.shown_notes import ShownNotes
 
@@ -42,3 +43,14 @@ def test_what_a_killed_hook_left_in_the_spool_goes_and_what_is_being_written_sta
     housekeeping.clean(paths)
     left = sorted(path.name for path in folder.iterdir())
     assert left == [f"01795000000000000000.{os.getpid()}.Stop.s1.0-99.job", f"probe.{os.getpid()}"]
+
+
+def test_a_long_log_becomes_the_old_one_and_a_short_one_stays() -> None:
+    home = Home.open()
+    logs = [Path(path) for path in (home.paths.memoria_log, home.paths.hook_log)]
+    for path, length in zip(logs, (home.settings.log_bytes + 1, 10), strict=True):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"x" * length)
+    housekeeping.rotate(home)
+    assert [path.exists() for path in logs] == [False, True]
+    assert logs[0].with_name("memoria.log.1").exists()

@@ -1,17 +1,23 @@
 """Printable: text without characters that would control a terminal, hide text or fake a line of output.
 
-``streams`` covers whatever a command prints; ``line`` is for text that must stay on one line. The log uses ``lines``.
+``streams`` covers whatever a command prints, ``LogFile`` what goes into the log; ``line`` is for text that must stay on
+one line.
 """
 
 from __future__ import annotations
 
+import io
+import logging
+import os
 import sys
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TextIO
 
 from memoria.base import fence
+from memoria.ground import files
 
 _JOINERS = "\u200c\u200d"  # ``fence.visible`` leaves those that have a meaning
 
@@ -78,6 +84,31 @@ def streams() -> Iterator[None]:
         yield
     finally:
         sys.stdout, sys.stderr = before
+
+
+class LogFile(logging.FileHandler):
+    """A log that only its owner can read, opened with the first record: most runs write none.
+
+    Each message stays on one line, even when it quotes a model; only tracebacks take several.
+    """
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, encoding="utf-8", delay=True)
+        self.setFormatter(_OneLine("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
+
+    def _open(self) -> io.TextIOWrapper:
+        try:
+            return open(self.baseFilename, "a", encoding=self.encoding, opener=files.private)
+        except OSError:  # a log that cannot be written is not a reason to fail
+            return Path(os.devnull).open("w", encoding=self.encoding)
+
+
+class _OneLine(logging.Formatter):
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (the base class's name)
+        return "\\n".join(super().formatMessage(record).splitlines())
+
+    def format(self, record: logging.LogRecord) -> str:
+        return lines(super().format(record))
 
 
 def clause(text: object) -> str:

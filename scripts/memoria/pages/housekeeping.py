@@ -10,6 +10,7 @@ import logging
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -126,10 +127,11 @@ def remove_outdated(paths: Paths) -> None:
 
 
 def rotate(home: Home) -> None:
-    """Rotate the hook log and the worker's output; like memoria.log, each keeps one old file."""
-    for path in (Path(home.paths.hook_log), Path(home.paths.worker_output)):
+    """Rotate the logs and the worker's output; each keeps one old file."""
+    for path in map(Path, (home.paths.memoria_log, home.paths.hook_log, home.paths.worker_output)):
         if path.exists() and path.stat().st_size > home.settings.log_bytes:
-            path.replace(path.with_name(path.name + ".1"))
+            with suppress(OSError):  # Windows renames no file that another process has open
+                path.replace(path.with_name(path.name + ".1"))
 
 
 def bring_in(keeper: Keeper) -> None:
