@@ -1,4 +1,4 @@
-"""Does memoria tell what no longer holds? ``uv run python -m bench.truth [--story NAME] [--rows] [--strict]``.
+"""Does memoria tell what no longer holds? ``uv run python -m bench.truth [--unseen] [--rows] [--strict]``.
 
 Plays the stories of ``tests/stories`` session by session through the hooks, the worker and the compile, with a model
 that knows the story and answers by what the request shows, and looks at every surface after each session: page, notes
@@ -82,13 +82,15 @@ def rows(look: Look) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("--story", action="append", choices=stories.names(), help="only this one; may be repeated")
+    every = [*stories.names(), *stories.names("unseen")]
+    parser.add_argument("--story", action="append", choices=every, help="only this one; may be repeated")
+    parser.add_argument("--unseen", action="store_true", help="the stories that memoria was not tuned to")
     parser.add_argument("--rows", action="store_true", help="print every wrong row")
     parser.add_argument("--strict", action="store_true", help="exit with 1 when a goal is missed")
     parser.add_argument("--keep", type=Path, help="leave the homes here to look at")
     args = parser.parse_args()
     looks: list[Look] = []
-    chosen = args.story or stories.names()
+    chosen = args.story or stories.names("unseen" if args.unseen else "")
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="memoria-truth-") as scratch:
         for name in chosen:

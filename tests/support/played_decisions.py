@@ -29,7 +29,7 @@ from memoria.worker import offer
 from memoria.worker.weigher import Request
 from memory_server import MemoryServer
 from places import ROOT
-from played_story import Player, directed, staged
+from played_story import Look, Player, directed, staged
 from stories import Session, Statement, Story, is_marked
 from truthful_model import Truthful
 
@@ -146,7 +146,7 @@ class Played(Player):
         """Play every session."""
         for session in self.story.sessions:
             self.now = session.at
-            self._converse(session)
+            self._converse(session, Look(self.story.name))
             self.now += timedelta(hours=2)  # the compile's interval has passed
             self._work()
         self.now += timedelta(days=1)

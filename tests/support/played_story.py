@@ -15,9 +15,10 @@ import json
 import os
 import re
 import sys
+import textwrap
 import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -50,7 +51,7 @@ from memoria.statements.keeper import Keeper
 from memoria.wiki.folder import Wiki
 from memoria.worker import worker
 from memory_server import KEY, MemoryServer, running
-from stories import Edit, Session, Statement, Story, is_marked, lines
+from stories import Edit, Session, Start, Statement, Story, is_marked, lines
 from truthful_model import Truthful
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class Player:
             before, refused = len(self.model.asked), self._refusals()
             look = Look(f"{self.story.name} {number}")
             if session.talk:
-                self._converse(session)
+                self._converse(session, look)
             for edit in session.hand:
                 self._edit(edit, look)
             self.now += timedelta(hours=2)  # the compile's interval has passed
@@ -122,7 +123,7 @@ class Player:
             self.looks.append(look)
         return self.looks
 
-    def _converse(self, session: Session) -> None:
+    def _converse(self, session: Session, look: Look) -> None:
         ident = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self.story.name} {session.at}"))
         cwd = self._folder(session.project)
         path = Path(os.environ["CLAUDE_CONFIG_DIR"], "projects", f"-{session.project}", f"{ident}.jsonl")
@@ -137,8 +138,29 @@ class Player:
             self._hook(capture, {**told, "hook_event_name": "Stop"})
             self.now += timedelta(minutes=4)
             self._work()
+            for start in session.starts:
+                if start.after == number + 1:
+                    self._start_inside(session, start, told, look)
         self._hook(capture, {**told, "hook_event_name": "SessionEnd", "reason": "other"})
         self._work()
+
+    def _start_inside(self, session: Session, start: Start, told: dict[str, str], look: Look) -> None:
+        """Compact or resume a session, and compare what its next start is given with what the story says."""
+        before = {
+            "compact": {"hook_event_name": "PreCompact", "trigger": "auto", "custom_instructions": ""},
+            "resume": {"hook_event_name": "SessionEnd", "reason": "other"},
+        }
+        self._hook(capture, {**told, **before[start.by]})
+        self._work()
+        page = self._hook(session_start, {**told, "hook_event_name": "SessionStart", "source": start.by})
+        current = [self.story.statements[name] for name in start.current]
+        past = self._past(start.past, current)
+        own = [each for each in current if self._project(each) == session.project]
+        gone = [each for each in past if self._project(each) == session.project]
+        surfaces = self._surfaces(session.project, session, [*own, *gone]) | {"page": _page_rows(page)}
+        for name, rows in (surfaces | self._shared_surfaces(session)).items():
+            self._find_stale(name, rows, gone if name in surfaces else past, look)
+        self._find_missing(surfaces, own, look)
 
     def _folder(self, name: str) -> Path:
         folder = self.base / "work" / name
@@ -179,11 +201,14 @@ class Player:
             return
         for path in self._files(edit.file):
             text = path.read_text(encoding="utf-8")
-            changed = re.sub(edit.find, edit.put, text)
-            if changed != text:
+            changed = _wrapped(text) if edit.way == "wrap" else re.sub(edit.find, edit.put, text)
+            if edit.way == "half":
+                path.write_text(text[: len(text) // 2], encoding="utf-8")
+                self._work()
+            if changed != text or edit.way == "half":
                 path.write_text(changed, encoding="utf-8")
                 return
-        look.not_done.append(f"{edit.find!r} stands in no {edit.file}")
+        look.not_done.append(f"{edit.find or edit.way!r} stands in no {edit.file}")
 
     def _files(self, name: str) -> list[Path]:
         if name == "daily":
@@ -212,8 +237,7 @@ class Player:
     def look(self, session: Session, look: Look) -> None:
         """Compare every surface with what the story says."""
         current = [self.story.statements[name] for name in session.current]
-        same = {each.marks for each in current}
-        past = [each for name in session.past if (each := self.story.statements[name]).marks not in same]
+        past = self._past(session.past, current)
         for place in self.story.projects:
             own = [each for each in current if self._project(each) == place]
             gone = [each for each in past if self._project(each) == place]
@@ -234,6 +258,11 @@ class Player:
         self._look_at_facts(past, look)
         self._look_at_items(session, look)
         self._look_at_history(past, look)
+
+    def _past(self, names: Iterable[str], current: Iterable[Statement]) -> list[Statement]:
+        """Return the statements with these names but for those that nothing tells from what holds."""
+        same = {each.marks for each in current}
+        return [each for name in names if (each := self.story.statements[name]).marks not in same]
 
     def _project(self, statement: Statement) -> str:
         return statement.project or self.story.projects[0]
@@ -425,9 +454,9 @@ def _history_rows(text: str) -> list[str]:
 
 
 def _rows(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the rows of an article, and whether they stand under History."""
+    """Yield the rows of an article, and whether they stand under History; a bullet of several lines is one row."""
     level = 0
-    for row in text.splitlines():
+    for row in re.sub(r"(?<=\S)\n +(?=[^\s>*-])", " ", text).splitlines():
         if match := re.match(r"(#+) (.*)", row):
             depth = len(match[1])
             if level and depth <= level:
@@ -435,6 +464,23 @@ def _rows(text: str) -> Iterator[tuple[str, bool]]:
             if match[2].strip().lower() == "history":
                 level = depth
         yield row, bool(level)
+
+
+def _wrapped(text: str) -> str:
+    """Return a markdown file as a formatter writes it that breaks lines at 60 columns: not in its front matter."""
+    start = text.find("\n---\n", 4) + 5 if text.startswith("---\n") else 0
+    rows = [
+        textwrap.wrap(row, 60, subsequent_indent=" " * _indent(row), break_long_words=False, break_on_hyphens=False)
+        if len(row) > 60 and not row.startswith(("#", "|", "<", "```"))
+        else [row]
+        for row in text[start:].split("\n")
+    ]
+    return text[:start] + "\n".join(part for row in rows for part in row)
+
+
+def _indent(row: str) -> int:
+    match = re.match(r"\s*(?:[-*] |> )?", row)
+    return len(match[0]) if match else 0
 
 
 def _slug(root: Path, path: Path) -> str:

@@ -35,7 +35,10 @@ class Statement:
 
     ``text``: how a good model words it. ``quote``: the words in the conversation. ``kind``: of the learned fact, ``""``
     for what stands in the note alone, ``withdrawal`` for taking back without saying something new. ``ends``: names of
-    the statements that no longer hold from then on. ``page``: the slug of the article it belongs to.
+    the statements that no longer hold from then on. ``in_part``: statements of which only a part holds from then on,
+    each with the wording that remains. ``page``: the slug of the article it belongs to.
+
+    Statements with the same ``text`` were said in one sentence, and end one by one.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Statement:
     origin: str = "user"
     section: str = "Behaviour"
     ends: tuple[str, ...] = ()
+    in_part: dict[str, str] = field(default_factory=dict, hash=False)
     project: str = ""
     by_hand: bool = False
 
@@ -67,14 +71,26 @@ class Item:
 class Edit:
     """What a person does by hand: replace ``find`` (a pattern) in a file, or run a command of ours.
 
-    ``file``: ``daily`` (that of the session before) or the slug of an article. ``{name}`` in ``run`` stands for the id
-    of the fact that tells a statement.
+    ``file``: ``daily`` (that of the session before) or the slug of an article. ``way``: ``wrap``, a formatter breaks
+    the lines of the file instead; ``half``, the worker runs while only its first half is on disk. ``{name}`` in ``run``
+    stands for the id of the fact that tells a statement.
     """
 
     file: str = ""
     find: str = ""
     put: str = ""
+    way: str = ""
     run: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A start inside a session: the client compacts it or it is resumed, after this many exchanges."""
+
+    after: int
+    by: str
+    current: tuple[str, ...]
+    past: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +98,8 @@ class Session:
     """One session, or (without ``talk``) an hour in which a person edits.
 
     ``current``, ``past``: names of the statements that must and must not be told afterwards; ``open``: of items.
-    ``prompt``: what the user asks at the start of the next session.
+    ``prompt``: what the user asks at the start of the next session. ``starts``: what must and must not be told at the
+    starts inside the session.
     """
 
     at: datetime
@@ -94,6 +111,7 @@ class Session:
     open: tuple[str, ...]
     prompt: str = ""
     hand: tuple[Edit, ...] = ()
+    starts: tuple[Start, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -150,8 +168,9 @@ def _pattern(mark: str) -> re.Pattern[str]:
     return re.compile(before + re.escape(mark) + after, re.IGNORECASE)
 
 
-def names() -> list[str]:
-    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+def names(folder: str = "") -> list[str]:
+    """Return the names of the stories; with ``unseen``, of those that memoria was not tuned to."""
+    return sorted(path.relative_to(FOLDER).with_suffix("").as_posix() for path in (FOLDER / folder).glob("*.toml"))
 
 
 def load(name: str) -> Story:
@@ -178,6 +197,7 @@ def _session(given: dict[str, Any], project: str) -> Session:
         open=tuple(given.get("open", ())),
         prompt=given.get("prompt", ""),
         hand=tuple(Edit(**_fields(edit)) for edit in given.get("hand", ())),
+        starts=tuple(Start(**_fields(start)) for start in given.get("starts", ())),
     )
 
 
@@ -191,20 +211,50 @@ def _check(story: Story) -> None:
     raised: list[str] = []
     for number, session in enumerate(story.sessions, 1):
         place = f"{story.name}, session {number}"
-        talk = "\n".join(part for exchange in session.talk for part in exchange)
-        said += [each.name for each in story.statements.values() if each.quote and each.quote in talk]
+        for start in session.starts:
+            so_far = said + _said(story, session.talk[: start.after])
+            _check_lists(story, so_far, start, f"{place}, after {start.after} exchanges")
+        said += _said(story, session.talk)
         said += [name for name in session.current if story.statements[name].by_hand and name not in said]
+        talk = _text(session.talk)
         raised += [item.name for item in story.items.values() if any(words in talk for words in item.said)]
-        told = {name for name in said if story.statements[name].kind != "withdrawal"}
-        assert told <= {*session.current, *session.past}, f"{place}: {told - {*session.current, *session.past}}"
-        assert {*session.current, *session.past} <= told, f"{place}: {({*session.current, *session.past}) - told}"
-        assert not {*session.current} & {*session.past}, place
+        _check_lists(story, said, session, place)
         assert {*session.open} <= {*raised}, place
     for each in story.statements.values():
         assert each.by_hand or each.name in said, f"{story.name}: {each.name} is never said"
         assert is_marked(each.text, each.marks), f"{story.name}: {each.name} lacks a mark"
+        for name, rest in each.in_part.items():
+            assert is_marked(rest, story.statements[name].marks), f"{story.name}: what remains of {name} lacks a mark"
     for item in story.items.values():
         assert all(is_marked(text, item.marks) for text in item.texts), f"{story.name}: {item.name} lacks a mark"
+
+
+def _text(talk: Iterable[tuple[str, str]]) -> str:
+    return "\n".join(part for exchange in talk for part in exchange)
+
+
+def _said(story: Story, talk: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the names of what is said in a talk, in the order in which it is said."""
+    text = _text(talk)
+    found = [each for each in story.statements.values() if each.quote and each.quote in text]
+    return [each.name for each in sorted(found, key=lambda each: text.index(each.quote))]
+
+
+def _check_lists(story: Story, said: list[str], at: Session | Start, place: str) -> None:
+    """Raise AssertionError unless the lists name what was said, and the best wording of it tells just what holds."""
+    current, past = {*at.current}, {*at.past}
+    told = {name for name in said if story.statements[name].kind != "withdrawal"}
+    assert told == current | past, f"{place}: {told ^ (current | past)}"
+    assert not current & past, place
+    worded = {name: story.statements[name].text for name in said}
+    for name in said:
+        worded |= story.statements[name].in_part
+    same = {story.statements[name].marks for name in current}
+    for name in current:
+        tells = {each.name for each in story.told(worded[name]) if each.name in told}
+        wrong = {other for other in tells & past if story.statements[other].marks not in same}
+        assert name in tells, f"{place}: {worded[name]!r} does not tell {name}"
+        assert not wrong, f"{place}: {worded[name]!r} tells {wrong}"
 
 
 def lines(session: Session, ident: str, cwd: Path) -> Iterator[tuple[bytes, bytes]]:
