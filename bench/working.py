@@ -93,7 +93,7 @@ async def shared(server: RedisServer, folder: Path, rounds: int) -> None:
     print("redis (against the bare client's call on the same server)")
     bare = redis.Redis.from_url(server.url, decode_responses=True)
     text = json.dumps(VALUE)
-    store = FailoverStore(lambda: RedisStore(server.url), SqliteStore(folder / "journal.db", journal=True))
+    store = FailoverStore(lambda: RedisStore(server.url), SqliteStore(folder / "embedded.db", standing_in=True))
     async with await WorkingMemory.for_session("s", store=store) as memory:
         calls: dict[str, Call] = {
             "bare GET": lambda number: bare.get(f"k{number % 100}"),

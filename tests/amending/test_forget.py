@@ -49,7 +49,7 @@ from memoria.wiki.folder import Wiki
 from memoria.wiki.snapshot import Snapshot
 from memoria.wiki.transaction import Transactions, digest
 from memoria.worker import worker
-from memoria.working.factory import open_store
+from memoria.working.failover_store import open_store
 from memoria.working.memory import WorkingMemory
 from wiki_home import WikiHome, claim, page
 from wiki_home import entry as wiki_entry

@@ -26,7 +26,7 @@ from memoria.pages import housekeeping
 from memoria.recall import prompt_notes
 from memoria.statements.keeper import Keeper
 from memoria.working import WorkingMemory
-from memoria.working.factory import open_store
+from memoria.working.failover_store import open_store
 
 TOPIC = """---
 name: deploy-order

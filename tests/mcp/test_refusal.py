@@ -20,7 +20,7 @@ from memoria.mcp.refusal import Refusal, asking
 from memoria.mcp.tools import Toolbox
 from memoria.transcripts.tombstones import Tombstones
 from memoria.working import WorkingMemory
-from memoria.working.factory import open_store
+from memoria.working.failover_store import open_store
 
 WRITING = {
     "remember": {"content": "The gate code of the warehouse is blue."},

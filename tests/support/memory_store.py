@@ -8,8 +8,17 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from memoria.working import changes
-from memoria.working.store import Change, Put, Record, ScopeSeen, StoreStats, deadline, is_internal, next_version
+from memoria.working.store import (
+    Change,
+    Put,
+    Record,
+    ScopeSeen,
+    StoreStats,
+    applied,
+    deadline,
+    is_internal,
+    next_version,
+)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -52,14 +61,13 @@ class MemoryStore:
         room.expire(time.time())
         return room
 
-    def _write(self, room: _Room, key: str, put: Put) -> int:
+    def _write(self, room: _Room, key: str, put: Put) -> None:
         part = room.part(key)
         old = part.pop(key, None)
         record = Record(put.value, next_version(old.version if old else 0), deadline(put.ttl, time.time()))
         part[key] = record
         if record.expires is not None:
             room.remind(key, record.expires)
-        return record.version
 
     async def get(self, scope: str, key: str) -> Record | None:
         """See ``Store.get``."""
@@ -74,19 +82,18 @@ class MemoryStore:
         room = self._room(scope)
         return dict(sorted((room.internal if internal else room.others).items()))
 
-    async def put(self, scope: str, key: str, put: Put, *, limit: int | None = None) -> int:
+    async def put(self, scope: str, key: str, put: Put, *, limit: int | None = None) -> None:
         """See ``Store.put``."""
         room = self._room(scope)
-        version = self._write(room, key, put)
+        self._write(room, key, put)
         while limit is not None and len(room.others) > limit:
             room.others.popitem(last=False)
-        return version
 
     async def change(self, scope: str, key: str, change: Change, *, ttl: float | None) -> str:
         """See ``Store.change``."""
         room = self._room(scope)
         old = room.part(key).get(key)
-        value = changes.apply(change, old.value if old else None)
+        value = applied(change, old.value if old else None)
         self._write(room, key, Put(value, ttl))
         return value
 

@@ -22,7 +22,7 @@ def shared(url: str) -> SharedStore:
 @asynccontextmanager
 async def machine(url: str, file: Path, session: str = "s") -> AsyncIterator[WorkingMemory]:
     """One machine: its own embedded store behind the shared one."""
-    store = FailoverStore(lambda: shared(url), SqliteStore(file, journal=True))
+    store = FailoverStore(lambda: shared(url), SqliteStore(file, standing_in=True))
     memory = await WorkingMemory.for_session(session, store=store)
     try:
         yield memory
@@ -40,6 +40,6 @@ async def until(holds: Callable[[], Awaitable[bool]]) -> None:
 async def until_back(memory: WorkingMemory) -> None:
     async def back() -> bool:
         stats = await memory.get_stats()
-        return stats["store"] == "redis" and not stats["degraded"] and not stats["waiting"]
+        return stats["store"] == "redis" and not stats["degraded"]
 
     await until(back)

@@ -26,4 +26,3 @@ def server(tmp_path: Path) -> Iterator[RedisServer]:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(failover_store, "FIRST_RETRY_S", 0.02)
     monkeypatch.setattr(failover_store, "LAST_RETRY_S", 0.1)
-    monkeypatch.setattr(failover_store, "COPIES_LOOK_S", 0.02, raising=False)

@@ -23,7 +23,7 @@ from memoria.ground.home import Home
 from memoria.index.client_memory import ClientMemory
 from memoria.search.folding import folded
 from memoria.transcripts.clients import table
-from memoria.working.factory import open_store
+from memoria.working.failover_store import open_store
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _BLANK = frozenset("nrtbf")

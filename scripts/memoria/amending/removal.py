@@ -42,9 +42,9 @@ from memoria.statements.outbox import Outbox
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.tombstones import Tombstones
 from memoria.wiki.transaction import ChangedError, Transactions
-from memoria.working.factory import open_store
-from memoria.working.observed import pass_over
-from memoria.working.scope import session_of
+from memoria.working import session_of
+from memoria.working.failover_store import open_store
+from memoria.working.task_reading import pass_over
 
 REPLANS = 5  # new plans when a person saves a page in the meantime
 

@@ -28,7 +28,7 @@ from memoria.ground.printable import counted
 from memoria.models import chain, tasks
 from memoria.models.metered import Metered
 from memoria.statements.keeper import Keeper
-from memoria.working.factory import shared_store
+from memoria.working.failover_store import shared_store
 from memoria.working.store import StoreStats
 
 REDIS_SECONDS = 5.0

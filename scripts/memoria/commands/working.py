@@ -9,12 +9,11 @@ from dataclasses import asdict
 from typing import Any
 
 from memoria.base.fence import visible
-from memoria.ground import clock, printable
+from memoria.ground import clock
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.working import Scope, WorkingMemory
-from memoria.working.factory import open_store
-from memoria.working.scope import session_of
+from memoria.working import Scope, WorkingMemory, session_of
+from memoria.working.failover_store import open_store
 from memoria.working.store import Store
 
 _SHOWN = 100  # characters of a value on its line
@@ -79,8 +78,6 @@ def lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
     """Return the facts as lines for a person."""
     store = facts["store"]
     rows = [f"store       {store['store']}{', in place of the shared store' if store['degraded'] else ''}"]
-    if store["waiting"]:
-        rows.append(f"            {printable.counted(store['waiting'], 'write')} waiting for the shared store")
     if store["reason"]:
         rows.append(f"            {store['reason']}")
     if facts["session"] is None:

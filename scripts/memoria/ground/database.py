@@ -30,6 +30,7 @@ _REFUSED = (
     sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PROTOCOL,
 )  # fmt: skip
 _TABLES = re.compile(r"CREATE (?:VIRTUAL )?TABLE (?:IF NOT EXISTS )?(\w+)")
+_DROPPED = re.compile(r"DROP TABLE (\w+)")
 
 
 class DamagedError(sqlite3.DatabaseError):
@@ -59,7 +60,8 @@ def open_(
         if version(db) < len(migrations):
             _migrate(db, migrations)
         there = {name for (name,) in _execute(db, "SELECT name FROM sqlite_master WHERE type = 'table'")}
-        if missing := set(_TABLES.findall("".join(migrations))) - there:
+        script = "".join(migrations)
+        if missing := set(_TABLES.findall(script)) - set(_DROPPED.findall(script)) - there:
             raise DamagedError(f"the database lacks {', '.join(sorted(missing))}")
     except BaseException:
         db.close()

@@ -165,10 +165,6 @@ class StoreUnreachableError(WorkingStoreError):
     """The store cannot be reached or accepts no writes now; another store may replace it."""
 
 
-class StoreReadOnlyError(StoreUnreachableError):
-    """The store can be reached but accepts no writes now; it may still be read."""
-
-
 class StoreTooNewError(WorkingStoreError):
     """The store was written by a newer memoria."""
 

@@ -27,7 +27,7 @@ from memoria.mcp.questions import question_tools
 from memoria.mcp.refusal import Refusal, asking
 from memoria.mcp.tools import Json, Tool, Toolbox
 from memoria.working import Limits, WorkingMemory
-from memoria.working.factory import open_store
+from memoria.working.failover_store import open_store
 
 ERROR_CHARS = 2_000
 

@@ -102,7 +102,7 @@ _PROGRESS = ("step", "status", "percent")
 _CONTENT = {"type": "string", "minLength": 8, "maxLength": 600}
 _IDENT = {"type": "string", "pattern": "^\\^?l-[0-9a-z]{4,16}$"}
 _KINDS = ("article", "entry", "fact", "turn", "memory")
-_STATS = ("store", "degraded", "reason", "waiting", "total_keys", "has_task_state")
+_STATS = ("store", "degraded", "reason", "total_keys", "has_task_state")
 _FACT_KINDS = ("decision", "fact", "debugging", "workaround", "operational")
 
 

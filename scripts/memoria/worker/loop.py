@@ -15,7 +15,7 @@ from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
 from memoria.worker.due import DueCheck
 from memoria.worker.observer import News, Observer
-from memoria.working.factory import open_store
+from memoria.working.failover_store import open_store
 
 log = logging.getLogger(__name__)
 

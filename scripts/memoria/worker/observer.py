@@ -24,9 +24,8 @@ from memoria.ground.redact import Redactor
 from memoria.transcripts.clients import table
 from memoria.transcripts.screen import Screen
 from memoria.working import Limits, WorkingMemory
-from memoria.working.observed import READ
 from memoria.working.store import Store
-from memoria.working.task_reading import observe, where_you_were
+from memoria.working.task_reading import READ, observe, where_you_were
 
 log = logging.getLogger(__name__)
 

@@ -1,20 +1,24 @@
 """Working memory: what an agent keeps during a session, through compaction, crashes and a change of machine.
 
-- ``memory``: ``WorkingMemory``: values, task state, scratchpad and checkpoints, as records of a store
-- ``scope``: the owner of a memory: an agent, a project or a session
-- ``store``: the protocol of a store, and the types that it uses
-- ``changes``: writes that depend on the stored value, as pure functions
+- ``memory``: ``WorkingMemory``: values, task state, scratchpad and checkpoints of a scope, as records of a store
+- ``store``: the protocol of a store, the types that it uses, and the changes that build on a value
 - ``sqlite_store``: the embedded store, one file shared by many processes (the default)
 - ``redis_store``: a store shared by many machines
-- ``redis_scripts``: the steps that its server must take whole
-- ``failover_store``: Redis, with the embedded store as a fallback while Redis is unavailable
-- ``factory``: opens the store that the settings name
+- ``failover_store``: Redis, with the embedded store while it cannot be used; opens the store that the settings name
 - ``task_reading``: what a transcript says about the task, and the block "where you were"
 
 This folder imports no model, no hook handler and no wiki.
 """
 
-from memoria.working.memory import Checkpoint, Limits, Note, TaskState, WorkingMemory
-from memoria.working.scope import Scope, session_scope
+from memoria.working.memory import (
+    Checkpoint,
+    Limits,
+    Note,
+    Scope,
+    TaskState,
+    WorkingMemory,
+    session_of,
+    session_scope,
+)  # fmt: skip
 
-__all__ = ["Checkpoint", "Limits", "Note", "Scope", "TaskState", "WorkingMemory", "session_scope"]
+__all__ = ["Checkpoint", "Limits", "Note", "Scope", "TaskState", "WorkingMemory", "session_of", "session_scope"]

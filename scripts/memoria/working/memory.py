@@ -2,6 +2,9 @@
 
 It implements values, task state, scratchpad and checkpoints on a store's records. It knows a store only through the
 protocol, and neither transcripts nor models.
+
+A memory belongs to a scope. An agent's scope contains its projects' scopes, and a project's its sessions'. A scope's
+name consists of its kind and id only, so that two agents working on one project share the project's scope.
 """
 
 from __future__ import annotations
@@ -11,26 +14,82 @@ import json
 import math
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, Self, get_args
+from urllib.parse import quote, unquote
 
 from memoria.base.settings import Settings
 from memoria.ground import clock
-from memoria.ground.errors import BadKeyError, BadValueError, CheckpointNotFoundError
-from memoria.working.scope import Scope, session_scope
-from memoria.working.store import Change, Put, Record, Store, StoreStats, is_internal
+from memoria.ground.errors import BadKeyError, BadScopeError, BadValueError, CheckpointNotFoundError
+from memoria.working.store import (
+    CHECKPOINTS,
+    SCRATCHPAD,
+    TASK,
+    Put,
+    Record,
+    Store,
+    StoreStats,
+    appending,
+    is_internal,
+    removing,
+    reporting,
+)  # fmt: skip
+
+Kind = Literal["agent", "project", "session"]
+KINDS: tuple[Kind, ...] = ("agent", "project", "session")
+MAX_ID = 256
 
 Status = Literal["pending", "in_progress", "blocked", "completed", "failed", "cancelled"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 
-_TASK = "_task"
-_SCRATCHPAD = "_scratchpad"
 _META = "_meta"
 _OBSERVED = "_observed"
-_CHECKPOINTS = "_checkpoints"  # the list; each checkpoint's content has a key of its own
-_CHECKPOINT = "_checkpoint:"
-_RESTORED = (_TASK, _SCRATCHPAD)  # the internal keys that a checkpoint includes
+_CHECKPOINT = "_checkpoint:"  # of one checkpoint's content; ``CHECKPOINTS`` is the list
+_RESTORED = (TASK, SCRATCHPAD)  # the internal keys that a checkpoint includes
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One scope and the scope that contains it; ``name`` is safe as part of a key in any store."""
+
+    kind: Kind
+    id: str
+    parent: Scope | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise BadScopeError(f"a scope must be one of {', '.join(KINDS)}, not {self.kind!r}")
+        if not isinstance(self.id, str) or not self.id.strip() or len(self.id) > MAX_ID:
+            raise BadScopeError(f"the id of a {self.kind} scope must be text of 1 to {MAX_ID} characters")
+        if self.parent is not None and KINDS.index(self.parent.kind) >= KINDS.index(self.kind):
+            raise BadScopeError(f"a {self.kind} scope cannot be inside a {self.parent.kind} scope")
+
+    @property
+    def name(self) -> str:
+        """``<kind>:<id>``, with the id percent-encoded."""
+        return f"{self.kind}:{quote(self.id, safe='', errors='surrogatepass')}"
+
+    def outwards(self) -> Iterator[Scope]:
+        """Yield this scope, then the scope that contains it, and so on."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent
+
+
+def session_scope(session_id: str, project_id: str | None = None, agent_instance_id: str | None = None) -> Scope:
+    """Return a session's scope inside those of its project and its agent, if these are known."""
+    outer = Scope("agent", agent_instance_id) if agent_instance_id else None
+    if project_id:
+        outer = Scope("project", project_id, outer)
+    return Scope("session", session_id, outer)
+
+
+def session_of(name: str) -> str | None:
+    """Return the session id in a scope's name, or None for a scope of another kind."""
+    kind, _, quoted = name.partition(":")
+    return unquote(quoted, errors="surrogatepass") if kind == "session" else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +120,7 @@ class Limits:
 class TaskState:
     """The current task and its progress.
 
-    Times are ISO 8601, UTC. Working memory sets them, and ``revision``, the number of progress reports.
+    Times are ISO 8601, UTC. Working memory sets them, and ``revision``, which each progress report raises.
     """
 
     description: str = ""
@@ -120,7 +179,7 @@ class WorkingMemory:
         long as the session (``Limits.session_seconds``).
         """
         if store is None:
-            from memoria.working.factory import open_store  # noqa: PLC0415 (reads settings: only where needed)
+            from memoria.working.failover_store import open_store  # noqa: PLC0415 (reads settings: only where needed)
 
             store = open_store()
         memory = cls(scope, store, default_ttl_seconds, limits)
@@ -178,7 +237,7 @@ class WorkingMemory:
     async def get_ttl(self, key: str) -> float | None:
         """Return the seconds that the key has left; None when it never expires or does not exist."""
         record = await self._find(key, outwards=False)
-        return None if record is None else _left(record)
+        return record.left if record else None
 
     async def delete(self, key: str) -> bool:
         """Delete the key; return whether it existed."""
@@ -217,12 +276,12 @@ class WorkingMemory:
             started=state.started or now,
             updated=now,
         )
-        await self._put_internal(_TASK, {**asdict(stored), "set_at": dict.fromkeys(_PROGRESS, now)})
+        await self._put_internal(TASK, {**asdict(stored), "set_at": dict.fromkeys(_FIELDS, now)})
         return stored
 
     async def get_task_state(self) -> TaskState | None:
         """Return the task state; None when none was set."""
-        return _task(await self._internal(_TASK))
+        return _task(await self._internal(TASK))
 
     async def update_task_progress(
         self,
@@ -241,9 +300,9 @@ class WorkingMemory:
             _check_status(status)
         if percent is not None:
             changed["percent"] = _clamped(percent)
-        change = Change("progress", {"id": uuid.uuid4().hex, "at": _now(), "fields": changed})
         self._encode(changed)
-        text = await self._store.change(self._name, _TASK, change, ttl=self._life(self.scope))
+        change = reporting(uuid.uuid4().hex, _now(), changed)
+        text = await self._store.change(self._name, TASK, change, ttl=self._life(self.scope))
         return _task(json.loads(text)) or TaskState()
 
     # ── the scratchpad ──
@@ -258,8 +317,8 @@ class WorkingMemory:
                 "shorten it"
             )
         entry = {"id": uuid.uuid4().hex, "time": _now(), "content": content}
-        change = Change("append", {"entry": entry, "cap": self.limits.scratchpad_entries})
-        await self._store.change(self._name, _SCRATCHPAD, change, ttl=self._life(self.scope))
+        change = appending(entry, self.limits.scratchpad_entries)
+        await self._store.change(self._name, SCRATCHPAD, change, ttl=self._life(self.scope))
 
     async def get_scratchpad(self) -> list[str]:
         """Return the entries, oldest first."""
@@ -267,13 +326,13 @@ class WorkingMemory:
 
     async def get_scratchpad_with_timestamps(self) -> list[Note]:
         """Return the entries with their times, oldest first."""
-        entries = await self._internal(_SCRATCHPAD) or []
+        entries = await self._internal(SCRATCHPAD) or []
         return [Note(entry["time"], entry["content"]) for entry in entries]
 
     async def clear_scratchpad(self) -> int:
         """Delete all entries and return how many there were."""
-        count = len(await self._internal(_SCRATCHPAD) or [])
-        await self._store.delete(self._name, _SCRATCHPAD)
+        count = len(await self._internal(SCRATCHPAD) or [])
+        await self._store.delete(self._name, SCRATCHPAD)
         return count
 
     # ── checkpoints ──
@@ -290,13 +349,13 @@ class WorkingMemory:
             if record is not None:
                 kept[key] = record
         life = self._life(self.scope)
-        content = json.dumps({key: [record.value, _left(record)] for key, record in kept.items()})
+        content = json.dumps({key: [record.value, record.left] for key, record in kept.items()})
         await self._store.put(self._name, _CHECKPOINT + checkpoint_id, Put(content, life))
         entry: dict[str, Any] = {"id": checkpoint_id, "time": _now(), "description": description[:500]}
         entry["keys"] = sum(not is_internal(key) for key in kept)
-        before = await self._internal(_CHECKPOINTS) or []
-        change = Change("append", {"entry": entry, "cap": self.limits.checkpoints})
-        after = json.loads(await self._store.change(self._name, _CHECKPOINTS, change, ttl=life))
+        before = await self._internal(CHECKPOINTS) or []
+        change = appending(entry, self.limits.checkpoints)
+        after = json.loads(await self._store.change(self._name, CHECKPOINTS, change, ttl=life))
         for gone in {old["id"] for old in before} - {left["id"] for left in after}:
             await self._store.delete(self._name, _CHECKPOINT + gone)
         return checkpoint_id
@@ -315,13 +374,12 @@ class WorkingMemory:
 
     async def list_checkpoints(self) -> list[Checkpoint]:
         """Return the checkpoints, oldest first."""
-        entries = await self._internal(_CHECKPOINTS) or []
+        entries = await self._internal(CHECKPOINTS) or []
         return [Checkpoint(entry["id"], entry["description"], entry["time"], entry["keys"]) for entry in entries]
 
     async def delete_checkpoint(self, checkpoint_id: str) -> bool:
         """Delete a checkpoint; return whether it existed."""
-        change = Change("remove", {"id": checkpoint_id})
-        await self._store.change(self._name, _CHECKPOINTS, change, ttl=self._life(self.scope))
+        await self._store.change(self._name, CHECKPOINTS, removing(checkpoint_id), ttl=self._life(self.scope))
         return await self._store.delete(self._name, _CHECKPOINT + checkpoint_id)
 
     # ── what memoria itself has observed ──
@@ -347,9 +405,9 @@ class WorkingMemory:
         if stats.healthy:
             shown["keys"] = len(await self._store.records(self._name))
             shown["total_keys"] = shown["keys"] + len(await self._store.records(self._name, internal=True))
-            shown["has_task_state"] = await self._store.get(self._name, _TASK) is not None
-            shown["checkpoints"] = len(await self._internal(_CHECKPOINTS) or [])
-            shown["scratchpad_entries"] = len(await self._internal(_SCRATCHPAD) or [])
+            shown["has_task_state"] = await self._store.get(self._name, TASK) is not None
+            shown["checkpoints"] = len(await self._internal(CHECKPOINTS) or [])
+            shown["scratchpad_entries"] = len(await self._internal(SCRATCHPAD) or [])
             shown["created"] = (await self._internal(_META) or {}).get("created")
         return shown
 
@@ -396,8 +454,12 @@ class WorkingMemory:
             raise BadKeyError(f"the key {key!r} contains control or invisible characters")
 
     def _encode(self, value: Any) -> str:
-        _check_json(value, 0)
-        text = json.dumps(value)
+        try:
+            text = json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise BadValueError(f"the value cannot be represented in JSON: {error}") from error
+        if not _has_text_keys(value):
+            raise BadValueError("a key of an object in the value is no text, which JSON does not allow")
         if len(text) > self.limits.value_chars and (length := len(_ESCAPE.sub("x", text))) > self.limits.value_chars:
             raise BadValueError(
                 f"a value may have at most {self.limits.value_chars} characters as JSON, not {length}; shorten it"
@@ -406,16 +468,11 @@ class WorkingMemory:
 
 
 _ESCAPE = re.compile(r"\\(?:ud[89ab]..\\ud[c-f]..|u....|.)")  # of JSON, which stands for one character of the value
-_PROGRESS = ("step", "status", "percent", "details")
+_FIELDS = ("description", "step", "status", "percent", "details")
 
 
 def _now() -> str:
     return clock.now().isoformat(timespec="microseconds")
-
-
-def _left(record: Record) -> float | None:
-    """Return the seconds until the record expires, at least one microsecond; None for ever."""
-    return None if record.expires is None else max(1e-6, record.expires - clock.now().timestamp())
 
 
 def _checked_ttl(seconds: float) -> float:
@@ -435,31 +492,11 @@ def _clamped(percent: float) -> float:
     return min(100.0, max(0.0, float(percent)))
 
 
-_PLAIN = frozenset((str, int, bool, type(None)))
-
-
-def _check_json(value: Any, depth: int) -> None:
-    """Raise BadValueError when JSON cannot represent the value; depth is limited to 100 levels."""
-    if type(value) in _PLAIN:
-        return
-    if depth > 100:
-        raise BadValueError("the value is nested more than 100 levels deep, or contains itself")
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise BadValueError(f"{value} cannot be represented in JSON; store null or text instead")
-        return
-    if isinstance(value, list | tuple):
-        for item in value:
-            _check_json(item, depth + 1)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            if not isinstance(key, str):
-                raise BadValueError(f"the key {key!r} of an object is {type(key).__name__}; JSON keys must be text")
-            _check_json(item, depth + 1)
-    elif not isinstance(value, str | int):  # their subclasses pass
-        raise BadValueError(
-            f"{type(value).__name__} cannot be represented in JSON; store text, numbers, lists or objects"
-        )
+def _has_text_keys(value: Any) -> bool:
+    """Return whether every key of every object in a JSON value is text; json would make it so without a word."""
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _has_text_keys(item) for key, item in value.items())
+    return not isinstance(value, list | tuple) or all(map(_has_text_keys, value))
 
 
 def _task(value: Any) -> TaskState | None:

@@ -7,26 +7,33 @@ after ``STEP_WAIT_S`` the call gives the event loop back and tries again.
 Reads write nothing. Which keys were read is kept in the process and written with its next write, or after
 ``TOUCHES`` reads, so that least-recently-used eviction sees them. Evicting is one step down an index.
 
-With ``journal=True`` each write is also noted in the same transaction, for a store that could not be reached.
+With ``standing_in=True``, for a store that cannot be used now, what is deleted leaves its key and time behind.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from memoria.base.sqlite import STEP_WAIT_S
-from memoria.ground import database, locks
+from memoria.ground import database
 from memoria.ground.errors import StoreBusyError, StoreTooNewError, WorkingStoreError
-from memoria.working import changes
-from memoria.working.store import Change, Put, Record, ScopeSeen, StoreStats, deadline, is_internal, next_version
+from memoria.working.store import (
+    Change,
+    Put,
+    Record,
+    ScopeSeen,
+    StoreStats,
+    applied,
+    deadline,
+    is_internal,
+    next_version,
+)  # fmt: skip
 
 T = TypeVar("T")
 
@@ -53,15 +60,22 @@ MIGRATIONS = (
     CREATE TABLE journal (id INTEGER PRIMARY KEY AUTOINCREMENT, operation TEXT NOT NULL);
     CREATE TABLE notes (name TEXT PRIMARY KEY, value REAL NOT NULL) WITHOUT ROWID;
     """,
-    # run, taken: the server process that accepted the entry, and when; NULL while the entry waits
     """
     ALTER TABLE journal ADD COLUMN scope TEXT GENERATED ALWAYS AS (json_extract(operation, '$.scope')) VIRTUAL;
     ALTER TABLE journal ADD COLUMN key TEXT GENERATED ALWAYS AS (json_extract(operation, '$.key')) VIRTUAL;
     ALTER TABLE journal ADD COLUMN run TEXT;
     ALTER TABLE journal ADD COLUMN taken REAL;
-    CREATE INDEX journal_scope ON journal (scope, key);
-    CREATE INDEX journal_waiting ON journal (id) WHERE run IS NULL;
-    CREATE INDEX journal_accepted ON journal (run, taken) WHERE run IS NOT NULL;
+    """,
+    # the key is empty when all keys but the internal ones were deleted
+    """
+    CREATE TABLE deleted (
+        scope TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL, PRIMARY KEY (scope, key)
+    ) WITHOUT ROWID;
+    INSERT OR REPLACE INTO deleted SELECT scope, coalesce(key, ''), max(json_extract(operation, '$.version'))
+    FROM journal WHERE run IS NULL AND json_extract(operation, '$.op') IN ('delete', 'clear', 'restore')
+    GROUP BY scope, key;
+    DROP TABLE journal;
+    DROP TABLE notes;
     """,
 )  # the n-th brings a file from user_version n to n + 1
 
@@ -70,23 +84,16 @@ INSERT INTO records (scope, key, internal, value, version, expires, used) VALUES
 ON CONFLICT (scope, key) DO UPDATE
 SET value = excluded.value, version = excluded.version, expires = excluded.expires, used = excluded.used
 """
-_SETTLE = """
-DELETE FROM records WHERE scope = ? AND key = ? AND version <= ?
-AND NOT EXISTS (SELECT 1 FROM journal WHERE scope = ? AND key = ?)
-"""
-_FORGET_REGISTER = (
-    "DELETE FROM journal WHERE scope = ? AND key IS NULL AND json_extract(operation, '$.op') = 'register'"
-)
 _LIVE = "(expires IS NULL OR expires > ?)"
 
 
 class SqliteStore:
     """A store in one SQLite file (WAL); any number of processes may share it."""
 
-    def __init__(self, path: Path, *, journal: bool = False) -> None:
+    def __init__(self, path: Path, *, standing_in: bool = False) -> None:
         """The file and its folder are made by the first call that needs them."""
         self.path = path
-        self.journal = journal
+        self.standing_in = standing_in
         self._connection: sqlite3.Connection | None = None
         self._identity = (0, 0)
         self._touched: dict[tuple[str, str], int] = {}
@@ -106,59 +113,42 @@ class SqliteStore:
         rows = await self._run(lambda db: db.execute(query, (scope, internal, time.time())).fetchall())
         return {key: Record(*rest) for key, *rest in sorted(rows)}
 
-    async def put(self, scope: str, key: str, put: Put, *, limit: int | None = None) -> int:
+    async def put(self, scope: str, key: str, put: Put, *, limit: int | None = None) -> None:
         """See ``Store.put``."""
 
-        def work(db: sqlite3.Connection) -> int:
-            record = _upsert(db, scope, key, put)
+        def work(db: sqlite3.Connection) -> None:
+            _upsert(db, scope, key, put)
             _evict(db, scope, limit)
-            noted = {"value": record.value, "expires": record.expires, "limit": limit}
-            self._note(db, scope, record.version, op="put", key=key, **noted)
-            return record.version
 
-        return await self._write(work)
+        await self._write(work)
 
     async def change(self, scope: str, key: str, change: Change, *, ttl: float | None) -> str:
         """See ``Store.change``."""
 
         def work(db: sqlite3.Connection) -> str:
             old = _select(db, scope, key)
-            record = _upsert(db, scope, key, Put(changes.apply(change, old.value if old else None), ttl))
-            noted = {"change": change.name, "argument": change.argument, "id": change.id, "expires": record.expires}
-            self._note(db, scope, record.version, op="change", key=key, **noted)
-            return record.value
+            value = applied(change, old.value if old else None)
+            _upsert(db, scope, key, Put(value, ttl))
+            return value
 
         return await self._write(work)
 
     async def delete(self, scope: str, key: str) -> bool:
         """See ``Store.delete``."""
-
-        def work(db: sqlite3.Connection) -> bool:
-            gone = db.execute("DELETE FROM records WHERE scope = ? AND key = ?", (scope, key)).rowcount
-            self._note(db, scope, next_version(0), op="delete", key=key)
-            return gone > 0
-
-        return await self._write(work)
+        return await self._write(lambda db: self._drop(db, scope, key)) > 0
 
     async def clear(self, scope: str) -> int:
         """See ``Store.clear``."""
-
-        def work(db: sqlite3.Connection) -> int:
-            self._note(db, scope, next_version(0), op="clear")
-            return db.execute("DELETE FROM records WHERE scope = ? AND internal = 0", (scope,)).rowcount
-
-        return await self._write(work)
+        return await self._write(lambda db: self._drop(db, scope))
 
     async def restore(self, scope: str, puts: Mapping[str, Put], internal: tuple[str, ...]) -> None:
         """See ``Store.restore``."""
 
         def work(db: sqlite3.Connection) -> None:
-            db.execute("DELETE FROM records WHERE scope = ? AND internal = 0", (scope,))
-            db.executemany("DELETE FROM records WHERE scope = ? AND key = ?", [(scope, key) for key in internal])
-            written = {key: _upsert(db, scope, key, put) for key, put in puts.items()}
-            noted = {key: [record.value, record.expires] for key, record in written.items()}
-            version = max((record.version for record in written.values()), default=next_version(0))
-            self._note(db, scope, version, op="restore", puts=noted, internal=list(internal))
+            for key in ("", *internal):
+                self._drop(db, scope, key)
+            for key, put in puts.items():
+                _upsert(db, scope, key, put)
 
         await self._write(work)
 
@@ -169,9 +159,6 @@ class SqliteStore:
         def work(db: sqlite3.Connection) -> None:
             db.execute("DELETE FROM scopes WHERE expires <= ?", (now,))
             db.execute("INSERT OR REPLACE INTO scopes VALUES (?, ?, ?)", (scope, now, deadline(ttl, now)))
-            if self.journal:
-                db.execute(_FORGET_REGISTER, (scope,))
-                self._note(db, scope, next_version(0), op="register", seen=now, expires=deadline(ttl, now))
 
         await self._write(work)
 
@@ -183,12 +170,11 @@ class SqliteStore:
 
     async def stats(self) -> StoreStats:
         """See ``Store.stats``."""
-        size = self.path.stat().st_size if self.path.exists() else 0
         try:
-            waiting = await self.waiting()
+            await self.scopes()
         except WorkingStoreError as error:
             return StoreStats("sqlite", healthy=False, reason=str(error))
-        return StoreStats("sqlite", healthy=True, waiting=waiting, extra={"bytes": size})
+        return StoreStats("sqlite", healthy=True, extra={"bytes": self.path.stat().st_size})
 
     async def close(self) -> None:
         """See ``Store.close``."""
@@ -197,76 +183,39 @@ class SqliteStore:
                 await self._write(_nothing)
             self._drop_connection()
 
-    async def waiting(self) -> int:
-        """Return how many journalled writes the other store has not accepted."""
-        row = await self._run(lambda db: db.execute("SELECT count(*) FROM journal WHERE run IS NULL").fetchone())
-        return int(row[0])
-
-    async def journaled(self) -> dict[str, bool]:
-        """Return the scopes that have journal entries, and whether any of these waits."""
-        query = "SELECT scope, max(run IS NULL) FROM journal GROUP BY scope"
-        return {scope: bool(waits) for scope, waits in await self._run(lambda db: db.execute(query).fetchall())}
-
-    async def noted(self, after: int, at_most: int) -> list[tuple[int, dict[str, Any]]]:
-        """Return the next waiting entries after an id, oldest first."""
-        query = "SELECT id, operation FROM journal WHERE run IS NULL AND id > ? ORDER BY id LIMIT ?"
-        rows = await self._run(lambda db: db.execute(query, (after, at_most)).fetchall())
-        return [(number, json.loads(operation)) for number, operation in rows]
-
-    async def operations(self, scope: str) -> list[dict[str, Any]]:
-        """Return the waiting entries of one scope, oldest first."""
-        query = "SELECT operation FROM journal WHERE run IS NULL AND scope = ? ORDER BY id"
-        return [json.loads(row[0]) for row in await self._run(lambda db: db.execute(query, (scope,)).fetchall())]
-
-    async def take(self, entries: Sequence[tuple[int, Mapping[str, Any]]], run: str, now: float) -> None:
-        """Note that the server process ``run`` has accepted these entries; they stay until ``settle``.
-
-        An accepted put or delete replaces the accepted entries before it that concern the same key.
+    async def held(self) -> dict[str, float | None]:
+        """Return the scopes of which the file holds anything, and when each is forgotten."""
+        query = """
+        SELECT held.scope, max(scopes.expires) FROM
+        (SELECT name AS scope FROM scopes UNION SELECT scope FROM records UNION SELECT scope FROM deleted) AS held
+        LEFT JOIN scopes ON scopes.name = held.scope GROUP BY held.scope
         """
-        whole = [(op["scope"], op["key"], number) for number, op in entries if op["op"] in ("put", "delete")]
+        return dict(await self._run(lambda db: db.execute(query).fetchall()))
+
+    async def deleted(self, scope: str) -> dict[str, int]:
+        """Return the keys of a scope that were deleted and the time of that; ``""`` for all that are not internal."""
+        query = "SELECT key, version FROM deleted WHERE scope = ?"
+        return dict(await self._run(lambda db: db.execute(query, (scope,)).fetchall()))
+
+    async def forget(self, scope: str, versions: Iterable[tuple[str, int]]) -> None:
+        """Forget what another store has taken over, unless it has changed since."""
+        rows = [(scope, key, version) for key, version in versions]
 
         def work(db: sqlite3.Connection) -> None:
-            db.executemany("UPDATE journal SET run = ?, taken = ? WHERE id = ?", [(run, now, n) for n, _ in entries])
-            db.executemany("DELETE FROM journal WHERE scope = ? AND key = ? AND id < ? AND run IS NOT NULL", whole)
-            for number, op in entries:
-                if op["op"] == "delete":
-                    _drop_from_restores(db, op["scope"], op["key"], number)
+            db.executemany("DELETE FROM records WHERE scope = ? AND key = ? AND version = ?", rows)
+            db.executemany("DELETE FROM deleted WHERE scope = ? AND key = ? AND version = ?", rows)
+            kept = "SELECT scope FROM records UNION SELECT scope FROM deleted"
+            db.execute(f"DELETE FROM scopes WHERE name = ? AND name NOT IN ({kept})", (scope,))  # noqa: S608 (a constant)
 
         await self._write(work)
 
-    async def settle(self, run: str, before: float) -> None:
-        """Delete the entries that the server process ``run`` accepted before a moment; those of another wait again.
-
-        The values they wrote go too unless another entry concerns them: the other store holds them safely, and a copy
-        left here would be read as news at the next outage.
-        """
-
-        def work(db: sqlite3.Connection) -> None:
-            db.execute("UPDATE journal SET run = NULL WHERE run != ?", (run,))
-            rows = db.execute("DELETE FROM journal WHERE run = ? AND taken < ? RETURNING operation", (run, before))
-            for row in rows.fetchall():
-                operation = json.loads(row[0])
-                scope, version = operation["scope"], operation["version"]
-                keys = [operation["key"]] if operation["op"] in ("put", "change") else list(operation.get("puts", ()))
-                db.executemany(_SETTLE, [(scope, key, version, scope, key) for key in keys])
-
-        accepted = "SELECT 1 FROM journal WHERE run IS NOT NULL LIMIT 1"
-        if await self._run(lambda db: db.execute(accepted).fetchone()):
-            await self._write(work)
-
-    async def remember(self, name: str, value: float) -> None:
-        """Keep a number for the other processes."""
-        await self._write(lambda db: db.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (name, value)))
-
-    async def remembered(self, name: str) -> float:
-        """A number that a process kept; 0 when none did."""
-        row = await self._run(lambda db: db.execute("SELECT value FROM notes WHERE name = ?", (name,)).fetchone())
-        return float(row[0]) if row else 0.0
-
-    def _note(self, db: sqlite3.Connection, scope: str, version: int, **operation: Any) -> None:
-        if self.journal:
-            whole = json.dumps({"scope": scope, "version": version, **operation})
-            db.execute("INSERT INTO journal (operation) VALUES (?)", (whole,))
+    def _drop(self, db: sqlite3.Connection, scope: str, key: str = "") -> int:
+        """Delete a record, or all that are not internal; return how many there were."""
+        if self.standing_in:
+            db.execute("INSERT OR REPLACE INTO deleted VALUES (?, ?, ?)", (scope, key, next_version(0)))
+        if key:
+            return db.execute("DELETE FROM records WHERE scope = ? AND key = ?", (scope, key)).rowcount
+        return db.execute("DELETE FROM records WHERE scope = ? AND internal = 0", (scope,)).rowcount
 
     async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run ``work`` in one transaction of its own, after what has expired is gone and what was read is noted."""
@@ -292,7 +241,8 @@ class SqliteStore:
                 return work(self._connected())
             except sqlite3.Error as error:
                 if database.is_damaged(error) and not mended:
-                    self._set_aside()
+                    self._drop_connection()
+                    database.open_or_replace(self.path, lambda: _open_sound(self.path)).close()
                     mended = True
                     continue
                 if not database.is_busy(error):
@@ -324,13 +274,6 @@ class SqliteStore:
             self._connection.close()
             self._connection = None
 
-    def _set_aside(self) -> None:
-        """Move a file that is no database out of the way; under a lock, lest a good new one be moved after it."""
-        self._drop_connection()
-        with locks.waiting(self.path.with_name(f"{self.path.name}.lock")):
-            if not _is_sound(self.path):
-                database.set_aside(self.path)
-
 
 def _nothing(_: sqlite3.Connection) -> None:
     """For the sake of what each transaction does beside its work."""
@@ -340,14 +283,15 @@ def _open(path: Path) -> sqlite3.Connection:
     return database.open_(path, MIGRATIONS, newer=StoreTooNewError, wait_s=STEP_WAIT_S)
 
 
-def _is_sound(path: Path) -> bool:
-    """Whether SQLite reads the whole file; a file that is busy or gone is not to blame."""
+def _open_sound(path: Path) -> sqlite3.Connection:
+    """Open the file and read the whole of it."""
+    db = _open(path)
     try:
-        with closing(_open(path)) as db:
-            database.check(db)
-    except sqlite3.Error as error:
-        return not database.is_damaged(error)
-    return True
+        database.check(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
 
 
 def _select(db: sqlite3.Connection, scope: str, key: str) -> Record | None:
@@ -356,21 +300,10 @@ def _select(db: sqlite3.Connection, scope: str, key: str) -> Record | None:
     return None if row is None else Record(*row)
 
 
-def _upsert(db: sqlite3.Connection, scope: str, key: str, put: Put) -> Record:
+def _upsert(db: sqlite3.Connection, scope: str, key: str, put: Put) -> None:
     row = db.execute("SELECT version FROM records WHERE scope = ? AND key = ?", (scope, key)).fetchone()
-    record = Record(put.value, next_version(row[0] if row else 0), deadline(put.ttl, time.time()))
-    used = time.time_ns()
-    db.execute(_UPSERT, (scope, key, is_internal(key), record.value, record.version, record.expires, used))
-    return record
-
-
-def _drop_from_restores(db: sqlite3.Connection, scope: str, key: str, before: int) -> None:
-    """Take a deleted key out of the accepted restores before an entry: what was deleted is not kept there either."""
-    query = "SELECT id, operation FROM journal WHERE scope = ? AND key IS NULL AND id < ? AND run IS NOT NULL"
-    for number, operation in db.execute(query, (scope, before)).fetchall():
-        whole = json.loads(operation)
-        if whole.get("puts", {}).pop(key, None) is not None:
-            db.execute("UPDATE journal SET operation = ? WHERE id = ?", (json.dumps(whole), number))
+    version, expires = next_version(row[0] if row else 0), deadline(put.ttl, time.time())
+    db.execute(_UPSERT, (scope, key, is_internal(key), put.value, version, expires, time.time_ns()))
 
 
 def _evict(db: sqlite3.Connection, scope: str, limit: int | None) -> None:

@@ -1,19 +1,24 @@
-"""Store: the protocol of a store of working memory, and the types that it uses.
+"""Store: the protocol of a store of working memory, the types that it uses, and the changes that build on a value.
 
-A store holds records (JSON text, a version, an expiry time) under a scope's name and a key. It knows nothing of tasks,
-scratchpads or checkpoints. These use internal keys, which begin with ``_`` and are never listed with the others, never
-evicted, and kept by ``clear``. They also use changes, which are pure functions that a store applies atomically.
+A store holds records (JSON text, a version, an expiry time) under a scope's name and a key. Internal keys begin with
+``_``; they are never listed with the others, never evicted, and kept by ``clear``. A change is a pure function of the
+parsed value. A store may call it more than once, so its argument has an id: made twice it is the same as once.
 """
 
 from __future__ import annotations
 
+import json
 import time
-import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 INTERNAL = "_"  # first character of internal keys
+TASK, SCRATCHPAD, CHECKPOINTS = "_task", "_scratchpad", "_checkpoints"
+MERGED = (TASK, SCRATCHPAD, CHECKPOINTS)  # what two stores hold of them is merged; of other keys the newer value stays
+SEEN = 16  # reports of progress that a task remembers, so that none counts twice
+
+Change = Callable[[Any], Any]  # from the parsed value (None: there is none) to the new one
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,11 @@ class Record:
     version: int
     expires: float | None = None
 
+    @property
+    def left(self) -> float | None:
+        """The seconds until it expires, at least one microsecond; None for ever."""
+        return None if self.expires is None else max(1e-6, self.expires - time.time())
+
 
 @dataclass(frozen=True, slots=True)
 class Put:
@@ -36,15 +46,6 @@ class Put:
 
     value: str
     ttl: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A write that does not undo another one: the name of a pure function in ``changes.CHANGES`` and its argument."""
-
-    name: str
-    argument: dict[str, Any]
-    id: str = field(default_factory=lambda: uuid.uuid4().hex)  # a store that knows it does not apply the change again
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,33 +60,19 @@ class ScopeSeen:
 class StoreStats:
     """A store's condition.
 
-    ``healthy``: whether it answers; ``degraded``: whether it replaces an unreachable store; ``reason``: why.
+    ``healthy``: whether it answers; ``degraded``: whether it stands in for a store that cannot be used; ``reason``:
+    why.
     """
 
     store: str
     healthy: bool
     degraded: bool = False
     reason: str = ""
-    waiting: int = 0  # writes that were not replayed to another store yet
     extra: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Disk:
-    """What a server has on its disk. Moments are in seconds since 1970 of the server's clock.
-
-    ``run`` names the server process (empty: unknown). What it accepted before ``safe`` is on the disk. ``stores`` is
-    whether it stores anything there at all.
-    """
-
-    run: str
-    now: float
-    safe: float
-    stores: bool = True
-
-
 class Store(Protocol):
-    """All methods may raise ``WorkingStoreError``; one that cannot be reached raises ``StoreUnreachableError``."""
+    """All methods may raise ``WorkingStoreError``; one that cannot be used now raises ``StoreUnreachableError``."""
 
     async def get(self, scope: str, key: str) -> Record | None:
         """Return the live record and make it the most recently used one; return None when there is none."""
@@ -93,11 +80,8 @@ class Store(Protocol):
     async def records(self, scope: str, *, internal: bool = False) -> dict[str, Record]:
         """Return all live records of the scope, either internal or not, sorted by key."""
 
-    async def put(self, scope: str, key: str, put: Put, *, limit: int | None = None) -> int:
-        """Write a value and return its version.
-
-        At most ``limit`` keys that are not internal stay; the least recently used ones are evicted.
-        """
+    async def put(self, scope: str, key: str, put: Put, *, limit: int | None = None) -> None:
+        """Write a value. At most ``limit`` keys that are not internal stay; the least recently used ones go."""
 
     async def change(self, scope: str, key: str, change: Change, *, ttl: float | None) -> str:
         """Apply a change atomically and return the new JSON text."""
@@ -137,3 +121,64 @@ def next_version(previous: int) -> int:
 def deadline(ttl: float | None, now: float) -> float | None:
     """Return the expiry time of a value written at ``now`` with ``ttl`` seconds to live; None for ever."""
     return None if ttl is None else now + ttl
+
+
+def applied(change: Change, old: str | None) -> str:
+    """Return the JSON text of a value after a change, given the text before it (None: there is none)."""
+    return json.dumps(change(None if old is None else json.loads(old)))
+
+
+def appending(entry: dict[str, Any], cap: int) -> Change:
+    """Return the change that adds an entry (with ``id`` and ``time``); the oldest over ``cap`` go."""
+    return lambda value: _joined(value or [], [entry])[-cap:]
+
+
+def removing(ident: str) -> Change:
+    """Return the change that drops the entry with that id."""
+    return lambda value: [entry for entry in value or [] if entry["id"] != ident]
+
+
+def reporting(ident: str, at: str, fields: Mapping[str, Any]) -> Change:
+    """Return the change that sets the fields of a task that nobody has set later than ``at``."""
+    when = dict.fromkeys(fields, at)
+    report = {"started": at, "updated": at, "revision": 1, "seen": [ident], "set_at": when, **fields}
+    return lambda value: _joined_task(value, report)
+
+
+def merging(text: str) -> Change:
+    """Return the change that adds what another store holds under the same key, one of ``MERGED``."""
+    theirs = json.loads(text)
+    if isinstance(theirs, dict):
+        return lambda value: _joined_task(value, theirs)
+    return lambda value: _joined(value or [], theirs)
+
+
+def _joined(ours: list[Any], theirs: list[Any]) -> list[Any]:
+    """Return the entries of both in the order of time, each once."""
+    known = {entry["id"] for entry in ours}
+    return sorted([*ours, *(entry for entry in theirs if entry["id"] not in known)], key=lambda entry: entry["time"])
+
+
+def _joined_task(ours: dict[str, Any] | None, theirs: dict[str, Any]) -> dict[str, Any]:
+    """Return a task with each field as it was set last: ``set_at`` says when; ``seen`` has the last reports."""
+    reported: list[str] = theirs.get("seen", [])
+    new = [report for report in reported if report not in (ours or {}).get("seen", [])]
+    if ours is None or (reported and not new):
+        return ours or theirs
+    later = [name for name in theirs.get("set_at", {}) if _set_at(theirs, name) >= _set_at(ours, name)]
+    replaced = _set_at(theirs, "description") > _set_at(ours, "description")
+    count = theirs.get("revision", 0) if len(new) == len(reported) else len(new)
+    return {
+        **ours,
+        **{name: theirs[name] for name in later},
+        "set_at": {**ours.get("set_at", {}), **{name: theirs["set_at"][name] for name in later}},
+        "started": (theirs if replaced else ours)["started"],
+        "updated": max(ours.get("updated", ""), theirs["updated"]),
+        "revision": count + (0 if replaced else ours.get("revision", 0)),
+        "seen": [*ours.get("seen", []), *new][-SEEN:],
+    }
+
+
+def _set_at(task: Mapping[str, Any], name: str) -> str:
+    """Return when a field was set, ``""`` for never."""
+    return str(task.get("set_at", {}).get(name, task.get("started", ""))) if name in task else ""

@@ -3,7 +3,7 @@
 ``observe`` reduces transcript lines to a small state: the goal and the last request in the user's words, the last state
 of the to-do list or tasks, files touched, the last command that failed, and a question that waits for an answer.
 ``where_you_were`` shows that state, together with the agent's own notes, to a session that has lost its context. Both
-functions are pure. This module knows the client's tools, but not hooks, stores or the location of transcripts.
+are pure functions.
 """
 
 from __future__ import annotations
@@ -14,13 +14,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memoria.base.fence import fenced, neutral
+from memoria.capture import cursor, transcript
 from memoria.capture.open_sessions import HEAD, LABEL
 from memoria.ground.redact import redact
 from memoria.transcripts.json_lines import objects
 from memoria.transcripts.turn_reader import Reader
-from memoria.working.memory import Note, TaskState
+from memoria.working.memory import Note, TaskState, WorkingMemory
+from memoria.working.store import Store
 
 Json = dict[str, Any]
+
+READ = "read"  # key of the position up to which the transcript was read, stored together with the observed state
 
 MAX_CHARS = 2_000  # of the whole block
 _GOAL, _SAID, _ITEM, _QUESTION = 600, 300, 200, 300  # maximum characters of each
@@ -254,3 +258,16 @@ def _fitted(part: str, room: int) -> str:
     while len(rows) > 1 and len("\n".join(rows)) > room:
         rows.pop()
     return "\n".join(rows) if len(rows) > 1 else ""
+
+
+async def pass_over(session: str, cursors: str, store: Store) -> None:
+    """Let the next look at a session, whose name is a safe one, begin after what its transcript says now."""
+    memory = await WorkingMemory.for_session(session, store=store)
+    place = cursor.latest(cursors, session)
+    try:
+        piece = transcript.read_after(place.transcript, 0, b"") if place else None
+    except OSError:
+        piece = None
+    if place and piece and not (await memory.get_observed()).get(READ):
+        read = {"transcript": place.transcript, "end": piece.end, "mark": piece.mark.hex()}
+        await memory.set_observed({READ: read})
