@@ -53,9 +53,8 @@ class _Parser(MarkdownIt):
 class Renderer:
     """Turns Markdown into HTML; ``resolve`` says where a link to a page of this memory leads."""
 
-    def __init__(self, resolve: Resolve, redact: Callable[[str], str] = str) -> None:
+    def __init__(self, resolve: Resolve) -> None:
         self.resolve = resolve
-        self.redact = redact
         self._parser = _Parser("commonmark", {"html": False}).enable(["table", "strikethrough"])
         self._parser.inline.ruler.before("link", "wikilink", _wikilink)
         self._parser.add_render_rule("wikilink", _page_link)
@@ -72,7 +71,6 @@ class Renderer:
         List items that are claims of the article ``slug`` get the digests that ``claim_of`` returns, and with
         ``is_current`` a link to the page on which they can be put right.
         """
-        rows = self.redact("\n".join(rows)).split("\n")
         plain = [row if in_code else markdown.BLOCK_ID.sub("", row) for row, in_code in markdown.code_rows(rows)]
         env: dict[str, Any] = {"resolve": self.resolve}
         tokens = self._parser.parse("\n".join(plain), env)
@@ -82,11 +80,11 @@ class Renderer:
 
     def words(self, text: str) -> Html:
         """Return one line of Markdown as HTML without links, for a text that is a link itself."""
-        return Html(self._plain.renderInline(markdown.BLOCK_ID.sub("", self.redact(text))))  # noqa: S704 (escaped by it)
+        return Html(self._plain.renderInline(markdown.BLOCK_ID.sub("", text)))  # noqa: S704 (escaped by it)
 
     def line(self, text: str) -> Html:
         """Return one line of Markdown as HTML without a paragraph around it."""
-        return Html(self._parser.renderInline(markdown.BLOCK_ID.sub("", self.redact(text)), {"resolve": self.resolve}))  # noqa: S704 (escaped by it)
+        return Html(self._parser.renderInline(markdown.BLOCK_ID.sub("", text), {"resolve": self.resolve}))  # noqa: S704 (escaped by it)
 
 
 def _wikilink(state: StateInline, silent: bool) -> bool:

@@ -24,13 +24,12 @@ MAX_REDACTED = 2000  # texts that are known without their secrets
 class Site:
     """One home as pages."""
 
-    def __init__(self, home: Home, redact: Callable[[str], str] = str) -> None:
-        """``redact`` is applied to every text that a page shows."""
+    def __init__(self, home: Home) -> None:
         self.home = home
         self.redact = lru_cache(MAX_REDACTED)(Redactor(home.settings.redact_extra).redact)  # for a transcript's words
         self.watch = Watch(home, self.visible)
-        self.markdown = Renderer(self.target, redact)
-        self.templates = Templates(redact, self.markdown.words)
+        self.markdown = Renderer(self.target)
+        self.templates = Templates(self.markdown.words)
         self._cache: dict[str, tuple[object, Any]] = {}
 
     @property

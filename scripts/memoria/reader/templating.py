@@ -26,22 +26,14 @@ _MONTHS = (
 class Templates:
     """The templates, compiled when they are first needed or all at once."""
 
-    def __init__(self, redact: Callable[[str], str] = str, words: Callable[[str], Html] = Html) -> None:
-        """``redact`` is applied to every text; what is HTML already was redacted before.
-
-        ``words`` turns the Markdown of a line into HTML without links.
-        """
-
-        def finalize(value: object) -> object:
-            return redact(value) if isinstance(value, str) and not isinstance(value, Html) else value
-
+    def __init__(self, words: Callable[[str], Html]) -> None:
+        """``words`` turns the Markdown of a line into HTML without links."""
         self._environment = Environment(
             loader=FileSystemLoader(FOLDER / "templates"),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
-            finalize=finalize if redact is not str else None,
         )
         self._environment.globals.update(address=address, static=static, counted=counted)
         self._environment.filters.update(day=day, clock_time=clock_time, words=words)

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-NO_VALUES: Mapping[str, str] = {}
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:

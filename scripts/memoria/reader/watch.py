@@ -50,7 +50,6 @@ class Watch:
         self._is_indexed = False  # whether the search index knows the files of the catalog
         self._has_looked = threading.Event()
         self._has_indexed = threading.Event()
-        self._is_held = False
         self._failure = ""  # why the last look of the thread was in vain
         self._catalog: Catalog | None = None
         self._stamps: Stamps | None = None
@@ -80,11 +79,6 @@ class Watch:
         """Whether the server is ending."""
         return self._closed.is_set()
 
-    def hold(self) -> None:
-        """Look once, and return that catalog from now on: for pages that are all written at one time."""
-        self.look()
-        self._is_held = True
-
     def stay_awake(self) -> None:
         """Look often from now on, because somebody reads; at once if nobody has read for a while."""
         was_awake, self._asked = self._is_awake(), time.monotonic()
@@ -102,7 +96,7 @@ class Watch:
         Raise StillReadingError when there is none yet, ExpectedError when it cannot be read.
         """
         self.stay_awake()
-        if self._thread is None and not self._is_held:
+        if self._thread is None:
             self.look()
         elif self._catalog is None:
             self._has_looked.wait(PATIENCE_SECONDS)
