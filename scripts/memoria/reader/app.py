@@ -1,10 +1,15 @@
-"""App: from an HTTP request to a page, and from a page to a response. The only module that knows Starlette."""
+"""App: every page and action with its path, and the way from a request to a page and from a page to a response.
+
+The only module that knows Starlette. To add a page, write a module in ``pages`` with a function that returns a
+``View``, a template, and a row in ``PAGES``.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from functools import partial
 from urllib.parse import parse_qsl, urlencode
 
@@ -17,11 +22,23 @@ from starlette.routing import Route
 
 from memoria.ground import database
 from memoria.ground.errors import ExpectedError, StillReadingError
-from memoria.reader import days, graph, security, sessions, templating
-from memoria.reader.page_table import ACTIONS, PAGES, Action, Page
-from memoria.reader.pages import attention
-from memoria.reader.site import Site
-from memoria.reader.view import Asked, View, missing
+from memoria.reader import graph as graph_of_all
+from memoria.reader import history, security
+from memoria.reader import sessions as known_sessions
+from memoria.reader.pages import (
+    article,
+    entry,
+    facts,
+    graph,
+    home,
+    receipt,
+    search,
+    seen,
+    sessions,
+    timeline,
+    wrong,
+)
+from memoria.reader.site import STATIC, Asked, Done, Site, View, missing
 
 THEMES = ("light", "dark")
 THEME_COOKIE = "memoria_theme"
@@ -32,9 +49,60 @@ STILL_READING, AGAIN_SECONDS = 503, "1"  # the status of a page that the browser
 NEWS_SECONDS, BEAT_SECONDS = 0.5, 15.0  # between two looks for news, and two signs of life
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page: its path with named parts (``{slug:path}``), its function, and its ``name`` in the navigation, if any."""
+
+    path: str
+    show: Callable[[Site, Asked], View]
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What a form does: its path and its function. The token of the form is checked before."""
+
+    path: str
+    act: Callable[[Site, Asked], Done]
+
+
+PAGES = (
+    Page("/", home.show, "Home"),
+    Page("/search", search.show, "Search"),
+    Page("/article/{slug:path}", article.show),
+    Page("/entry/{ident}", entry.show),
+    Page("/source/{ident}", entry.source),
+    Page("/timeline", timeline.show, "Timeline"),
+    Page("/day/{day}", timeline.show_day),
+    Page("/as-of", timeline.as_of),
+    Page("/graph", graph.show, "Graph"),
+    Page("/facts", facts.show, "Facts"),
+    Page("/fact/{ident}", facts.show_one),
+    Page("/sessions", sessions.show, "Sessions"),
+    Page("/session/{ident}", sessions.show_one),
+    Page("/session/{ident}/seen", seen.show),
+    Page("/receipt", receipt.show, "Receipt"),
+    Page("/wrong/{slug:path}", wrong.show),
+)
+ACTIONS = (
+    Action("/retry/flush", home.retry_flush),
+    Action("/retry/compile", home.retry_compile),
+    Action("/retry/waiting", home.retry_waiting),
+    Action("/retry/consolidate", home.retry_consolidate),
+    Action("/fact/{ident}/edit", facts.edit),
+    Action("/fact/{ident}/promote", facts.promote),
+    Action("/fact/{ident}/delete", facts.delete),
+    Action("/receipt/compare", receipt.compare),
+    Action("/wrong/correct", wrong.correct),
+    Action("/wrong/retire", wrong.retire),
+    Action("/wrong/remove", wrong.remove),
+    Action("/undo", wrong.take_back),
+)
+
+
 def application(site: Site) -> Starlette:
     """Return the application that shows a site."""
-    site.watch.signs = partial(attention.needs, site.home)
+    site.watch.signs = partial(home.needs, site.home)
     site.watch.prepare = partial(_prepare, site)
     routes = [Route(page.path, _shown(site, page)) for page in PAGES]
     routes += [Route(action.path, _acted(site, action), methods=["POST"]) for action in ACTIONS]
@@ -44,20 +112,20 @@ def application(site: Site) -> Starlette:
 
 def _icon(_: Request) -> Response:
     """Return the icon where a browser looks for it when a page names none."""
-    return Response((templating.STATIC / "icon.svg").read_bytes(), media_type="image/svg+xml")
+    return Response((STATIC / "icon.svg").read_bytes(), media_type="image/svg+xml")
 
 
 def _prepare(site: Site) -> None:
     """Make what takes longest of a large memory, so that the first page that shows it need not."""
-    graph.whole(site)
-    days.all_of(site)
-    sessions.all_of(site)
+    graph_of_all.whole(site)
+    history.days(site)
+    known_sessions.all_of(site)
 
 
 def _static(request: Request) -> Response:
     """Return a static file, which browsers keep: its path changes with its content."""
     name = request.path_params["name"]
-    path = next((path for path in templating.STATIC.iterdir() if path.name == name), None)
+    path = next((path for path in STATIC.iterdir() if path.name == name), None)
     if path is None:
         raise HTTPException(404)
     headers = {"cache-control": "private, max-age=31536000, immutable"}

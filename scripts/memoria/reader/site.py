@@ -1,24 +1,34 @@
-"""Site: what every page is handed: the home, the catalog as it is now, and the templates."""
+"""Site: what every page is handed, what it is asked for and what it answers, and the templates that show it.
+
+None of it knows HTTP.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import date, datetime
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any, TypeVar
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from memoria.base.visibility import Visibility
 from memoria.ground import clock, markdown
 from memoria.ground.home import Home
+from memoria.ground.printable import counted
 from memoria.ground.redact import Redactor
 from memoria.reader import address
 from memoria.reader.catalog import Catalog
-from memoria.reader.markdown import Renderer, Target
-from memoria.reader.templating import Templates
+from memoria.reader.markdown import Html, Renderer, Target
 from memoria.reader.watch import Watch
 
 Made = TypeVar("Made")
 MAX_REDACTED = 2000  # texts that are known without their secrets
+FOLDER = Path(__file__).parent
+STATIC = FOLDER / "static"
 
 
 class Site:
@@ -74,3 +84,81 @@ class Site:
             return Target(address.day(link.target[6:16]), link.target[6:16])
         slug = catalog.slug(link.target)
         return Target(address.article(slug), catalog.rows[slug].title) if slug else None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request: the named parts of its ``path``, its ``query``, and the fields of its ``form``."""
+
+    path: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+    form: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A template, what it shows, and the title of the page; a part of a page has no title."""
+
+    template: str
+    title: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    status: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """An action that was carried out: where to go, and one sentence about what happened."""
+
+    location: str
+    said: str = ""
+
+
+def missing(what: str) -> View:
+    """Return the page that says that something is not there."""
+    return View("message.html", "Not found", {"said": what}, 404)
+
+
+class Templates:
+    """The templates, compiled when they are first needed or all at once."""
+
+    def __init__(self, words: Callable[[str], Html]) -> None:
+        """``words`` turns the Markdown of a line into HTML without links."""
+        self._environment = Environment(
+            loader=FileSystemLoader(FOLDER / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._environment.globals.update(address=address, static=static, counted=counted)
+        self._environment.filters.update(day=day, clock_time=clock_time, words=words)
+
+    def warm(self) -> None:
+        """Compile all templates, so that no page has to wait for it."""
+        for name in self._environment.list_templates():
+            self._environment.get_template(name)
+
+    def render(self, name: str, values: Mapping[str, Any]) -> str:
+        """Return a template with these values."""
+        return self._environment.get_template(name).render(values)
+
+
+@cache
+def static(name: str) -> str:
+    """Return the path of a static file, which changes with its content."""
+    digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
+    return f"/static/{name}?v={digest}"
+
+
+def day(value: date | str) -> str:
+    """Return a day in words (21 November 2026); text that is no day is returned unchanged."""
+    try:
+        when = date.fromisoformat(value[:10]) if isinstance(value, str) else value
+    except ValueError:
+        return str(value)
+    return f"{when.day} {when:%B %Y}"
+
+
+def clock_time(value: datetime) -> str:
+    """Return hours and minutes."""
+    return f"{value:%H:%M}"

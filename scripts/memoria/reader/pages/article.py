@@ -7,11 +7,10 @@ from datetime import date
 
 from memoria.ground.errors import PageNotFoundError
 from memoria.mcp.page_filter import Filter
-from memoria.reader import past
+from memoria.reader import history
 from memoria.reader.markdown import Html
 from memoria.reader.pages import graph
-from memoria.reader.site import Site
-from memoria.reader.view import Asked, View, missing
+from memoria.reader.site import Asked, Site, View, missing
 from memoria.wiki.article import HISTORY, RELATED, Article, Claim, Section
 from memoria.wiki.folder import Wiki
 from memoria.wiki.transaction import Step, Transactions
@@ -34,7 +33,7 @@ def show(site: Site, asked: Asked) -> View:
     slug = slug if slug in catalog.rows else catalog.slug(slug)
     if not slug:
         return missing("There is no such article. It may have been renamed or forgotten.")
-    day, is_exact = past.asked_day(site, asked.query.get("at", "")), False
+    day, is_exact = history.asked_day(site, asked.query.get("at", "")), False
     try:
         article, is_exact = read_at(site, slug, day) if day else (read(site, slug), False)
     except ValueError as error:
@@ -80,7 +79,7 @@ def read(site: Site, slug: str) -> Article | None:
 
 def read_at(site: Site, slug: str, day: date) -> tuple[Article | None, bool]:
     """Return an article as it was at the end of a day, None for none then, and whether that is known exactly."""
-    text, is_exact = past.text_at(site, slug, day)
+    text, is_exact = history.text_at(site, slug, day)
     return _filtered(site, slug, text) if text else None, is_exact
 
 

@@ -8,11 +8,10 @@ from typing import Any
 from memoria.daily.entry import Entry
 from memoria.ground import printable
 from memoria.mcp.origin import Origin, Trace, Tracer
-from memoria.reader import address, paging
+from memoria.reader import address
 from memoria.reader.markdown import Html
 from memoria.reader.pages import article
-from memoria.reader.site import Site
-from memoria.reader.view import Asked, View, missing
+from memoria.reader.site import Asked, Site, View, missing
 from memoria.transcripts.clients import table
 
 PAGE_TURNS = 60  # of a conversation on one page
@@ -42,7 +41,7 @@ def show(site: Site, asked: Asked) -> View:
     entry, trace, claim = _traced(site, asked)
     if entry is None or trace is None:
         return missing("There is no such entry. It may have been forgotten.")
-    start = paging.number(asked.query.get("start", ""))
+    start = address.number(asked.query.get("start", ""))
     present = [origin for origin in trace.origins if origin.turn or origin.withheld]
     marked = {origin.key for origin in trace.matching} if claim else set()
     if claim and "start" not in asked.query:

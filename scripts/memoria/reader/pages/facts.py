@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from memoria.amending import facts as correcting
-from memoria.reader import address, facts, paging
-from memoria.reader.site import Site
-from memoria.reader.view import Asked, Done, View, missing
+from memoria.reader import address, history
+from memoria.reader.site import Asked, Done, Site, View, missing
 from memoria.statements.fact import GLOBAL, KINDS, MAX_CONTENT, Fact
 from memoria.statements.keeper import Keeper
 from memoria.statements.store import corrected
@@ -17,12 +16,12 @@ STATES = {"": "that hold", "ended": "that no longer hold", "offered": "that retu
 def show(site: Site, asked: Asked) -> View:
     """Return the facts, filtered by ``q``, ``kind``, ``project`` and ``state``."""
     words, kind, key, state = (asked.query.get(name, "") for name in ("q", "kind", "project", "state"))
-    known = facts.all_of(site).known.values()
+    known = history.facts(site).known.values()
     wanted = words.casefold().split()
     found = [fact for fact in known if _fits(fact, wanted, kind, key) and _is_in(fact, state)]
     places = {place for fact in known for place in fact.projects}
     values = {
-        "shown": paging.paged(found, PAGE, "/facts", asked.query),
+        "shown": address.paged(found, PAGE, "/facts", asked.query),
         "query": words,
         "kind": kind,
         "kinds": KINDS,
@@ -52,7 +51,7 @@ def _is_in(fact: Fact, state: str) -> bool:
 
 def show_one(site: Site, asked: Asked) -> View:
     """Return a fact: what proves it, its earlier wordings, what it superseded, and the forms that change it."""
-    known = facts.all_of(site)
+    known = history.facts(site)
     fact = known.known.get(asked.path["ident"])
     if fact is None:
         return missing("There is no such fact. It may have been deleted or forgotten.")

@@ -8,8 +8,7 @@ from itertools import islice
 
 from memoria.reader import address, graph
 from memoria.reader.graph import Window
-from memoria.reader.site import Site
-from memoria.reader.view import Asked, View
+from memoria.reader.site import Asked, Site, View
 from memoria.statements.fact import GLOBAL
 
 STEP = 1.7  # by which a link enlarges

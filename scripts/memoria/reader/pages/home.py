@@ -1,13 +1,38 @@
-"""Home: the search box, what was learned today, the projects, and what needs a person."""
+"""Home: the search box, what was learned today, the projects, and what needs a person, with what can be done."""
 
 from __future__ import annotations
 
-from memoria.reader.pages import attention
-from memoria.reader.site import Site
-from memoria.reader.view import Asked, View
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import timedelta
+
+from memoria.base import paths as places
+from memoria.capture import detach
+from memoria.capture.spool import Spool
+from memoria.daily.ledger import Ledger
+from memoria.ground import clock
+from memoria.ground.home import Home
+from memoria.ground.printable import counted, dollars
+from memoria.models import budget, chain
+from memoria.reader.site import Asked, Done, Site, View
+from memoria.worker.retry import retry_failed
 
 MAX_PROJECTS = 12
 MAX_LEARNED, MAX_ARTICLES = 8, 6
+NOTE_DAYS = 7  # for which a refused compile is shown
+_NOTED = {
+    "refused": "A claim was not written",
+    "compile-refused": "A compile was refused",
+    "compile-failed": "A compile failed",
+    "consolidate-failed": "Looking for contradictions failed",
+    "missing": "A part of a conversation is missing",
+}
+_COMPILES = ("compile-refused", "compile-failed")
+_BUTTONS = dict.fromkeys(_COMPILES, ("/retry/waiting", "Compile again")) | {
+    "consolidate-failed": ("/retry/consolidate", "Look again")
+}
 
 
 def show(site: Site, asked: Asked) -> View:
@@ -28,9 +53,96 @@ def show(site: Site, asked: Asked) -> View:
         "more": 0 if asked.query.get("all") else max(len(projects) - MAX_PROJECTS, 0),
         "chosen": catalog.label(key) if key else "",
         "project": key,
-        "needs": attention.needs(site.home),
+        "needs": needs(site.home),
         "counts": {"articles": len(catalog.rows), "facts": catalog.fact_count, "entries": len(catalog.entries)},
         "label": catalog.label,
         "line": site.markdown.line,
     }
     return View("home.html", catalog.label(key) if key else "Home", values)
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Something that needs a person: ``action`` is the path of the form that does it, ``button`` what it says."""
+
+    title: str
+    text: str
+    action: str = ""
+    button: str = ""
+
+
+def needs(home: Home) -> list[Need]:
+    """Return what needs a person now, the most important first."""
+    with closing(Ledger.of(home.paths)) as ledger:
+        return [*_jobs(home), *_compiles(ledger), *_budget(home, ledger), *_settings(home), *_notes(ledger)]
+
+
+def _jobs(home: Home) -> Iterator[Need]:
+    spool = Spool(home.paths.spool)
+    if failed := spool.jobs(spool.failed):
+        what = counted(len(failed), "conversation")
+        waits = "it waits" if len(failed) == 1 else "they wait"
+        yield Need(f"{what} could not be summarised", f"Nothing is lost: {waits} in the spool.", "/retry/flush",
+                   "Try again")  # fmt: skip
+
+
+def _compiles(ledger: Ledger) -> Iterator[Need]:
+    if aside := ledger.failed_compiles():
+        reason = aside[-1][1]
+        yield Need(f"{counted(len(aside), 'entry')} could not be compiled", reason, "/retry/compile", "Compile again")
+
+
+def _budget(home: Home, ledger: Ledger) -> Iterator[Need]:
+    limit, now = home.settings.daily_budget_usd, clock.now()
+    calls = ledger.calls_since(budget.day_bounds(now, home.zone)[0])
+    spent = sum(call.cost_usd for _, call in calls)
+    if limit and spent >= limit:
+        yield Need(
+            "Today's budget is used up", f"{dollars(spent)} of {dollars(limit)}; what waits goes on after midnight."
+        )
+
+
+def _settings(home: Home) -> Iterator[Need]:
+    for problem in (*home.settings.problems, *chain.problems(home.settings)):
+        yield Need("A setting needs a look", problem)
+
+
+def _notes(ledger: Ledger) -> Iterator[Need]:
+    """Yield what was noted of late and is not over: not of entries compiled since, nor of those that were set aside."""
+    waiting = {entry.id for entry in ledger.entries(waiting=True)}
+    aside = {entry for entry, _ in ledger.failed_compiles()}
+    since = (clock.now() - timedelta(days=NOTE_DAYS)).isoformat()
+    seen = set()
+    for time, kind, subject, text in ledger.notes(limit=50):
+        concerned = {*subject.split(",")} if subject else waiting
+        is_over = concerned <= aside if kind == "refused" else kind in _COMPILES and not concerned & waiting
+        if kind in _NOTED and time >= since and (kind, text) not in seen and not is_over:
+            seen.add((kind, text))
+            yield Need(_NOTED[kind], text, *_BUTTONS.get(kind, ()))
+
+
+def retry_flush(site: Site, _: Asked) -> Done:
+    """Give the failed jobs back to the worker, and start it."""
+    retry_failed(site.home, Spool(site.home.paths.spool))
+    detach.start_worker(site.home.settings, site.home.paths)
+    return Done("/", "The conversations are being summarised again.")
+
+
+def retry_compile(site: Site, _: Asked) -> Done:
+    """Start a compile of the entries that were set aside."""
+    return _started(site, "A compile has been started.", "compile", "--retry-failed")
+
+
+def retry_waiting(site: Site, _: Asked) -> Done:
+    """Start a compile of the entries that wait for one."""
+    return _started(site, "A compile has been started.", "compile")
+
+
+def retry_consolidate(site: Site, _: Asked) -> Done:
+    """Start to look for contradictions."""
+    return _started(site, "Contradictions are being looked for.", "consolidate")
+
+
+def _started(site: Site, said: str, *command: str) -> Done:
+    detach.start([places.own_command(sys.executable, *command)], site.home.paths)
+    return Done("/", said)

@@ -12,8 +12,7 @@ from memoria.index.highlight import excerpt
 from memoria.index.index import Index
 from memoria.reader import address
 from memoria.reader.catalog import Catalog, slug_of
-from memoria.reader.site import Site
-from memoria.reader.view import Asked, View
+from memoria.reader.site import Asked, Site, View
 from memoria.search import layout, tokens
 from memoria.search.hit import Hit
 from memoria.wiki.article_cache import Row

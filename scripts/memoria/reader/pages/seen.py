@@ -1,12 +1,32 @@
-"""Seen: what memoria gave a session: the page that it started with, and each note, with why and whether it was used."""
+"""Seen: what memoria gave a session: the page that it started with, and each note, with why and whether it was used.
+
+Claude Code writes into the transcript what hooks add to the context, with the time and the event (from version 2.1.92
+on), so that nothing is recorded twice. Of a session without such lines, the keys of its notes are known for a month.
+The transcript still has what memoria may not keep: secrets, what was forgotten, and what was said in a folder that was
+excluded since. None of it is returned.
+"""
 
 from __future__ import annotations
 
-from memoria.reader import address, seen, sessions
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import takewhile
+from pathlib import Path
+
+from memoria.ground import clock
+from memoria.ground.home import Home
+from memoria.reader import address, sessions
 from memoria.reader.catalog import Catalog, slug_of
-from memoria.reader.seen import Given
-from memoria.reader.site import Site
-from memoria.reader.view import Asked, View, missing
+from memoria.reader.site import Asked, Site, View, missing
+from memoria.recall.shown_notes import ShownNotes
+from memoria.search import identifiers, tokens
+from memoria.transcripts import client_files
+from memoria.transcripts.json_lines import Json, objects
+from memoria.transcripts.screen import Screen
+from memoria.transcripts.turn import Turn
+from memoria.transcripts.turn_reader import Reader
 
 MAX_GIVEN = 60  # that one page shows
 EVENTS = {
@@ -16,6 +36,12 @@ EVENTS = {
     "PostToolUseFailure": "After an error",
     "SubagentStart": "For a sub-agent",
 }
+FENCE = "<memoria-notes"
+START, PROMPT = "SessionStart", "UserPromptSubmit"
+MIN_NAME = 4  # characters of an identifier
+MAX_WORDS = 12  # of a prompt and a note that are named
+_AROUND = ".,;:!?()[]{}<>\"'`*"
+_ROW = re.compile(r"^- \[(?P<about>[^\]]*)\] (?P<said>.*?)(?: \((?P<source>[^()]*)\))?$")
 
 
 def show(site: Site, asked: Asked) -> View:
@@ -27,10 +53,10 @@ def show(site: Site, asked: Asked) -> View:
     given, more, is_there = list[Given](), 0, bool(one.transcript)
     try:
         if is_there:
-            given, more = seen.of_transcript(site, one.transcript, MAX_GIVEN)
+            given, more = of_transcript(site, one.transcript, MAX_GIVEN)
     except OSError:
         is_there = False
-    keys = [] if given else seen.keys_of(site.home, ident)
+    keys = [] if given else _keys(site.home, ident)
     values = {
         "session": one,
         "label": site.catalog.label(one.project),
@@ -55,3 +81,117 @@ def path_of(source: str, catalog: Catalog) -> str:
         return address.article(slug)
     ident = anchor.removeprefix("e-").removeprefix("archive/")
     return address.entry(ident) if ident in catalog.entries else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A note: ``used`` are its names that Claude said or did something with, ``may_be_told``: whether it has any.
+
+    ``shared`` are the words that it shares with the prompt.
+    """
+
+    about: str
+    said: str
+    source: str
+    used: tuple[str, ...] = ()
+    may_be_told: bool = False
+    shared: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What one event gave: a page as ``text``, or ``notes``; ``prompt`` is what was asked before it.
+
+    ``withheld``: why nothing of it is shown.
+    """
+
+    event: str
+    time: datetime | None
+    text: str = ""
+    notes: tuple[Note, ...] = ()
+    prompt: str = ""
+    withheld: str = ""
+
+
+@dataclass(slots=True)
+class _Seen:
+    event: str
+    time: datetime | None
+    folder: str
+    text: str
+    before: int  # number of turns that were said before
+
+
+def of_transcript(site: Site, path: str, limit: int) -> tuple[list[Given], int]:
+    """Return what a session was given first, at most ``limit``, and how many more there are.
+
+    Raise OSError when its transcript cannot be read.
+    """
+    reader = Reader(keep_sidechains=False)
+    turns: list[Turn] = []
+    found: list[_Seen] = []
+    with client_files.opened(Path(path)) as file:
+        for line in file:
+            if FENCE.encode() in line:
+                found += (_Seen(*each, len(turns)) for value in objects(line) for each in _context(value))
+            turns += reader.read((line,))
+    turns += reader.settle()
+    screen = Screen.of(site.home)
+    return [_given(site, screen, each, turns) for each in found[:limit]], max(0, len(found) - limit)
+
+
+def _context(value: Json) -> Iterator[tuple[str, datetime | None, str, str]]:
+    """Yield event, time, folder and text of what a hook of memoria added to the context."""
+    attachment = value.get("attachment")
+    if not isinstance(attachment, dict) or attachment.get("type") != "hook_additional_context":
+        return
+    content = attachment.get("content")
+    for text in content if isinstance(content, list) else [content]:
+        if isinstance(text, str) and FENCE in text:
+            event, time = str(attachment.get("hookEvent", "")), clock.parse(value.get("timestamp"))
+            yield event, time, str(value.get("cwd", "")), text
+
+
+def _given(site: Site, screen: Screen, seen: _Seen, turns: Sequence[Turn]) -> Given:
+    withheld = screen.excluded(seen.folder)
+    asked = None
+    if seen.event != START:
+        asked = next((turn for turn in reversed(turns[: seen.before]) if turn.role == "user"), None)
+    if asked and not withheld:
+        asked, withheld = screen.shown(asked, has_excluded=False)
+    if withheld:
+        return Given(seen.event, seen.time, withheld=withheld)
+    text = site.redact(screen.tombstones.without(seen.text))
+    if seen.event == START:
+        return Given(seen.event, seen.time, text)
+    prompt = site.redact(asked.text) if asked else ""
+    after = takewhile(lambda turn: turn.role != "user", turns[seen.before :])
+    said = "\n".join(part for turn in after if turn.role == "assistant" for part in (turn.text, *turn.tools))
+    notes = tuple(_note(match, prompt, said) for row in text.split("\n") if (match := _ROW.match(row)))
+    return Given(seen.event, seen.time, "" if notes else text, notes, prompt)
+
+
+def _note(match: re.Match[str], prompt: str, said: str) -> Note:
+    text, source = match["said"], match["source"] or ""
+    names = [name for name in dict.fromkeys(_names(text)) if not _stands(name, prompt)]
+    held = set(tokens.of(text)).intersection(tokens.of_query(prompt))
+    typed = dict.fromkeys(word.strip(_AROUND) for word in prompt.split())
+    shared = [word for word in typed if held.intersection(tokens.of(word))][:MAX_WORDS]
+    used = tuple(name for name in names if _stands(name, said))
+    return Note(match["about"], text, source, used, bool(names), tuple(shared))
+
+
+def _names(text: str) -> list[str]:
+    """Return the identifiers in prose that are neither files nor phrases."""
+    found = (name.rstrip("()") for name in identifiers.in_prose(text))
+    return [name for name in found if len(name) >= MIN_NAME and not identifiers.FILE.search(name) and " " not in name]
+
+
+def _stands(name: str, text: str) -> bool:
+    """Return whether a name stands in a text as a word of its own."""
+    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) is not None
+
+
+def _keys(home: Home, session: str) -> list[str]:
+    """Return the keys of the notes that a session was given, as the hook recorded them; they are kept for a month."""
+    return sorted(ShownNotes(home.paths.hints, session).keys())

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from memoria.daily.ledger import Ledger
 from memoria.ground import printable
-from memoria.reader import address, paging, sessions
+from memoria.reader import address, sessions
 from memoria.reader.sessions import Session
-from memoria.reader.site import Site
-from memoria.reader.view import Asked, View, missing
+from memoria.reader.site import Asked, Site, View, missing
 from memoria.transcripts import client_files
 from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Turn
@@ -40,7 +39,7 @@ def show(site: Site, asked: Asked) -> View:
     known = sessions.all_of(site)
     found = [one for one in known if _fits(one, key, words.casefold().split(), only)]
     values = {
-        "shown": paging.paged(found, PAGE, "/sessions", asked.query),
+        "shown": address.paged(found, PAGE, "/sessions", asked.query),
         "project": key,
         "query": words,
         "only": only,
@@ -67,7 +66,7 @@ def show_one(site: Site, asked: Asked) -> View:
         return missing("There is no such session, or nothing of it is known any more.")
     with closing(Ledger.of(site.home.paths)) as ledger:
         turns = _turns(site, one) if asked.query.get("turns") and one.transcript else []
-        shown = paging.paged(turns, PAGE_TURNS, address.session(ident), asked.query) if turns else None
+        shown = address.paged(turns, PAGE_TURNS, address.session(ident), asked.query) if turns else None
         fates = _fates(site, shown.items, ledger) if shown else []
         counts = {entry.id: len(ledger.turns_of(entry.id)) for entry in one.entries}
     values = {

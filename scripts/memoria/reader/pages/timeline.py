@@ -9,10 +9,9 @@ from functools import partial
 
 from memoria.daily.daily_log import DailyLog
 from memoria.ground import clock
-from memoria.reader import days, paging, past
-from memoria.reader.days import Day, Event
-from memoria.reader.site import Site
-from memoria.reader.view import Asked, View, missing
+from memoria.reader import address, history
+from memoria.reader.history import Day, Event
+from memoria.reader.site import Asked, Site, View, missing
 from memoria.statements.fact import KINDS
 
 PAGE = 10  # days on one page
@@ -23,13 +22,13 @@ PAGE_FACTS, PAGE_ARTICLES = 30, 120  # as of a day
 def show(site: Site, asked: Asked) -> View:
     """Return the days, filtered by ``project``, ``kind`` of what was learned, and ``q``."""
     key, kind, words = (asked.query.get(name, "") for name in ("project", "kind", "q"))
-    found: tuple[Day, ...] = days.all_of(site)
+    found: tuple[Day, ...] = history.days(site)
     if key or kind or words:
         fits = _fits(key, kind, words.casefold().split())
         narrowed = (replace(day, events=tuple(filter(fits, day.events)), ended=()) for day in found)
         found = tuple(day for day in narrowed if day.events)
     values = {
-        "shown": paging.paged(found, PAGE, "/timeline", asked.query),
+        "shown": address.paged(found, PAGE, "/timeline", asked.query),
         "query": words,
         "kind": kind,
         "kinds": KINDS,
@@ -64,7 +63,7 @@ def _fits(key: str, kind: str, words: list[str]) -> Callable[[Event], bool]:
 def show_day(site: Site, asked: Asked) -> View:
     """Return one day: its entries, what they taught, and the articles that rest on them."""
     name = asked.path["day"]
-    known = days.all_of(site)
+    known = history.days(site)
     place = next((number for number, day in enumerate(known) if day.day == name), None)
     if place is None:
         return missing("Nothing is noted for this day." if clock.is_day(name) else "There is no such day.")
@@ -77,19 +76,19 @@ def show_day(site: Site, asked: Asked) -> View:
         "line": site.markdown.line,
         "earlier": known[place + 1].day if place + 1 < len(known) else "",
         "later": known[place - 1].day if place else "",
-        "is_past": past.asked_day(site, name) is not None,
+        "is_past": history.asked_day(site, name) is not None,
     }
     return View("day.html", name, values)
 
 
 def as_of(site: Site, asked: Asked) -> View:
     """Return facts and articles as they were at the end of ``?day=``."""
-    day = past.asked_day(site, asked.query.get("day", ""))
+    day = history.asked_day(site, asked.query.get("day", ""))
     key = asked.query.get("project", "")
     if day is None:
         day = site.today - timedelta(days=1)
-    there, unknown = site.cached("articles then", partial(past.rows_at, site, day), day)
-    facts = site.cached("facts then", partial(past.facts_at, site, day), day)
+    there, unknown = site.cached("articles then", partial(history.rows_at, site, day), day)
+    facts = site.cached("facts then", partial(history.facts_at, site, day), day)
     if key:
         there, unknown = ([row for row in rows if row.project in (key, "")] for rows in (there, unknown))
         facts = [fact for fact in facts if key in fact.projects or "*" in fact.projects]

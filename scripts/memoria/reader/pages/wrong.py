@@ -10,8 +10,7 @@ from memoria.ground import locks
 from memoria.ground.errors import ExpectedError
 from memoria.reader import address
 from memoria.reader.pages import article
-from memoria.reader.site import Site
-from memoria.reader.view import Asked, Done, View, missing
+from memoria.reader.site import Asked, Done, Site, View, missing
 from memoria.statements.fact import MAX_CONTENT
 from memoria.wiki.article import Claim
 from memoria.wiki.transaction import Transactions

@@ -9,7 +9,7 @@ import pytest
 
 from facts import a_fact
 from memoria.ground.clock import Zone
-from memoria.reader import rewind
+from memoria.reader import history
 from memoria.wiki.article import Article, Claim
 
 NOON = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
@@ -28,7 +28,7 @@ def page(*claims: Claim) -> Article:
 
 
 def then(article: Article, moment: datetime, known: dict[str, datetime]) -> str:
-    return rewind.article_at(Article(article.slug, article.render()), moment, known, UTC_ZONE)
+    return history.article_at(Article(article.slug, article.render()), moment, known, UTC_ZONE)
 
 
 def test_an_article_holds_the_claims_of_the_entries_that_were_known() -> None:
@@ -65,13 +65,13 @@ def test_a_page_that_a_person_wrote_exists_from_its_day_on() -> None:
 @pytest.mark.parametrize(("days", "wording"), [(1, "Use tabs."), (3, "Use spaces here."), (9, "Use two spaces.")])
 def test_a_fact_has_the_wording_of_its_day(days: int, wording: str) -> None:
     fact = a_fact("Use tabs.").reworded("Use spaces here.", "2026-11-18").reworded("Use two spaces.", "2026-11-21")
-    assert rewind.fact_at(fact, NOON + timedelta(days=days), UTC_ZONE).content == wording
+    assert history.fact_at(fact, NOON + timedelta(days=days), UTC_ZONE).content == wording
 
 
 def test_a_fact_holds_until_it_ends_and_was_said_once_before_it_was_said_again() -> None:
     said_again, ended = NOON + timedelta(days=2), NOON + timedelta(days=5)
     fact = replace(a_fact("Use tabs."), seen=2, last=said_again, ended=ended, successor="l-x")
-    early, late = (rewind.fact_at(fact, NOON + timedelta(days=days), UTC_ZONE) for days in (1, 4))
+    early, late = (history.fact_at(fact, NOON + timedelta(days=days), UTC_ZONE) for days in (1, 4))
     assert (early.ended, early.successor, early.seen, early.last) == (None, "", 1, None)
     assert (late.ended, late.seen) == (None, 2)
-    assert rewind.fact_at(fact, ended + timedelta(seconds=1), UTC_ZONE) == fact
+    assert history.fact_at(fact, ended + timedelta(seconds=1), UTC_ZONE) == fact
