@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -10,8 +12,8 @@ from hypothesis import strategies as st
 
 from memoria.ground import key_patterns
 from memoria.ground.redact import Redactor, redact
-from redaction import examples
-from redaction_fourth import fourth
+from redaction import Example, examples
+from redaction_blind import blind
 from redaction_held_out import held_out
 from redaction_third import third
 
@@ -37,12 +39,22 @@ def test_what_only_looks_like_a_secret_stays() -> None:
     assert [redact(text) for text in texts] == texts
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_the_second_held_out_set_is_caught_whatever_its_values(seed: int) -> None:
-    """A password of letters alone may by chance look like a name: one of the values may be missed, never a form."""
-    missed = [example.text for example in held_out("secret", seed) if example.survivors(redact(example.text))]
-    assert len(missed) <= 1, missed
-    assert [example.text for example in held_out("plain", seed) if redact(example.text) != example.text] == []
+# What was written before the rules were looked at: the set, how many of its secrets may be missed, and what else goes.
+SETS: dict[str, tuple[Callable[[str, int], list[Example]], int, list[str]]] = {
+    "second": (held_out, 1, []),
+    "third": (third, 4, []),
+    "fourth": (partial(blind, "fourth"), 11, ["Cookie: theme=dark; lang=de"]),
+    "fifth": (partial(blind, "fifth"), 7, []),
+}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_set_is_caught_whatever_its_values_but_for_a_few(name: str) -> None:
+    drawn, few, wrong = SETS[name]
+    for seed in range(4):
+        missed = [example.text for example in drawn("secret", seed) if example.survivors(redact(example.text))]
+        assert len(missed) <= few, missed
+        assert [example.text for example in drawn("plain", seed) if redact(example.text) != example.text] == wrong
 
 
 def test_each_form_of_the_second_held_out_set_is_caught() -> None:
@@ -146,21 +158,6 @@ def test_a_line_of_two_megabytes_is_no_trouble() -> None:
 
 def test_marks_are_readable_words() -> None:
     assert all(re.fullmatch(r"[a-z0-9-]{1,40}", shape.kind) for shape in key_patterns.SHAPES)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_third_set_is_caught_but_for_a_few_weak_values_and_no_look_alike_is(seed: int) -> None:
-    missed = [example.text for example in third("secret", seed) if example.survivors(redact(example.text))]
-    assert len(missed) <= 4, missed
-    assert [example.text for example in third("plain", seed) if redact(example.text) != example.text] == []
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_fourth_set_is_caught_but_for_one_in_twenty_and_one_look_alike_is(seed: int) -> None:
-    missed = [example.text for example in fourth("secret", seed) if example.survivors(redact(example.text))]
-    assert len(missed) <= 11, missed
-    wrong = [example.text for example in fourth("plain", seed) if redact(example.text) != example.text]
-    assert wrong == ["Cookie: theme=dark; lang=de"]
 
 
 def test_a_port_is_no_password() -> None:

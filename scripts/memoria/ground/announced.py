@@ -21,24 +21,29 @@ _ARGS = r"[^\n|;]{0,120}?[ \t]"
 
 # In prose: the words for a password, and what stands between one and the password.
 _WORDS = (
-    "password|passphrase|passcode|passwort|kennwort|mot de passe|contraseña|clave|senha|palavra-passe|wachtwoord|lösenord"
+    " pw|password|passphrase|passcode|passwort|kennwort|mot de passe|contraseña|clave|senha|palavra-passe|wachtwoord|lösenord"
     "|passord|adgangskode|hasło|heslo|salasana|пароль|şifre|parola|비밀번호|암호|密码|密碼|口令|パスワード|暗証番号|mật khẩu|كلمة المرور|كلمة السر"
 )
 _SAYS = (
     r"(?:[ \t](?:is|was|to|ist|lautet|heißt|est|es|é|è|är|er|je|on|это|là|هي)(?: (?:now|jetzt|maintenant|ahora|agora|ora|nu))?:?[ \t]{1,3}"
     r"|[ \t\u00a0\u202f]?[:：][ \t]{0,3}|[ \t][—–-][ \t]|(?:现在|現在)?[是为為はが는은][ \t、]?|(?<=[^\x00-\x7f])[ \t])"
 )
+_API_KEY = r"(?:api[ -]?(?:schlüssel|nyckel|nøkkel|nøgle|sleutel|anahtar|키|キー|密钥|密鑰)|(?:clé|clave|chiave|chave|ключ)(?: d['’]| de | do | para )? ?api)"
 
 
 class _Rule(NamedTuple):
-    """Where to look (literals in lower case), the pattern that starts there, and the kind of what it finds."""
+    """Where to look (literals in lower case), the pattern that starts there, and the kind of what it finds.
+
+    The pattern names what it finds: a ``value`` is written out, ``said`` is what is called a password, ``strong`` must
+    look like one by itself.
+    """
 
     beginnings: tuple[str, ...]
     pattern: re.Pattern[str]
     kind: str = "password"
 
 
-_PIPED = r"(?:echo|printf)[ \t](?:%s[ \t]|-n[ \t])?[\"']?(?P<value>[^\s\"'$<|][^\s\"'<|]{3,100})[\"']?[ \t]?\|[^\n|]{1,120}?--(?:password-stdin|with-token)"
+_PIPED = r"(?:echo|printf)[ \t](?:%s[ \t]|-n[ \t])?[\"']?(?P<value>[^\s\"'$<|][^\s\"'<|]{3,100})[\"']?[ \t]?\|(?:[^\n|]{1,120}?--(?:password-stdin|with-token)|[ \t]?base64\b(?![ \t]--?d))"
 
 
 def _rule(beginnings: str, pattern: str, kind: str = "password") -> _Rule:
@@ -80,6 +85,10 @@ _RULES = (
     _rule("echo |printf ", _PIPED),
     # said in prose
     _rule(_WORDS, rf"(?:{_WORDS})\w{{0,10}}(?:[ \t][^\n.;:?!]{{1,50}}?)?{_SAYS}(?P<said>[!-~]{{6,100}}|[^\s,;\u3040-\u30ff\u4e00-\u9fff]{{6,100}})"),
+    _rule(_WORDS, rf"(?:{_WORDS})\w{{0,10}}[ \t](?P<strong>[!-~]{{6,100}})"),
+    _rule("şifre", r"şifre\w{0,10}[ \t](?P<said>[!-~]{6,100})"),
+    _rule("credential|login|log in|sign in|zugang|anmeld|inlog|logga in|identifiant|credenzial|credencial", r"[^\n]{5,90}?[ \t]/[ \t](?P<strong>[!-~]{6,100})"),
+    _rule("api|clé|clave|chiave|chave|ключ", rf"{_API_KEY}\w{{0,10}}(?:[ \t][^\n.;:?!]{{1,50}}?)?{_SAYS}(?P<value>[\w.~+/=-]{{16,200}})", "key"),
 )  # fmt: skip
 
 _BY_BEGINNING = [(beginning, rule) for rule in _RULES for beginning in rule.beginnings]
@@ -103,12 +112,16 @@ def announced(text: str, lowered: str) -> Iterator[Span]:
         return
     for beginning, rule in [pair for pair in _BY_BEGINNING if pair[0] in lowered]:
         for match in assignments.matches(lowered, rule.pattern, beginning):
-            is_said = "said" in rule.pattern.groupindex
-            start, end = match.span("said" if is_said else "value")
-            if is_said:
+            (how,) = rule.pattern.groupindex
+            start, end = match.span(how)
+            if how != "value":
                 start, end = _bare(text, start, end)
             value = text[start:end]
-            if (_is_strong(value) or assignments.is_said(value)) if is_said else _is_literal(value):
+            if (
+                _is_literal(value)
+                if how == "value"
+                else _is_strong(value) or (how == "said" and assignments.is_said(value))
+            ):
                 yield start, end, rule.kind
     if "(" in text:
         yield from _arguments(text, lowered)

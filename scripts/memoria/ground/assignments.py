@@ -53,8 +53,8 @@ _BESIDE = re.compile(r"""[ \t]{1,2}(?=["'`])""")
 _BESIDE_PASSWORD = re.compile(r"""[ \t]{1,2}(?=["'`]?[^\s"'`]{0,30}\d)""")
 _OPENING = re.compile(r"""(?:[bru@]{0,2}(?=["']))?\\{0,2}["'`]""")
 _SCHEME = re.compile(r"(?:bearer|basic|token|digest|apikey|api-key)[ \t]+", re.IGNORECASE)
-_BARE = re.compile(r"""(?:\\(?![nrt"'`\\])|[^\s"'`<>,;&\\]){1,160}""")
-_BARE_TEXT = re.compile(r"""(?:\\(?![nrt"'`\\])|[^\s"'`<>,;\\]){1,160}""")  # "&" ends a value in a URL only
+# "&" ends a value only where another name follows, as in a URL.
+_BARE = re.compile(r"""(?:\\(?![nrt"'`\\])|&(?![\w.\[\]-]{1,40}=)|[^\s"'`<>,;&\\]){1,160}""")
 _BARE_ENV = re.compile(r"""(?:\\(?![nrt"'`\\])|[^\s"'`\\]){1,160}""")
 _JUDGED = 160  # characters of an unquoted value that are examined; the rest of a secret is redacted with them
 _REST = re.compile(r"""[^\s"'`<>,;&\\]*""")
@@ -123,7 +123,7 @@ def _value(text: str, lowered: str, word: re.Match[str]) -> Span:
     if not form:
         return start, start, ""
     scheme = _SCHEME.match(text, start)
-    bare = _BARE_TEXT if form != "assign" else _BARE_ENV if name.isupper() else _BARE
+    bare = _BARE_ENV if form == "assign" and name.isupper() else _BARE
     start, end, quoted = _extent(text, scheme.end() if scheme else start, bare)
     judged = _Judged(text[start:end], password, quoted, form, name.isupper())
     vague = tail in _PLURALS or (word.group(1) in _VAGUE and tail in ("", "orization"))

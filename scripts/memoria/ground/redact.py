@@ -299,7 +299,8 @@ _RANDOM_MAX = 200
 _RANDOM = re.compile(r"[A-Za-z0-9+/_-]{32,}={0,2}")
 _NOT_SECRET_BEFORE = re.compile(
     r"(?:sha\d{1,3}[:=]|h1:|base64,|ssh-[a-z0-9-]{3,20} |ecdsa-[a-z0-9-]{3,20} |://\S{0,100}|[\w)]/|@"
-    r"|(?:integrity|fingerprint|etag)[\"':= ]{1,5}|-----(?:\s|\\n){1,3})$",  # the last: certificates and public keys
+    r"|(?:integrity|fingerprint|etag|public[_-]?key)[\"':= ]{1,5}"
+    r"|-----(?:\s|\\n){1,3})$",  # certificates and public keys
     re.IGNORECASE,
 )
 _NOT_SECRET = re.compile(
