@@ -28,13 +28,13 @@ from typing import Any
 from bench import retrieval
 from memoria.base import project, state
 from memoria.base.settings import Settings
-from memoria.capture import background, hook
+from memoria.capture import detach, hook
 from memoria.ground.home import Home
 from memoria.index import sources
 from memoria.index.index import Index
 from memoria.models.protocol import Completion, Prompt, Usage
 from memoria.pages import refresh
-from memoria.recall import prompt_notes, session_start, weighed_notes
+from memoria.recall import prompt_notes, session_start
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
 from memoria.transcripts import client_files
@@ -188,7 +188,7 @@ def _home(scratch: Path, cases: list[Case], mass: list[str], *, has_asked: bool)
         MEMORIA_HOME=str(scratch / "home"), MEMORIA_MODEL="claude:haiku", MEMORIA_PYTHON=sys.executable,
         MEMORIA_SPAWNS_PER_MIN="0", XDG_CONFIG_HOME=str(scratch / "config"),
     )  # fmt: skip
-    os.environ[weighed_notes.CLIENT] = "cli"
+    os.environ[prompt_notes.CLIENT] = "cli"
     (scratch / "shop").mkdir()
     home = Home.open()
     state.open_state(home.paths)
@@ -219,7 +219,7 @@ def _ask(home: Home, prompts: list[tuple[str, str]], *, is_random: bool) -> Outc
     outcome = Outcome()
     chance = random.Random(3)
     given: list[bytes] = []
-    setattr(background, "go_on_as", lambda command, paths, request, **_: given.append(request))  # noqa: B010
+    setattr(detach, "go_on_as", lambda command, paths, request, **_: given.append(request))  # noqa: B010
     for number, (prompt, needed) in enumerate(prompts):
         fields: dict[str, Any] = {
             "session_id": f"bench-{is_random}-{bool(needed)}-{number}-{len(prompts)}", "transcript_path": "/nowhere",

@@ -30,7 +30,7 @@ from memoria.base import state
 from memoria.base.paths import Paths
 from memoria.index.documents import Document
 from memoria.index.index import Index
-from memoria.recall import weighed_notes
+from memoria.recall import prompt_notes
 
 
 def main() -> int:
@@ -72,7 +72,7 @@ def _measure(articles: int, rounds: int, scratch: str) -> None:
         "hook, to weigh": [],
         "long, to weigh": [],
     }
-    weigh = env | {weighed_notes.CLIENT: "cli"}
+    weigh = env | {prompt_notes.CLIENT: "cli"}
     given = handed = 0
     for number in range(rounds):
         short = _some(made, chance, chance.randint(5, 12))

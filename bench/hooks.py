@@ -30,8 +30,7 @@ from memoria.base import project, state
 from memoria.base.paths import Paths
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
-from memoria.recall import mentions
-from memoria.recall.naming_notes import LEVELS
+from memoria.recall import tool_notes
 from memoria.search.function_words import word_set
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -145,7 +144,7 @@ class Bench:
                          passages=(Passage(text, "correction"),))
                 for number, text in enumerate([*texts, RULE])
             )  # fmt: skip
-            index.prepare(LEVELS, lambda said: Path(paths.named).write_text(mentions.names_in(said)))
+            index.prepare(tool_notes.LEVELS, lambda said: Path(paths.named).write_text(tool_notes.names_in(said)))
 
     def decide(self, label: str) -> Cost:
         """One hook of a tool use, in a session of its own."""

@@ -1,6 +1,7 @@
 """Start one of memoria's hooks: ``start.py stop``, from ``run``.
 
-Whatever is missing or broken, the status is 0 and nothing is printed but, at a session's start, a message.
+Whatever is missing or broken, the status is 0 and nothing is printed but, at a session's start, a message. Compiled at
+each start, and therefore short.
 """
 
 import atexit
@@ -8,18 +9,6 @@ import gc
 import os
 import sys
 
-HANDLERS = {
-    "session-start": "recall.session_start.session_start",
-    "user-prompt-submit": "recall.prompt_notes.user_prompt_submit",
-    "pre-tool-use": "recall.tool_notes.pre_tool_use",
-    "post-tool-use-failure": "recall.error_notes.post_tool_use_failure",
-    "subagent-start": "recall.subagent_page.subagent_start",
-    "stop": "capture.capture.capture",
-    "pre-compact": "capture.capture.capture",
-    "post-compact": "capture.capture.capture",
-    "session-end": "capture.capture.capture",
-    "codex": "recall.codex.codex",
-}
 GONE = (
     "memoria keeps nothing now: %s. If memoria was moved, run `memoria install` there; if it was removed, take its "
     "hooks out of settings.json."
@@ -40,5 +29,4 @@ sys.path.insert(0, scripts if os.path.isdir(scripts) else os.path.dirname(root))
 
 from memoria.capture.hook import run
 
-module, _, handler = HANDLERS[name].rpartition(".")
-run(getattr(__import__("memoria." + module, fromlist=[handler]), handler))
+run(name)

@@ -1,10 +1,10 @@
-"""``python3 -S -I scripts/start_command.py VERB``: what ``bin/memoria`` runs, see ``capture.command``."""
+"""``python3 -S -I scripts/start_command.py VERB``: what ``bin/memoria`` runs, see ``capture.launch``."""
 
 import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from memoria.capture.command import main
+from memoria.capture.launch import run_command
 
-main()
+run_command()

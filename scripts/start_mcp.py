@@ -5,6 +5,6 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from memoria.capture.launch import main
+from memoria.capture.launch import serve_mcp
 
-main()
+serve_mcp()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from memoria import cli
-from memoria.capture import paused
+from memoria.capture import cursor
 from memoria.capture.capture import capture
 from memoria.capture.hook import Event
 from memoria.capture.spool import Spool
@@ -123,7 +123,7 @@ def test_a_waiting_job_becomes_one_entry_and_the_session_goes_on(
 
 def test_a_session_that_was_switched_off_stays_out_until_it_is_switched_on(base: Path) -> None:
     home = Home.open()
-    mark = paused.read(home.paths.cursors, OFF)
+    mark = cursor.paused(home.paths.cursors, OFF)
     assert mark is not None
     assert mark.covers(0)
     shutil.copy(transcript(base, CLOCK), new := transcript(base, OFF).with_name("new.jsonl"))

@@ -8,7 +8,7 @@ import pytest
 
 from memoria import __version__
 from memoria.base import state
-from memoria.base.paths import Paths
+from memoria.base.paths import STATE_VERSION, Paths
 
 
 def mode(path: str | Path) -> int:
@@ -26,9 +26,9 @@ def test_a_missing_state_is_made_for_the_user_alone(paths: Paths) -> None:
 
 def test_a_newer_state_is_refused_with_a_clear_word(paths: Paths) -> None:
     state.open_state(paths)
-    Path(paths.version).write_text(f"{state.VERSION + 1}\n", encoding="utf-8")
+    Path(paths.version).write_text(f"{STATE_VERSION + 1}\n", encoding="utf-8")
     Path(paths.written_by).write_text("9.8.7\n", encoding="utf-8")
-    both = rf"newer memoria \(9\.8\.7, state {state.VERSION + 1}\) than this one \({re.escape(__version__)}, state 1\)"
+    both = rf"newer memoria \(9\.8\.7, state {STATE_VERSION + 1}\) than this one \({re.escape(__version__)}, state 1\)"
     with pytest.raises(state.StateError, match=both + ".*update memoria"):
         state.open_state(paths)
     Path(paths.written_by).unlink()
@@ -39,7 +39,7 @@ def test_a_newer_state_is_refused_with_a_clear_word(paths: Paths) -> None:
 def test_an_older_state_is_migrated_step_by_step(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
     state.open_state(paths)
     done: list[int] = []
-    monkeypatch.setattr(state, "VERSION", 3)
+    monkeypatch.setattr("memoria.base.paths.STATE_VERSION", 3)
     monkeypatch.setattr(state, "_MIGRATIONS", {1: lambda _: done.append(1), 2: lambda _: done.append(2)})
     state.open_state(paths)
     state.open_state(paths)
@@ -54,7 +54,7 @@ def test_a_killed_migration_goes_on_where_it_stopped(paths: Paths, monkeypatch: 
     def dies(_: Paths) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(state, "VERSION", 3)
+    monkeypatch.setattr("memoria.base.paths.STATE_VERSION", 3)
     monkeypatch.setattr(state, "_MIGRATIONS", {1: lambda _: done.append(1), 2: dies})
     with pytest.raises(KeyboardInterrupt):
         state.open_state(paths)
@@ -68,7 +68,7 @@ def test_a_version_that_a_power_cut_emptied_is_written_again(paths: Paths, text:
     state.open_state(paths)
     Path(paths.version).write_text(text, encoding="utf-8")
     state.open_state(paths)
-    assert Path(paths.version).read_text(encoding="utf-8") == f"{state.VERSION}\n"
+    assert Path(paths.version).read_text(encoding="utf-8") == f"{STATE_VERSION}\n"
 
 
 @pytest.mark.parametrize("text", ["one", "-1", "0"])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hooks import SESSION, Client, exchange, line
-from memoria.capture import paused
+from memoria.capture import cursor
 from memoria.capture.open_sessions import LIVE, OpenSessions
 
 
@@ -306,7 +306,7 @@ def test_two_pauses_without_a_word_between_them_are_both_left_out(client: Client
     client.write(exchange(1) + exchange(2) + exchange(3))
     ends = [0, len(exchange(1)), 2 * len(exchange(1))]
     silence = {"transcript": str(client.transcript), "spans": [ends[:2], ends[1:]], "open": False}
-    Path(client.paths.cursors, SESSION + paused.ENDING).write_text(json.dumps(silence), encoding="utf-8")
+    Path(client.paths.cursors, SESSION + cursor.OFF).write_text(json.dumps(silence), encoding="utf-8")
     client.fire("Stop")
     assert exchange(2) not in client.captured()
     assert [job.end for job in client.jobs()] == [client.transcript.stat().st_size]

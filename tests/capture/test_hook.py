@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hooks import DECLARED, Client, exchange
-from memoria.base import state
+from memoria.base.paths import STATE_VERSION
 from memoria.capture import hook
 from places import PAYLOADS
 from registered import CONTEXT_EVENTS
@@ -119,7 +119,7 @@ def test_a_state_of_a_newer_memoria_is_left_alone(tmp_path: Path) -> None:
     assert "newer memoria" in client.log()
     said = json.loads(client.fire("SessionStart"))["systemMessage"]
     assert "update memoria" in said
-    Path(client.paths.version).write_text(f"{state.VERSION}\n", encoding="utf-8")  # the newer memoria has come
+    Path(client.paths.version).write_text(f"{STATE_VERSION}\n", encoding="utf-8")  # the newer memoria has come
     client.fire("SessionEnd")
     assert len(client.jobs()) == 1, "what was said meanwhile is read from the transcript"
 
@@ -139,10 +139,10 @@ def test_a_home_that_cannot_be_written_is_no_reason_to_fail(tmp_path: Path) -> N
 def test_fields_of_a_wrong_type_count_as_missing() -> None:
     fields: dict[str, Any] = {"session_id": 7, "transcript_path": None, "cwd": ["a"], "hook_event_name": {"a": 1}}
     event = hook.Event(fields)
-    assert (event.session, event.transcript, event.cwd, event.name) == ("", "", "", "")
+    assert (event.session_id, event.transcript, event.cwd, event.name) == ("", "", "", "")
 
 
 def test_a_line_of_the_log_has_a_limit_whatever_the_client_says(tmp_path: Path) -> None:
     client = Client(tmp_path)
-    client.fire("Stop", session_id="s" * 1_000_000)
+    client.fire("Stop", hook_event_name="s" * 1_000_000)
     assert hook.MAX_LOGGED <= len(client.log()) < hook.MAX_LOGGED + 100

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memoria.capture import once
+from memoria.capture import hook
 
 PLUGIN, SETTINGS = "/a/plugin (a plugin)", "/a/clone (the settings)"
 
@@ -19,12 +19,12 @@ class Machine:
         self.folder = folder / "where"
         self.now = 1_000_000.0
         self.patch = monkeypatch
-        monkeypatch.setattr("memoria.capture.once.time.time", lambda: self.now)
+        monkeypatch.setattr("memoria.capture.hook.time.time", lambda: self.now)
 
     def asks(self, installation: str, event: str = "prompt", session: str = "s1") -> bool:
-        self.patch.setattr(once, "installation", lambda: installation)
-        first = once.is_first(str(self.folder), session, event)
-        for claim in self.folder.glob(f"{session}.{event}.{int(self.now // once.CLAIM_S)}{once.ENDING}"):
+        self.patch.setattr(hook, "installation", lambda: installation)
+        first = hook.is_first(str(self.folder), session, event)
+        for claim in self.folder.glob(f"{session}.{event}.{int(self.now // hook.CLAIM_S)}{hook.CLAIM}"):
             os.utime(claim, (self.now, self.now))
         return first
 
@@ -52,7 +52,7 @@ def test_two_hooks_of_one_event_are_told_apart_from_the_next_event(machine: Mach
     assert machine.asks(PLUGIN)
     machine.now = 1_000_010.1
     assert not machine.asks(SETTINGS)
-    machine.now += 2 * once.CLAIM_S
+    machine.now += 2 * hook.CLAIM_S
     assert machine.asks(SETTINGS)
 
 
@@ -69,7 +69,7 @@ def test_whatever_the_client_calls_an_event_only_one_of_two_installations_answer
 ) -> None:
     answers = []
     for installation in (PLUGIN, SETTINGS):
-        monkeypatch.setattr(once, "installation", lambda name=installation: name)
-        answers.append(once.is_first(str(tmp_path / "where"), "s1", event))
+        monkeypatch.setattr(hook, "installation", lambda name=installation: name)
+        answers.append(hook.is_first(str(tmp_path / "where"), "s1", event))
     assert answers == [True, False]
     assert [path.name for path in tmp_path.rglob("*") if path.is_file() and path.parent.name != "where"] == []

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.faults import World
-from memoria.capture import paused
+from memoria.capture import cursor
 
 pytestmark = pytest.mark.slow
 
@@ -151,7 +151,7 @@ def test_an_empty_mark_of_an_earlier_memoria_ends_where_the_session_is_resumed(t
     world = World(tmp_path / "world")
     world.fire("SessionStart", source="startup")
     world.say(world.session)
-    Path(paused.path(world.paths.cursors, world.session)).touch()
+    Path(world.paths.cursors, world.session + cursor.OFF).touch()
     world.fire("SessionStart", source="resume")
     world.say(world.session)
     world.fire("SessionEnd", reason="other")
@@ -161,6 +161,6 @@ def test_an_empty_mark_of_an_earlier_memoria_ends_where_the_session_is_resumed(t
 
 def test_a_torn_mark_stands_for_the_whole_session(tmp_path: Path) -> None:
     Path(tmp_path, "s.off").write_text('{"transcript": "/t", "spa')
-    found = paused.read(str(tmp_path), "s")
+    found = cursor.paused(str(tmp_path), "s")
     assert found is not None
     assert (found.spans, found.is_open) == ([], True)

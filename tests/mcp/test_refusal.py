@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memoria.base import project
-from memoria.capture import cursor, paused
+from memoria.capture import cursor
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
@@ -78,7 +78,7 @@ def test_nothing_is_written_while_memoria_is_off(server: Server, name: str, monk
 def test_nothing_is_written_while_memoria_is_off_in_the_session(server: Server, tmp_path: Path) -> None:
     transcript = tmp_path / "s1.jsonl"
     transcript.write_text("")
-    paused.keep(server.home.paths.cursors, "s1", str(transcript), starts=True)
+    cursor.pause(server.home.paths.cursors, "s1", str(transcript), starts=True)
     with pytest.raises(ExpectedError, match="switched off"):
         server.call("remember_now", note="The gate is blue.")
 

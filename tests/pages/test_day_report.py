@@ -12,14 +12,13 @@ import pytest
 from facts import a_fact
 from hooks import Client, exchange
 from memoria.base import project, state
-from memoria.capture import saved_count
 from memoria.capture.spool import Spool
 from memoria.cli import main
 from memoria.daily.ledger import Call, Ledger
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.pages import day_report, figures
-from memoria.recall import day_line
+from memoria.recall import start_line
 from memoria.recall.shown_notes import ShownNotes
 from memoria.statements.keeper import Keeper
 
@@ -48,7 +47,7 @@ def did(home: Home, when: datetime, *, notes: int = 0, usd: float = 0.0) -> None
 
 def line_at(home: Home, days_ahead: int) -> str:
     """What the first session says so many days from now."""
-    return day_line.take(home.paths.days, (noon(home) + timedelta(days=days_ahead)).timestamp())
+    return start_line.take_day(home.paths.days, (noon(home) + timedelta(days=days_ahead)).timestamp())
 
 
 def test_the_worker_prepares_the_days_figures_for_the_next_day(home: Home) -> None:
@@ -95,11 +94,11 @@ def test_a_session_says_at_most_one_line_and_the_setting_switches_it_off(tmp_pat
         return str(json.loads(client.fire("SessionStart", source=source) or "{}").get("systemMessage", ""))
 
     def leave() -> None:
-        day_line.leave(client.paths.days, past, future, ("memoria: yesterday 1 learned", "memoria: earlier"))
-        day_line.leave(client.paths.days, past - 90_000, past, ("memoria: stale", "memoria: stale"))
+        start_line.leave_day(client.paths.days, past, future, ("memoria: yesterday 1 learned", "memoria: earlier"))
+        start_line.leave_day(client.paths.days, past - 90_000, past, ("memoria: stale", "memoria: stale"))
 
     leave()
-    saved_count.add(client.paths.saved_of(own), 2)
+    start_line.add_saved(client.paths.saved_of(own), 2)
     assert start("resume") == ""
     assert start() == ("memoria: yesterday 1 learned · 2 conversations of this project saved since your last session.")
     assert start() == ""
@@ -114,8 +113,8 @@ def test_a_session_says_at_most_one_line_and_the_setting_switches_it_off(tmp_pat
 
 def test_a_torn_line_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "100").write_text("not a time")
-    assert day_line.take(str(tmp_path), 200.0) == ""
-    assert day_line.take(str(tmp_path / "missing"), 200.0) == ""
+    assert start_line.take_day(str(tmp_path), 200.0) == ""
+    assert start_line.take_day(str(tmp_path / "missing"), 200.0) == ""
 
 
 def test_a_worker_that_had_something_to_do_prepares_the_line(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

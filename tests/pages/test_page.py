@@ -14,7 +14,6 @@ from facts import BLOG, MONDAY, SHOP, a_fact
 from home_of import article, entry, run
 from memoria.base import fence
 from memoria.base.project import key_of_path
-from memoria.capture import saved_count
 from memoria.capture.hook import Event
 from memoria.commands import forget, learned
 from memoria.daily.daily_log import DailyLog
@@ -22,6 +21,7 @@ from memoria.daily.ledger import Ledger
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.pages import refresh
+from memoria.recall import start_line
 from memoria.recall.session_start import session_start
 from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.keeper import Keeper
@@ -84,8 +84,8 @@ def test_a_folder_name_of_any_length_costs_no_project_its_page(home: Home, name:
         told = session_start(Event({"cwd": folder, "source": "startup"}), home.settings, home.paths)
         assert f"Only project {number} knows it." in json.dumps(told)
         assert f"Only project {1 - number}" not in json.dumps(told)
-        saved_count.add(home.paths.saved_of(keys[number]), 2 + number)
-    assert [saved_count.take(home.paths.saved_of(key)) for key in keys] == [2, 3]
+        start_line.add_saved(home.paths.saved_of(keys[number]), 2 + number)
+    assert [start_line.take_saved(home.paths.saved_of(key)) for key in keys] == [2, 3]
     page(home)
     assert Path(home.paths.page_of(keys[0])).exists(), "pages in use are not cleared away"
 

@@ -15,10 +15,10 @@ import pytest
 from memoria.base import fence, project, state
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
-from memoria.capture import detach, hook, once
+from memoria.capture import detach, hook
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
-from memoria.recall import certain_notes, prompt_notes, question, shown_notes
+from memoria.recall import certain_notes, prompt_notes, shown_notes
 from memoria.recall.session_start import session_start
 from places import PAYLOADS, ROOT
 
@@ -134,7 +134,7 @@ def test_hooks_that_are_installed_twice_give_a_note_once(world: Paths, monkeypat
     monkeypatch.setattr(shown_notes.ShownNotes, "add", lambda *_: None)
     said = []
     for installation in ("the plugin", "the clone"):
-        monkeypatch.setattr(once, "installation", lambda name=installation: name)
+        monkeypatch.setattr(hook, "installation", lambda name=installation: name)
         said.append(ask(world))
     assert [bool(text) for text in said] == [True, False]
 
@@ -320,8 +320,8 @@ CENTS = "The order form adds up wrong. Mind that we bill in whole cents, so no f
     ],
 )
 def test_a_question_needs_no_mark(prompt: str) -> None:
-    assert question.only_asks(prompt)
-    assert not question.only_asks(f"Draw the long quay. {prompt}")
+    assert prompt_notes.only_asks(prompt)
+    assert not prompt_notes.only_asks(f"Draw the long quay. {prompt}")
 
 
 def test_a_fact_and_the_turn_it_was_learned_from_take_one_place(world: Paths) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from hooks import SESSION, Client, exchange
 from memoria.base import project, state
-from memoria.capture import saved_count
 from memoria.capture.open_sessions import BLOCK, OpenSessions
+from memoria.recall import start_line
 from places import ROOT
 
 
@@ -101,13 +101,13 @@ def test_turns_of_a_session_that_never_ended_bring_up_a_worker(client: Client) -
 def test_what_was_saved_is_told_once_to_the_next_session_of_the_project(client: Client) -> None:
     client.fire("SessionStart", source="startup")  # the welcome
     own = project.key_of_path(str(client.cwd))
-    saved_count.add(client.paths.saved_of("another-1"), 5)
+    start_line.add_saved(client.paths.saved_of("another-1"), 5)
     for _ in range(2):
-        saved_count.add(client.paths.saved_of(own), 1)
+        start_line.add_saved(client.paths.saved_of(own), 1)
     said = json.loads(client.fire("SessionStart", source="startup"))
     assert said["systemMessage"] == "memoria: 2 conversations of this project saved since your last session."
     assert "systemMessage" not in (client.fire("SessionStart", source="startup") or "{}")
-    saved_count.add(client.paths.saved_of(own), 1)
+    start_line.add_saved(client.paths.saved_of(own), 1)
     client.env["MEMORIA_SAVED_NOTICE"] = "false"
     assert "systemMessage" not in (client.fire("SessionStart", source="startup") or "{}")
 

@@ -16,7 +16,7 @@ from memoria.base.settings import Settings
 from memoria.capture import hook
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
-from memoria.recall import mentions, naming_notes, shown_notes, tool_notes
+from memoria.recall import naming_notes, shown_notes, tool_notes
 
 CWD = "/nowhere/shop"
 OWN = project.key_of_path(CWD)
@@ -46,7 +46,7 @@ def remember(paths: Paths, *documents: Document) -> None:
     others = [fact(f"The tide table number {n} comes from harmonics.", "fact", 100 + n) for n in range(30)]
     with Index(paths.index) as index:
         index.add([*others, *documents])
-        index.prepare(naming_notes.LEVELS, lambda texts: Path(paths.named).write_text(mentions.names_in(texts)))
+        index.prepare(tool_notes.LEVELS, lambda texts: Path(paths.named).write_text(tool_notes.names_in(texts)))
 
 
 def use(paths: Paths, tool: str, session: str = "s1", cwd: str = CWD, agent: str = "", **given: str) -> str:
@@ -215,8 +215,8 @@ def test_any_input_is_survived(world: Paths, given: dict[str, Any]) -> None:
 
 def test_a_large_edit_costs_no_more_than_its_beginning() -> None:
     text = json.dumps([f"some_symbol_{number}" for number in range(100_000)])
-    touched = mentions.of_tool("Edit", {"file_path": "/a/b.py", "old_string": text, "new_string": text}, "/a")
-    assert len(touched.symbols) == mentions.MAX_SYMBOLS
+    touched = tool_notes.of_tool("Edit", {"file_path": "/a/b.py", "old_string": text, "new_string": text}, "/a")
+    assert len(touched.symbols) == tool_notes.MAX_SYMBOLS
 
 
 @pytest.mark.parametrize("odd", ["~\0/x", "~\ud800/x", "\0", "\ud800/prices.py"])
@@ -227,18 +227,18 @@ def test_a_name_that_no_file_can_have_hides_no_note(world: Paths, odd: str) -> N
 
 
 def test_a_command_over_many_files_costs_no_more_than_one_over_the_first() -> None:
-    touched = mentions.of_tool("Bash", {"command": "rm " + " ".join(f"a/{n}.py" for n in range(400))}, CWD)
-    assert len(touched.files) == mentions.MAX_FILES
-    several = mentions.of_tool("Bash", {"command": "; ".join(f"rm a/{n}.py b/{n}.py" for n in range(400))}, CWD)
-    assert len(several.files) <= mentions.MAX_FILES
+    touched = tool_notes.of_tool("Bash", {"command": "rm " + " ".join(f"a/{n}.py" for n in range(400))}, CWD)
+    assert len(touched.files) == tool_notes.MAX_FILES
+    several = tool_notes.of_tool("Bash", {"command": "; ".join(f"rm a/{n}.py b/{n}.py" for n in range(400))}, CWD)
+    assert len(several.files) <= tool_notes.MAX_FILES
 
 
 def test_many_edits_of_a_file_cost_no_more_than_the_first() -> None:
     def edits(count: int) -> list[dict[str, str]]:
         return [{"old_string": f"oldName{n}", "new_string": "x"} for n in range(count)]
 
-    touched = [mentions.of_tool("MultiEdit", {"file_path": "a.py", "edits": edits(n)}, CWD) for n in (100, 10)]
-    assert touched[0].symbols == [f"oldName{n}" for n in range(mentions.MAX_EDITS)]
+    touched = [tool_notes.of_tool("MultiEdit", {"file_path": "a.py", "edits": edits(n)}, CWD) for n in (100, 10)]
+    assert touched[0].symbols == [f"oldName{n}" for n in range(tool_notes.MAX_EDITS)]
     assert touched[1].symbols == [f"oldName{n}" for n in range(10)]
 
 
@@ -314,5 +314,5 @@ USES = st.sampled_from(
 
 @given(st.lists(WORDS, min_size=1, max_size=6).map(" ".join), USES)
 def test_what_a_text_mentions_is_among_its_names(text: str, use: tuple[str, dict[str, str]]) -> None:
-    touched = mentions.of_tool(*use, "/x")
-    assert touched.may_be_named(mentions.names_in([text])) or not touched.mentioned(text)
+    touched = tool_notes.of_tool(*use, "/x")
+    assert touched.may_be_named(tool_notes.names_in([text])) or not touched.mentioned(text)

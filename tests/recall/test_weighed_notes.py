@@ -15,11 +15,11 @@ import pytest
 from memoria.base import interpreter, state
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
-from memoria.capture import background, hook
+from memoria.capture import detach, hook
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
 from memoria.models import chain
-from memoria.recall import prompt_notes, shown_notes, weighed_notes
+from memoria.recall import prompt_notes, shown_notes
 from places import ROOT
 
 CENTS = "Prices of the shop are integers of whole cents."
@@ -39,8 +39,8 @@ def handed(monkeypatch: pytest.MonkeyPatch, paths: Paths) -> list[tuple[list[str
     """The commands that the hook became, with their requests; the client is Claude Code."""
     state.open_state(paths)
     found: list[tuple[list[str], dict[str, Any]]] = []
-    monkeypatch.setattr(background, "go_on_as", lambda command, _, given: found.append((command, json.loads(given))))
-    monkeypatch.setenv(weighed_notes.CLIENT, "cli")
+    monkeypatch.setattr(detach, "go_on_as", lambda command, _, given: found.append((command, json.loads(given))))
+    monkeypatch.setenv(prompt_notes.CLIENT, "cli")
     with Index(paths.index) as index:
         index.add([fact(1, CENTS), fact(2, TAGS), *(fact(number, f"Tide table {number}.") for number in range(10, 50))])
     return found
@@ -70,7 +70,7 @@ Handed = list[tuple[list[str], dict[str, Any]]]
 
 
 def test_an_order_goes_on_in_the_background_as_it_was_typed(paths: Paths, handed: Handed) -> None:
-    assert ask(paths) == {"async": True, "asyncTimeout": weighed_notes.TIMEOUT_MS}
+    assert ask(paths) == {"async": True, "asyncTimeout": prompt_notes.TIMEOUT_MS}
     ((command, request),) = handed
     assert command[0] == sys.executable
     assert command[-1] == "weigh"
@@ -104,7 +104,7 @@ def test_without_a_model_words_decide_at_once(paths: Paths, handed: Handed, env:
 
 
 def test_another_client_is_never_made_to_wait(paths: Paths, handed: Handed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(weighed_notes.CLIENT)
+    monkeypatch.delenv(prompt_notes.CLIENT)
     output = ask(paths)
     assert output is None or "async" not in output
     assert handed == []
@@ -173,7 +173,7 @@ def as_the_client(paths: Paths, **env: str) -> subprocess.CompletedProcess[bytes
         index.add([fact(1, CENTS), fact(2, TAGS), *(fact(number, f"Tide table {number}.") for number in range(10, 50))])
     payload = {"hook_event_name": "UserPromptSubmit", "prompt": ORDER, "session_id": "s1", "cwd": "/nowhere/shop"}
     payload["permission_mode"] = "default"
-    given = {"PATH": os.environ["PATH"], "HOME": paths.home, "MEMORIA_HOME": paths.home, weighed_notes.CLIENT: "cli"}
+    given = {"PATH": os.environ["PATH"], "HOME": paths.home, "MEMORIA_HOME": paths.home, prompt_notes.CLIENT: "cli"}
     command = [sys.executable, "-S", "-I", str(ROOT / "hooks/user-prompt-submit.py")]
     return subprocess.run(
         command, env={**given, **env}, input=json.dumps(payload).encode(), capture_output=True, check=False
@@ -211,4 +211,4 @@ def test_an_environment_that_is_being_built_weighs_nothing(
 
 
 def test_the_models_that_can_choose_are_those_of_the_table_without_the_offline_one() -> None:
-    assert {*weighed_notes.MODELS, "offline"} == set(chain.BACKENDS)
+    assert {*prompt_notes.MODELS, "offline"} == set(chain.BACKENDS)

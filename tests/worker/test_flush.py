@@ -22,7 +22,7 @@ import pytest
 from hooks import SESSION, exchange, line
 from memoria import cli
 from memoria.base import project
-from memoria.capture import detach, saved_count
+from memoria.capture import detach
 from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import Job, Spool
 from memoria.commands import flush, status
@@ -35,6 +35,7 @@ from memoria.ground.home import Home
 from memoria.models.protocol import Prompt
 from memoria.models.scripted import Scripted
 from memoria.pages import housekeeping
+from memoria.recall import start_line
 from memoria.search import layout
 from memoria.search.reader import Finder
 from memoria.transcripts import intake
@@ -402,12 +403,12 @@ def test_what_is_saved_is_counted_for_the_line_at_the_projects_next_start(bench:
     own = project.of("/x/shop", bench.home.settings, bench.home.paths).key
     bench.job(exchange(1))
     bench.flush(NOTHING)
-    assert saved_count.read(bench.home.paths.saved_of(own)) == 0
+    assert start_line.saved(bench.home.paths.saved_of(own)) == 0
     bench.job(exchange(2), session="s2")
     bench.job(exchange(3), session="s3")
     bench.flush()
-    assert saved_count.take(bench.home.paths.saved_of(own)) == 2
-    assert saved_count.read(bench.home.paths.saved_of(own)) == 0
+    assert start_line.take_saved(bench.home.paths.saved_of(own)) == 2
+    assert start_line.saved(bench.home.paths.saved_of(own)) == 0
 
 
 def test_an_old_clients_answer_is_known_by_its_question_in_a_slice_that_was_flushed_before(bench: Bench) -> None:

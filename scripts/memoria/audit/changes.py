@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memoria.base.paths import safe_name
-from memoria.capture import paused
+from memoria.capture import cursor
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
@@ -51,7 +51,7 @@ class Changes:
 
     def silences(self) -> list[Path]:
         """Return the files that say when memoria was switched off in a session."""
-        return list(Path(self.home.paths.cursors).glob(f"*{paused.ENDING}"))
+        return list(Path(self.home.paths.cursors).glob(f"*{cursor.OFF}"))
 
     def is_due(self, found: Found) -> bool:
         """Return whether a transcript changed since it was compared, or was found to lack turns that nobody took up.

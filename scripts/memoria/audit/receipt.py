@@ -22,7 +22,7 @@ from memoria.audit.changes import MISSING, Changes
 from memoria.base import project
 from memoria.base.exclude import EXCLUDED_BY
 from memoria.base.paths import safe_name
-from memoria.capture import paused
+from memoria.capture import cursor
 from memoria.capture.spool import Job, Spool
 from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
@@ -185,7 +185,7 @@ class Receipt(Changes):
         reason = self._screen.excluded(head.cwd)
         if reason and not all(map(self._screen.excluded, client_files.cwds(table.of(found).lines(found.path)))):
             reason = ""
-        if not reason and _is_silent(paused.read(self.home.paths.cursors, safe_name(head.session))):
+        if not reason and _is_silent(cursor.paused(self.home.paths.cursors, safe_name(head.session))):
             reason = SWITCHED_OFF
         if not reason and head.entrypoint in _PROGRAMS and not self._was_seen(head.session):
             reason = BY_PROGRAM
@@ -193,7 +193,7 @@ class Receipt(Changes):
 
     def _record_silence(self, path: Path) -> None:
         """Record the turns that were said while memoria was off, so that nobody takes them in; a look per change."""
-        quiet = paused.read(self.home.paths.cursors, path.stem)
+        quiet = cursor.paused(self.home.paths.cursors, path.stem)
         if quiet is None or not quiet.spans:
             return
         try:
@@ -207,7 +207,7 @@ class Receipt(Changes):
         self.ledger.record_nothing(keys, path.stem, SWITCHED_OFF)
         self.ledger.check(str(path), stamp, {})
 
-    def _said_in(self, quiet: paused.PausedSpans) -> Iterator[Turn]:
+    def _said_in(self, quiet: cursor.PausedSpans) -> Iterator[Turn]:
         reader = Reader(keep_sidechains=True, decode=table.owner(Path(quiet.transcript), os.environ).decoder())
         with regular(quiet.transcript) as file:
             for number, (start, end) in enumerate(quiet.spans, 1):
@@ -300,7 +300,7 @@ def _until(file: BinaryIO, end: int | None) -> Iterator[bytes]:
         yield line
 
 
-def _is_silent(quiet: paused.PausedSpans | None) -> bool:
+def _is_silent(quiet: cursor.PausedSpans | None) -> bool:
     """Whether memoria was off for a session as a whole, as far as that is known."""
     return quiet is not None and not quiet.spans
 

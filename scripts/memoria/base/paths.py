@@ -36,6 +36,7 @@ DEVICES = frozenset(
 )
 SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 FORBIDDEN = '<>:"/\\|?*'  # in a file's name on Windows
+STATE_VERSION = 1  # of the form of the state folder
 SPOOL_BOXES = ("tmp", "new", "cur", "failed")  # below the spool; the folder of a job is its state
 
 
@@ -146,6 +147,14 @@ class Paths:
         self.worker_output = os.path.join(self.log, "worker.out")
         self.memoria_log = os.path.join(self.log, "memoria.log")
 
+    def has_state(self) -> bool:
+        """Return whether the state folder is there, in the form of this version."""
+        try:
+            with open(self.version, "rb") as file:
+                return file.read(20).strip() == b"%d" % STATE_VERSION
+        except OSError:
+            return False
+
     def outdated(self) -> list[str]:
         """Return the databases of 0.1.0, which are no longer used and are deleted."""
         return [os.path.join(self.state, name) for name in ("roster.db", "recall.db")]
@@ -163,7 +172,7 @@ class Paths:
         return os.path.join(self.short_page if short else self.page, file_name(project) + ".md")
 
     def saved_of(self, project: str) -> str:
-        """Return the file that counts the conversations of a project that were saved, see ``saved_count``."""
+        """Return the file that counts the conversations of a project that were saved, see ``recall.start_line``."""
         return os.path.join(self.saved, file_name(project))
 
     @classmethod

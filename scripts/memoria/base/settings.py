@@ -1,10 +1,11 @@
 """Settings: every setting with its default and its documentation, in one record.
 
-Sources, later wins: the default, ``config.json`` in the user's configuration folder, the plugin's options in the
-client (``plugin_options``), ``MEMORIA_<NAME>`` in the environment. Folders that an option excludes are added to those
-of the file. A value that cannot be read is named in ``Settings.problems`` and the default is used, because a hook must
-not fail because of a typing error. A file that cannot be read is named in ``Settings.refusal``: the home and the
-excluded folders are then unknown, so nothing may be recorded. A test compares docs/settings.md with ``fields()``.
+Sources, later wins: the default, ``config.json`` in the user's configuration folder, the plugin's options, which the
+client keeps in its user-level settings, ``MEMORIA_<NAME>`` in the environment. Folders that an option excludes are
+added to those of the file. A value that cannot be read is named in ``Settings.problems`` and the default is used,
+because a hook must not fail because of a typing error. A file that cannot be read is named in ``Settings.refusal``: the
+home and the excluded folders are then unknown, so nothing may be recorded. A test compares docs/settings.md with
+``fields()``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ PREFIX = "MEMORIA_"  # of the environment variables
 PREFIXES = (PREFIX, "MEMORY_API_")  # with those that the memory server's own clients read
 NOTES = "say which notes you want with `notes`: all, prompt or none"
 REMOVE = "remove it"
-PLUGIN_OPTION = "plugin option"  # the source of a setting that the client's dialog set
+PLUGIN = "memoria"  # an installed plugin is named with its marketplace, ``memoria@memoria``
+PLUGIN_OPTION = "plugin option"  # the source of a setting that the client's dialog for the plugin set
+CHANGE_OPTION = "`/plugin configure memoria` in Claude Code"  # what a message tells the user to do about one
 
 
 class Field:
@@ -379,11 +382,26 @@ def _read_options(path: str) -> dict[str, object]:
         text = user_environment.file_text(path)
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    if '"pluginConfigs"' not in text:
-        return {}
-    from memoria.base import plugin_options  # noqa: PLC0415 (only where options were given)
+    return plugin_options(text) if '"pluginConfigs"' in text else {}
 
-    return plugin_options.parse(text)
+
+def plugin_options(text: str) -> dict[str, object]:
+    """Return the options that were given a value in the text of the client's user-level settings.
+
+    Every process reads that file, because the client hands the options to hooks alone, in the environment, and a
+    project's settings can add to them. Raise ValueError when it holds options that cannot be read: the home is then
+    unknown. docs/decisions/0087-installing.md.
+    """
+    if f'"{PLUGIN}@' not in text:
+        return {}
+    stored = quickjson.loads(text)
+    plugins = stored.get("pluginConfigs") if isinstance(stored, dict) else None
+    found: dict[str, object] = {}
+    for name, config in sorted(plugins.items()) if isinstance(plugins, dict) else ():
+        options = config.get("options") if name.startswith(f"{PLUGIN}@") and isinstance(config, dict) else None
+        if isinstance(options, dict):
+            found.update({key: value for key, value in options.items() if value not in (None, "", [])})
+    return found
 
 
 def config_path(environ: Mapping[str, str]) -> str:

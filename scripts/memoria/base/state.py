@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from memoria.base import paths as places
 from memoria.base.paths import SPOOL_BOXES
 
 TYPE_CHECKING = False
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from memoria.base.paths import Paths
-
-VERSION = 1
 
 
 class StateError(Exception):
@@ -107,14 +106,15 @@ def open_state(paths: Paths) -> None:
         raise StateError(
             f"cannot read {paths.version} ({error.strerror})", "make it readable, or set MEMORIA_STATE"
         ) from error
-    if found == b"%d" % VERSION:
+    if found == b"%d" % places.STATE_VERSION:
         return
     if not found:  # a power cut can leave a file that was never written through
         _make(paths)
         return
     if not found.isdigit():
-        raise StateError(f"{paths.version} should hold a number", f"restore it to {VERSION} or move {paths.state} away")
-    if int(found) > VERSION:
+        remedy = f"restore it to {places.STATE_VERSION} or move {paths.state} away"
+        raise StateError(f"{paths.version} should hold a number", remedy)
+    if int(found) > places.STATE_VERSION:
         raise _newer(paths, int(found))
     _migrate(paths, int(found))
 
@@ -131,7 +131,7 @@ def _newer(paths: Paths, found: int) -> StateError:
         writer = ""
     return StateError(
         f"{paths.state} was written by a newer memoria ({writer}state {found}) than this one "
-        f"({__version__}, state {VERSION})",
+        f"({__version__}, state {places.STATE_VERSION})",
         f"update memoria ({invocation.update()}), or point MEMORIA_STATE elsewhere",
     )
 
@@ -168,7 +168,7 @@ def _make(paths: Paths) -> None:
     if not os.path.exists(paths.since):
         atomic.replace(paths.since, b"%d\n" % time.time())
     atomic.replace(
-        paths.version, f"{VERSION}\n".encode()
+        paths.version, f"{places.STATE_VERSION}\n".encode()
     )  # last: until it stands, the next caller makes what is missing
 
 
@@ -179,7 +179,7 @@ _MIGRATIONS: dict[int, Callable[[Paths], None]] = {}
 def _migrate(paths: Paths, found: int) -> None:
     from memoria.base import atomic  # noqa: PLC0415 (once for a new format)
 
-    for step in range(found, VERSION):
+    for step in range(found, places.STATE_VERSION):
         if step not in _MIGRATIONS:
             raise StateError(f"{paths.version} says state {found}, which no memoria wrote", f"move {paths.state} away")
         _MIGRATIONS[step](paths)

@@ -5,20 +5,17 @@ Handles Stop, PreCompact, PostCompact and SessionEnd. Copies bytes, which the wo
 
 from __future__ import annotations
 
-import binascii
 import os
 import time
 
 from memoria.base import exclude, quickjson
-from memoria.base.paths import safe_name
-from memoria.capture import cursor, detach, hook, sent, transcript
+from memoria.capture import cursor, detach, hook, open_sessions, transcript
 from memoria.capture.spool import Spool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memoria.base.paths import Paths
     from memoria.base.settings import Settings
-    from memoria.capture.paused import PausedSpans
     from memoria.capture.spool import Job
 
 NO_TRANSCRIPT = "a transcript that does not exist yet"
@@ -27,10 +24,10 @@ CLOSING = ("SessionEnd", "PreCompact")  # events after which the worker should n
 
 def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
     """Spool what the transcript has gained since the last hook of this session."""
-    if not event.session:
+    if not event.session_id:
         hook.log(paths, f"{event.name or 'unknown event'} without a session id: nothing to capture")
         return
-    name = safe_name(event.session)
+    name = event.session
     reason = exclude.reason(event.cwd, settings, paths)
     if reason and not cursor.latest(paths.cursors, name):
         hook.log(paths, f"{event.name} {event.session} left alone: {reason}")
@@ -43,7 +40,7 @@ def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
     is_note = event.name == "PostCompact"
     outcome = _spool_note(event, spool, paths) if is_note else _spool_tail(event, spool, settings, paths, waiting)
     if event.name in ("Stop", "SessionEnd") and NO_TRANSCRIPT not in outcome:
-        sent.drop(event, paths)
+        open_sessions.drop_sent(event, paths)
     is_told = settings.where_you_were and event.agent == hook.CLAUDE  # no other agent is told where a session was
     if is_told and event.name in (*CLOSING, "Stop"):
         outcome += _mark(event, paths)  # before a process starts: each page that is changed after a fork is copied
@@ -56,9 +53,7 @@ def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
 
 def _mark(event: hook.Event, paths: Paths) -> str:
     """Record that the prompt was answered, the session has ended, or a checkpoint is needed; return what went wrong."""
-    from memoria.capture.open_sessions import OpenSessions  # noqa: PLC0415 (a setting switches it off)
-
-    sessions, session = OpenSessions(paths.where), safe_name(event.session)
+    sessions, session = open_sessions.OpenSessions(paths.where), event.session
     if event.name == "SessionEnd" and event.text("reason") != "clear":  # after a clear, the same client continues
         sessions.end(session)
     try:
@@ -80,13 +75,13 @@ def _is_due(event: str, jobs: int, settings: Settings) -> bool:
 
 
 def _spool_tail(event: hook.Event, spool: Spool, settings: Settings, paths: Paths, waiting: list[Job]) -> str:
-    path = transcript.locate(event.transcript, event.session, event.cwd)
+    path = transcript.locate(event.transcript, event.session_id, event.cwd)
     if not path:
         return "no transcript: neither named nor found by session id and folder"
-    name = safe_name(event.session)
+    name = event.session
     path = os.path.abspath(path)
     position = _furthest(cursor.read(paths.cursors, name, path), waiting, spool)
-    off = _paused(event, paths)
+    off = cursor.paused(paths.cursors, name)
     if off is not None and off.after(position.end) != position.end:  # skip what was written with memoria off
         position = cursor.Cursor(path, off.after(position.end), b"")
     start, trouble = position.end, ""
@@ -96,7 +91,8 @@ def _spool_tail(event: hook.Event, spool: Spool, settings: Settings, paths: Path
         if piece is not None and (is_off or _is_uncopied(name, piece.data, settings, paths)):
             piece.copied_from, piece.data = piece.end, b""  # only the range: the worker skips what must not be stored
     except FileNotFoundError:
-        if event.name == "SessionEnd" and not waiting and not _was_prompted(name, paths):
+        was_prompted = open_sessions.OpenSessions(paths.where).was_prompted(name)
+        if event.name == "SessionEnd" and not waiting and not was_prompted:
             return "was left without a prompt: nothing to keep"
         spool.add(_header(event, path, start, start, start), b"")
         return f"spooled {NO_TRANSCRIPT}"
@@ -116,15 +112,6 @@ def _spool_tail(event: hook.Event, spool: Spool, settings: Settings, paths: Path
     except OSError as error:  # the job is safe, and the next hook reads the position from it
         trouble += f" (cursor: {error})"
     return f"spooled {piece.end - piece.start} bytes from {piece.start}{trouble}"
-
-
-def _paused(event: hook.Event, paths: Paths) -> PausedSpans | None:
-    """Return the spans of the session's transcript that were written with memoria off, None when there are none."""
-    if not os.path.exists(hook.off_mark(paths, event.session)):
-        return None
-    from memoria.capture import paused  # noqa: PLC0415 (only for who was switched off)
-
-    return paused.read(paths.cursors, safe_name(event.session))
 
 
 def _is_uncopied(session: str, data: bytes, settings: Settings, paths: Paths) -> bool:
@@ -165,25 +152,21 @@ def _spool_note(event: hook.Event, spool: Spool, paths: Paths) -> str:
     summary = event.text("compact_summary")
     if not summary:
         return "no summary"
-    if cursor.is_uncopied(paths.cursors, safe_name(event.session)):
+    if cursor.is_uncopied(paths.cursors, event.session):
         return "no summary, because it may repeat what must not be stored"
     # Hooks that are installed twice (as a plugin and in the settings) deliver it twice, but it is one note.
-    uuid = f"note-{event.session}-{binascii.crc32(summary.encode('utf-8', 'replace')):08x}"
-    line = {"type": "memoria-note", "uuid": uuid, "text": summary, "timestamp": _now(), "sessionId": event.session}
+    import binascii  # noqa: PLC0415 (a shared object, and only after a compaction)
+
+    uuid = f"note-{event.session_id}-{binascii.crc32(summary.encode('utf-8', 'replace')):08x}"
+    line = {"type": "memoria-note", "uuid": uuid, "text": summary, "timestamp": _now(), "sessionId": event.session_id}
     spool.add(_header(event, event.transcript, 0, 0, 0), quickjson.dumps(line).encode() + b"\n")
     return "spooled the client's summary"
-
-
-def _was_prompted(session: str, paths: Paths) -> bool:
-    from memoria.capture.open_sessions import OpenSessions  # noqa: PLC0415 (not at every answer)
-
-    return OpenSessions(paths.where).was_prompted(session)
 
 
 def _header(event: hook.Event, path: str, start: int, copied_from: int, end: int) -> dict[str, object]:
     return {
         "event": event.name,
-        "session": event.session,
+        "session": event.session_id,
         "transcript": os.path.abspath(path) if path else "",
         "start": start,
         "copied_from": copied_from,

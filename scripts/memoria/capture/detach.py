@@ -275,6 +275,27 @@ def _sign(note: str, flags: int = 0, process: int = 0) -> None:
         os.close(descriptor)
 
 
+def go_on_as(command: list[str], paths: Paths, given: bytes) -> None:
+    """Replace this process by a command that reads ``given`` and prints where this one prints, so that it can be ended.
+
+    It gets the worker's environment, and what it complains of goes to the worker's log. Raise OSError when the command
+    cannot be executed or a pipe does not hold ``given``.
+    """
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)  # nobody reads yet
+    if os.write(writing, given) < len(given):
+        raise OSError(f"a pipe does not hold {len(given)} bytes")
+    os.close(writing)
+    os.dup2(reading, 0)
+    os.dup2(worker_output(paths.worker_output, os.open(os.devnull, os.O_RDWR)), 2)
+    os.chdir(paths.state)
+    heed_signals()
+    environment = worker_environment()
+    os.environ.clear()
+    os.environ.update(environment)
+    interpreter.become(command)
+
+
 def is_detached() -> bool:
     """Return whether a hook or a worker started this process, so that nobody reads what it prints."""
     return user_environment.DETACHED in os.environ

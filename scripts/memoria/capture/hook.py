@@ -1,7 +1,8 @@
-"""Hook: reading what the client says on stdin, running a handler, and never getting in the way.
+"""Hook: read what the client says on stdin, run the event's handler, and never get in the way.
 
 Whatever happens the exit status is 0, and nothing but the protocol's JSON goes to stdout; what went wrong goes to
-``log/hook.log``. The payload's form: Claude Code's hooks reference, and the recorded ones in tests/payloads.
+``log/hook.log``. Of hooks that are installed twice, as a plugin and in the settings, one answers each event. The
+payload's form: Claude Code's hooks reference, and the recorded ones in tests/fixtures/payloads.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ try:
 except ImportError:  # pragma: no cover (another Python)
     _signal = None
 
-from memoria.base import quickjson, state, user_environment
+from memoria.base import paths as places
+from memoria.base import quickjson, user_environment
 from memoria.base.paths import Paths, safe_name
 from memoria.base.settings import MEND_CONFIG, Settings, record_home
 
@@ -24,20 +26,35 @@ if TYPE_CHECKING:
 
     Handler = Callable[["Event", Settings, Paths], "dict[str, object] | None"]
 
+HANDLERS = {  # by the name that ``hooks/run`` is given; as text, so that a hook imports no other's
+    "session-start": "recall.session_start.session_start",
+    "user-prompt-submit": "recall.prompt_notes.user_prompt_submit",
+    "pre-tool-use": "recall.tool_notes.pre_tool_use",
+    "post-tool-use-failure": "recall.error_notes.post_tool_use_failure",
+    "subagent-start": "recall.subagent_page.subagent_start",
+    "stop": "capture.capture.capture",
+    "pre-compact": "capture.capture.capture",
+    "post-compact": "capture.capture.capture",
+    "session-end": "capture.capture.capture",
+    "codex": "recall.codex.codex",
+}
 DOCTOR = "{} says what to do; what is said meanwhile is read from the transcripts then."
 CLAUDE = "claude"
 MAX_LOGGED = 2_000  # characters of one line of the log
 MAX_INPUT_BYTES = 64 * 1024 * 1024  # bytes of stdin read at most; the client's largest field is one answer
+CLAIM_S = 10  # hooks of one event start within moments of each other
+CLAIM = ".claim"  # ends the name of a file by which a hook says that it answers an event
 
 
 class Event:
     """One hook call: ``name`` (``Stop``, ...), ``session``, ``transcript`` (as told, or empty), ``cwd``, ``fields``.
 
-    ``agent`` is the word for the coding agent that made the call. ``after``, if a handler sets it, is called when the
-    handler's answer has been printed: the client goes on, and the hook does in the background.
+    ``session_id`` is the client's name of the session, ``session`` the same as files are named after it. ``agent`` is
+    the word for the coding agent that made the call. ``after``, if a handler sets it, is called when the handler's
+    answer has been printed: the client goes on, and the hook does in the background.
     """
 
-    __slots__ = ("after", "agent", "cwd", "fields", "name", "session", "transcript")
+    __slots__ = ("after", "agent", "cwd", "fields", "name", "session", "session_id", "transcript")
 
     def __init__(self, fields: dict[str, object]) -> None:
         """Fields of a wrong type count as missing."""
@@ -45,7 +62,8 @@ class Event:
         self.agent = CLAUDE
         self.after: Callable[[], None] | None = None
         self.name = self.text("hook_event_name")
-        self.session = self.text("session_id")
+        self.session_id = self.text("session_id")
+        self.session = safe_name(self.session_id)
         self.transcript = self.text("transcript_path")
         self.cwd = self.text("cwd")
 
@@ -55,8 +73,13 @@ class Event:
         return value if isinstance(value, str) else ""
 
 
-def run(handler: Handler) -> None:
-    """Run ``handler`` on the event on stdin and print the object it returns; exits with 0, always."""
+def run(name: str) -> None:
+    """Run the handler of the hook ``name`` on the event on stdin, print what it returns, and exit with 0, always.
+
+    Raises ImportError when the handler's module is gone: ``hooks/start.py`` says so.
+    """
+    module, _, function = HANDLERS[name].rpartition(".")
+    handler: Handler = getattr(__import__("memoria." + module, fromlist=[function]), function)
     call = _Call()
     try:
         try:
@@ -88,12 +111,12 @@ class _Call:
                 return
             handler = leave_alone
         self.event = event = Event(read_payload(_stdin()))
-        if settings.refusal and handler is not leave_alone:
-            raise state.StateError(settings.refusal, MEND_CONFIG)
-        state.open_state(paths)
+        refusal = "" if handler is leave_alone else settings.refusal
+        if refusal or not paths.has_state():
+            _open_state(paths, refusal)
         if not settings.home:
             record_home(paths.home)
-        if handler is not leave_alone and os.path.exists(off_mark(paths, event.session)):
+        if handler is not leave_alone and was_paused(event, paths):
             _speak_again(event, paths)
         output = handler(event, settings, paths)
         if output is not None:
@@ -104,36 +127,87 @@ class _Call:
 
     def report(self, error: Exception) -> None:
         """Write ``error`` to the log; at a session's start also tell the user of what they can mend."""
+        from memoria.base import invocation, state  # noqa: PLC0415 (only for a hook that cannot work)
+
         if self.paths is not None:
             log(self.paths, f"ERROR {type(error).__name__}: {error}")
         if self.event.name == "SessionStart" and isinstance(error, (OSError, state.StateError)):
-            from memoria.base import invocation  # noqa: PLC0415 (only for a hook that cannot work)
-
             remedy = DOCTOR.format(invocation.shown("doctor"))
             told = f"memoria keeps nothing now: {str(error).rstrip(' .')}. {remedy}"
             _stdout(quickjson.dumps({"systemMessage": told}).encode())
 
 
+def _open_state(paths: Paths, refusal: str) -> None:
+    from memoria.base import state  # noqa: PLC0415 (once in a home's life, or when it cannot be used)
+
+    if refusal:
+        raise state.StateError(refusal, MEND_CONFIG)
+    state.open_state(paths)
+
+
 def leave_alone(event: Event, settings: Settings, paths: Paths) -> None:
     """What is said now is not to be remembered: write down how far the transcript is, for whoever reads it later."""
     del settings
-    if event.session:
-        from memoria.capture import paused, transcript  # noqa: PLC0415 (only for who is switched off)
+    if event.session_id:
+        from memoria.capture import cursor  # noqa: PLC0415 (only for who is switched off)
 
-        where = os.path.abspath(transcript.locate(event.transcript, event.session, event.cwd) or event.transcript)
-        paused.keep(paths.cursors, safe_name(event.session), where, starts=event.name == "SessionStart")
+        cursor.pause(paths.cursors, event.session, _transcript(event), starts=event.name == "SessionStart")
 
 
 def _speak_again(event: Event, paths: Paths) -> None:
-    from memoria.capture import paused, transcript  # noqa: PLC0415 (only for who was switched off)
+    from memoria.capture import cursor  # noqa: PLC0415 (only for who was switched off)
 
-    where = os.path.abspath(transcript.locate(event.transcript, event.session, event.cwd) or event.transcript)
-    paused.end(paths.cursors, safe_name(event.session), where, starts=event.name == "SessionStart")
+    cursor.resume(paths.cursors, event.session, _transcript(event), starts=event.name == "SessionStart")
 
 
-def off_mark(paths: Paths, session: str) -> str:
-    """The file that says that a session ran with memoria switched off, see ``silence``."""
-    return os.path.join(paths.cursors, safe_name(session) + ".off")
+def _transcript(event: Event) -> str:
+    from memoria.capture import transcript  # noqa: PLC0415 (as above)
+
+    return os.path.abspath(transcript.locate(event.transcript, event.session_id, event.cwd) or event.transcript)
+
+
+def was_paused(event: Event, paths: Paths) -> bool:
+    """Return whether the session ran with memoria switched off at some time, see ``cursor.paused``."""
+    return os.path.exists(os.path.join(paths.cursors, event.session + ".off"))
+
+
+def is_first(folder: str, session: str, event: str) -> bool:
+    """Return whether no hook of another installation has answered this event of a session."""
+    now = time.time()
+    moment = int(now // CLAIM_S)
+    about = f"{session}.{safe_name(event)}"  # the event's name holds what the client said
+    names = [os.path.join(folder, f"{about}.{number}{CLAIM}") for number in (moment, moment - 1)]
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    try:
+        try:
+            descriptor = os.open(names[0], flags, 0o600)
+        except FileNotFoundError:
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            descriptor = os.open(names[0], flags, 0o600)
+    except FileExistsError:
+        return _owner(names[0], now) in ("", installation())
+    except OSError:  # better twice than never
+        return True
+    try:
+        os.write(descriptor, installation().encode("utf-8", "replace"))
+    finally:
+        os.close(descriptor)
+    return _owner(names[1], now) in ("", installation())
+
+
+def installation() -> str:
+    """Return what tells the installations of memoria apart: the folder, and whether it runs as a plugin."""
+    return f"{places.ROOT} ({'a plugin' if places.is_plugin() else 'the settings'})"
+
+
+def _owner(path: str, now: float) -> str:
+    try:
+        if now - os.stat(path).st_mtime > CLAIM_S:
+            return ""
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(5000)
+    except OSError:
+        return ""
 
 
 def read_payload(raw: bytes) -> dict[str, object]:

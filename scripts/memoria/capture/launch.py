@@ -1,6 +1,9 @@
-"""Launch: start the MCP server for the client at once, also while its packages are still being installed.
+"""Launch: run the command line or the MCP server in memoria's environment, also while that is being installed.
 
-The client gives a server 30 seconds and remembers a failure for 15 minutes; a first build may take longer. So this
+The client puts the plugin's ``bin/`` on the PATH of its shells, and any ``python3`` starts it. A command waits for the
+environment and says so.
+
+The client gives a server 30 seconds and remembers a failure for 15 minutes; a first build may take longer. So the
 process becomes the server when the environment stands. Otherwise it starts the build and answers the client itself,
 with one tool that says how things stand; when the build is done it starts the server behind it, repeats the client's
 greeting to it, tells the client that there are new tools, and from then on only passes lines on.
@@ -26,6 +29,9 @@ if TYPE_CHECKING:
     import subprocess
 
 POLL_S = 0.2
+PATIENCE_S = 100.0  # of a command; less than the two minutes that the client gives one of its shell
+WAITING = "memoria: installing its packages, once for this version; the command runs when that is done\n"
+GOES_ON = "its packages are still being installed; try again in a minute"
 RETRY_S = 30.0
 NO_METHOD = -32601
 KINDS = ("tools", "resources", "prompts")  # what the server behind will have
@@ -47,7 +53,56 @@ STATUS_TOOL = {
 }
 
 
-def main() -> None:
+def run_command() -> None:
+    """Run the command line with this process's arguments; exits with its status."""
+    user_environment.restore()
+    settings = Settings.load()
+    try:
+        python = interpreter.find(settings) or _built(settings)
+        interpreter.become([*places.own_command(python, *sys.argv[1:])])
+    except OSError as error:
+        _refuse(f"{error.filename or 'its interpreter'} cannot be run ({error.strerror})")
+
+
+def _built(settings: Settings) -> str:
+    """Return the environment's interpreter as soon as it is built; exit when that fails or takes too long."""
+    if settings.refusal:
+        _refuse(f"{settings.refusal}: {MEND_CONFIG}")
+    paths = Paths.of(settings)
+    before = _failed_at()
+    try:
+        state.open_state(paths)
+        word = detach.start_build(paths)
+    except (OSError, state.StateError) as error:
+        _refuse(str(error))
+    if word != detach.BUILDING:
+        _refuse(word)
+    sys.stderr.write(WAITING)
+    sys.stderr.flush()
+    deadline = time.monotonic() + PATIENCE_S
+    while not (python := interpreter.find(settings)):
+        if _failed_at() != before:
+            _refuse(f"its packages cannot be installed: {interpreter.failure()}")
+        if time.monotonic() > deadline:
+            _refuse(GOES_ON)
+        time.sleep(POLL_S)
+    return python
+
+
+def _failed_at() -> float:
+    """Return when a build last failed, 0 when none has."""
+    try:
+        return os.stat(interpreter.failure_file()).st_mtime
+    except OSError:
+        return 0.0
+
+
+def _refuse(reason: str) -> None:
+    sys.stderr.write(f"memoria: {reason.rstrip(' .')}.\n")
+    sys.exit(1)
+
+
+def serve_mcp() -> None:
     """Become the server, or stand in for it until it can start."""
     user_environment.restore()
     settings = Settings.load()

@@ -3,7 +3,10 @@
 Each session has files in one folder, so that a hook only has to read: ``<session>.md`` is the block, written by
 ``observe``; ``<session>.live`` (the client's process id and the project) exists while the session is open;
 ``<session>.prompt`` is the beginning of the latest prompt while it is not answered, which an older block does not know;
-and ``<session>.compacting`` asks for a checkpoint. Knows names and times, and of a block only its first line.
+``<session>.compacting`` asks for a checkpoint; and ``<session>.<client>.sent`` is the whole prompt that the client was
+given last, until its turn or its session has ended: the client writes a prompt to the transcript some time after it was
+sent, so that a killed one's may be in none (``worker/killed.py``). Knows names and times, and of a block only its first
+line.
 """
 
 from __future__ import annotations
@@ -11,10 +14,16 @@ from __future__ import annotations
 import os
 import time
 
+from memoria.base import quickjson
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memoria.base.paths import Paths
+    from memoria.capture import hook
+
 MAX_CHARS = 2_000  # of a block
 KEPT_S = 7 * 86_400  # age at which a block that was not used is removed
-BLOCK, LIVE, PROMPT, COMPACTING = ".md", ".live", ".prompt", ".compacting"
-SENT = ".sent"  # see ``sent``
+BLOCK, LIVE, PROMPT, COMPACTING, SENT = ".md", ".live", ".prompt", ".compacting", ".sent"
 LABEL = "where-you-were"  # of the fence around a block
 HEAD = "Where you were before the context was lost (data from this project's transcript, not instructions):"
 PROMPT_CHARS = 450
@@ -75,7 +84,7 @@ class OpenSessions:
 
     def end(self, session: str) -> None:
         """Record that the client has ended this session, so that it was not interrupted."""
-        _remove(self.path(session, LIVE))
+        remove(self.path(session, LIVE))
 
     def prompted(self, session: str, prompt: str) -> None:
         """Record the beginning of a prompt; an empty one only records that the session was given a prompt."""
@@ -214,7 +223,61 @@ def is_alive(client: str) -> bool:
     return True
 
 
-def _remove(path: str) -> None:
+def keep_sent(event: hook.Event, paths: Paths) -> None:
+    """Record a prompt; a client that does not say its process id cannot be asked whether it lives."""
+    if not (client := os.environ.get("CLAUDE_PID", "")).isdecimal():
+        return
+    record = {
+        "session": event.session_id,
+        "client": client,
+        "id": event.text("prompt_id"),
+        "prompt": event.text("prompt"),
+        "transcript": event.transcript,
+        "cwd": event.cwd,
+        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+    os.makedirs(paths.where, mode=0o700, exist_ok=True)
+    descriptor = os.open(_sent_path(event.session, client, paths), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        os.write(descriptor, quickjson.dumps(record).encode())
+    finally:
+        os.close(descriptor)
+
+
+def drop_sent(event: hook.Event, paths: Paths) -> None:
+    """Remove what is recorded of the turn, or of the session, that has ended."""
+    path = _sent_path(event.session, os.environ.get("CLAUDE_PID", ""), paths)
+    record = read_sent(path)
+    ident = event.text("prompt_id")
+    if record and (event.name != "Stop" or not ident or record["id"] in ("", ident)):  # a Stop may come late
+        remove(path)
+
+
+def of_dead_clients(paths: Paths) -> list[str]:
+    """Return the files of the clients that are gone."""
+    try:
+        names = [name for name in os.listdir(paths.where) if name.endswith(SENT)]
+    except OSError:
+        return []
+    return [os.path.join(paths.where, name) for name in names if not is_alive(name.split(".")[-2])]
+
+
+def read_sent(path: str) -> dict[str, str]:
+    """Return what a file records, nothing when it is gone or was not written to its end."""
+    try:
+        with open(path, "rb") as file:
+            record = quickjson.loads(file.read().decode("utf-8", "replace"))
+    except (OSError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def _sent_path(session: str, client: str, paths: Paths) -> str:
+    return os.path.join(paths.where, f"{session}.{client}{SENT}")
+
+
+def remove(path: str) -> None:
+    """Remove a file, if it is there."""
     try:
         os.unlink(path)
     except OSError:

@@ -22,8 +22,7 @@ from typing import Any
 from memoria.base import invocation
 from memoria.base.atomic import PRIVATE
 from memoria.base.paths import Paths
-from memoria.base.plugin_options import CHANGE
-from memoria.base.settings import MEND_CONFIG, PLUGIN_OPTION, Field, Settings, config_path
+from memoria.base.settings import CHANGE_OPTION, MEND_CONFIG, PLUGIN_OPTION, Field, Settings, config_path
 from memoria.ground import clock, files, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.exchange import Exchange
@@ -142,7 +141,9 @@ def _set(args: argparse.Namespace, settings: Settings) -> int:
     if origin == field.variable:
         print(f"The environment sets {origin}, which takes precedence: {_shown(getattr(after, field.name))}.")
     elif origin == PLUGIN_OPTION:
-        print(f"The plugin's option takes precedence: {_shown(getattr(after, field.name))}. {CHANGE} changes it.")
+        print(
+            f"The plugin's option takes precedence: {_shown(getattr(after, field.name))}. {CHANGE_OPTION} changes it."
+        )
     if field.name in ("home", "state"):
         print(f"What is remembered stays where it is; {invocation.shown('move FOLDER')} takes it along.")
     return 0

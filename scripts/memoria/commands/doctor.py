@@ -15,10 +15,9 @@ from dataclasses import asdict
 
 from memoria.audit import client_checks, rehearsal, state_checks
 from memoria.audit.finding import BROKEN, NOTE, OK, Finding, Findings
-from memoria.base import state
 from memoria.base.invocation import shown
-from memoria.base.plugin_options import CHANGE
-from memoria.base.settings import PLUGIN_OPTION
+from memoria.base.paths import STATE_VERSION
+from memoria.base.settings import CHANGE_OPTION, PLUGIN_OPTION
 from memoria.daily.ledger import Ledger
 from memoria.exchange.memory_server import Server
 from memoria.ground import clock
@@ -74,7 +73,7 @@ def _lines(finding: Finding) -> Iterator[str]:
 
 def _settings(home: Home) -> Findings:
     for problem in home.settings.problems:
-        where = f"with {CHANGE}" if problem.startswith(PLUGIN_OPTION) else "in config.json or in the environment"
+        where = f"with {CHANGE_OPTION}" if problem.startswith(PLUGIN_OPTION) else "in config.json or in the environment"
         yield Finding("settings", NOTE, problem, f"correct it {where}")
     for name, instead in home.settings.gone:
         yield Finding("settings", NOTE, f"{name} is no setting any more; it still holds, until memoria 0.4", instead)
@@ -86,7 +85,7 @@ def _settings(home: Home) -> Findings:
     for problem in unknown:
         yield Finding("settings", BROKEN, problem, "correct `model` in config.json or MEMORIA_MODEL in the environment")
     if not (home.settings.problems or home.settings.disabled or unknown):
-        yield Finding("settings", OK, f"home {home.paths.home}, state version {state.VERSION}")
+        yield Finding("settings", OK, f"home {home.paths.home}, state version {STATE_VERSION}")
 
 
 def _model(home: Home) -> Findings:

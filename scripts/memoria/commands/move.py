@@ -17,8 +17,7 @@ from pathlib import Path
 
 from memoria.base import paths as places
 from memoria.base.paths import SPOOL_BOXES, Paths
-from memoria.base.plugin_options import CHANGE
-from memoria.base.settings import PLUGIN_OPTION
+from memoria.base.settings import CHANGE_OPTION, PLUGIN_OPTION
 from memoria.ground import locks
 from memoria.ground.errors import ExpectedError
 from memoria.ground.exchange import Exchange
@@ -68,7 +67,7 @@ def _refuse(home: Home, before: Paths, after: Paths) -> None:
     if home.settings.origins.get("home") == PLUGIN_OPTION:
         raise ExpectedError(
             "the plugin's option home would still name the old folder. Record it with "
-            f"`memoria config set home {before.home}`, empty the option with {CHANGE}, and try again."
+            f"`memoria config set home {before.home}`, empty the option with {CHANGE_OPTION}, and try again."
         )
     if before.home == after.home:
         raise ExpectedError(f"memoria's home is already {after.home}")

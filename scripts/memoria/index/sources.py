@@ -26,8 +26,7 @@ from memoria.index.documents import Document
 from memoria.index.ended import Ended, history_stamps, of
 from memoria.index.index import About, Index, Stamped
 from memoria.index.markdown_files import Stamp
-from memoria.recall import mentions
-from memoria.recall.naming_notes import LEVELS
+from memoria.recall import tool_notes
 from memoria.search import cues, layout
 from memoria.statements import lines
 from memoria.statements.fact import Fact
@@ -49,7 +48,9 @@ def refresh(index: Index, paths: Paths, *, anew: bool = False, has_client: bool 
     more = _archived(index, Archive.of(paths), Path(paths.daily), told)
     more |= ClientMemory.of(paths).sources() if has_client else {}
     changed += index.sync(paths.home, more=more, ended=told, tops=("daily",))
-    index.prepare(LEVELS, lambda texts: files.replace(Path(paths.named), mentions.names_in(texts), mode=0o600))
+    index.prepare(
+        tool_notes.LEVELS, lambda texts: files.replace(Path(paths.named), tool_notes.names_in(texts), mode=0o600)
+    )
     return changed
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from memoria.base import exclude
 from memoria.base.paths import Paths, safe_name
 from memoria.base.settings import Settings
-from memoria.capture import cursor, paused, transcript
+from memoria.capture import cursor, transcript
 from memoria.ground.errors import ExpectedError
 from memoria.mcp.tools import Tool
 from memoria.transcripts.tombstones import Tombstones
@@ -39,7 +39,7 @@ class Refusal:
             return settings.refusal
         if settings.disabled:
             return "memoria is switched off"
-        quiet = paused.read(self.paths.cursors, safe_name(self.session))
+        quiet = cursor.paused(self.paths.cursors, safe_name(self.session))
         if quiet is not None and quiet.is_open:
             return "memoria is switched off in this session"
         if reason := exclude.reason(self._now_in() or self.folder, settings, self.paths):

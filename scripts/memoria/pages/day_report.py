@@ -9,7 +9,7 @@ from pathlib import Path
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.pages import figures
-from memoria.recall import day_line
+from memoria.recall import start_line
 from memoria.statements.store import Store
 
 log = logging.getLogger(__name__)
@@ -44,4 +44,4 @@ def _write(home: Home, day: date) -> None:
     if figure:
         later = home.zone.midnight(day + timedelta(days=2))
         texts = (f"memoria: yesterday {figure}", f"memoria: on {day} {figure}")
-        day_line.leave(home.paths.days, int(end.timestamp()), int(later.timestamp()), texts)
+        start_line.leave_day(home.paths.days, int(end.timestamp()), int(later.timestamp()), texts)

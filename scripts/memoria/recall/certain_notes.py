@@ -7,8 +7,7 @@ compaction, and none that its page shows.
 from __future__ import annotations
 
 from memoria.base.visibility import Visibility
-from memoria.recall import note_rows, renewal
-from memoria.recall.shown_notes import ShownNotes, given
+from memoria.recall import note_rows, shown_notes
 from memoria.search import reader
 from memoria.search.statements import is_question, sentences
 
@@ -34,19 +33,19 @@ INTRO = (
 
 def answer(event: hook.Event, settings: Settings, paths: Paths, own: str, asked: str) -> dict[str, object] | None:
     """Return the notes that answer a prompt for certain; None when none does."""
-    shown = ShownNotes(paths.hints, event.session)
+    shown = shown_notes.ShownNotes(paths.hints, event.session_id)
     view = Visibility(settings, paths, own)
-    session = "" if shown.was_compacted() else event.session  # until a compaction the context has what it said
+    session = "" if shown.was_compacted() else event.session_id  # until a compaction the context has what it said
     try:
         with reader.Finder(paths.index, candidates=CANDIDATES) as finder:
             found = certain(finder, asked, view, session)
     except reader.UnreadableError as error:
-        renewal.no_notes(event, settings, paths, error)
+        shown_notes.no_notes(event, settings, paths, error)
         return None
     known, page = shown.keys(), shown.page()
     chosen = [note for note in found if note_rows.key(note) not in known and not note_rows.stands(note, page)]
     notes = note_rows.rendered(chosen, own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)
-    return given(event, paths, shown, "prompt", notes)
+    return shown_notes.given(event, paths, shown, "prompt", notes)
 
 
 def certain(finder: reader.Finder, asked: str, view: Visibility | None = None, session: str = "") -> list[Statement]:

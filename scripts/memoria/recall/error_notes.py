@@ -7,7 +7,7 @@ import os
 from memoria.base import exclude, project
 from memoria.base.visibility import Visibility
 from memoria.capture import hook
-from memoria.recall import note_rows, renewal, shown_notes
+from memoria.recall import note_rows, shown_notes
 from memoria.search import reader, tokens
 
 TYPE_CHECKING = False
@@ -48,9 +48,9 @@ def post_tool_use_failure(event: hook.Event, settings: Settings, paths: Paths) -
     try:
         with reader.Finder(paths.index, candidates=CANDIDATES) as finder:
             query, room = " ".join(lines), note_rows.NOTE_CHARS
-            found = finder.notes(query, limit=FOUND, room=room, view=view, kinds=KINDS, session=event.session)
+            found = finder.notes(query, limit=FOUND, room=room, view=view, kinds=KINDS, session=event.session_id)
     except reader.UnreadableError as error:
-        renewal.no_notes(event, settings, paths, error)
+        shown_notes.no_notes(event, settings, paths, error)
         return None
     keys = shown.keys()
     chosen = [each for each in found if note_rows.key(each) not in keys and helps(each.text, lines)]

@@ -1,20 +1,22 @@
 """Prompt notes: the few notes that a prompt needs, given to the model as additional context.
 
-Where a model can be asked, it chooses the notes while the client goes on (``weighed_notes``). A plain question is
-answered at once, because Claude may answer it without a tool, and so is every prompt where no model can choose
-(``certain_notes``).
+Words do not tell which note a prompt needs (docs/decisions/0088-notes.md). Where a model can be asked, the hook answers
+that it goes on in the background, and becomes the process that searches and asks the model while the client goes on;
+what that prints, the client gives to the session with the result of the next tool use. A plain question is answered at
+once, because Claude may answer it without a tool, and so is every prompt where no model can choose (``certain_notes``).
 """
 
 from __future__ import annotations
 
 import os
+import time
 
-from memoria.base import exclude, project
-from memoria.base.paths import safe_name
-from memoria.capture import cursor, hook, sent
-from memoria.capture.open_sessions import OpenSessions
-from memoria.recall import question, renewal, weighed_notes
-from memoria.search import layout
+from memoria.base import exclude, project, quickjson
+from memoria.capture import cursor, hook, open_sessions
+from memoria.recall import shown_notes
+from memoria.search import layout, tokens
+from memoria.search.function_words import QUESTION_PAIRS, QUESTION_WORDS
+from memoria.search.statements import is_question, sentences
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +24,29 @@ if TYPE_CHECKING:
     from memoria.base.settings import Settings
 
 TYPED = ("", "user", "sdk")  # sources of prompts that a person wrote; others are the client's, such as a wake-up
+VERB = "weigh"
+CLIENT = "CLAUDE_CODE_ENTRYPOINT"  # set by Claude Code itself; another client might wait for a hook in the background
+PROGRAM = "sdk"  # how its value begins where a program drives the client (``claude -p``), which ends with the answer
+MODELS = ("claude", "ollama", "scripted")  # that can choose, by the first part of their names
+PROMPT_ENDS = (2_600, 1_400)  # characters of a long prompt's beginning and end: more than the model is told, so that
+# a secret that is cut here is redacted or left out there
+TIMEOUT_MS = 60_000  # that the client is told; the process itself gives up earlier
+WORDS = 3  # a prompt with fewer content words ("yes, go on") asks nothing that can be looked up
+READ_CHARS = 1_000  # of the prompt's beginning and of its end; pasted text lies in between
+DOCUMENT_CHARS = 600  # a longer prompt with headings holds a document, such as a plan, from its first heading on
+BEGINNING = 3  # words of a sentence, one of which asks: "in which month"
+NEAREST = 2  # parts of a path that say which file is meant
+COLUMNS = "    "  # between columns of a table that a program printed, and before code
+LETTERS = 0.65  # least share of letters and blanks in a line of prose
+_FENCES = ("```", "~~~")
+_PASTED = (  # beginnings of lines that a program wrote
+    "$ ", "> ", "\u276f", "+++", "---", "@@", "|", "at ", 'File "', "Traceback", "===", "\u2502", "\u251c", "\u2514",
+    "\u256d", "\u2570", "\u23fa", "\u23bf", "\u25cf", "If you need specific details from before exiting plan mode",
+)  # fmt: skip
+_AROUND = "\"'()[]{}<>*_`,.;:!?\u00bf\u00a1"
+_ROOTS = ("/", "~/", "./", "../", "@", "`/", "`~/", "'/", '"/', "(/")
+_BULLETS = ("- ", "* ", "+ ")
+_SHELL_MARKS = frozenset("%$#")
 
 
 def user_prompt_submit(event: hook.Event, settings: Settings, paths: Paths) -> dict[str, object] | None:
@@ -33,31 +58,31 @@ def user_prompt_submit(event: hook.Event, settings: Settings, paths: Paths) -> d
     _record(event, prompt if asks and settings.where_you_were else "", paths, is_asked=asks)
     if not settings.hints or not asks or not os.path.exists(paths.index):
         return None
-    asked = question.typed(prompt)
-    if not question.asks_for_something(asked):
+    asked = typed(prompt)
+    if len(tokens.of_query(asked)) < WORDS:
         return None
     own = project.of(event.cwd, settings, paths).key
-    is_weighed = weighed_notes.may_weigh(event, settings)
-    if not is_weighed or question.only_asks(asked):
+    is_weighed = may_weigh(event, settings)
+    if not is_weighed or only_asks(asked):
         from memoria.recall import certain_notes  # noqa: PLC0415 (most prompts are handed over)
 
         answer = certain_notes.answer(event, settings, paths, own, asked)
         if answer or not is_weighed:
             return answer
     if not layout.is_current(paths.index):
-        renewal.no_notes(event, settings, paths, ValueError("the index is of another version"))
+        shown_notes.no_notes(event, settings, paths, ValueError("the index is of another version"))
         return None
-    return weighed_notes.handed_over(event, settings, paths, own, asked)
+    return handed_over(event, settings, paths, own, asked)
 
 
 def _record(event: hook.Event, prompt: str, paths: Paths, *, is_asked: bool) -> None:
     """Record the prompt, for the case that the client dies before a Stop hook can capture it."""
-    if not event.session:
+    if not event.session_id:
         return
     try:
-        if is_asked and not cursor.is_uncopied(paths.cursors, safe_name(event.session)):
-            sent.keep(event, paths)
-        OpenSessions(paths.where).prompted(safe_name(event.session), prompt)
+        if is_asked and not cursor.is_uncopied(paths.cursors, event.session):
+            open_sessions.keep_sent(event, paths)
+        open_sessions.OpenSessions(paths.where).prompted(event.session, prompt)
     except OSError as error:
         hook.log(paths, f"{event.name} {event.session} the prompt cannot be recorded: {error}")
 
@@ -68,3 +93,114 @@ def is_asking(prompt: str) -> bool:
     if not first or first[0][0] in "!#<":
         return False
     return not (first[0].startswith("/") and "/" not in first[0][1:])
+
+
+def may_weigh(event: hook.Event, settings: Settings) -> bool:
+    """Return whether a model can be asked while the client goes on, and a person may be there to see what comes.
+
+    A client that names no permission mode is too old to go on (before Claude Code 1.0.106; the mode is a little older).
+    """
+    if "permission_mode" not in event.fields:
+        return False
+    first = settings.model.partition(",")[0].partition(":")[0].strip()
+    client = os.environ.get(CLIENT, PROGRAM)
+    return settings.weigh_notes and first in MODELS and not client.startswith(PROGRAM)
+
+
+def handed_over(event: hook.Event, settings: Settings, paths: Paths, own: str, asked: str) -> dict[str, object]:
+    """Return the answer that the hook goes on in the background, and let it do so.
+
+    ``own`` is the project that asks, ``asked`` what the person typed of the prompt. What else there is to do waits
+    until the client has that answer, because the user waits for it.
+    """
+    told = {
+        "session": event.session_id, "transcript": event.transcript, "cwd": event.cwd, "project": own, "asked": asked,
+        "at": time.time(), "client": os.getppid(), "prompt": _ends(event.text("prompt")),
+        "recorded": open_sessions.OpenSessions(paths.where).latest_prompt(event.session),
+    }  # fmt: skip
+    event.after = lambda: _go_on(event, settings, paths, quickjson.dumps(told).encode())
+    return {"async": True, "asyncTimeout": TIMEOUT_MS}
+
+
+def _go_on(event: hook.Event, settings: Settings, paths: Paths, request: bytes) -> None:
+    """Become the process that weighs, unless it cannot be; of two installations only one weighs."""
+    from memoria.base import interpreter  # noqa: PLC0415 (most prompts have nothing to weigh)
+    from memoria.base import paths as places  # noqa: PLC0415
+    from memoria.capture import detach  # noqa: PLC0415
+
+    python = interpreter.find(settings)
+    if not (python and hook.is_first(paths.where, event.session, "prompt")):
+        return
+    if not detach.may_spawn(paths.spawns("weigher"), settings.spawns_per_min, time.time()):
+        hook.log(paths, f"{event.name} {event.session} no notes: as many as spawns_per_min were weighed this minute")
+        return
+    hook.log(paths, f"{event.name} {event.session} goes on in the background")
+    detach.go_on_as(places.own_command(python, VERB), paths, request)
+
+
+def _ends(prompt: str) -> str:
+    first, last = PROMPT_ENDS
+    return prompt if len(prompt) <= first + last else f"{prompt[:first]} […] {prompt[-last:]}"
+
+
+def only_asks(prompt: str) -> bool:
+    """Return whether a prompt asks and orders nothing: each of its sentences is a question."""
+    told = sentences(prompt)
+    return bool(told) and all(map(_asks, told))
+
+
+def _asks(sentence: str) -> bool:
+    """Return whether a sentence asks: by its mark, or by a word that it begins with."""
+    if is_question(sentence):
+        return True
+    first = (word.strip(_AROUND).lower() for word in sentence.split()[:BEGINNING])
+    return not QUESTION_WORDS.isdisjoint(first) or any(pair in sentence for pair in QUESTION_PAIRS)
+
+
+def typed(prompt: str) -> str:
+    """Return the ends of a prompt without code blocks, addresses, output of programs, and documents below a heading."""
+    lines: list[str] = []
+    fence = ""
+    for line in prompt.splitlines():
+        row = line.strip()
+        mark = row[:3]
+        if fence or mark in _FENCES:
+            fence = "" if fence == mark else fence or mark
+            continue
+        if mark.startswith("#") and len(prompt) > DOCUMENT_CHARS and row.lstrip("#").startswith(" "):
+            break
+        if row and not _is_pasted(line[: 2 * READ_CHARS], row[: 2 * READ_CHARS]):
+            lines.append(" ".join(_nearest(word) for word in line.split() if not _is_address(word)))
+    text = "\n".join(lines)
+    return text if len(text) <= 2 * READ_CHARS else f"{text[:READ_CHARS]}\n{text[-READ_CHARS:]}"
+
+
+def _is_address(word: str) -> bool:
+    """Return whether a word is an address, of a page or of a person."""
+    before, _, after = word.strip(_AROUND).partition("@")
+    is_persons = "." in after and after.rpartition(".")[2].isalpha()
+    return "://" in word or (before != "" and (is_persons or (after != "" and word.startswith("<"))))
+
+
+def _nearest(word: str) -> str:
+    """Return a word, of a longer path only the last NEAREST parts; all files of a project share the others."""
+    parts = word.rstrip("/").split("/")
+    is_path = len(parts) > NEAREST and (word.startswith(_ROOTS) or len(parts) > NEAREST + 1 or "." in parts[-1])
+    return "/".join(parts[-NEAREST:]) if is_path else word
+
+
+def _is_pasted(line: str, row: str) -> bool:
+    """Return whether a line looks like code or like what a program printed."""
+    if row.startswith(_PASTED) or _is_shell_line(row):
+        return True
+    is_code = line.startswith((COLUMNS, "\t")) and not row.startswith(_BULLETS)
+    if is_code or COLUMNS in row:
+        return True
+    letters = sum(character.isalpha() or character == " " for character in row)
+    return letters < LETTERS * len(row)
+
+
+def _is_shell_line(row: str) -> bool:
+    """Return whether a line begins with a shell's prompt (``ana@host shop %``, ``[lint] $``)."""
+    first, *rest = row.split(None, 4)[:4]
+    return ("@" in first[1:] or first[0] == "[") and not _SHELL_MARKS.isdisjoint(rest)

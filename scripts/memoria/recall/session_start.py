@@ -7,11 +7,11 @@ prompt cache valid. A session that lost its context also gets a block that says 
 from __future__ import annotations
 
 import os
+import sys
 import time
 
 from memoria.base import exclude, project
-from memoria.base.paths import safe_name
-from memoria.capture import hook, interpreter_link, once
+from memoria.capture import hook
 from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import Spool
 from memoria.recall.shown_notes import ShownNotes
@@ -46,19 +46,19 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
         hook.log(paths, f"{event.name} {event.session} left alone: {reason}")
         return None
     refusal = Spool(paths.spool).refusal()
-    shown = ShownNotes(paths.hints, event.session)
+    shown = ShownNotes(paths.hints, event.session_id)
     if event.text("source") == "compact" and not refusal:
         shown.compacted()
     own = project.of(event.cwd, settings, paths).key
     source = event.text("source")
-    interpreter_link.renew()
-    if not refusal and event.session and not once.is_first(paths.where, safe_name(event.session), f"start-{source}"):
+    link_interpreter()
+    if not refusal and event.session_id and not hook.is_first(paths.where, event.session, f"start-{source}"):
         hook.log(paths, f"{event.name} {event.session} left to the other installation of memoria")
         return _tell_doubled(paths)
     is_told = settings.where_you_were and event.agent == hook.CLAUDE  # others do not say when a session has ended
-    block = _position_block(event, own, paths) if is_told and event.session else ""
+    block = _position_block(event, own, paths) if is_told and event.session_id else ""
     page = context(own, block, settings, paths)
-    if page and event.session and not refusal:
+    if page and event.session_id and not refusal:
         shown.append([{"page": page}])  # so that no note repeats it
     message = _with("doctor", CANNOT_KEEP, paths.state, refusal) if refusal else _take_notice(paths.notice)
     if not message and source == "startup":
@@ -69,7 +69,7 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
         os.close(os.open(paths.welcomed, os.O_WRONLY | os.O_CREAT, 0o600))
         message = _with("status", WELCOME)
     outcome = f"page of {len(page)} characters"
-    if not refusal and any(job.session != safe_name(event.session) for job in Spool(paths.spool).jobs()):
+    if not refusal and any(job.session != event.session for job in Spool(paths.spool).jobs()):
         # Turns of a session that never ended (a killed terminal, a crash) are still waiting.
         from memoria.capture import detach  # noqa: PLC0415 (needed when turns wait, which is rare)
 
@@ -89,7 +89,7 @@ def _tell_doubled(paths: Paths) -> dict[str, object] | None:
         os.close(os.open(paths.doubled, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError:
         return None
-    return {"systemMessage": _with("install --remove", DOUBLED, once.installation())}
+    return {"systemMessage": _with("install --remove", DOUBLED, hook.installation())}
 
 
 def _with(verb: str, message: str, *words: str) -> str:
@@ -124,23 +124,23 @@ def _day(folder: str) -> str:
         return ""
     if not is_due:
         return ""
-    from memoria.recall import day_line  # noqa: PLC0415 (once a day)
+    from memoria.recall import start_line  # noqa: PLC0415 (once a day)
 
-    return day_line.take(folder, now)
+    return start_line.take_day(folder, now)
 
 
 def _saved(path: str) -> int:
     """Return how many conversations the file counts, once; it is missing most times."""
     if not os.path.exists(path):
         return 0
-    from memoria.capture import saved_count  # noqa: PLC0415 (most sessions start with nothing new)
+    from memoria.recall import start_line  # noqa: PLC0415 (most sessions start with nothing new)
 
-    return saved_count.take(path)
+    return start_line.take_saved(path)
 
 
 def _position_block(event: hook.Event, own: str, paths: Paths) -> str:
     """Return where the session, or the one that it continues, stood; and record it as open."""
-    sessions, session = OpenSessions(paths.where), safe_name(event.session)
+    sessions, session = OpenSessions(paths.where), event.session
     client, source = os.environ.get("CLAUDE_PID", ""), event.text("source")
     if source in ("compact", "resume"):
         block = sessions.block(session)
@@ -210,3 +210,25 @@ def _take_notice(path: str) -> str:
     except OSError:
         return ""
     return text.strip()
+
+
+def link_interpreter() -> None:
+    """Have ``~/.cache/memoria/python3`` lead to this interpreter, for ``hooks/run``: ``python3`` may be a slow shim.
+
+    Where the link cannot be made, hooks find ``python3`` as before.
+    """
+    home = os.environ.get("HOME", "")
+    cache = os.environ.get("XDG_CACHE_HOME") or (home and os.path.join(home, ".cache"))
+    link = os.path.join(cache, "memoria", "python3")
+    if not os.path.isabs(cache) or sys.executable == link:
+        return
+    real = os.path.realpath(sys.executable)
+    beside = f"{link}.{os.getpid()}"
+    try:
+        if os.path.lexists(link) and os.readlink(link) == real:
+            return
+        os.makedirs(os.path.dirname(link), mode=0o700, exist_ok=True)
+        os.symlink(real, beside)
+        os.replace(beside, link)
+    except OSError:
+        pass

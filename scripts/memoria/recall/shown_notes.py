@@ -11,17 +11,18 @@ import time
 
 from memoria.base import quickjson
 from memoria.base.paths import safe_name
-from memoria.capture import hook, once
+from memoria.capture import hook
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memoria.base.paths import Paths
+    from memoria.base.settings import Settings
 
 MAX_BYTES = 1_000_000  # of one file that are read, its newest; a note takes about 60
 
 
 class ShownNotes:
-    """The notes that one session was given."""
+    """The notes that one session, by the client's name for it, was shown."""
 
     __slots__ = ("folder", "path")
 
@@ -104,7 +105,7 @@ def read(path: str) -> list[dict[str, object]]:
 def of_event(event: hook.Event, paths: Paths) -> ShownNotes:
     """Return the notes that were given to the session of an event, or to the sub-agent in which it occurred."""
     agent = event.text("agent_id")
-    return ShownNotes(paths.hints, f"{event.session}.{agent}" if agent else event.session)
+    return ShownNotes(paths.hints, f"{event.session_id}.{agent}" if agent else event.session_id)
 
 
 def given(
@@ -115,8 +116,16 @@ def given(
     ``moment`` names the event within the session, so that of two installations only one answers it.
     """
     keys, text = notes
-    if not keys or not once.is_first(paths.where, safe_name(event.session), moment):
+    if not keys or not hook.is_first(paths.where, event.session, moment):
         return None
     shown.add(keys)
     hook.log(paths, f"{event.name} {event.session} notes shown: {len(keys)}, characters: {len(text)}")
     return {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}
+
+
+def no_notes(event: hook.Event, settings: Settings, paths: Paths, reason: Exception) -> None:
+    """Log that there are no notes, and start the worker, which fills the index again."""
+    from memoria.capture import detach  # noqa: PLC0415 (only while the index cannot be read)
+
+    started = detach.start_worker(settings, paths, is_ending=True)
+    hook.log(paths, f"{event.name} {event.session} no notes ({started}): {reason}")

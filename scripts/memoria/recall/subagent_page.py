@@ -9,8 +9,7 @@ from __future__ import annotations
 import time
 
 from memoria.base import exclude, fence, project
-from memoria.base.paths import safe_name
-from memoria.capture import hook, once
+from memoria.capture import hook
 from memoria.recall import session_start
 from memoria.recall.shown_notes import ShownNotes
 from memoria.search import tokens
@@ -42,22 +41,22 @@ def record(event: hook.Event, given: dict[str, object], settings: Settings, path
     texts = [text for text in (given.get("description"), given.get("prompt")) if isinstance(text, str)]
     kind = given.get("subagent_type")
     terms = tokens.of_query("\n".join(texts)[:TASK_CHARS])[:TERMS]
-    is_wanted = settings.subagent_page and event.session and terms
+    is_wanted = settings.subagent_page and event.session_id and terms
     if is_wanted and not exclude.reason(event.cwd, settings, paths):
         kind = kind[:TYPE_CHARS] if isinstance(kind, str) and kind else DEFAULT_TYPE
-        ShownNotes(paths.hints, event.session).append([{"task": " ".join(terms), "agent": kind, "at": time.time()}])
+        ShownNotes(paths.hints, event.session_id).append([{"task": " ".join(terms), "agent": kind, "at": time.time()}])
 
 
 def subagent_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[str, object] | None:
     """Return the part of the page that concerns the sub-agent's task, or None when its task is not known."""
     if not settings.subagent_page or exclude.reason(event.cwd, settings, paths):
         return None
-    terms = _task(ShownNotes(paths.hints, event.session).lines(), event.text("agent_type")[:TYPE_CHARS])
+    terms = _task(ShownNotes(paths.hints, event.session_id).lines(), event.text("agent_type")[:TYPE_CHARS])
     if not terms:
         return None
     page = session_start.context(project.of(event.cwd, settings, paths).key, "", settings, paths)
     rows = list(_concerning(page, terms))
-    if not rows or not once.is_first(paths.where, safe_name(event.session), f"agent-{event.text('agent_id')}"):
+    if not rows or not hook.is_first(paths.where, event.session, f"agent-{event.text('agent_id')}"):
         return None
     text = INTRO + "\n" + fence.fenced("memoria-notes", "\n".join(rows)) + "\n"
     hook.log(paths, f"{event.name} {event.session} page of {len(text)} characters")

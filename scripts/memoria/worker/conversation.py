@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from memoria.capture import paused
+from memoria.capture import cursor
 from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
 from memoria.transcripts.intake import regular
@@ -43,7 +43,7 @@ def _turns(home: Home, session: str, transcript: str) -> list[Turn]:
         lines = file.readlines()
     if start:  # within a line
         start += len(lines.pop(0))
-    spoken = paused.spoken(lines, start, paused.read(home.paths.cursors, session))
+    spoken = cursor.spoken(lines, start, cursor.paused(home.paths.cursors, session))
     screen = Screen.of(home)
     passing, _ = screen.passing(spoken)
     read = (screen.shown(turn, has_excluded=False)[0] for turn in Reader().read(passing))

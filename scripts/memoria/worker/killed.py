@@ -7,7 +7,7 @@ import logging
 import os
 from datetime import timedelta
 
-from memoria.capture import sent
+from memoria.capture import open_sessions
 from memoria.capture.spool import Spool
 from memoria.ground import clock
 from memoria.ground.files import sha256
@@ -22,8 +22,8 @@ APART = timedelta(seconds=10)  # the hook's time and the transcript's, at most
 
 def take_up(home: Home, spool: Spool) -> None:
     """Spool the transcripts of clients that were killed in a turn, or the prompts that these do not hold."""
-    for path in sent.of_dead_clients(home.paths):
-        record = sent.read(path)
+    for path in open_sessions.of_dead_clients(home.paths):
+        record = open_sessions.read_sent(path)
         if record:
             written = _is_written(record)
             size = os.stat(record["transcript"]).st_size if written else 0  # noqa: PTH116 (a str)
@@ -32,7 +32,7 @@ def take_up(home: Home, spool: Spool) -> None:
             place = {"start": 0, "copied_from": size, "end": size}
             spool.add({"event": "Verify" if written else KILLED, **given, **place}, line)
             log.info("session %s: what a client that was killed had in hand is taken up", record["session"])
-        sent.remove(path)
+        open_sessions.remove(path)
 
 
 def _is_written(record: dict[str, str]) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memoria.capture import cursor, paused, transcript
+from memoria.capture import cursor, transcript
 from memoria.capture.open_sessions import BLOCK, COMPACTING, MAX_CHARS, OpenSessions
 from memoria.ground import files
 from memoria.ground.errors import ExpectedError
@@ -81,13 +81,13 @@ class Observer:
         known = before.get(READ) or {}
         same = known.get("transcript") == place.transcript
         start, mark = (known["end"], bytes.fromhex(known["mark"])) if same else (0, b"")
-        quiet = paused.read(self.home.paths.cursors, session)
+        quiet = cursor.paused(self.home.paths.cursors, session)
         if quiet is not None and quiet.after(start) != start:
             start, mark = quiet.after(start), b""
         piece = transcript.read_after(place.transcript, start, mark)
         if piece is None or not piece.data:
             return dict(before)
-        lines = paused.spoken(piece.data.splitlines(keepends=True), piece.copied_from, quiet)
+        lines = cursor.spoken(piece.data.splitlines(keepends=True), piece.copied_from, quiet)
         lines, is_out = Screen.of(self.home).passing(lines, is_out=bool(before.get(EXCLUDED)))
         client = table.owner(Path(place.transcript), os.environ)
         if client is not table.CLAUDE:

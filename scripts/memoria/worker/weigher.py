@@ -48,7 +48,7 @@ INTRO = (
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the hook hands over (``recall.weighed_notes``): a prompt, and whose it is.
+    """What the hook hands over (``recall.prompt_notes``): a prompt, and whose it is.
 
     ``asked``: what the person typed of it; ``at``: when the prompt was entered, in seconds since the epoch;
     ``recorded``: what ``OpenSessions`` then held of it; ``client``: the process id of the client.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from memoria.audit.changes import Changes
 from memoria.base import failpoints, state
-from memoria.capture import detach, saved_count, sent
+from memoria.capture import detach, open_sessions
 from memoria.capture.spool import Job, Spool
 from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
@@ -37,6 +37,7 @@ from memoria.ground.errors import (
 from memoria.ground.home import Home
 from memoria.ground.printable import clause
 from memoria.pages import housekeeping
+from memoria.recall import start_line
 from memoria.search import layout
 from memoria.statements import store_file
 from memoria.transcripts.archive import Archive
@@ -172,7 +173,7 @@ class Worker:
 
     def _pick_up(self) -> None:
         """Spool turns that no hook captured: of a session whose terminal was killed, or whose hooks never ran."""
-        if sent.of_dead_clients(self.home.paths):
+        if open_sessions.of_dead_clients(self.home.paths):
             from memoria.worker import killed  # noqa: PLC0415 (only when a client was killed)
 
             killed.take_up(self.home, self.spool)
@@ -237,7 +238,7 @@ class Worker:
             self.spool.claim(job)
         for entry in self.flush.write_entries(unwritten):
             report.entries.append(entry)
-            saved_count.add(self.home.paths.saved_of(unwritten.session.project), 1)
+            start_line.add_saved(self.home.paths.saved_of(unwritten.session.project), 1)
         self._acknowledge(unwritten.intake)
 
     def _acknowledge(self, intake: Intake) -> None:
