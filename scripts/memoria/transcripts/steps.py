@@ -26,11 +26,6 @@ MAX_TOOL: Final = 300  # characters of a command or of a sub-agent's order; long
 _COMMIT: Final = re.compile(r"(?:.*(?:&&|;)\s*)?(?:git commit|gh pr)\b", re.DOTALL)  # its message says why
 _CARRIERS: Final = ("Agent", "Bash", "SendMessage", "Task")
 _EDITS: Final = ("Edit", "MultiEdit", "NotebookEdit", "Write")
-_ANNOUNCED: Final = re.compile(
-    r"(?:(?:perfect|great|good|excellent|okay?|alright|now|first|next|then|finally)\b[,!.:]?\s+)*"
-    r"(?:let me|let's|i'll|i will|i'm going to|i need to|now i)\b(?:(?![.:!?]\s|because|since)[^\n]){1,160}[.:!]*",
-    re.IGNORECASE,
-)
 _WORD: Final = re.compile(r"[\w$@-]+(?:[./:]+[\w$@-]+)*")
 _PART: Final = re.compile(r"[\w$@-]{3,}")
 
@@ -49,6 +44,8 @@ class _Use:
         return self.name in _EDITS and not is_memory(self.target)
 
     def steps(self) -> list[Step]:
+        if not self.name:
+            return []
         line = f"{self.name} {self.target}".strip() + (f": {self.rest}" if self.rest else "")
         return [("tool", line), *(("error", text) for text in self.errors)]
 
@@ -60,8 +57,7 @@ def of(exchanges: Sequence[Exchange], folder: str = "") -> list[list[Step]]:
     told = [list(_told(part.turns, shorten)) for part in exchanges]
     items = [item for part in told for item in part]
     _leave_out(items)
-    known = _named(item for item in items if not _is_announcement(item))
-    return [_merged(_without_announcements(part, known)) for part in told]
+    return [[step for item in part for step in ([item] if isinstance(item, tuple) else item.steps())] for part in told]
 
 
 def _told(turns: Sequence[Turn], shorten: Callable[[str], str]) -> Iterator[_Use | Step]:
@@ -180,44 +176,3 @@ def _words(names: str) -> Iterator[str]:
             begin = at + 1
     if names[begin:]:
         yield names[begin:]
-
-
-def _without_announcements(items: Sequence[_Use | Step], known: set[str]) -> list[_Use | Step]:
-    """Return the items without the assistant's announcements of a tool use that name nothing new."""
-    following = [*items[1:], None]
-    return [
-        item
-        for item, after in zip(items, following, strict=True)
-        if not (
-            isinstance(after, _Use)
-            and _is_announcement(item)
-            and known.issuperset(name.strip("./:@-,") for name in identifiers.in_prose(item[1]))  # type: ignore[index]
-        )
-    ]
-
-
-def _is_announcement(item: _Use | Step) -> bool:
-    return isinstance(item, tuple) and item[0] == "assistant" and bool(_ANNOUNCED.fullmatch(item[1]))
-
-
-def _merged(items: Iterable[_Use | Step]) -> list[Step]:
-    """Return the steps; files that were read, or edits of one file, one after the other are one line."""
-    kept: list[_Use | Step] = []
-    for item in items:
-        before = kept[-1] if kept else None
-        if isinstance(item, tuple):
-            kept.append(item)
-        elif not item.name:
-            continue
-        elif isinstance(before, _Use) and before.name == item.name and not before.errors and _joins(before, item):
-            if item.name == "Read":
-                before.target += f", {item.target}"
-            before.rest = " ".join(filter(None, (before.rest, item.rest)))
-            before.errors += item.errors
-        else:
-            kept.append(item)
-    return [step for item in kept for step in ([item] if isinstance(item, tuple) else item.steps())]
-
-
-def _joins(before: _Use, use: _Use) -> bool:
-    return (use.name == "Read" and not use.errors) or (use.is_edit and before.target == use.target)
