@@ -422,8 +422,6 @@ def test_a_known_fact_that_the_assistant_saves_in_a_second_project_is_counted_an
             {"command": "cat > ~/.claude/projects/-x/memory/a.md <<X\n" + "- A line.\n" * 99 + "Use pnpm, not npm.\nX"},
         ),
         ("Bash", {"command": "sed -i 's/x/Use pnpm, not npm./' /repo/CLAUDE.md"}),
-        ("mcp__memory__add_observations", {"observations": [{"contents": ["Use pnpm, not npm."]}]}),
-        ("mcp__files__write_file", {"path": "/repo/CLAUDE.md", "content": "Use pnpm, not npm."}),
     ],
 )
 def test_every_way_of_saving_is_seen(tool: str, given: dict[str, Any]) -> None:
@@ -436,7 +434,6 @@ def test_every_way_of_saving_is_seen(tool: str, given: dict[str, Any]) -> None:
         ("Write", {"file_path": "/repo/README.md", "content": "x"}),
         ("Read", {"file_path": "/repo/CLAUDE.md"}),
         ("Bash", {"command": "cat CLAUDE.md"}),
-        ("mcp__memory__search_nodes", {"query": "CLAUDE.md"}),
     ],
 )
 def test_reading_or_writing_elsewhere_is_no_saving(tool: str, given: dict[str, Any]) -> None:
@@ -448,34 +445,3 @@ def test_reading_or_writing_elsewhere_is_no_saving(tool: str, given: dict[str, A
 )
 def test_a_folder_of_the_users_own_called_memory_is_not_the_clients(path: str) -> None:
     assert not client_saved.is_memory(path)
-
-
-def test_of_a_memory_too_long_for_a_line_the_file_itself_is_read(tmp_path: Path) -> None:
-    memory = tmp_path / "projects" / "-home-me-shop" / "memory" / "MEMORY.md"
-    memory.parent.mkdir(parents=True)
-    text = "- " + "A rule of no weight at all. " * 200 + "\n- Never commit directly to main.\n"
-    memory.write_text(text)
-    told = describe("Write", {"file_path": str(memory), "content": text})
-    assert "commit directly" not in told
-    assert already_saved.holds(client_saved.from_lines([told]), a_fact("Never commit directly to main."))
-
-
-# -- the patterns
-
-
-@pytest.mark.parametrize("folder", ["", "/repo\0", "/repo\ud800"])
-@pytest.mark.parametrize("path", ["\0/CLAUDE.md", "\ud800/CLAUDE.md", "~nobody-of-this-name/CLAUDE.md"])
-def test_a_memory_that_no_file_can_be_is_read_from_the_line_alone(path: str, folder: str) -> None:
-    long = "Use pnpm, not npm. " * 300
-    assert client_saved.from_lines([f"Write {path}: {long}"], folder) == [long]
-    (found,) = client_saved.from_lines([f"Bash echo x >> {path}"], folder)
-    assert found.strip() == f"echo x >> {path}"
-
-
-def test_a_memory_below_the_home_folder_is_read_wherever_the_session_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    (tmp_path / "CLAUDE.md").write_text("- Use pnpm.\n", "utf-8")
-    assert "Use pnpm." in client_saved.from_lines(["Bash echo x >> ~/CLAUDE.md"], "/repo")[0]

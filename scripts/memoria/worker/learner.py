@@ -121,9 +121,7 @@ class Learner:
             self.pending.postpone(session.id, judged.failure)
             return Report((judged,))
         failpoints.reached("judge.answered")
-        news, saved = already_saved.sort(
-            judged.facts, _saved_by_assistant(session, exchanges), self.keeper.store.concerns
-        )
+        news, saved = already_saved.sort(judged.facts, _saved_by_assistant(exchanges), self.keeper.store.concerns)
         stored = self.keeper.take(news, session.name, endings=judged.found.endings)
         failpoints.reached("judge.kept")
         self.pending.close(session.id, batch)
@@ -164,7 +162,7 @@ class Learner:
         materials = [unit.material() for unit in waiting]
         judged = checked(answer, materials, stamp, near, "flush", told=told, most=MAX_OF_FLUSH)
         store = self.keeper.store
-        news, saved = already_saved.sort(judged.facts, _saved_by_assistant(session, rest), store.concerns)
+        news, saved = already_saved.sort(judged.facts, _saved_by_assistant(rest), store.concerns)
         # The entry shows all of them before the first is in the store, so they are compared with one another here.
         news = [news[place] for place in comparison.distinct(fact.content for fact in news)]
         fresh = tuple(fact for fact in news if not store.get(fact.id) and not self.keeper.repeated(fact))
@@ -208,7 +206,7 @@ class Learner:
         return report
 
 
-def _saved_by_assistant(session: Session, exchanges: Iterable[Exchange]) -> list[str]:
+def _saved_by_assistant(exchanges: Iterable[Exchange]) -> list[str]:
     """Return the texts that the assistant wrote to the client's own memory in these exchanges."""
     tools = [line for exchange in exchanges for turn in exchange.turns for line in turn.tools]
-    return client_saved.from_lines(tools, session.cwd)
+    return client_saved.from_lines(tools)
