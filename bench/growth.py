@@ -40,7 +40,7 @@ from memoria.search import (
     words,
 )
 from memoria.statements import lines as fact_lines
-from memoria.transcripts import client_saved, prompt, tool_lines
+from memoria.transcripts import prompt, tool_lines
 from memoria.transcripts.json_lines import objects
 from memoria.transcripts.tombstones import Tombstones
 from memoria.transcripts.turn_reader import Reader
@@ -140,7 +140,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "transcript.folders": lambda text: transcript.folders(_json_line(text)),
     "quickjson.loads": lambda text: _quiet(quickjson.loads, "[" + text),
     "tool_lines.one_line": tool_lines.one_line,
-    "client_saved.from_lines": lambda text: client_saved.from_lines([text]),
+    "tool_lines.saved_texts": lambda text: tool_lines.saved_texts([text]),
     "open_sessions.without_secrets": open_sessions.without_secrets,
     "task_reading.observe": lambda text: task_reading.observe([_json_line(text), _use_line(text), _result_line(text)]),
     "redact": REDACTOR.redact,

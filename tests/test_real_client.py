@@ -20,7 +20,7 @@ import pytest
 from client_screen import Screen
 from client_session import Probe, Session, probe_plugin, wait_until
 from memoria.base import user_environment
-from memoria.transcripts import task_lines
+from memoria.transcripts import tool_lines
 from memoria.transcripts.turn_reader import Reader
 from messages_api import MessagesApi
 from places import PAYLOADS, ROOT
@@ -175,7 +175,7 @@ def test_the_transcript_says_of_tasks_what_the_clients_events_say(world: World) 
     reader = Reader()
     with Path(told[0]["transcript_path"]).open("rb") as file:
         turns = [*reader.read(file), *reader.settle()]
-    tasks = task_lines.read(line for turn in turns for line in turn.tools)
+    tasks = tool_lines.read_tasks(line for turn in turns for line in turn.tools)
     assert tasks.statuses == {"Count the stripes": "completed", "Count the spots": "pending"}
 
 

@@ -17,7 +17,7 @@ from memoria.models.protocol import Completion, Model, Prompt, Usage
 from memoria.models.scripted import Scripted
 from memoria.statements import already_saved
 from memoria.statements.keeper import Keeper
-from memoria.transcripts import client_saved
+from memoria.transcripts import tool_lines
 from memoria.transcripts.intake import Intake
 from memoria.transcripts.tool_lines import describe
 from memoria.transcripts.turn import Exchange, Role, Turn
@@ -425,7 +425,7 @@ def test_a_known_fact_that_the_assistant_saves_in_a_second_project_is_counted_an
     ],
 )
 def test_every_way_of_saving_is_seen(tool: str, given: dict[str, Any]) -> None:
-    assert already_saved.holds(client_saved.from_lines([describe(tool, given)]), a_fact("Use pnpm, not npm."))
+    assert already_saved.holds(tool_lines.saved_texts([describe(tool, given)]), a_fact("Use pnpm, not npm."))
 
 
 @pytest.mark.parametrize(
@@ -437,11 +437,11 @@ def test_every_way_of_saving_is_seen(tool: str, given: dict[str, Any]) -> None:
     ],
 )
 def test_reading_or_writing_elsewhere_is_no_saving(tool: str, given: dict[str, Any]) -> None:
-    assert client_saved.from_lines([describe(tool, given)]) == []
+    assert tool_lines.saved_texts([describe(tool, given)]) == []
 
 
 @pytest.mark.parametrize(
     "path", ["/home/me/projects/game/memory/alloc.md", "/home/me/projects/memory/notes.md", "/repo/memory/x.md"]
 )
 def test_a_folder_of_the_users_own_called_memory_is_not_the_clients(path: str) -> None:
-    assert not client_saved.is_memory(path)
+    assert not tool_lines.is_memory(path)

@@ -16,7 +16,7 @@ from typing import Final
 
 from memoria.search import identifiers
 from memoria.transcripts import answers
-from memoria.transcripts.client_saved import is_memory
+from memoria.transcripts.tool_lines import EDITORS, is_memory
 from memoria.transcripts.turn import Exchange, Turn
 
 Step = tuple[str, str]  # what it is (``user``, ``assistant``, ``tool``, ``error`` or ``note``) and its text
@@ -25,7 +25,6 @@ MAX_SAID: Final = 700  # characters of a sub-agent's report, and of what the ass
 MAX_TOOL: Final = 300  # characters of a command or of a sub-agent's order; longer ones carry a file or a script
 _COMMIT: Final = re.compile(r"(?:.*(?:&&|;)\s*)?(?:git commit|gh pr)\b", re.DOTALL)  # its message says why
 _CARRIERS: Final = ("Agent", "Bash", "SendMessage", "Task")
-_EDITS: Final = ("Edit", "MultiEdit", "NotebookEdit", "Write")
 _WORD: Final = re.compile(r"[\w$@-]+(?:[./:]+[\w$@-]+)*")
 _PART: Final = re.compile(r"[\w$@-]{3,}")
 
@@ -41,7 +40,7 @@ class _Use:
 
     @property
     def is_edit(self) -> bool:
-        return self.name in _EDITS and not is_memory(self.target)
+        return self.name in EDITORS and not is_memory(self.target)
 
     def steps(self) -> list[Step]:
         if not self.name:
@@ -102,7 +101,7 @@ def _ends(text: str, most: int) -> str:
 
 def _use(line: str) -> _Use:
     name, _, rest = line.partition(" ")
-    if name not in _EDITS:
+    if name not in EDITORS:
         return _Use(name, _ends(rest, MAX_TOOL) if name in _CARRIERS and not _COMMIT.match(rest) else rest)
     target, _, names = rest.partition(": ")
     return _Use(name, target, names)

@@ -1,32 +1,42 @@
-"""Tool uses: one line for each, with what identifies it and nothing of what it moved.
+"""Tool lines: one line for each tool use, with what identifies it and nothing of what it moved.
 
-A command, a path, a pattern, a URL; for edits and writes the identifiers in them, since what a session was about
-stands there (docs/decisions/0001-capture.md holds the figures), and the text itself when it went into the
-client's own memory. Knows the tools' inputs; does not know lines or turns.
+A command, a path, a pattern, a URL; for edits and writes the identifiers in them, since what a session was about stands
+there (docs/decisions/0001-capture.md has the figures), and the text itself when it went into the client's own memory
+(``<config>/projects/<folder>/memory/**``, ``MEMORY.md`` and ``CLAUDE.md``). The client's task tools say what is open,
+done or dropped. Knows the tools' inputs; does not know a transcript's lines or turns.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from memoria.search import identifiers
-from memoria.transcripts import client_saved
 
 COMMAND = 600  # characters kept of a command, a query, a prompt's start
 LINE = 4_000  # characters of a whole line
 NAMES = 1_500  # characters of identifiers in it
+DONE = ("completed",)
+DROPPED = ("deleted", "cancelled", "canceled")
+EDITORS = ("Edit", "MultiEdit", "NotebookEdit", "Write")
 
 Input = Mapping[str, Any]
 
 _SPACE = re.compile(r"\s+")
+_NEWLINE = "\\n"  # what stands for a line's end in a tool's line
+_INSIDE = re.compile(r"/projects/(?:-|[A-Za-z]-)[^/]*/memory/")  # a path with hyphens for all else, absolute
+_WORD = re.compile(r"[^\s'\"<>|;&()]+")
+_WRITES = re.compile(r">|\b(?:tee|cp|mv|sed)\b")
+_TODO = re.compile(r"(?:^|; )\[(\w+)\] (.*?)(?=; \[\w+\] |$)", re.DOTALL)
+_UPDATE = re.compile(r"TaskUpdate \[(\w+)\] (?!#)(.+)", re.DOTALL)
 
 
 def describe(name: str, given: object) -> str:
     """The line for a use of tool ``name`` with input ``given``; never empty, never longer than ``LINE``."""
     values: Input = given if isinstance(given, Mapping) else {}
-    if kept := client_saved.line(name, values):  # what went into the client's own memory is told whole
+    if kept := saved_line(name, values):  # what went into the client's own memory is told whole
         return kept[:LINE]
     detail = _FORMS.get(name, _any)(values)
     return f"{name} {detail}".strip()[:LINE]
@@ -162,3 +172,89 @@ _FORMS: dict[str, Callable[[Input], str]] = {
     "Write": _write,
     "exit_plan_mode": _plan,
 }
+
+
+def is_memory(path: str) -> bool:
+    """Return whether a path names the client's own memory."""
+    plain = path.replace("\\", "/")
+    name = plain.rsplit("/", 1)[-1]
+    return bool(_INSIDE.search(plain)) or name in ("CLAUDE.md", "CLAUDE.local.md", "MEMORY.md")
+
+
+def saved_line(name: str, given: Mapping[str, Any]) -> str:
+    """A tool use that wrote into the client's memory as one line that ``saved_texts`` reads back; ``""`` for others."""
+    if name == "Bash":
+        command = str(given.get("command", "")).strip().replace("\n", _NEWLINE)
+        return f"{name} {command}" if _writes_memory(command) else ""
+    path = str(given.get("file_path") or given.get("notebook_path") or "")
+    if name not in EDITORS or not is_memory(path):
+        return ""
+    text = "\n".join(_new_text(given)).strip().replace("\n", _NEWLINE)
+    return f"{name} {path}: {text}" if text else ""
+
+
+def saved_texts(tools: Iterable[str]) -> list[str]:
+    """Return what was written into the client's memory, from a turn's tool lines and as far as these hold it."""
+    texts = []
+    for tool in tools:
+        name, _, rest = tool.partition(" ")
+        path, _, text = rest.partition(": ")
+        if name in EDITORS and is_memory(path):
+            texts.append(text)
+        elif name == "Bash" and _writes_memory(rest):
+            texts.append(rest)
+    return [text for text in texts if text]
+
+
+def _new_text(given: Mapping[str, Any]) -> Iterator[str]:
+    edits = given.get("edits")
+    for part in (given, *(edits if isinstance(edits, list) else ())):
+        if isinstance(part, Mapping):
+            yield from (str(part[key]) for key in ("content", "new_string", "new_source") if part.get(key))
+
+
+def _writes_memory(command: str) -> bool:
+    return bool(_WRITES.search(command)) and any(map(is_memory, _WORD.findall(command)))
+
+
+@dataclass(slots=True)
+class Tasks:
+    """The ``statuses`` of tasks by their texts, and the texts of the last to-do list, None when none was written."""
+
+    statuses: dict[str, str] = field(default_factory=dict)
+    todos: tuple[str, ...] | None = None
+
+    def with_status(self, *wanted: str) -> list[str]:
+        """Return the texts of the tasks that have one of these statuses."""
+        return [text for text, status in self.statuses.items() if status in wanted]
+
+    @property
+    def open(self) -> list[str]:
+        """The texts of the tasks that are neither done nor dropped."""
+        return [text for text, status in self.statuses.items() if status not in (*DONE, *DROPPED)]
+
+
+def read_tasks(tools: Iterable[str]) -> Tasks:
+    """Return the tasks as they stand after these tool lines.
+
+    ``TodoWrite`` writes the whole list each time; ``TaskCreate`` and ``TaskUpdate`` change one task.
+    """
+    tasks = Tasks()
+    for line in tools:
+        if line.startswith("TodoWrite "):
+            _write_list(tasks, line.removeprefix("TodoWrite "))
+        elif line.startswith("TaskCreate "):
+            tasks.statuses[line.removeprefix("TaskCreate ").strip()] = "pending"
+        elif update := _UPDATE.fullmatch(line):
+            tasks.statuses[update[2].strip()] = update[1]
+    return tasks
+
+
+def _write_list(tasks: Tasks, text: str) -> None:
+    """Take a whole list; what an earlier list held and this one does not, was dropped unless it was done."""
+    listed = {found[2].strip(): found[1] for found in _TODO.finditer(text) if found[2].strip()}
+    for former in tasks.todos or ():
+        if former not in listed and tasks.statuses.get(former) not in DONE:
+            tasks.statuses[former] = "deleted"
+    tasks.statuses.update(listed)
+    tasks.todos = tuple(listed)

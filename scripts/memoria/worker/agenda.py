@@ -18,9 +18,9 @@ from memoria.search import comparison, identifiers
 from memoria.search.function_words import word_set
 from memoria.search.similarity import overlap
 from memoria.search.words import words
-from memoria.transcripts import task_lines
+from memoria.transcripts import tool_lines
 from memoria.transcripts.intake import Stretch
-from memoria.transcripts.task_lines import DONE, DROPPED, Tasks
+from memoria.transcripts.tool_lines import DONE, DROPPED, Tasks
 from memoria.worker.session import Session
 
 COVERED = 0.6  # share of a task's words that an action item has that tells of it among other things
@@ -90,7 +90,7 @@ class Agenda:
 def _tasks(stretch: Stretch) -> Tasks:
     """Return the tasks after a stretch, without those of sub-agents, which end with them."""
     turns = (turn for part in stretch.exchanges for turn in part.turns if not turn.sidechain)
-    return task_lines.read(line for turn in turns for line in turn.tools)
+    return tool_lines.read_tasks(line for turn in turns for line in turn.tools)
 
 
 def _named(items: Iterable[OpenItem], texts: Iterable[str]) -> list[OpenItem]:

@@ -26,7 +26,7 @@ from memoria.statements import already_saved
 from memoria.statements.claim_check import MAX_OF_FLUSH
 from memoria.statements.fact import Ending, Fact, Stamp
 from memoria.statements.keeper import Keeper, Outcome
-from memoria.transcripts import client_saved
+from memoria.transcripts import tool_lines
 from memoria.transcripts.intake import Intake
 from memoria.transcripts.turn import Exchange
 from memoria.worker import pending
@@ -209,4 +209,4 @@ class Learner:
 def _saved_by_assistant(exchanges: Iterable[Exchange]) -> list[str]:
     """Return the texts that the assistant wrote to the client's own memory in these exchanges."""
     tools = [line for exchange in exchanges for turn in exchange.turns for line in turn.tools]
-    return client_saved.from_lines(tools)
+    return tool_lines.saved_texts(tools)
