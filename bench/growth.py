@@ -41,8 +41,8 @@ from memoria.search import (
 )
 from memoria.statements import lines as fact_lines
 from memoria.transcripts import prompt, tool_lines
-from memoria.transcripts.json_lines import objects
-from memoria.transcripts.tombstones import Tombstones
+from memoria.transcripts.client_files import objects
+from memoria.transcripts.screen import Tombstones
 from memoria.transcripts.turn_reader import Reader
 from memoria.wiki import evidence, index_page
 from memoria.wiki.article import Article
@@ -136,7 +136,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "turns of a raw line": lambda text: _turns(
         b'{"type":"user","message":{"content":"' + text.encode("utf-8", "replace")
     ),
-    "json_lines.objects": lambda text: objects(b"{" + text.encode("utf-8", "replace")),
+    "client_files.objects": lambda text: objects(b"{" + text.encode("utf-8", "replace")),
     "transcript.folders": lambda text: transcript.folders(_json_line(text)),
     "quickjson.loads": lambda text: _quiet(quickjson.loads, "[" + text),
     "tool_lines.one_line": tool_lines.one_line,

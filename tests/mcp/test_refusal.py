@@ -18,7 +18,7 @@ from memoria.mcp.backends import IndexSearch, SessionFacts
 from memoria.mcp.pages import Library
 from memoria.mcp.refusal import Refusal, asking
 from memoria.mcp.tools import Toolbox
-from memoria.transcripts.tombstones import Tombstones
+from memoria.transcripts.screen import Tombstones
 from memoria.working import WorkingMemory
 from memoria.working.failover_store import open_store
 

@@ -16,7 +16,7 @@ from memoria.commands import learned as learned_facts
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.transcripts.archive import Archive
-from memoria.transcripts.tombstones import Tombstones
+from memoria.transcripts.screen import Tombstones
 from memoria.transcripts.turn_reader import Reader
 
 CLAIM = "Hold `worker.lock` before reading the spool."

@@ -11,7 +11,7 @@ import pytest
 from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
 from memoria.recall.shown_notes import ShownNotes
-from memoria.transcripts.tombstones import Tombstones
+from memoria.transcripts.screen import Tombstones
 from reader_home import Browser, fill
 
 PAGE = "Notes\n<memoria-notes-1a2b3c>\n## What matters most\n- Use pnpm.\n</memoria-notes-1a2b3c>\n"

@@ -19,7 +19,7 @@ from memoria.ground import clock
 from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home, change_config
 from memoria.transcripts import client_files
-from memoria.transcripts.tombstones import Tombstones
+from memoria.transcripts.screen import Tombstones
 from reader_home import SHOP, Browser, fill
 
 SECRET = "ghp_" + "a8B3c9D2e7F1g6H5i4J0k8L3m9N2o7P1q6R5"  # not a key

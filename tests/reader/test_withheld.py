@@ -10,7 +10,7 @@ import pytest
 
 from memoria.ground.home import Home
 from memoria.transcripts import client_files
-from memoria.transcripts.tombstones import Tombstones
+from memoria.transcripts.screen import Tombstones
 from memoria.transcripts.turn_reader import Reader
 from reader_home import SHOP, Browser, fill
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from memoria.transcripts import steps
-from memoria.transcripts.json_lines import objects
+from memoria.transcripts.client_files import objects
 from memoria.transcripts.turn import Turn, exchanges
 from memoria.transcripts.turn_reader import Reader
 

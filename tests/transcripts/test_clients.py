@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import agents
 from memoria.transcripts.clients import table
-from memoria.transcripts.clients.protocol import Client
+from memoria.transcripts.clients.client import Client
 from memoria.transcripts.turn import Turn
 from memoria.transcripts.turn_reader import Reader
 

@@ -406,7 +406,7 @@ def test_huge_numbers_and_deep_nesting_cost_their_own_line_and_are_counted() -> 
     turns = list(reader.read([aside, huge, deep, user("kept")]))
     assert texts(turns) == ["kept too", "kept"]
     assert reader.unreadable + sum(turn.role == "assistant" for turn in turns) == 2
-    with patch("memoria.transcripts.json_lines._DECODER", Broken()):
+    with patch("memoria.transcripts.client_files._DECODER", Broken()):
         torn = Reader()
         assert list(torn.read([deep])) == []
         assert torn.unreadable == 1

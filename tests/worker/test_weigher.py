@@ -31,7 +31,7 @@ from memoria.models.protocol import Completion, Prompt
 from memoria.models.scripted import ScriptedFile
 from memoria.recall.shown_notes import ShownNotes
 from memoria.statements.keeper import Keeper
-from memoria.transcripts.tombstones import Tombstones
+from memoria.transcripts.screen import Tombstones
 from memoria.worker import offer, weigher
 
 SESSION = "5e551014-0000-4000-8000-000000000001"

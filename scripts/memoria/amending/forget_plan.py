@@ -32,9 +32,9 @@ from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.clients import table
-from memoria.transcripts.clients.protocol import Client
+from memoria.transcripts.clients.client import Client
 from memoria.transcripts.intake import regular
-from memoria.transcripts.tombstones import MIN_TEXT
+from memoria.transcripts.screen import MIN_TEXT
 from memoria.transcripts.turn import Turn
 from memoria.transcripts.turn_reader import Reader
 from memoria.wiki import index_page

@@ -40,7 +40,7 @@ from memoria.search.folding import folded, holds
 from memoria.statements.keeper import Keeper
 from memoria.statements.outbox import Outbox
 from memoria.transcripts.archive import Archive
-from memoria.transcripts.tombstones import Tombstones
+from memoria.transcripts.screen import Tombstones
 from memoria.wiki.transaction import ChangedError, Transactions
 from memoria.working import session_of
 from memoria.working.failover_store import open_store

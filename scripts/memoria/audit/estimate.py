@@ -13,7 +13,7 @@ from typing import Any
 
 from memoria.transcripts import answers
 from memoria.transcripts.clients import table
-from memoria.transcripts.clients.protocol import Client
+from memoria.transcripts.clients.client import Client
 from memoria.transcripts.decoder import may_name, output
 
 # Characters that reach the model for one line of a kind, measured over 73 real transcripts (bench/ingest.py).

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from memoria.base import invocation
 from memoria.base.paths import Paths
-from memoria.transcripts.tombstones import Tombstones
+from memoria.transcripts.screen import Tombstones
 
 UNFINISHED = "a forget was interrupted"
 FINISH = "the next worker completes it; {} starts one now"

@@ -23,7 +23,7 @@ from memoria.ground.home import Home
 from memoria.transcripts import client_files
 from memoria.transcripts.client_files import Found, Head
 from memoria.transcripts.clients import table
-from memoria.transcripts.clients.protocol import Client
+from memoria.transcripts.clients.client import Client
 
 Source = tuple[Client, Path]
 

@@ -37,7 +37,7 @@ from memoria.models import budget, chain, prices, tasks
 from memoria.models.metered import CHARS_PER_TOKEN
 from memoria.transcripts import client_files
 from memoria.transcripts.clients import table
-from memoria.transcripts.clients.protocol import Client
+from memoria.transcripts.clients.client import Client
 
 AT_ONCE = 4  # sessions in the spool at a time
 LOOK_S = 0.2  # seconds between two checks of the spool

@@ -27,7 +27,7 @@ from memoria.ground.redact import Redactor
 from memoria.index import documents
 from memoria.index.documents import Document
 from memoria.transcripts import client_files
-from memoria.transcripts.tombstones import Tombstones
+from memoria.transcripts.screen import Tombstones
 
 log = logging.getLogger(__name__)
 

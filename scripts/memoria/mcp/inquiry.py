@@ -21,7 +21,7 @@ from memoria.index.index import Index
 from memoria.mcp import question
 from memoria.mcp.answers import NOTES, fitting, flat
 from memoria.mcp.origin import Claimed, Origin, Trace, Tracer, said
-from memoria.transcripts.tombstones import Tombstones
+from memoria.transcripts.screen import Tombstones
 
 MAX_CLAIMS = 12  # of one article that are traced in one answer
 TURN_CHARS = 1_200

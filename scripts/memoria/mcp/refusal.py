@@ -18,7 +18,7 @@ from memoria.base.settings import Settings
 from memoria.capture import cursor, transcript
 from memoria.ground.errors import ExpectedError
 from memoria.mcp.tools import Tool
-from memoria.transcripts.tombstones import Tombstones
+from memoria.transcripts.screen import Tombstones
 
 TAIL_BYTES = 256_000  # of the transcript, searched for the folder that the session is in now
 _REMOVING = ("forget",)  # tools that write nothing new

@@ -1,4 +1,4 @@
-"""Shelf: the transcripts that Claude Code still has, or a folder of them from elsewhere.
+"""Client files: the transcripts that Claude Code still has, or a folder of them from elsewhere, and their lines.
 
 The client keeps a session at ``<config>/projects/<folder>/<session>.jsonl`` and deletes it some days after its last
 line (setting ``cleanupPeriodDays``, 30: https://code.claude.com/docs/en/settings). What its sub-agents said lies
@@ -10,17 +10,22 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from memoria.capture import transcript
 from memoria.ground import clock
-from memoria.transcripts.json_lines import objects
 
+Json = dict[str, Any]
+
+_DECODER = json.JSONDecoder(strict=False)
+_START = re.compile(r'\{\s*"(?:parentUuid|type|uuid|sessionId)"\s*:')
+_RECOVERIES = 16  # starts tried after a broken beginning; keeps a hostile line linear
 KEPT_DAYS = 30  # of the client, when its settings say nothing else
 HEAD_BYTES = 1_000_000  # the first line that names its session is searched in so much
 READ_BYTES = 1 << 18
@@ -175,3 +180,37 @@ def moment(text: str, zone: clock.Zone, now: datetime) -> float:
     else:
         day = date.fromisoformat(text)
     return datetime.combine(day, time(), tzinfo=zone.zone).timestamp()
+
+
+def objects(line: bytes) -> list[Json]:
+    """Return every JSON object on a line, whole and in order; what cannot be read is passed over.
+
+    Real files hold glued objects, half-written lines, broken UTF-8, NULs and deep nesting.
+    """
+    text = line.decode("utf-8", "replace")
+    found: list[Json] = []
+    at, tries = 0, 0
+    while at < len(text) and tries < _RECOVERIES:
+        while at < len(text) and text[at] in " \t\r\n\0\ufeff":
+            at += 1
+        if at >= len(text):
+            break
+        try:
+            value, at = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            at = _next_start(text, at + 1)
+            tries += 1
+            continue
+        if isinstance(value, dict) and (not tries or _is_envelope(value)):
+            found.append(value)
+    return found
+
+
+def _next_start(text: str, at: int) -> int:
+    found = _START.search(text, at)
+    return found.start() if found else len(text)
+
+
+def _is_envelope(value: Json) -> bool:
+    """After a broken start an inner object must not pass for a line: only real lines carry their session."""
+    return "type" in value and "sessionId" in value

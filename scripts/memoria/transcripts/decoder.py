@@ -1,7 +1,8 @@
 """Decoder: a transcript line's JSON, building only what a turn can be made of (docs/decisions/0001-capture.md).
 
 ``kept`` walks a line once, with a decoder that checks all of it (``msgspec``); no byte test guesses what a line is.
-What it cannot read goes to ``json_lines``. Slow to import (25 ms), which only a transcript that is read is worth.
+What it cannot read goes to ``client_files.objects``. It takes 25 ms to import, which only a transcript that is read is
+worth.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from memoria.transcripts.json_lines import Json, objects
+from memoria.transcripts.client_files import Json, objects
 
 
 class _Block(TypedDict, total=False):

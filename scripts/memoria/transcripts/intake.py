@@ -25,7 +25,7 @@ from memoria.ground import clock, printable
 from memoria.ground.home import Home
 from memoria.transcripts.answers import Use
 from memoria.transcripts.clients import table
-from memoria.transcripts.clients.protocol import Client
+from memoria.transcripts.clients.client import Client
 from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Exchange, Turn, exchanges, split
 from memoria.transcripts.turn_reader import Reader, tool_use

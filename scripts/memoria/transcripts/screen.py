@@ -1,19 +1,37 @@
-"""Screen: which turns may not be kept, because of their own line's folder or because their text was forgotten."""
+"""Screen: which turns may not be kept, because of their own line's folder or because their text was forgotten.
+
+A forgotten text is recognised without being stored. For each text a file holds its length and a digest, keyed with a
+salt that exists only in this state folder. A text is recognised by the digests of all its parts of such a length; a
+12-bit digest of the first characters selects the parts that are worth a full one. Who can read the file and guesses a
+text can confirm the guess, but cannot read the text (docs/decisions/0052-forgetting.md).
+"""
 
 from __future__ import annotations
 
+import errno
+import json
+import os
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memoria.base import exclude
+from memoria.base.atomic import PRIVATE
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.capture import transcript
+from memoria.ground import files
 from memoria.ground.home import Home
-from memoria.transcripts.json_lines import objects
-from memoria.transcripts.tombstones import Tombstones
-from memoria.transcripts.turn import Turn
+from memoria.search.folding import folded
+from memoria.transcripts.client_files import objects
+
+if TYPE_CHECKING:
+    from memoria.transcripts.turn import Turn
 
 FORGOTTEN = "forgotten"
+MIN_TEXT = 4  # characters; a shorter text would be found everywhere
+_SALT_BYTES = 32
 
 
 class Screen:
@@ -70,3 +88,120 @@ class Screen:
                 inside += [] if is_out else [line]
             lines = inside
         return [line for line in lines if not self.tombstones.line_holds(line)], is_out
+
+
+class Tombstone(NamedTuple):
+    """What is kept of a text: its length when folded, a digest of all of it and one of its first characters."""
+
+    length: int
+    digest: str
+    begin: int
+
+
+class Tombstones:
+    """The forgotten texts of one home."""
+
+    def __init__(self, path: Path) -> None:
+        """Read the file; raise OSError when it is damaged, because it must not be taken for an empty one."""
+        self.path = path
+        self.salt = b""
+        self.stones: list[Tombstone] = []
+        self._codes: dict[str, int] = {}
+        try:
+            self.salt, self.stones = _parsed(json.loads(path.read_bytes()))
+        except FileNotFoundError:
+            pass
+        except (KeyError, TypeError, ValueError) as error:
+            raise OSError(
+                errno.EIO, f"damaged ({error}); move it away and forget the texts again", str(path)
+            ) from error
+
+    @classmethod
+    def of(cls, paths: Paths) -> Tombstones:
+        """Return the tombstones of these paths."""
+        return cls(Path(paths.forgotten))
+
+    def __bool__(self) -> bool:
+        """Return whether any text was forgotten."""
+        return bool(self.stones)
+
+    def add(self, text: str) -> None:
+        """Keep a tombstone for ``text``, synced to disk."""
+        plain = folded(text)
+        self.salt = self.salt or os.urandom(_SALT_BYTES)
+        stone = self._stone(plain)
+        if len(plain) >= MIN_TEXT and stone not in self.stones:
+            self.stones.append(stone)
+            self._write()
+
+    def holds(self, text: str) -> bool:
+        """Return whether ``text`` contains a forgotten text."""
+        if not self.stones:
+            return False
+        plain = folded(text)
+        wanted: dict[int, list[Tombstone]] = {}
+        for stone in self.stones:
+            wanted.setdefault(stone.begin, []).append(stone)
+        for place in range(len(plain) - MIN_TEXT + 1):
+            for stone in wanted.get(self._code(plain[place : place + MIN_TEXT]), ()):
+                part = plain[place : place + stone.length]
+                if len(part) == stone.length and self._digest(part) == stone.digest:
+                    return True
+        return False
+
+    def line_holds(self, line: bytes) -> bool:
+        """Return whether a line of JSON has a forgotten text in a string; a line that is not JSON counts as text."""
+        if not self.stones:
+            return False
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            return self.holds(line.decode("utf-8", "replace"))
+        return any(self.holds(text) for text in _strings(value))
+
+    def without(self, text: str) -> str:
+        """Return ``text`` without the lines that contain a forgotten text; nothing when only several together do."""
+        if not self.holds(text):
+            return text
+        rest = "".join(line for line in text.splitlines(keepends=True) if not self.holds(line))
+        return "" if self.holds(rest) else rest
+
+    def _stone(self, plain: str) -> Tombstone:
+        return Tombstone(len(plain), self._digest(plain), self._code(plain[:MIN_TEXT]))
+
+    def _digest(self, text: str) -> str:
+        from hashlib import blake2b  # noqa: PLC0415 (loads OpenSSL, needed only when something was forgotten)
+
+        return blake2b(text.encode("utf-8", "surrogatepass"), key=self.salt, digest_size=16).hexdigest()
+
+    def _code(self, begin: str) -> int:
+        code = self._codes.get(begin)
+        if code is None:
+            from hashlib import blake2b  # noqa: PLC0415 (as above)
+
+            digest = blake2b(begin.encode("utf-8", "surrogatepass"), key=self.salt, digest_size=2).digest()
+            code = self._codes[begin] = int.from_bytes(digest, "big") & 0xFFF
+        return code
+
+    def _write(self) -> None:
+        stored = {"salt": self.salt.hex(), "texts": [stone._asdict() for stone in self.stones]}
+        files.replace(self.path, json.dumps(stored, indent=1), mode=PRIVATE)
+
+
+def _parsed(stored: Any) -> tuple[bytes, list[Tombstone]]:
+    """Return the salt and the tombstones in stored JSON; raise KeyError, TypeError or ValueError when it is damaged."""
+    stones = [Tombstone(int(one["length"]), str(one["digest"]), int(one["begin"])) for one in stored["texts"]]
+    return bytes.fromhex(stored["salt"]), stones
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield every string of a JSON value, keys included."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, list):
+            waiting += each
+        elif isinstance(each, dict):
+            waiting += [*each.keys(), *each.values()]

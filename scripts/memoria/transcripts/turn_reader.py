@@ -16,8 +16,8 @@ from typing import Any, TypeGuard
 from memoria.ground import clock
 from memoria.transcripts import answers, prompt
 from memoria.transcripts.answers import Answer, Use
-from memoria.transcripts.json_lines import Json, objects
-from memoria.transcripts.prompt_queue import Queue, Queued
+from memoria.transcripts.client_files import Json, objects
+from memoria.transcripts.prompt import Queue, Queued
 from memoria.transcripts.tool_lines import describe
 from memoria.transcripts.turn import Role, Turn
 

@@ -31,7 +31,7 @@ from memoria.recall import certain_notes, note_rows
 from memoria.recall.shown_notes import ShownNotes
 from memoria.search import tokens
 from memoria.search.reader import Finder, UnreadableError
-from memoria.transcripts.tombstones import Tombstones
+from memoria.transcripts.screen import Tombstones
 from memoria.worker import conversation, offer
 from memoria.worker.offer import Note
 

@@ -17,7 +17,7 @@ from memoria.base.fence import fenced, neutral
 from memoria.capture import cursor, transcript
 from memoria.capture.open_sessions import HEAD, LABEL
 from memoria.ground.redact import redact
-from memoria.transcripts.json_lines import objects
+from memoria.transcripts.client_files import objects
 from memoria.transcripts.turn_reader import Reader
 from memoria.working.memory import Note, TaskState, WorkingMemory
 from memoria.working.store import Store

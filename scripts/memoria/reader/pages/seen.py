@@ -23,7 +23,7 @@ from memoria.reader.site import Asked, Site, View, missing
 from memoria.recall.shown_notes import ShownNotes
 from memoria.search import identifiers, tokens
 from memoria.transcripts import client_files
-from memoria.transcripts.json_lines import Json, objects
+from memoria.transcripts.client_files import Json, objects
 from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Turn
 from memoria.transcripts.turn_reader import Reader

@@ -13,7 +13,6 @@ Rollouts that Codex has compressed (``.jsonl.zst``) are not read: the standard l
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,10 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from memoria.ground.files import sha256
 from memoria.transcripts import client_files
-from memoria.transcripts.client_files import Found, Head
-from memoria.transcripts.clients import lines as form
-from memoria.transcripts.clients.lines import Lines, record, records, text
-from memoria.transcripts.json_lines import Json, objects
+from memoria.transcripts.client_files import Found, Head, Json, objects
+from memoria.transcripts.clients.client import Client, Lines, command, edits, record, records, text
 
 if TYPE_CHECKING:
     from memoria.transcripts.turn_reader import Decode
@@ -45,12 +42,11 @@ _EXIT = re.compile(r"(?:^|\n)(?:Exit code: |Process exited with code )(-?\d+)")
 _OUTPUT = re.compile(r"(?:^|\n)Output:\n")
 
 
-class Codex:
+class Codex(Client):
     """Codex CLI's rollouts."""
 
     name = "codex"
     title = "Codex"
-    has_byte_ranges = True
 
     def folder(self, environ: Mapping[str, str]) -> Path:
         """Return ``$CODEX_HOME``, by default ``~/.codex``."""
@@ -72,19 +68,9 @@ class Codex:
         meta = _meta(value)
         return Head(_session(path) or text(meta, "id"), text(meta, "cwd"), text(meta, "originator"))
 
-    def lines(self, path: Path) -> Iterator[bytes]:
-        """Yield the file's lines."""
-        with client_files.opened(path) as file:
-            yield from file
-
     def decoder(self) -> Decode:
         """Return a decoder that knows the folder of each line from the lines before."""
         return _Decoder()
-
-    def kept_days(self, environ: Mapping[str, str]) -> float:
-        """Return infinity: Codex keeps its rollouts."""
-        del environ
-        return math.inf
 
 
 def _rollouts(root: Path) -> Iterator[Path]:
@@ -209,20 +195,20 @@ def _uses(kind: str, item: Json) -> list[tuple[str, Json]]:
     """Return the tools that an item calls, as Claude Code's tools where they are the same."""
     action = record(item, "action")
     if kind == "local_shell_call":
-        return [("Bash", {"command": form.command(action.get("command"))})]
+        return [("Bash", {"command": command(action.get("command"))})]
     if kind == "web_search_call":
         return [("WebSearch", {"query": text(action, "query"), "url": text(action, "url")})]
     name = text(item, "name") or "tool"
     given = _arguments(item.get("input" if kind == "custom_tool_call" else "arguments"))
     if name == "apply_patch":
-        return list(form.edits(text(given, "input"))) or [(name, {})]
+        return list(edits(text(given, "input"))) or [(name, {})]
     return [_tool(name, given)]
 
 
 def _tool(name: str, given: Json) -> tuple[str, Json]:
     run = given.get("command", given.get("cmd"))
     if name in ("shell", "container.exec", "shell_command", "exec_command") and run:
-        return "Bash", {"command": form.command(run)}
+        return "Bash", {"command": command(run)}
     if name == "update_plan":
         steps = [{"status": step.get("status"), "content": step.get("step")} for step in records(given, "plan")]
         return "TodoWrite", {"todos": steps}

@@ -13,7 +13,6 @@ A file does not say its folder. ``<project>`` is the SHA-256 of the folder or, l
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -22,9 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from memoria.ground.files import sha256
 from memoria.transcripts import client_files
-from memoria.transcripts.client_files import Found, Head
-from memoria.transcripts.clients.lines import Lines, record, records, text
-from memoria.transcripts.json_lines import Json
+from memoria.transcripts.client_files import Found, Head, Json
+from memoria.transcripts.clients.client import Client, Lines, record, records, text
 
 if TYPE_CHECKING:
     from memoria.transcripts.turn_reader import Decode
@@ -45,7 +43,7 @@ _TOOLS = {
 }
 
 
-class Gemini:
+class Gemini(Client):
     """Gemini CLI's chats."""
 
     name = "gemini"
@@ -96,11 +94,6 @@ class Gemini:
     def decoder(self) -> Decode:
         """Return the decoder of these lines, which needs no state."""
         return _values
-
-    def kept_days(self, environ: Mapping[str, str]) -> float:
-        """Return infinity: how long chats are kept is set in several places, and ``ingest`` copies none."""
-        del environ
-        return math.inf
 
 
 def _files(root: Path) -> Iterator[Path]:

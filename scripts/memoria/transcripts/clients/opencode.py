@@ -11,7 +11,6 @@ file. The layout before the folder ``storage`` is not read; opencode moves such 
 from __future__ import annotations
 
 import json
-import math
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
@@ -21,10 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from memoria.base import sqlite
 from memoria.transcripts import client_files
-from memoria.transcripts.client_files import Found, Head
-from memoria.transcripts.clients import lines as form
-from memoria.transcripts.clients.lines import Lines, record, records, text
-from memoria.transcripts.json_lines import Json
+from memoria.transcripts.client_files import Found, Head, Json
+from memoria.transcripts.clients.client import Client, Lines, edits, record, records, text
 
 if TYPE_CHECKING:
     from memoria.transcripts.turn_reader import Decode
@@ -54,7 +51,7 @@ _PARTS = """
     WHERE message.session_id = ? ORDER BY message.time_created, message.id, part.id"""
 
 
-class OpenCode:
+class OpenCode(Client):
     """The sessions of opencode."""
 
     name = "opencode"
@@ -100,11 +97,6 @@ class OpenCode:
     def decoder(self) -> Decode:
         """Return the decoder of these lines, which needs no state."""
         return _values
-
-    def kept_days(self, environ: Mapping[str, str]) -> float:
-        """Return infinity: opencode keeps its sessions."""
-        del environ
-        return math.inf
 
 
 def _is_row(path: Path) -> bool:
@@ -232,7 +224,7 @@ def _tool(make: Lines, part: Json, ident: str, time: str) -> Iterator[Json]:
     state, call, name = record(part, "state"), text(part, "callID") or ident, text(part, "tool")
     given = {_RENAMED.get(key, key): value for key, value in record(state, "input").items()}
     if name in ("patch", "apply_patch"):
-        uses = list(form.edits(text(given, "patchText"))) or [(name, given)]
+        uses = list(edits(text(given, "patchText"))) or [(name, given)]
     elif name == "todowrite":
         todos = [{"status": todo.get("status"), "content": todo.get("content")} for todo in records(given, "todos")]
         uses = [("TodoWrite", {"todos": todos})]

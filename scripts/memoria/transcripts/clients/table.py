@@ -5,13 +5,47 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from memoria.transcripts.client_files import Found
-from memoria.transcripts.clients.claude import Claude
+from memoria.transcripts import client_files
+from memoria.transcripts.client_files import Found, Head
+from memoria.transcripts.clients.client import Client
 from memoria.transcripts.clients.codex import Codex
 from memoria.transcripts.clients.gemini import Gemini
 from memoria.transcripts.clients.opencode import OpenCode
-from memoria.transcripts.clients.protocol import Client
+
+if TYPE_CHECKING:
+    from memoria.transcripts.turn_reader import Decode
+
+
+class Claude(Client):
+    """Claude Code's transcripts."""
+
+    name = "claude"
+    title = "Claude Code"
+
+    def folder(self, environ: Mapping[str, str]) -> Path:
+        """Return ``<config>/projects``."""
+        return client_files.folder(environ)
+
+    def transcripts(self, root: Path, *, sides: bool = False) -> list[Found]:
+        """Return the transcripts at or under ``root``."""
+        return client_files.transcripts(root, sides=sides)
+
+    def head(self, path: Path) -> Head:
+        """Return what the first lines say."""
+        return client_files.head(path)
+
+    def decoder(self) -> Decode:
+        """Return the decoder of these lines, which needs no state."""
+        from memoria.transcripts.decoder import kept  # noqa: PLC0415 (25 ms that only a transcript is worth)
+
+        return kept
+
+    def kept_days(self, environ: Mapping[str, str]) -> float:
+        """Return the setting ``cleanupPeriodDays``."""
+        return client_files.kept_days(environ)
+
 
 CLIENTS: Mapping[str, Client] = {client.name: client for client in (Claude(), Codex(), Gemini(), OpenCode())}
 CLAUDE = CLIENTS["claude"]
