@@ -10,8 +10,10 @@ hook and worker run; then every turn must stand in the daily logs exactly once. 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
+import pkgutil
 import runpy
 import shutil
 import tempfile
@@ -27,7 +29,7 @@ from unittest.mock import patch
 from bench.crash import ARTICLES
 from bench.crash import World as CrashWorld
 from full_disk import Done, Fault, run
-from memoria import cli
+from memoria import cli, commands
 from memoria.base.paths import safe_name
 from memoria.capture import cursor
 from memoria.models.protocol import Prompt
@@ -35,6 +37,9 @@ from memoria.models.scripted import Scripted
 from memoria.transcripts.clients.table import CLIENTS
 from memoria.transcripts.turn_reader import Reader
 from registered import CODEX, HOOKS, recorded
+
+for _module in pkgutil.walk_packages(commands.__path__, f"{commands.__name__}."):
+    importlib.import_module(_module.name)  # each child would import them anew
 
 NOTED = "Never run `make deploy` before src/prices.py is checked, or the linker cannot find libzebra."
 TOOLS: dict[str, dict[str, Any]] = {  # tool -> an input about which something is noted
@@ -368,15 +373,17 @@ def faults(way: str, folder: Path) -> Iterator[Fault]:
 
 
 def sweep(
-    base: Path, name: str, way: str, tally: Tally, points: Sequence[int] = (), say: Callable[[str], None] = print
-) -> None:
-    """One thing under every fault of one way, until a run is not hit; ``points``: only the faults of these numbers."""
+    world: World, name: str, way: str, tally: Tally, points: Sequence[int] = (), say: Callable[[str], None] = print
+) -> World:
+    """One thing under every fault of one way, until a run is not hit; ``points``: only the faults of these numbers.
+
+    Returns the world, or the one that took its place because something was wrong in it.
+    """
     scenario = SCENARIOS[name]
-    world = _begun(base)
     passed = 0
     for number, fault in enumerate(faults(way, world.base), 1):
         if points and number > max(points):
-            return
+            break
         if points and number not in points:
             continue
         scenario.before(world)
@@ -396,14 +403,15 @@ def sweep(
             last = f": {tally.trouble[-1][-400:]}" if len(tally.trouble) > before[0] else ""
             say(f"{name}, {way} {number} ({'; '.join(done.hit[:3])}): lost {tally.lost}, twice {tally.twice}, "
                 f"stranded {tally.stranded}, torn {tally.torn}{last}")  # fmt: skip
-            shutil.rmtree(base)
-            world = _begun(base)
+            shutil.rmtree(world.base)
+            world = begun(world.base)
         passed = 0 if was_hit else passed + 1
         if passed >= (3 if way == "pages" else 1):
-            return
+            break
+    return world
 
 
-def _begun(base: Path) -> World:
+def begun(base: Path) -> World:
     """A world in which there is something to work on, and in which memoria has always been there."""
     world = World(base)
     fill(world)
@@ -453,7 +461,7 @@ def main() -> int:
         for way in args.way or WAYS:
             if way == "pages" and SCENARIOS[name].is_hook:  # hooks write no database
                 continue
-            sweep(base / "world", name, way, tally)
+            sweep(begun(base / "world"), name, way, tally)
             turns += tally.turns
             shutil.rmtree(base / "world", ignore_errors=True)
             print(f"{name + ', ' + way:<28}{tally.points[f'{name}, {way}']:5} points", flush=True)

@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -28,19 +29,21 @@ pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="forks, FIFOs and permissions as POSIX knows them"),
 ]
 
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return faults.begun(tmp_path / "world")
+
+
 # Where the calls fall changes with the code; these are spread over what a run makes.
 POINTS = {
-    ("flush", "once"): (3, 19, 27, 31), ("flush", "lasting"): (5, 24), ("flush", "pages"): (2, 9),
-    ("compile", "once"): (4, 16), ("compile", "lasting"): (9,), ("compile", "pages"): (3,),
-    ("observe", "lasting"): (2,),
-    ("Stop", "once"): (2, 5), ("SessionEnd", "lasting"): (3,), ("SessionStart", "lasting"): (1,),
-    ("verify --repair", "once"): (4,), ("forget", "lasting"): (4, 11, 17), ("forget", "once"): (12,),
-    ("install", "once"): (7,),
+    ("flush", "once"): (3, 27), ("flush", "lasting"): (24,), ("flush", "pages"): (2,),
+    ("compile", "once"): (16,), ("compile", "pages"): (3,), ("observe", "lasting"): (2,),
+    ("verify --repair", "once"): (4,), ("forget", "lasting"): (4, 17), ("install", "once"): (7,),
 }  # fmt: skip
-
-POINTS |= {
-    (name, way): (1,) for name, each in SCENARIOS.items() if each.is_hook for way in ("once", "lasting")
-    if (name, way) not in POINTS
+HOOK_POINTS = {
+    **{(name, "lasting"): (1,) for name, each in SCENARIOS.items() if each.is_hook},
+    ("Stop", "once"): (2, 5), ("SessionEnd", "once"): (1,), ("SessionStart", "once"): (1,),
 }  # fmt: skip
 
 
@@ -55,11 +58,14 @@ def test_every_hook_is_fuzzed_and_meets_a_full_disk_without_being_named_here() -
     }
 
 
-@pytest.mark.parametrize(("name", "way"), POINTS, ids=map("-".join, POINTS))
-def test_a_disk_that_fills_up_anywhere_loses_nothing(name: str, way: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("points", [POINTS, HOOK_POINTS], ids=["verbs", "hooks"])
+def test_a_disk_that_fills_up_anywhere_loses_nothing(
+    points: dict[tuple[str, str], tuple[int, ...]], world: World
+) -> None:
     tally, told = Tally(), list[str]()
-    faults.sweep(tmp_path / "world", name, way, tally, POINTS[name, way], told.append)
-    assert tally.points.total() > 0, "no write was hit"
+    for (name, way), numbers in points.items():
+        world = faults.sweep(world, name, way, tally, numbers, told.append)
+    assert len(tally.points) >= len(points) - 2, "writes that were not hit"
     assert tally.clean, told
 
 
@@ -78,9 +84,9 @@ def test_the_suite_notices_a_hook_that_speaks_and_a_turn_that_is_lost(tmp_path: 
 
 @pytest.mark.timeout(300)
 def test_whatever_a_hook_is_told_it_exits_with_0_and_loses_nothing(tmp_path: Path) -> None:
-    report, tally = fuzz.campaign(tmp_path / "world", 150, World.tell, every=31)
+    report, tally = fuzz.campaign(tmp_path / "world", 60, World.tell, every=101)
     assert set(report.inputs) == set(HOOKS)
-    assert report.inputs.total() > 300
+    assert report.inputs.total() > 100
     assert report.trouble == []
     assert tally.clean, tally
 
@@ -88,13 +94,6 @@ def test_whatever_a_hook_is_told_it_exits_with_0_and_loses_nothing(tmp_path: Pat
 DROP_FROM_BOUNDS, MAY_WRITE_ANYWHERE = 24, (1, 2)  # of prctl(2); CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH
 
 # -- a disk that is full, or only to be read, and the person
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    world = World(tmp_path / "world")
-    faults.fill(world)
-    return world
 
 
 def full(world: World) -> Fault:
@@ -147,7 +146,7 @@ def close(top: Path, *, writable: bool) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux" and os.geteuid() == 0, reason="root writes anywhere")
-@pytest.mark.parametrize("what", ["home", "state", "both"])
+@pytest.mark.parametrize("what", ["home", "state"])
 def test_a_home_or_state_that_can_only_be_read_loses_nothing(tmp_path: Path, what: str) -> None:
     world = World(tmp_path / "world")
     state = world.base / "state"
@@ -157,7 +156,7 @@ def test_a_home_or_state_that_can_only_be_read_loses_nothing(tmp_path: Path, wha
     world.say(world.session)
     assert bounded(world, event="SessionEnd").returncode == 0
     assert bounded(world, "flush", "--now").returncode == 0
-    closed = {"home": [Path(world.paths.home)], "state": [state], "both": [Path(world.paths.home), state]}[what]
+    closed = [Path(world.paths.home) if what == "home" else state]
     world.say(world.session)
     for top in closed:
         close(top, writable=False)
@@ -165,7 +164,7 @@ def test_a_home_or_state_that_can_only_be_read_loses_nothing(tmp_path: Path, wha
         done = bounded(world, event=event)
         assert (done.returncode, done.stderr) == (0, b""), event
         assert done.stdout == b"" or HOOKS[event].event == "SessionStart"
-    if what != "home":
+    if what == "state":
         message = json.loads(bounded(world, event="SessionStart").stdout)["systemMessage"]
         assert "Permission denied" in message
     for words in (("flush", "--now"), ("compile",), ("observe",), ("search", "token"), ("verify",), ("status",)):
@@ -200,10 +199,20 @@ def junk(kind: str, path: Path) -> None:
         path.symlink_to(path.name)
 
 
-@pytest.mark.parametrize("kind", ["folder", "fifo", "truncated", "rewritten", "deleted", "loop"])
-def test_a_transcript_in_whose_place_something_else_stands_hangs_nothing_and_loses_nothing(
-    world: World, kind: str
-) -> None:
+KINDS = ("folder", "fifo", "truncated", "rewritten", "deleted", "loop")
+
+
+def test_a_transcript_in_whose_place_something_else_stands_hangs_nothing_and_loses_nothing(world: World) -> None:
+    for kind in KINDS:
+        stand_in(world, kind)
+    world.age()
+    tally = Tally()
+    world.settle(tally)
+    assert tally.clean, tally
+
+
+def stand_in(world: World, kind: str) -> None:
+    """Let everything meet something else in the transcript's place, which is its own again afterwards."""
     world.say(world.session)
     world.fire("Stop")
     path = world.transcript(world.session)
@@ -225,26 +234,21 @@ def test_a_transcript_in_whose_place_something_else_stands_hangs_nothing_and_los
     else:
         path.unlink(missing_ok=True)
     path.write_bytes(kept)
-    world.age()
-    tally = Tally()
-    world.settle(tally)
-    assert tally.clean, tally
 
 
-@pytest.mark.parametrize(
-    "name", ["a\0b.jsonl", "a\ud800.jsonl", "x" * 5_000, "t.jsonl/below"],
-    ids=["NUL", "lone surrogate", "too long", "below a file"],
-)  # fmt: skip
-def test_a_path_that_no_file_can_have_costs_no_other_session_anything(world: World, name: str) -> None:
+NO_FILES = ("a\0b.jsonl", "a\ud800.jsonl", "x" * 5_000, "t.jsonl/below")
+
+
+def test_a_path_that_no_file_can_have_costs_no_other_session_anything(world: World) -> None:
     (world.project / "t.jsonl").touch()
-    for event in HOOKS:
-        told: dict[str, Any] = {
-            "reason": "other",
-            "source": "resume",
-            "trigger": "auto",
-            "compact_summary": "we met",
-            "prompt": "where?",
-        }
+    told: dict[str, Any] = {
+        "reason": "other",
+        "source": "resume",
+        "trigger": "auto",
+        "compact_summary": "we met",
+        "prompt": "where?",
+    }
+    for name, event in product(NO_FILES, HOOKS):
         told |= {"session_id": f"odd {name[:2]}", "transcript_path": str(world.project / name)}
         done = world.fire(event, **told, cwd=str(world.project / name))
         assert (done.status, done.err) == (0, ""), event
@@ -259,17 +263,17 @@ def test_a_path_that_no_file_can_have_costs_no_other_session_anything(world: Wor
     assert tally.clean, tally
 
 
-@pytest.mark.parametrize(
-    "between",
-    [b'{"type":"user","message":{"content":"' + b"x" * 2_000_000 + b'"}}\n', b"\xff\xfe\x80" * 5_000 + b"\n",
-     b"\0" * 10_000 + b"\n", b'{"type":"user","uuid":"h', b"[" * 100_000 + b"\n"],
-    ids=["2 MB line", "broken UTF-8", "NULs", "a torn line", "deep"],
+BETWEEN = (
+    b'{"type":"user","message":{"content":"' + b"x" * 300_000 + b'"}}\n', b"\xff\xfe\x80" * 5_000 + b"\n",
+    b"\0" * 10_000 + b"\n", b'{"type":"user","uuid":"h', b"[" * 100_000 + b"\n",
 )  # fmt: skip
-def test_what_stands_between_the_lines_costs_no_other_line(world: World, between: bytes) -> None:
-    path = world.transcript(world.session)
-    world.say(world.session)
-    with path.open("ab") as file:
-        file.write(between)
+
+
+def test_what_stands_between_the_lines_costs_no_other_line(world: World) -> None:
+    for between in BETWEEN:
+        world.say(world.session)
+        with world.transcript(world.session).open("ab") as file:
+            file.write(between)
     world.say(world.session)
     tally = Tally()
     world.settle(tally)
@@ -279,28 +283,28 @@ def test_what_stands_between_the_lines_costs_no_other_line(world: World, between
 # -- the ledger, the clock, the zone
 
 
-@pytest.mark.parametrize("damage", ["gone", "junk", "cut", "empty"])
-def test_a_ledger_that_is_damaged_while_jobs_wait_is_rebuilt_from_markdown_and_spool(world: World, damage: str) -> None:
-    world.say(world.session)
-    world.fire("SessionEnd", reason="other")
+def test_a_ledger_that_is_damaged_while_jobs_wait_is_rebuilt_from_markdown_and_spool(world: World) -> None:
     ledger = Path(world.paths.ledger)
-    data = ledger.read_bytes()
-    if damage == "gone":
-        ledger.unlink()
-    else:
-        ledger.write_bytes({"junk": os.urandom(8_000), "cut": data[: len(data) // 2], "empty": b""}[damage])
-    for companion in ledger.parent.glob("ledger.db-*"):
-        companion.unlink()
-    tally = Tally()
-    world.settle(tally)
-    assert tally.clean, tally
+    for damage in ("gone", "junk", "cut", "empty"):
+        world.say(world.session)
+        world.fire("SessionEnd", reason="other")
+        data = ledger.read_bytes()
+        if damage == "gone":
+            ledger.unlink()
+        else:
+            ledger.write_bytes({"junk": os.urandom(8_000), "cut": data[: len(data) // 2], "empty": b""}[damage])
+        for companion in ledger.parent.glob("ledger.db-*"):
+            companion.unlink()
+        tally = Tally()
+        world.settle(tally)
+        assert tally.clean, (damage, tally)
 
 
-@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago"])
-def test_a_zone_that_changes_between_two_runs_keeps_every_turn_once(world: World, zone: str) -> None:
-    world.say(world.session)
-    world.fire("SessionEnd", reason="other")
-    world.env["MEMORIA_TZ"] = zone
+def test_a_zone_that_changes_between_two_runs_keeps_every_turn_once(world: World) -> None:
+    for zone in ("Pacific/Kiritimati", "Pacific/Pago_Pago"):
+        world.say(world.session)
+        world.fire("SessionEnd", reason="other")
+        world.env["MEMORIA_TZ"] = zone
     world.say(world.session)
     tally = Tally()
     world.settle(tally)
@@ -339,25 +343,25 @@ ANSWERS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("answer", ANSWERS)
-def test_whatever_a_model_answers_no_entry_is_forged_and_no_turn_is_lost(world: World, answer: str) -> None:
-    world.say(world.session)
-    world.fire("SessionEnd", reason="other")
-    world.script.write_text(json.dumps({"flush": [ANSWERS[answer]]}), encoding="utf-8")
-    known = {entry.id for entry in world.entries()}
-    done = run_worker(world)
-    assert done.returncode == 0, done.stderr
-    fresh = [entry for entry in world.entries() if entry.id not in known]
-    assert len(fresh) == (answer == "forged")
-    assert "forged" not in {entry.id for entry in world.entries()}
-    assert all("f" not in entry.turns for entry in fresh)
-    if not fresh:
-        assert len(world.spool.jobs()) == 1
-        told = json.loads(world.fire("SessionStart", source="startup").out)
-        assert "try again" in told["systemMessage"]
-    tally = Tally()
-    world.settle(tally)
-    assert tally.clean, tally
+def test_whatever_a_model_answers_no_entry_is_forged_and_no_turn_is_lost(world: World) -> None:
+    for answer, said in ANSWERS.items():
+        world.say(world.session)
+        world.fire("SessionEnd", reason="other")
+        world.script.write_text(json.dumps({"flush": [said]}), encoding="utf-8")
+        known = {entry.id for entry in world.entries()}
+        done = run_worker(world)
+        assert done.returncode == 0, done.stderr
+        fresh = [entry for entry in world.entries() if entry.id not in known]
+        assert len(fresh) == (answer == "forged")
+        assert "forged" not in {entry.id for entry in world.entries()}
+        assert all("f" not in entry.turns for entry in fresh)
+        if not fresh:
+            assert len(world.spool.jobs()) == 1, answer
+            told = json.loads(world.fire("SessionStart", source="startup").out)
+            assert "try again" in told["systemMessage"], answer
+        tally = Tally()
+        world.settle(tally)
+        assert tally.clean, (answer, tally)
 
 
 def run_worker(world: World) -> subprocess.CompletedProcess[bytes]:
