@@ -1,12 +1,13 @@
 """Does a fact that was said in passing reach the prompt that needs it, when a model chooses?
 
-    uv run python -m bench.choice TRANSCRIPTS [--mass FILE] [--facts N] [--without-asked]
+    uv run python -m bench.choice TRANSCRIPTS [--set SET] [--mass FILE] [--facts N] [--without-asked]
 
 TRANSCRIPTS is a folder of Claude Code's transcripts. Their statements, and those of the sessions in FILE (a
-``corpus.jsonl`` of ``retrieval.py``), are the mass of N facts around the 40 of ``choice_set.txt``; their prompts
-are asked as strangers'. No prompt of the set was known when its fact and the phrases by which that may be asked for
-were written. Two stand-ins choose: one takes the fact that a prompt needs when it is offered, the other takes two at
-random. A session starts with its page, types one prompt and gets what the hook says or the process in the background.
+``corpus.jsonl`` of ``retrieval.py``), are the mass of N facts around the 40 of ``choice_set.txt`` or another set
+(``choice_set_second.txt``); their prompts are asked as strangers'. No prompt of a set was known when its fact and the
+phrases by which that may be asked for were written. Two stand-ins choose: one takes the fact that a prompt needs when
+it is offered, the other takes two at random. A session starts with its page, types one prompt and gets what the hook
+says or the process in the background.
 """
 
 from __future__ import annotations
@@ -114,11 +115,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("transcripts", type=Path)
     parser.add_argument("--mass", type=Path, help="a corpus.jsonl with more sessions")
+    parser.add_argument("--set", type=Path, default=SET, help="another file of facts and prompts")
     parser.add_argument("--facts", type=int, default=400)
     parser.add_argument("--without-asked", action="store_true", help="no fact has phrases by which it is asked for")
     parser.add_argument("--worst", action="store_true", help="print the prompts that went without their fact")
     args = parser.parse_args()
-    cases = list(_cases())
+    cases = list(_cases(args.set))
     said, strangers = _said(args.transcripts, args.mass)
     if len(said) < args.facts - len(cases):
         parser.error(f"the transcripts hold only {len(said)} statements")
@@ -146,8 +148,8 @@ def _print(name: str, count: int, found: Outcome, *, worst: bool) -> None:
         print(f"      lost: {prompt}")
 
 
-def _cases() -> Iterator[Case]:
-    for row in SET.read_text("utf-8").splitlines():
+def _cases(path: Path) -> Iterator[Case]:
+    for row in path.read_text("utf-8").splitlines():
         if row and not row.startswith("#"):
             text, kind, phrases, prompt = (part.strip() for part in row.split("|"))
             yield Case(text, kind, tuple(phrase.strip() for phrase in phrases.split(";")), prompt)
