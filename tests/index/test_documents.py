@@ -87,11 +87,11 @@ def test_links_to_other_articles_are_no_passages_of_an_article() -> None:
     assert "A claim." in page.passages[0].text
 
 
-def test_a_long_text_is_one_passage_in_pieces() -> None:
-    first, *rest = documents.cut("word " * 1_000, "user")
-    assert rest
-    assert not first.is_piece
-    assert all(passage.is_piece for passage in rest)
+def test_a_long_text_is_several_passages() -> None:
+    text = "word " * 1_000
+    passages = list(documents.cut(text, "user"))
+    assert all(len(passage.text) <= documents.PASSAGE_CHARS for passage in passages)
+    assert " ".join(passage.text for passage in passages) == text.strip()
 
 
 PRICES = "---\ntitle: Prices\nproject: shop · shop-1a2b3c\nasked_as:\n  - add a discount\n---\n\n# Prices\n\nCents.\n"

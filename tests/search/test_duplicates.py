@@ -106,7 +106,7 @@ def test_the_documents_of_one_session_are_one_result_that_names_the_others(tmp_p
     turns = Document(path="archive/abcdefgh", kind="turn", session="s1", project="shop-000001", passages=said)
     with Index(tmp_path / "index.db") as index:
         index.add([*documents.of_file("daily/2026-11-20.md", DAY), turns])
-        (hit,) = index.search("pnpm, npm and the lock file")
+        (hit,) = index.search("pnpm, npm and the lock file, when the build was set up")
         assert len(index.search("pnpm, npm and the lock file", kinds=("fact",))) == 1
     found_keys = {hit.key, *hit.also}
     assert found_keys == {"archive/abcdefgh", "daily/2026-11-20.md#^e-abcdefgh", "daily/2026-11-20.md#^l-abc12345"}

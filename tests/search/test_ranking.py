@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
-from memoria.search import ranking
+from memoria.search import ranking, reader
 
 COUNTS = st.floats(min_value=0.01, max_value=1e5)
 
@@ -29,9 +29,9 @@ def test_the_same_words_say_no_more_in_a_longer_text(count: int, length: int, mo
 
 
 def test_a_rarer_word_says_more() -> None:
-    rare, common, unknown = (ranking.Word(1, holding, 1_000) for holding in (1, 50, 0))
-    assert unknown.bits > rare.bits > common.bits
-    assert ranking.fit(1, 20, rare.bits) > ranking.fit(1, 20, common.bits)
+    rare, common, unknown = (ranking.information(holding, 1_000) for holding in (1, 50, 0))
+    assert unknown > rare > common
+    assert ranking.fit(1, 20, rare) > ranking.fit(1, 20, common)
 
 
 def test_a_document_of_one_word_is_found_by_it() -> None:
@@ -48,15 +48,32 @@ def test_the_right_passage_is_found_behind_more_words_than_two_bytes_count() -> 
     assert hit.passages == ["the zebra crossed the road"]
 
 
-def test_a_long_passage_counts_by_its_best_piece_only() -> None:
-    texts = ["the zebra crossed the road", "the zebra crossed the yard", "a zebra crossed"]
-    scores = []
-    for is_piece in (False, True):
-        passages = tuple(Passage(text, is_piece=is_piece and bool(place)) for place, text in enumerate(texts))
-        with Index(":memory:") as index:
-            index.add([Document(path="archive/a", kind="turn", passages=passages), document("b", "bread rises")])
-            scores.append(index.search("zebra crossed")[0].score)
-    assert scores[0] > 1.1 * scores[1]
+def test_a_word_counts_for_more_where_it_is_said_more_often() -> None:
+    with Index(":memory:") as index:
+        index.add([document("once", "zebra one two three"), document("often", "zebra zebra zebra zebra")])
+        index.add([document("twice", "zebra zebra two three"), document("other", "bread rises")])
+        found = [hit.path.rpartition("/")[2] for hit in index.search("zebra")]
+    assert found == ["often.md", "twice.md", "once.md"]
+
+
+def test_an_answer_beside_the_turn_that_names_its_subject_counts() -> None:
+    near = ("which day does the clerk leave?", "friday, as always", *["nothing about it"] * 6)
+    far = ("which day does the clerk leave?", *["nothing about it"] * 6, "friday, as always")
+    with Index(":memory:") as index:
+        index.add([document("far", *far), document("near", *near), document("other", "bread rises")])
+        assert index.search("clerk friday")[0].path == "knowledge/concepts/near.md"
+
+
+def test_a_query_reads_the_rarest_words_and_then_the_newest_passages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranking, "POSTINGS", 1)
+    with Index(":memory:") as index:
+        index.add([document("both", "commit the walrus")])
+        index.add(document(f"n{number}", "commit the change") for number in range(30))
+        finder = reader.Finder("", index._db, candidates=10)
+        assert finder.search("commit walrus")[0].path == "knowledge/concepts/both.md"
+        newest = {hit.path for hit in finder.search("commit change", limit=5)}
+        assert newest <= {f"knowledge/concepts/n{number}.md" for number in range(20, 30)}
+        assert len(newest) == 5
 
 
 @pytest.mark.parametrize("kind", ["entry", "fact"])

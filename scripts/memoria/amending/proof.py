@@ -125,14 +125,9 @@ def _rows(path: Path) -> Iterator[str]:
         for (name,) in tables.fetchall():
             quoted = '"' + str(name).replace('"', '""') + '"'
             for row in db.execute(f"SELECT * FROM {quoted}"):  # noqa: S608 (a name of the schema, quoted)
-                yield "\n".join(_decoded(value) if isinstance(value, bytes) else str(value) for value in row)
-
-
-def _decoded(value: bytes) -> str:
-    """Return what a value says; the index holds archived turns compressed."""
-    with suppress(zlib.error):
-        value = zlib.decompress(value)
-    return value.decode("utf-8", "ignore")
+                yield "\n".join(
+                    value.decode("utf-8", "ignore") if isinstance(value, bytes) else str(value) for value in row
+                )
 
 
 async def _search_working(home: Home, wanted: Sequence[str], proof: Proof) -> None:

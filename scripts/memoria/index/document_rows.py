@@ -1,20 +1,18 @@
-"""Document rows: what the index's tables hold of a document, and the counts of terms that follow from it."""
+"""Document rows: what the index's tables hold of a document, and the counts that follow from it."""
 
 from __future__ import annotations
 
-import json
 import sqlite3
-import zlib
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from functools import lru_cache
-from itertools import accumulate, chain, pairwise
+from collections.abc import Iterator
 
 from memoria.index.documents import Document, Passage
-from memoria.search import layout, packing, ranking, tokens
+from memoria.search import layout, tokens
 
-MAX_PASSAGES = (1 << layout.SHIFT) - 1  # of one document, including its title and names
+MAX_PASSAGES = layout.LAST + 1 - layout.HEADS  # of one document
+_PURGE = 8  # passages of which one may be of a document that is gone
+_GONE = "gone"  # in ``facts`` the number of such passages
 
 
 class DocumentRows:
@@ -23,8 +21,8 @@ class DocumentRows:
     def __init__(self, db: sqlite3.Connection) -> None:
         """Work on ``db``, within the caller's transaction."""
         self._db = db
-        self._vocabulary: defaultdict[str, dict[int, tuple[int, int]]] = defaultdict(dict)
-        self._totals: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._totals: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        self._gone = 0
 
     def put(self, document: Document, source: str) -> bool:
         """Add or update a document; return False when it is stored as it is."""
@@ -34,134 +32,97 @@ class DocumentRows:
             return False
         if row:
             self.drop(document.key)
-        names = json.dumps([*document.aliases, *document.tags, *document.keywords], ensure_ascii=False)
+        parts = document.passages[:MAX_PASSAGES]
+        held = [terms[: layout.MAX_WORDS] for terms in _terms(document, parts)]
+        own = [False] * layout.HEADS + [part.own for part in parts]
+        lengths = array("H", (len(terms) | layout.OWN_BIT * is_own for terms, is_own in zip(held, own, strict=True)))
         place = (document.key, source, document.path, document.kind, document.anchor, document.session)
-        about = (document.project, document.title, document.date, names, document.importance)
+        about = (document.project, document.title, document.date, document.importance, document.superseded_by)
         number: int = self._db.execute(  # type: ignore[assignment]  # an INSERT that did not raise has a row
-            "INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (*place, *about, document.superseded_by, digest),
+            "INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*place, *about, document.hidden, lengths.tobytes(), digest),
         ).lastrowid
-        first = (number << layout.SHIFT) + len(ranking.HEAD)
-        parts = document.passages[: MAX_PASSAGES - len(ranking.HEAD)]
-        cut = _Cut(document.title, names, document.date, parts)
-        if document.kind == layout.PACKED:
-            told = json.dumps([(part.text, part.label, part.own) for part in parts], ensure_ascii=False)
-            self._db.execute("INSERT INTO packed VALUES (?, ?)", (number, zlib.compress(told.encode(), 9)))
-        else:
+        first = number << layout.SHIFT
+        if document.kind != "turn":  # whose texts stand in the archive
             self._db.executemany(
                 "INSERT INTO passages VALUES (?, ?, ?, ?)",
-                ((row, part.text, part.label, part.own) for row, part in enumerate(parts, first)),
+                ((row, part.text, part.label, part.own) for row, part in enumerate(parts, first + layout.HEADS)),
             )
-        contents = cut.packed() if document.kind == layout.PACKED else cut.columns
-        self._db.execute("INSERT INTO contents VALUES (?, ?, ?, ?, ?)", (number, *contents))
-        self._enter(number, document.project, document.kind, cut, 1)
+        belongs = f" {layout.kind_term(document.kind)} {layout.project_term(document.project)}"
+        self._db.executemany(
+            "INSERT INTO terms (rowid, words) VALUES (?, ?)",
+            ((row, _words(terms) + belongs) for row, terms in enumerate(held, first) if terms),
+        )
+        total = self._totals[document.project, document.kind]
+        total.update(documents=1, passages=len(held), words=sum(map(len, held)))
         return True
 
     def drop(self, key: str) -> bool:
-        """Remove a document by key; return whether it existed."""
-        row = self._db.execute(
-            "SELECT id, title, names, date, project, kind FROM documents WHERE key = ?", (key,)
-        ).fetchone()
+        """Remove a document by key; return whether it existed. Its terms stay until ``purge`` and lead nowhere."""
+        row = self._db.execute("SELECT id, project, kind, lengths FROM documents WHERE key = ?", (key,)).fetchone()
         if row is None:
             return False
-        number, title, names, date, project, kind = row
-        span = (number << layout.SHIFT, (number << layout.SHIFT) + MAX_PASSAGES)
-        stored = self._db.execute("SELECT text, label, own FROM passages WHERE id BETWEEN ? AND ? ORDER BY id", span)
-        packed = self._db.execute("SELECT parts FROM packed WHERE id = ?", (number,)).fetchone()
-        told = packing.parts(packed[0]) if packed else stored
-        parts = [Passage(text, label, bool(own)) for text, label, own in told]
-        self._enter(number, project, kind, _Cut(title, names, date, parts), -1)
+        number, project, kind, packed = row
+        lengths = [length & ~layout.OWN_BIT for length in memoryview(packed).cast("H")]
+        self._gone += len(lengths)
+        self._totals[project, kind].update(documents=-1, passages=-len(lengths), words=-sum(lengths))
+        span = (number << layout.SHIFT, (number << layout.SHIFT) + layout.LAST)
         self._db.execute("DELETE FROM passages WHERE id BETWEEN ? AND ?", span)
-        self._db.execute("DELETE FROM packed WHERE id = ?", (number,))
-        self._db.execute("DELETE FROM contents WHERE id = ?", (number,))
         self._db.execute("DELETE FROM documents WHERE id = ?", (number,))
         return True
-
-    def _enter(self, number: int, project: str, kind: str, cut: _Cut, sign: int) -> None:
-        """Add a document's terms (``sign`` 1) or remove them (-1); a contentless table needs the old terms for that."""
-        scope = " ".join(layout.scope_terms(project, kind))
-        row = (number, cut.sorted, scope)
-        if sign > 0:
-            self._db.execute("INSERT INTO terms (rowid, words, scope) VALUES (?, ?, ?)", row)
-        else:
-            self._db.execute("INSERT INTO terms (terms, rowid, words, scope) VALUES ('delete', ?, ?, ?)", row)
-        self._totals[project].update(documents=sign, passages=sign * len(cut.lengths), words=sign * cut.words)
-        held = self._vocabulary[project]
-        for code, passages in cut.held.items():
-            documents, before = held.get(code, (0, 0))
-            held[code] = (documents + sign, before + sign * passages)
 
     def write_counts(self) -> None:
         """Add to the stored counts what has changed since they were last written or discarded."""
         if self._totals:
             self._db.execute("DELETE FROM facts WHERE name = ?", (layout.PREPARED,))
-        for project, total in self._totals.items():
+        for (project, kind), total in self._totals.items():
             self._db.execute(
-                "INSERT INTO totals VALUES (NULL, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET documents = documents +"
+                "INSERT INTO totals VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET documents = documents +"
                 " excluded.documents, passages = passages + excluded.passages, words = words + excluded.words",
-                (project, total["documents"], total["passages"], total["words"]),
+                (project, kind, total["documents"], total["passages"], total["words"]),
             )
-        for project, held in self._vocabulary.items():
-            (number,) = self._db.execute("SELECT number FROM totals WHERE project = ?", (project,)).fetchone()
-            self._db.executemany(
-                "INSERT INTO vocabulary VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
-                " documents = documents + excluded.documents, passages = passages + excluded.passages",
-                ((code, number, *held[code]) for code in sorted(held) if held[code] != (0, 0)),
-            )
-            gone = [(code, number) for code, (documents, _) in held.items() if documents < 0]
-            self._db.executemany("DELETE FROM vocabulary WHERE code = ? AND project = ? AND documents <= 0", gone)
+        if self._gone:
+            self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (_GONE, self._number(_GONE) + self._gone))
 
     def discard_counts(self) -> None:
         """Forget what has changed: the transaction has ended."""
-        self._vocabulary.clear()
         self._totals.clear()
+        self._gone = 0
 
+    def purge(self) -> None:
+        """Remove the terms of documents that are gone, once these are many.
 
-class _Cut:
-    """A document split into terms: title, names with the date, then each passage."""
-
-    def __init__(self, title: str, names: str, date: str, passages: Sequence[Passage]) -> None:
-        """``names`` is the JSON list that the index stores."""
-        head = [tokens.of(title), tokens.of(" ".join(json.loads(names))) + tokens.of_day(date)]
-        body = [tokens.of(f"{part.label} {part.text}") for part in passages]
-        parts = [part[: ranking.MAX_PASSAGE] for part in head + body]
-        bits = [0] * len(head) + [ranking.OWN_BIT * part.own | ranking.PIECE_BIT * part.is_piece for part in passages]
-        self.sorted = " ".join(sorted(chain.from_iterable(parts)))  # in this order their positions take least room
-        self.words = sum(map(len, parts))
-        self.lengths = array("H", (len(part) | about for part, about in zip(parts, bits, strict=True)))
-        self.held = Counter(_code(term) for part in parts for term in set(part))
-        """Code of a term -> number of passages that contain it."""
-        self._parts = parts
-
-    @property
-    def columns(self) -> tuple[bytes, ...]:
-        """The arguments of ``ranking.Places``, as bytes."""
-        codes, counts, places = self._positions()
-        small = next(kind for kind in "BHI" if self.words < 1 << 8 * array(kind).itemsize)  # readers infer it
-        arrays = (array("I", codes), array(small, accumulate(counts)), array(small, places), self.lengths)
-        return tuple(each.tobytes() for each in arrays)
-
-    def packed(self) -> tuple[bytes, ...]:
-        """Return the arguments of ``packing.PackedPlaces``, with nothing in the columns between them."""
-        codes, counts, places = self._positions(packing.SHORT)
-        steps, begin = array("I"), 0
-        for count in counts:
-            steps.extend(place - before for before, place in pairwise([0, *places[begin : begin + count]]))
-            begin += count
-        packed = packing.pack(array("I", codes), array("I", counts), steps)
-        return packed, b"", b"", self.lengths.tobytes()
-
-    def _positions(self, mask: int = 0xFFFFFFFF) -> tuple[list[int], list[int], list[int]]:
-        """Return the codes of the terms, ascending, how often each occurs, and where."""
-        positions: defaultdict[int, list[int]] = defaultdict(list)
-        for position, term in enumerate(chain.from_iterable(self._parts)):
-            positions[_code(term) & mask].append(position)
-        codes = sorted(positions)
-        return (
-            codes,
-            [len(positions[code]) for code in codes],
-            list(chain.from_iterable(positions[code] for code in codes)),
+        The full-text search, which holds no texts, is to be told the terms that it shall remove; its vocabulary knows
+        them.
+        """
+        gone = self._number(_GONE)
+        if not gone or _PURGE * gone < (self._db.execute("SELECT sum(passages) FROM totals").fetchone()[0] or 0):
+            return
+        present = {number for (number,) in self._db.execute("SELECT id FROM documents")}
+        held = defaultdict(list)
+        for term, row in self._db.execute("SELECT term, doc FROM instances"):
+            if row >> layout.SHIFT not in present:
+                held[row].append(term)
+        self._db.executemany(
+            "INSERT INTO terms (terms, rowid, words) VALUES ('delete', ?, ?)",
+            ((row, " ".join(terms)) for row, terms in held.items()),
         )
+        self._db.execute("INSERT INTO terms (terms) VALUES ('optimize')")  # until then they are only marked as removed
+        self._db.execute("DELETE FROM facts WHERE name = ?", (_GONE,))
+
+    def _number(self, name: str) -> int:
+        row = self._db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return int(row[0]) if row else 0
 
 
-_code = lru_cache(maxsize=200_000)(tokens.code)
+def _terms(document: Document, parts: tuple[Passage, ...]) -> Iterator[list[str]]:
+    """Yield the terms of the title, of the names with the day, and of each passage."""
+    names = " ".join([*document.aliases, *document.tags, *document.keywords])
+    yield tokens.of(document.title)
+    yield tokens.of(names) + tokens.of_day(document.date)
+    yield from (tokens.of(f"{part.label} {part.text}") for part in parts)
+
+
+def _words(terms: list[str]) -> str:
+    """Return the terms of a passage as the full-text search holds them, each once and in its order."""
+    return " ".join(sorted(layout.marked(term, count) for term, count in Counter(terms).items()))

@@ -41,15 +41,11 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A part of a document that can be an answer by itself; ``own`` is True for the user's own words.
-
-    ``is_piece``: whether it continues the passage before, because both together are too long for one.
-    """
+    """A part of a document that can be an answer by itself; ``own`` is True for the user's own words."""
 
     text: str
     label: str = ""
     own: bool = False
-    is_piece: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +57,7 @@ class Document:
     ``memory``.
     ``anchor`` is the block inside the path (``e-01k9x2``), empty for the whole file. ``date`` is ``YYYY-MM-DD`` or
     empty. ``importance`` is 0 to 1. ``superseded_by`` is the key, or ``^`` and the anchor, of the document to show
-    instead.
+    instead. ``hidden``: which sentences of an archived session are left out (``turns.hidden``).
     """
 
     path: str
@@ -77,6 +73,7 @@ class Document:
     date: str = ""
     importance: float = layout.USUAL
     superseded_by: str = ""
+    hidden: str = ""
 
     @property
     def key(self) -> str:
@@ -87,8 +84,8 @@ class Document:
     def digest(self) -> str:
         """A digest of all fields."""
         content = (self.kind, self.session, self.project, self.title, self.aliases, self.tags, self.keywords, self.date)
-        passages = tuple((part.text, part.label, part.own, part.is_piece) for part in self.passages)
-        whole = repr((content, passages, self.importance, self.superseded_by))
+        passages = tuple((part.text, part.label, part.own) for part in self.passages)
+        whole = repr((content, passages, self.importance, self.superseded_by, self.hidden))
         return blake2b(whole.encode("utf-8", "replace"), digest_size=12).hexdigest()
 
 
@@ -167,8 +164,7 @@ def entries(
     facts = lines.of_day(day_text, when) if when else []  # otherwise the file only looks like a daily log
     outdated = {fact.id: fact for fact in facts if fact.is_outdated or fact.history}
     for part in day_text.parts(when or date.min):
-        told = _without_outdated(part.text, outdated) if part.entry else _without_facts(part.text)
-        passages = tuple(_sections(told, "", _ID))
+        passages = tuple(_sections(_without_facts(part.text), "", _ID))
         session = part.entry.session if part.entry else ""
         if not part.heading and not part.entry:
             anchor, title = "", day
@@ -185,18 +181,6 @@ def entries(
             yield Document(path=path, kind="entry", anchor=anchor, session=session, project=project,
                            title=title, passages=passages, date=day)  # fmt: skip
     yield from _facts(path, day, facts)
-
-
-def _without_outdated(text: str, facts: Mapping[str, Fact]) -> str:
-    """Return the text of an entry without its ended facts, and without the quotes of those that were reworded."""
-    day = DayText(text)
-    for line in reversed(list(day.learned())):
-        fact = facts.get(line.learned.id)
-        if fact and fact.is_outdated:
-            day.remove(line)
-        elif fact and fact.history:
-            day.change(line, replace(line.learned, below=()))
-    return day.text
 
 
 def _current(
@@ -288,7 +272,7 @@ def _sections(body: str, title: str, block_id: Pattern = markdown.BLOCK_ID) -> I
     yield from cut("\n".join(paragraph), label)
 
 
-def cut(text: str, label: str, *, own: bool = False, is_piece: bool = False) -> Iterator[Passage]:
+def cut(text: str, label: str, *, own: bool = False) -> Iterator[Passage]:
     """Yield the text in passages of at most PASSAGE_CHARS; nothing for a blank text."""
     start = 0
     while start < len(text):
@@ -298,8 +282,7 @@ def cut(text: str, label: str, *, own: bool = False, is_piece: bool = False) -> 
             end = last if last > start else end
         passage = text[start:end].strip()
         if passage:
-            yield Passage(passage, label, own, is_piece)
-            is_piece = True
+            yield Passage(passage, label, own)
         start = end
 
 

@@ -1,8 +1,8 @@
 """Index: the writing side of the search index, a cache of everything that can be found, in ``.memoria/index.db``.
 
-It is one SQLite file. ``documents`` and ``passages`` hold what is shown, ``packed`` the passages of archived turns,
-compressed; ``terms`` (FTS5, contentless, filled with the output of ``tokens.of``) maps terms to documents; ``contents``
-holds a document's terms for the ranking; ``vocabulary`` and ``totals`` count how rare a term is; ``sources`` lists the
+It is one SQLite file. ``documents`` and ``passages`` hold what is shown, but for the texts of archived conversations,
+which stand in the archive; ``terms`` (FTS5, contentless, filled with the output of ``tokens.of``) maps terms to
+passages, and ``vocabulary`` and ``instances`` look into it; ``totals`` counts what there is; ``sources`` lists the
 files that were read; ``kept_1`` caches what other modules computed from a file. Markdown is the source of truth: a file
 of another version is emptied, a corrupt one is moved aside, and ``sync`` fills it again. Readers continue while one
 writer writes (WAL). This module knows documents and files, but not the ranking.
@@ -24,7 +24,7 @@ from zlib import crc32
 from memoria.base.project import digest_of
 from memoria.base.visibility import Visibility
 from memoria.ground import database, home_files
-from memoria.index import documents, markdown_files
+from memoria.index import documents, markdown_files, turns
 from memoria.index.document_rows import DocumentRows
 from memoria.index.documents import Document
 from memoria.index.ended import NOTHING, Ended
@@ -41,33 +41,29 @@ _BATCH = 500  # files read between two commits; a killed sync keeps what was com
 _MANY, _SHARE = 500, 10  # changed documents, at least a tenth of all, after which segments are merged
 _SCHEMA = """
 CREATE TABLE documents (
-    id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, source TEXT NOT NULL, path TEXT NOT NULL, kind TEXT NOT NULL,
-    anchor TEXT NOT NULL, session TEXT NOT NULL, project TEXT NOT NULL, title TEXT NOT NULL, date TEXT NOT NULL,
-    names TEXT NOT NULL, importance REAL NOT NULL, superseded_by TEXT NOT NULL,
-    digest TEXT NOT NULL);
+    id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, source TEXT NOT NULL, path TEXT NOT NULL,
+    kind TEXT NOT NULL, anchor TEXT NOT NULL, session TEXT NOT NULL, project TEXT NOT NULL, title TEXT NOT NULL,
+    date TEXT NOT NULL, importance REAL NOT NULL, superseded_by TEXT NOT NULL, hidden TEXT NOT NULL,
+    lengths BLOB NOT NULL, digest TEXT NOT NULL);
 CREATE INDEX documents_source ON documents (source);
 CREATE INDEX documents_anchor ON documents (anchor);
 CREATE INDEX documents_facts ON documents (project, importance) WHERE kind = 'fact';
-CREATE TABLE contents (
-    id INTEGER PRIMARY KEY, codes BLOB NOT NULL, ends BLOB NOT NULL, places BLOB NOT NULL, lengths BLOB NOT NULL);
 CREATE TABLE passages (id INTEGER PRIMARY KEY, text TEXT NOT NULL, label TEXT NOT NULL, own INTEGER NOT NULL);
-CREATE TABLE packed (id INTEGER PRIMARY KEY, parts BLOB NOT NULL);
-CREATE VIRTUAL TABLE terms USING fts5 (words, scope, content='', tokenize='ascii');
-CREATE TABLE vocabulary (
-    code INTEGER NOT NULL, project INTEGER NOT NULL, documents INTEGER NOT NULL, passages INTEGER NOT NULL,
-    PRIMARY KEY (code, project)) WITHOUT ROWID;
+CREATE VIRTUAL TABLE terms USING fts5 (words, content='', detail=none, columnsize=0, tokenize='ascii');
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab (terms, row);
+CREATE VIRTUAL TABLE instances USING fts5vocab (terms, instance);
 CREATE TABLE sources (name TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL);
 CREATE TABLE totals (
-    number INTEGER PRIMARY KEY, project TEXT NOT NULL UNIQUE, documents INTEGER NOT NULL, passages INTEGER NOT NULL,
-    words INTEGER NOT NULL);
+    project TEXT NOT NULL, kind TEXT NOT NULL, documents INTEGER NOT NULL, passages INTEGER NOT NULL,
+    words INTEGER NOT NULL, PRIMARY KEY (project, kind)) WITHOUT ROWID;
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 _KEPT = """
 CREATE TABLE IF NOT EXISTS kept_1 (
     kind TEXT NOT NULL, name TEXT NOT NULL, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, text TEXT NOT NULL,
     PRIMARY KEY (kind, name)) WITHOUT ROWID"""  # not emptied with the others, because it depends on the files alone
-_TABLES = ("terms", "documents", "contents", "passages", "packed", "vocabulary", "sources", "totals", "facts")
-_FORMER_TABLES = ("vectors",)  # of earlier versions
+_TABLES = ("vocabulary", "instances", "terms", "documents", "passages", "sources", "totals", "facts")
+_FORMER_TABLES = ("contents", "packed", "vectors")  # of earlier versions
 
 
 class About(NamedTuple):
@@ -104,7 +100,7 @@ class Index:
     @property
     def finder(self) -> reader.Finder:
         """The reading side over this connection."""
-        return reader.Finder(str(self.path), self._db)
+        return reader.Finder(str(self.path), self._db, turns=turns.reading(self.path.parent))
 
     def __len__(self) -> int:
         """Return the number of documents."""
@@ -119,7 +115,7 @@ class Index:
 
     def projects(self) -> set[str]:
         """Return the keys of the projects that documents belong to."""
-        rows = self._db.execute("SELECT project FROM totals WHERE documents > 0 AND project <> ''")
+        rows = self._db.execute("SELECT DISTINCT project FROM totals WHERE documents > 0 AND project <> ''")
         return {key for (key,) in rows}
 
     def resolve(self, aliases: Mapping[str, str]) -> None:
@@ -426,6 +422,7 @@ class Index:
             with database.transaction(self._db):
                 yield
                 self._rows.write_counts()
+                self._rows.purge()
         finally:
             self._rows.discard_counts()
 

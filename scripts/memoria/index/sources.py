@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import date
 from functools import cache, partial
@@ -20,19 +20,18 @@ from memoria.base.project import NO_ALIASES
 from memoria.daily.day_text import DayText
 from memoria.ground import files, home_files
 from memoria.ground.errors import ArchiveError
-from memoria.index import documents
+from memoria.index import documents, turns
 from memoria.index.client_memory import ClientMemory
 from memoria.index.documents import Document
 from memoria.index.ended import Ended, history_stamps, of
 from memoria.index.index import About, Index, Stamped
 from memoria.index.markdown_files import Stamp
 from memoria.recall import tool_notes
-from memoria.search import cues, layout
+from memoria.search import layout
 from memoria.statements import lines
 from memoria.statements.fact import Fact
 from memoria.statements.past import Past
 from memoria.transcripts.archive import Archive, Kept
-from memoria.transcripts.turn import Turn
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +72,7 @@ def _archived(index: Index, archive: Archive, daily: Path, ended: Ended) -> dict
         time, size = _stamp(daily, day)
         return time + ended.stamps.get(f"daily/{day}", 0), size
 
-    def turns(kept: Kept) -> Iterable[Document]:
+    def conversation(kept: Kept) -> Iterable[Document]:
         if not known:
             known.update(index.entries())
         entry = kept.entry
@@ -88,7 +87,7 @@ def _archived(index: Index, archive: Archive, daily: Path, ended: Ended) -> dict
     return {
         f"archive/{archived.path.name}": (
             (archived.stamp[0] + stamp_of(archived.day)[0], archived.stamp[1] + stamp_of(archived.day)[1]),
-            partial(turns, archived),
+            partial(conversation, archived),
         )
         for archived in archive.listed()
     }
@@ -117,31 +116,17 @@ def _read(daily: Path, day: str) -> tuple[list[Fact], set[str]]:
 def _conversation(archive: Archive, kept: Kept, about: About, past: Collection[Past]) -> list[Document]:
     """Return the turns behind an entry as one document; log a warning and return none when they cannot be read."""
     try:
-        turns = archive.read(kept)
+        said = archive.read(kept)
     except ArchiveError as error:
         log.warning("search: %s", error)
         return []
-    passages = tuple(passage for turn in turns for passage in _passages(_current(turn, past)))
+    hidden = turns.hidden(said, past)
+    passages = tuple(turns.passages(said, hidden))
     if not passages:
         return []
     return [
         Document(
             path=f"archive/{kept.entry}", kind="turn", session=about.session, project=about.project, title=about.title,
-            date=about.date, passages=passages,
+            date=about.date, passages=passages, hidden=hidden,
         )
     ]  # fmt: skip
-
-
-def _current(turn: Turn, past: Collection[Past]) -> Turn:
-    """Return a turn without the sentences that say what no longer holds, or that it was learned from."""
-    if not past:
-        return turn
-    told = cues.sentences(turn.text)
-    kept = [sentence for sentence in told if not any(each.is_spoken_in(sentence) for each in past)]
-    return turn if kept == told else replace(turn, text="\n".join(kept))
-
-
-def _passages(turn: Turn) -> Iterator[documents.Passage]:
-    """Yield what was said, and then what the tools were asked to do, as pieces of one passage."""
-    yield from documents.cut(turn.text, turn.role, own=turn.role == "user")
-    yield from documents.cut("\n".join(turn.tools), layout.TOOLS, is_piece=bool(turn.text.strip()))

@@ -19,18 +19,11 @@ _AROUND = "`'\"()[]{}<>,.;:!?*_|\\"
 
 
 def add(hits: list[Hit], hit: Hit) -> None:
-    """Append a result to better ones, unless it duplicates one; drop passages that repeat another's best one.
-
-    A fact replaces the entry that holds it, in the entry's place: the entry's best passage is that fact.
-    """
+    """Append a result to better ones, unless it duplicates one; drop passages that repeat another's best one."""
     others = [known for known in hits if known.kind != hit.kind and known.kind in KINDS and known.passages]
     if hit.kind in KINDS and hit.passages and others:
         said = sentence(hit.passages[0])
-        twin = next((known for known in others if same(sentence(known.passages[0]), said)), None)
-        if twin and (twin.kind, hit.kind) == ("entry", "fact"):
-            hit.score = max(hit.score, twin.score)
-            hits[hits.index(twin)] = hit
-        if twin:
+        if any(same(sentence(known.passages[0]), said) for known in others):
             return
         for known in others:
             hit.passages[1:] = _without(hit.passages[1:], sentence(known.passages[0]))
@@ -43,27 +36,24 @@ def fold(hits: list[Hit], hit: Hit, sessions: Collection[str]) -> bool:
 
     ``sessions`` are those in which its best passage was said: a claim of an article that rests on several is a result
     of its own. An entry stands for its session, with what else fits; a fact or a claim stands for the turns that it was
-    made from, and a fact for an entry that fits by the same words.
+    made from.
     """
     if len(sessions) != 1:
         return False
     better = next((known for known in hits if known.session in sessions), None)
     if better is None:
         return False
-    said = sentence(hit.passages[0])
-    is_twin = same(sentence(better.passages[0]), said)
-    shown, other = better, hit
-    if (better.kind, hit.kind) == ("entry", "fact"):
-        shown, other = (hit, better) if is_twin else (better, hit)
-    elif (hit.kind == "entry" and not is_twin) or (better.kind, hit.kind) == ("turn", "fact"):
-        shown, other = hit, better
-    if not is_twin and (other.kind != "turn" or (other is better and shown.kind == "entry")):
-        passages = [passage for passage in shown.passages if not same(sentence(passage), sentence(other.passages[0]))]
-        known = [other.passages[0]] if other is better else []
-        shown.passages = [*known, *passages, *([] if known else [other.passages[0]])][:PASSAGES]
+    shown, other = (hit, better) if _stands_for(hit, better) else (better, hit)
+    best = other.passages[:1] if other.kind != "turn" or (other is better and shown.kind == "entry") else []
+    passages = _without(shown.passages, sentence(best[0])) if best else shown.passages
+    shown.passages = ([*best, *passages] if other is better else [*passages, *best])[:PASSAGES]
     shown.score, shown.also = better.score, [*better.also, other.key]
     hits[hits.index(better)] = shown
     return True
+
+
+def _stands_for(hit: Hit, other: Hit) -> bool:
+    return other.kind != hit.kind and (hit.kind == "entry" or other.kind == "turn")
 
 
 def sentence(passage: str) -> list[str]:

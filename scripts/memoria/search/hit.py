@@ -13,11 +13,13 @@ FIELDS = ("key", "path", "kind", "anchor", "session", "project", "title", "date"
 class Hit:
     """A document that was found: its place, its kind, its score, and its best passages in the order of theirs.
 
-    ``also`` are the keys of documents about the same session that were left out for it.
+    ``about``: by the text of a passage its label and whether it is the user's own. ``phrases``: those by which the
+    document is asked for. ``also`` are the keys of documents about the same session that were left out for it.
     """
 
     __slots__ = (
-        "also", "anchor", "by", "date", "key", "kind", "passages", "path", "project", "score", "session", "title",
+        "about", "also", "anchor", "date", "key", "kind", "passages", "path", "phrases", "project", "score", "session",
+        "title",
     )  # fmt: skip
 
     def __init__(self, row: Sequence[object], score: float, passages: list[str]) -> None:
@@ -26,5 +28,10 @@ class Hit:
         self.session, self.project, self.title, self.date = (str(value) for value in row[4:8])
         self.score = score
         self.passages = passages
+        self.about: dict[str, tuple[str, bool]] = {}
+        self.phrases: list[str] = []
         self.also: list[str] = []
-        self.by = "words"  # what found it
+
+    def of(self, passage: str) -> Hit:
+        """Return the hit with this passage alone."""
+        return Hit([getattr(self, name) for name in FIELDS], self.score, [passage])

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from memoria.search import tokens
 
-VERSION = 14  # of the tables and of how files become documents and terms; an index of another version is rebuilt
-SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal; ordinals 0 and 1 are the title and the names
+VERSION = 15  # of the tables and of how files become documents and terms; an index of another version is rebuilt
+SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal
+LAST = (1 << SHIFT) - 1  # the greatest ordinal
+HEADS = 2  # ordinals 0 and 1 are the title, and the names with the day
 KINDS = ("article", "entry", "fact", "turn", "memory")
 HISTORY = "history"  # what no longer holds: found only by those who ask for it
 USUAL = 0.5  # importance of a document of which nobody said how much it matters
 NOTED = 0.45  # that of turns whose conversation a model has noted, since what matters of them stands in the note
 PREPARED = "prepared"  # in ``facts`` while what rules name is written as the index says it
 TOOLS = "tools"  # the label of a turn's tool lines, which are no statements
-PACKED = "turn"  # the kind of which texts and positions are compressed: most of an index, and read by no hook
 ASKED = "?"  # the label of a phrase by which a document is asked for, which is found but not shown; no word
+MARKS = (("", 1), ("\u00b2", 2), ("\u2074", 4))  # a term that a passage holds twice, or four times and more, is marked
+OWN_BIT = 0x8000  # set in a passage's length when it holds the user's own words
+MAX_WORDS = OWN_BIT - 1  # of a passage
+_SCOPE = "\u00a7"  # begins a term that says where a passage belongs; no word holds it
+NOWHERE = _SCOPE + "nowhere"
 
 
 def is_current(path: str) -> bool:
@@ -29,9 +35,19 @@ def is_current(path: str) -> bool:
     return not header or int.from_bytes(header[60:], "big") == VERSION
 
 
-def scope_terms(project: str, kind: str) -> tuple[str, str]:
-    """Return the terms of the index's ``scope`` column, by which a match is limited to a project and a kind."""
-    return f"p{tokens.code(project):08x}", "k" + kind
+def marked(term: str, count: int) -> str:
+    """Return a term as the index holds it for a passage that contains it so often."""
+    return term + next(mark for mark, least in reversed(MARKS) if count >= least)
+
+
+def kind_term(kind: str) -> str:
+    """Return the term that all passages of a kind hold."""
+    return _SCOPE + kind
+
+
+def project_term(project: str) -> str:
+    """Return the term that all passages of a project hold."""
+    return f"{_SCOPE}{tokens.code(project):08x}"
 
 
 def entry_ids(text: str) -> set[str]:

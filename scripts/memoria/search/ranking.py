@@ -1,132 +1,177 @@
-"""Ranking: score a document for a query from the positions of the query's words; pure functions without a database.
+"""Ranking: the documents of an open index that fit the words of a query best.
 
-The score is the sum of one parameter-free formula (DLH13, see ``fit``) over three views of the document: the whole, its
-best passages, and its best passages with their neighbours (a question is often answered in the turn after the one that
-names its subject). docs/recall.md gives reasons and measurements.
+Everything rests on one table, which holds for each term the passages in which it occurs and how often. A document's
+score is the sum of one formula without parameters (DLH13, see ``fit``) over three views: the whole document, its best
+passages, and its best passage with its neighbours, since a question is often answered in the turn after the one that
+names its subject. docs/experiments/ranking.md has the figure of each rule.
 """
 
 from __future__ import annotations
 
-from itertools import accumulate
 from math import log2, pi
 
-try:
-    from _bisect import bisect_left, bisect_right  # ``bisect`` is a file around it, which a hook would read
-except ImportError:  # pragma: no cover (another Python)
-    from bisect import bisect_left, bisect_right
+from memoria.search import layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    import sqlite3
+    from collections.abc import Collection, Mapping, Sequence
 
-HEAD = ("title", "names")  # passages 0 and 1
-OWN = 1.2  # weight of a passage in the user's own words: .602 and .771 of commits, without it .607 and .756
-WINDOW = ((0, 1.0), (-1, 0.5), (1, 0.5), (-2, 0.25), (2, 0.25))  # weights of a passage and its neighbours
-CENTRES = 5  # passages of a document that are scored with their neighbours
+    from memoria.base.visibility import Visibility
+
+CANDIDATES = 80  # documents that are scored; a lower number is faster
+POSTINGS = 250  # for each candidate, the passages that may be read for all words, to bound the cost of a query
 BEST = (1.0, 0.5, 0.25)  # weights of the best passages; the others have none
-OWN_BIT = 0x8000  # set in a passage's length when it holds the user's own words
-PIECE_BIT = 0x4000  # set in a passage's length when it continues the passage before, which was too long for one
-MAX_PASSAGE = 0x3FFF  # words
+AROUND = ((0, 1.0), (-1, 0.5), (1, 0.5), (-2, 0.25), (2, 0.25))  # weights of a passage and its neighbours
+CENTRES = 5  # passages of a document that are scored with their neighbours
+OWN = 1.2  # weight of a passage in the user's own words
+WRITTEN = 0.8  # weight of what was written of a session beside its turns: a short text scores high by few words
+
+Counts = dict[int, int]  # how often a word occurs in the passages that hold it, by their ordinals
 
 
-class Word:
-    """A word of the query: its code in ``Places``, and its information content in ``bits``."""
+class Found:
+    """A document with its score, its kind, and the scores of its passages by their ordinals."""
 
-    __slots__ = ("bits", "code")
+    __slots__ = ("document", "kind", "passages", "score")
 
-    def __init__(self, code: int, holding: int, words: int) -> None:
-        """Count ``holding`` passages with the word (at least half a one) in a collection of ``words`` words."""
-        self.code = code
-        self.bits = log2(max(words, holding, 1) / (holding or 0.5))
-
-
-class Places:
-    """The positions of the words of a query in a document, counted in words from its beginning.
-
-    ``codes`` are the document's words, ascending; the positions of the i-th are ``places[ends[i-1]:ends[i]]``,
-    ascending. ``lengths``: the number of words in each passage, with its bits.
-    """
-
-    __slots__ = ("_codes", "_ends", "_places", "lengths")
-
-    def __init__(
-        self, codes: Sequence[int], ends: Sequence[int], places: memoryview[int], lengths: memoryview[int]
-    ) -> None:
-        self._codes = codes
-        self._ends = ends
-        self._places = places
-        self.lengths = lengths
-
-    def held(self, words: Sequence[Word]) -> list[tuple[Word, Sequence[int]]]:
-        """Return the words of the query that the document holds, with their positions."""
-        present = frozenset([word.code for word in words]).intersection(self._codes)
-        return [(word, self._of(word.code)) for word in words if word.code in present]
-
-    def _of(self, code: int) -> Sequence[int]:
-        begin, end = self._span(code)
-        return self._places[begin:end].tolist()
-
-    def _span(self, code: int) -> tuple[int, int]:
-        """Return where the positions of a word that the document holds begin and end."""
-        index = bisect_left(self._codes, code)
-        return self._ends[index - 1] if index else 0, self._ends[index]
-
-    def __len__(self) -> int:
-        """Return the number of words in the document."""
-        return len(self._places)
-
-
-class Candidate:
-    """A document with its score: first as a whole, and after ``look`` with its passages, whose scores it keeps."""
-
-    __slots__ = ("_held", "_lengths", "document", "passages", "score")
-
-    def __init__(self, document: int, places: Places, words: Sequence[Word]) -> None:
+    def __init__(self, document: int, kind: str, score: float, passages: Mapping[int, float]) -> None:
         self.document = document
-        self.passages: dict[int, float] = {}
-        self._held = places.held(words)
-        self._lengths = places.lengths
-        size = len(places)
-        self.score = sum(fit(len(found), size, word.bits) for word, found in self._held)
+        self.kind = kind
+        self.score = score
+        self.passages = passages
 
-    def look(self) -> None:
-        """Add the scores of the best passages, alone and with their neighbours."""
-        if not self._held:
-            return
-        lengths = [length & MAX_PASSAGE for length in self._lengths]
-        starts = [0, *accumulate(lengths)]
-        counted = [(word.bits, _counts(found, starts)) for word, found in self._held]
-        alone = self.passages
-        for bits, counts in counted:
-            for passage, count in counts.items():
-                value = fit(count, lengths[passage], bits)
-                alone[passage] = alone.get(passage, 0.0) + value
-        for passage in alone:
-            if self._lengths[passage] & OWN_BIT:
-                alone[passage] *= OWN
-        centres = sorted(alone, key=lambda passage: (-alone[passage], passage))[:CENTRES]
-        around = max([self._around(centre, counted, lengths) for centre in centres])
-        self.score += self._best() + around
 
-    def _best(self) -> float:
-        """Return the weighted sum of the best passages, of which one in several pieces is one."""
-        wholes = list(accumulate(not length & PIECE_BIT for length in self._lengths))
-        best: dict[int, float] = {}
-        for passage, value in self.passages.items():
-            whole = wholes[passage]
-            best[whole] = max(best.get(whole, 0.0), value)
-        return sum(share * value for share, value in zip(BEST, sorted(best.values(), reverse=True)))
+class Scope:
+    """What is searched: the expression that limits a match to it, and the number of words that it holds."""
 
-    def _around(self, centre: int, counted: Sequence[tuple[float, Mapping[int, int]]], lengths: Sequence[int]) -> float:
-        """Return the score of a passage with its neighbours; the further away these are, the less they count."""
-        window = [(centre + step, share) for step, share in WINDOW if 0 <= centre + step < len(lengths)]
-        length = sum([lengths[passage] * share for passage, share in window])
-        total = 0.0
-        for bits, counts in counted:
-            count = sum([counts[passage] * share for passage, share in window if passage in counts])
-            if count:
-                total += fit(count, length, bits)
-        return total
+    __slots__ = ("expression", "is_mixed", "words")
+
+    def __init__(self, db: sqlite3.Connection, project: str, view: Visibility | None, kinds: Collection[str]) -> None:
+        """Limit a search to the kinds, to one ``project`` unless it is empty, and to what a view shows."""
+        places = [project] if project else []
+        if view and view.is_apart:
+            places = [place for place in (view.own, "") if place in places or not places]
+        self.expression = ""
+        self.is_mixed = "turn" in kinds
+        if places or (view and view.is_apart):
+            self.expression += _one_of([layout.project_term(place) for place in places])
+        if set(layout.KINDS).issubset(kinds):
+            self.expression += "" if layout.HISTORY in kinds else f" NOT {_quoted(layout.kind_term(layout.HISTORY))}"
+        else:
+            self.expression += _one_of([layout.kind_term(kind) for kind in sorted(kinds)])
+        asked = f"SELECT sum(words) FROM totals WHERE kind IN ({_marks(kinds)})"  # noqa: S608 (question marks)
+        if places:
+            asked += f" AND project IN ({_marks(places)})"
+        self.words: int = db.execute(asked, (*kinds, *places)).fetchone()[0] or 0
+
+
+class Ranking:
+    """The ranking of the documents in an open index."""
+
+    __slots__ = ("_db", "_most")
+
+    def __init__(self, connection: sqlite3.Connection, candidates: int = CANDIDATES) -> None:
+        self._db = connection
+        self._most = candidates
+
+    def best(self, words: Sequence[str], scope: Scope, limit: int) -> tuple[list[Found], dict[str, float]]:
+        """Return the documents of the scope that fit the words, best first, and the information in each word."""
+        sizes, held = self.holding(words, scope, POSTINGS * self._most)
+        bits = {word: information(len(held.get(word, ())) or sizes[word], scope.words) for word in words}
+        by_document: dict[int, list[tuple[float, Counts]]] = {}
+        for word, rows in held.items():
+            of_word: dict[int, Counts] = {}
+            for row, count in rows.items():
+                of_word.setdefault(row >> layout.SHIFT, {})[row & layout.LAST] = count
+            for document, counts in of_word.items():
+                by_document.setdefault(document, []).append((bits[word], counts))
+        likely = sorted(by_document, key=lambda document: (-_likelihood(by_document[document]), -document))
+        asked = likely[: max(self._most, 2 * limit)]
+        found = []
+        for document, kind, packed in self._db.execute(
+            f"SELECT id, kind, lengths FROM documents WHERE id IN ({_marks(asked)})",  # noqa: S608 (question marks)
+            asked,
+        ):
+            score, passages = scored(by_document[document], memoryview(packed).cast("H"))
+            is_written = scope.is_mixed and kind in ("entry", "fact")
+            found.append(Found(document, kind, score * (WRITTEN if is_written else 1.0), passages))
+        return sorted(found, key=lambda each: (-each.score, each.document)), bits
+
+    def holding(self, words: Sequence[str], scope: Scope, most: int) -> tuple[dict[str, int], dict[str, Counts]]:
+        """Return how many passages of the index hold each word, and how often those of the scope do, by their rows.
+
+        At most ``most`` passages are read, for the rarest words first, and of the last word the newest ones.
+        """
+        variants = [word + mark for word in words for mark, _ in layout.MARKS]
+        asked = f"SELECT term, doc FROM vocabulary WHERE term IN ({_marks(variants)})"  # noqa: S608 (question marks)
+        known = dict(self._db.execute(asked, variants).fetchall())
+        sizes = {word: sum(known.get(word + mark, 0) for mark, _ in layout.MARKS) for word in words}
+        found: dict[str, Counts] = {}
+        for word in sorted(filter(sizes.get, words), key=lambda word: sizes[word]):
+            rows: Counts = {}
+            for mark, count in layout.MARKS:
+                if most > len(rows) and word + mark in known:
+                    rows.update(dict.fromkeys(self.match(_quoted(word + mark), scope, most - len(rows)), count))
+            most -= len(rows)
+            if rows:
+                found[word] = rows
+        return sizes, found
+
+    def match(self, expression: str, scope: Scope, most: int) -> list[int]:
+        """Return the newest passages that match an expression of the full-text search, by their rows."""
+        asked = "SELECT rowid FROM terms WHERE terms MATCH ? ORDER BY rowid DESC LIMIT ?"
+        return [row for (row,) in self._db.execute(asked, (f"({expression}){scope.expression}", most))]
+
+
+def information(holding: int, words: int) -> float:
+    """Return the bits of information in a word that ``holding`` passages hold, in a collection of ``words`` words."""
+    return log2(max(words, holding, 1) / (holding or 0.5))
+
+
+def _likelihood(held: Sequence[tuple[float, Counts]]) -> float:
+    """Return an estimate of a document's score without the lengths of its passages, by which it becomes a candidate."""
+    total = 0.0
+    passages: dict[int, float] = {}
+    for bits, counts in held:
+        count = sum(counts.values())
+        total += bits * count / (count + 1)
+        for passage in counts:
+            passages[passage] = passages.get(passage, 0.0) + bits
+    return total + max(passages.values())
+
+
+def scored(held: Sequence[tuple[float, Counts]], packed: Sequence[int]) -> tuple[float, dict[int, float]]:
+    """Return the score of a document and of its passages.
+
+    ``held``: of each word of the query the information in it, and how often it occurs in which passages. ``packed``:
+    the number of words in each passage of the document, with ``layout.OWN_BIT`` where they are the user's own.
+    """
+    lengths = [length & ~layout.OWN_BIT for length in packed]
+    whole = sum(lengths)
+    score = sum(fit(sum(counts.values()), whole, bits) for bits, counts in held)
+    passages: dict[int, float] = {}
+    for bits, counts in held:
+        for passage, count in counts.items():
+            passages[passage] = passages.get(passage, 0.0) + fit(count, lengths[passage], bits)
+    for passage in passages:
+        if packed[passage] & layout.OWN_BIT:
+            passages[passage] *= OWN
+    ranked = sorted(passages, key=lambda passage: (-passages[passage], passage))
+    score += sum(share * passages[passage] for share, passage in zip(BEST, ranked))
+    return score + max(_around(centre, held, lengths) for centre in ranked[:CENTRES]), passages
+
+
+def _around(centre: int, held: Sequence[tuple[float, Counts]], lengths: Sequence[int]) -> float:
+    """Return the score of a passage with its neighbours; the further away these are, the less they count."""
+    window = [(centre + step, share) for step, share in AROUND if 0 <= centre + step < len(lengths)]
+    length = sum([lengths[passage] * share for passage, share in window])
+    total = 0.0
+    for bits, counts in held:
+        count = sum([counts[passage] * share for passage, share in window if passage in counts])
+        if count:
+            total += fit(count, length, bits)
+    return total
 
 
 def fit(count: float, length: float, bits: float) -> float:
@@ -140,14 +185,15 @@ def fit(count: float, length: float, bits: float) -> float:
     return information / (count + 0.5) if information > 0 else 0.0
 
 
-def _counts(positions: Sequence[int], starts: Sequence[int]) -> dict[int, int]:
-    """Return how often each passage holds the word at these positions."""
-    counted: dict[int, int] = {}
-    passage, end = 0, 0
-    for position in positions:
-        if position >= end:
-            passage = bisect_right(starts, position, passage) - 1
-            end = starts[passage + 1]
-            counted[passage] = 0
-        counted[passage] += 1
-    return counted
+def _one_of(terms: Sequence[str]) -> str:
+    """Return the part of an expression that demands one of these terms; nothing matches where there is none."""
+    return f" AND ({' OR '.join(map(_quoted, terms or [layout.NOWHERE]))})"
+
+
+def _quoted(term: str) -> str:
+    """Return a term as the full-text search reads it."""
+    return '"' + term.replace('"', '""') + '"'
+
+
+def _marks(values: Collection[object]) -> str:
+    return ", ".join("?" * len(values))

@@ -1,29 +1,27 @@
 """Reader: find the documents of the search index that fit a query best, with their best passages.
 
-Opens ``index.db`` read-only; ``indexing`` writes it. A file that is missing, locked, corrupt or of another version
-raises ``UnreadableError`` and no other error. docs/recall.md describes the ranking and its measurements.
+Opens ``index.db`` read-only; ``index`` writes it. A file that is missing, locked, corrupt or of another version raises
+``UnreadableError`` and no other error.
 """
 
 from __future__ import annotations
 
 from memoria.base import sqlite
 from memoria.base.visibility import EVERYWHERE
-from memoria.search import duplicates, layout, matching, ranking, statements, tokens
-from memoria.search.hit import FIELDS, Hit
+from memoria.search import duplicates, layout, ranking, statements, stored, tokens
+from memoria.search.hit import Hit
 from memoria.search.statements import Statement
-from memoria.search.stored import SHOW, Stored, shows_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterator, Mapping, Sequence
+    from typing import Any
 
     from memoria.base.visibility import Visibility
 
 _QUERY_CHARS = 20_000  # characters; only the start of a longer query is read
 QUERY_WORDS = 48  # terms of a query that are looked up; the others are ignored
-_CANDIDATES = 80  # documents that are read and scored as a whole; the better half is also scored by passage
-_WRITTEN = 0.8  # factor for what was written of a session, among turns: a short text scores high by few words
 
 
 class UnreadableError(Exception):
@@ -37,17 +35,19 @@ class Finder:
         self,
         path: str,
         connection: sqlite3.Connection | None = None,
-        candidates: int = _CANDIDATES,
+        *,
+        candidates: int = ranking.CANDIDATES,
+        turns: stored.Turns = stored.no_turns,
     ) -> None:
         """Open the index, or use a ``connection`` that is open already. Raises UnreadableError.
 
-        ``candidates`` is the number of documents that a search scores as a whole, the better half also by passage. A
-        lower number is faster.
+        ``candidates`` is the number of documents that a search scores; a lower number is faster. ``turns`` reads the
+        texts of archived conversations.
         """
         self._own = connection is None
         self._db = _opened(path) if connection is None else connection
-        self._matching = matching.Matching(self._db, candidates)
-        self._stored = Stored(self._db)
+        self._ranking = ranking.Ranking(self._db, candidates)
+        self._stored = stored.Stored(self._db, turns)
 
     def __enter__(self) -> Finder:
         """Return the finder itself."""
@@ -79,37 +79,29 @@ class Finder:
         project that asks, also passages of articles. Any text is a valid query. Raises UnreadableError when the file
         cannot be read.
         """
+        return self._found(query, limit, project, view, kinds, is_folded=is_folded and len(kinds) != 1)[0]
+
+    def _found(
+        self,
+        query: str,
+        limit: int,
+        project: str,
+        view: Visibility | None,
+        kinds: Collection[str],
+        *,
+        is_folded: bool,
+    ) -> tuple[list[Hit], dict[str, float]]:
+        """Return the hits of a search, and the information in each word of the query."""
         words = tokens.of_query(query[:_QUERY_CHARS])[:QUERY_WORDS]
         if not words or limit < 1:
-            return []
+            return [], {}
         try:
-            rated, known = self._matching.rated(words, project)
-            scope = matching.scope(project, view, kinds or layout.KINDS)
-            ranked = self._matching.ranked(rated, known, limit, scope)
-            found = self._weighed(ranked, kinds or layout.KINDS)
-            return self.shown(found, limit, view, is_folded=is_folded and len(kinds) != 1, kinds=kinds)
+            scope = ranking.Scope(self._db, project, view, kinds or layout.KINDS)
+            ranked, bits = self._ranking.best(words, scope, limit)
+            rows = ((each.score, each.document, each.passages) for each in ranked)
+            return self._shown(rows, limit, view, is_folded=is_folded, kinds=kinds), bits
         except sqlite.module().Error as error:
             raise UnreadableError(str(error)) from None
-
-    def _weighed(
-        self, ranked: Sequence[ranking.Candidate], kinds: Collection[str]
-    ) -> list[tuple[float, int, dict[int, float]]]:
-        """Return documents with their scores, best first; what was written of a session counts less among its turns."""
-        written = self._written([each.document for each in ranked]) if "turn" in kinds else ()
-        weighed = [
-            (each.score * (_WRITTEN if each.document in written else 1.0), each.document, each.passages)
-            for each in ranked
-        ]
-        return sorted(weighed, key=lambda each: (-each[0], each[1]))
-
-    def _written(self, documents: Sequence[int]) -> set[int]:
-        """Return the entries and facts among documents."""
-        asked = ", ".join("?" * len(documents))
-        rows = self._db.execute(
-            f"SELECT id FROM documents WHERE kind IN (?, ?) AND id IN ({asked})",  # noqa: S608 (question marks)
-            ("entry", "fact", *documents),
-        )
-        return {document for (document,) in rows}
 
     def notes(
         self,
@@ -125,11 +117,8 @@ class Finder:
 
         What ``session`` said is left out. Raises UnreadableError when the file cannot be read.
         """
-        words = tokens.of_query(query[:_QUERY_CHARS])[:QUERY_WORDS]
-        hits = self.search(query, limit=limit, view=view, kinds=kinds, is_folded=False)
+        hits, bits = self._found(query, limit, "", view, kinds, is_folded=False)
         try:
-            rated, _ = self._matching.rated(words, self._own_project(view))
-            bits = {term: word.bits for term, word in rated.items()}
             found = (self._noted(hit, bits, room) for hit in hits)
             return [each for each in found if each and not (session and session in each.sessions)]
         except sqlite.module().Error as error:
@@ -138,44 +127,35 @@ class Finder:
     def _noted(self, hit: Hit, bits: Mapping[str, float], room: int) -> Statement | None:
         """Return the best passage of a document as a note, None when it only lists what tools were asked to do."""
         for passage in hit.passages:
-            label, own = self._stored.about(hit.key, passage)
+            label, own = hit.about.get(passage, ("", False))
             if label == layout.TOOLS:
                 continue
-            best = Hit([getattr(hit, name) for name in FIELDS], hit.score, [passage])
+            best = hit.of(passage)
             said = self._stored.sessions(best)
             found = Statement(best, statements.around(passage, bits, room), label, is_own=own, sessions=said)
-            phrases = self._stored.phrases(hit.key)
-            found.words = frozenset(tokens.of("\n".join((found.text, *phrases)))).intersection(bits)
+            found.words = frozenset(tokens.of("\n".join((found.text, *hit.phrases)))).intersection(bits)
             found.share = sum(bits[term] for term in found.words) / (sum(bits.values()) or 1.0)
             return found
         return None
 
-    def _own_project(self, view: Visibility | None) -> str:
-        """Return the project that asks, in which words are weighed; ``""``, the whole home, when it has no documents.
-
-        Among many projects the words of one project's own subject are rare, and yet they name nothing in it.
-        """
-        return view.own if view and self._matching.size(view.own)[0] else ""
-
     def holding(
         self, terms: Sequence[str], *, view: Visibility, kinds: Collection[str], most: int
     ) -> Iterator[Statement]:
-        """Yield the passages, whole, of up to ``most`` documents that hold one of the terms, the newest first.
+        """Yield the passages that hold one of the terms, the newest first; of each term up to ``most``.
 
-        A term that more than ``most`` documents hold names nothing in particular and is left out. Raises
-        UnreadableError when the file cannot be read.
+        A term that more passages hold names nothing in particular and is left out. Raises UnreadableError when the
+        file cannot be read.
         """
         try:
-            known = self._matching.holding(terms, "")
-            rare = [term for term in terms if 0 < known.get(term, matching.NOWHERE)[0] <= most]
-            scope = matching.scope("", view, kinds)
-            order = f"ORDER BY rowid DESC LIMIT {most}"
-            for document in self._matching.match(" OR ".join(map(matching.phrase, rare)), scope, order) if rare else []:
-                yield from self._passages(document, view)
+            scope = ranking.Scope(self._db, "", view, kinds)
+            sizes, held = self._ranking.holding(terms, scope, most * len(terms))
+            rows = {row for term in held if sizes[term] <= most for row in held[term]}
+            for row in sorted(rows, reverse=True):
+                yield from self._passages(row >> layout.SHIFT, view, row & layout.LAST)
         except sqlite.module().Error as error:
             raise UnreadableError(str(error)) from None
 
-    def worthiest(self, labels: Collection[str] = (), *, view: Visibility, most: int) -> list[Statement]:
+    def worthiest(self, labels: Sequence[str] = (), *, view: Visibility, most: int) -> list[Statement]:
         """Return up to ``most`` facts of the own project and of all, the most important and then the newest first.
 
         ``labels``: of these kinds, by default of all. Raises UnreadableError when the file cannot be read.
@@ -188,22 +168,21 @@ class Finder:
         except sqlite.module().Error as error:
             raise UnreadableError(str(error)) from None
 
-    def _passages(self, document: int, view: Visibility) -> Iterator[Statement]:
+    def _passages(self, document: int, view: Visibility, only: int = 0) -> Iterator[Statement]:
+        """Yield what may be shown of a document or of its passage ``only``, whole."""
         row = self._stored.current(document)
         screen = self._stored.screen(row, view) if row else None
         if row is None or screen is None:
             return
-        first = (row[0] << layout.SHIFT) + len(ranking.HEAD)
-        last = (row[0] << layout.SHIFT) + (1 << layout.SHIFT) - 1
-        asked = "SELECT text, label, own FROM passages WHERE id BETWEEN ? AND ?"
-        for text, label, own in self._db.execute(asked, (first, last)).fetchall():
-            if text and label != layout.ASKED and screen(text):
+        for ordinal, (text, label, own) in self._stored.parts(row).items():
+            is_wanted = not only or only == ordinal or row[0] != document
+            if is_wanted and text and label != layout.ASKED and screen(text):
                 hit = Hit(row[1:9], 0.0, [text])
-                yield Statement(hit, text, label, is_own=bool(own), sessions=self._stored.sessions(hit))
+                yield Statement(hit, text, label, is_own=own, sessions=self._stored.sessions(hit))
 
-    def shown(
+    def _shown(
         self,
-        ranked: Sequence[tuple[float, int, dict[int, float]]],
+        ranked: Iterator[tuple[float, int, Mapping[int, float]]],
         limit: int,
         view: Visibility | None = None,
         *,
@@ -224,23 +203,31 @@ class Finder:
             if row is None or row[1] in seen or (kinds and row[3] not in kinds):
                 continue
             seen.add(row[1])
-            screen = self._stored.screen(row, view)
-            passages = self._stored.texts(row[0], scored if row[0] == document else {}, screen) if screen else []
-            if screen is None or not (passages or screen is shows_all):
-                continue
-            hit = Hit(row[1:9], score, passages or [row[7] or row[1]])
-            if not (is_folded and duplicates.fold(hits, hit, self._stored.sessions(hit))):
+            hit = self._hit(row, score, scored if row[0] == document else {}, view)
+            if hit and not (is_folded and duplicates.fold(hits, hit, self._stored.sessions(hit))):
                 duplicates.add(hits, hit)
         return hits
+
+    def _hit(
+        self, row: tuple[Any, ...], score: float, scored: Mapping[int, float], view: Visibility | None = None
+    ) -> Hit | None:
+        """Return what may be shown of a document, with its best passages; None when nothing may."""
+        screen = self._stored.screen(row, view)
+        parts = self._stored.shown(row, scored, screen) if screen else []
+        if screen is None or not (parts or screen is stored.shows_all):
+            return None
+        hit = Hit(row[1:9], score, [text for text, _, _ in parts] or [row[7] or row[1]])
+        hit.about = {text: (label, own) for text, label, own in parts}
+        hit.phrases = self._stored.phrases(row)
+        return hit
 
     def named(self, anchor: str, path: str = "", view: Visibility | None = None) -> list[Hit]:
         """Return the documents with this block id, and the one at ``path``, each with its first passages."""
         where = " WHERE kind <> ? AND (anchor = ? OR (path = ? AND path <> ''))"
-        rows = self._db.execute(SHOW + where, (layout.HISTORY, anchor, path)).fetchall()
-        rows = [row for row in rows if view is None or view.shows(row[6])]
-        heads = len(ranking.HEAD)
-        firsts = dict.fromkeys(range(heads, heads + 3), 1.0)
-        return [Hit(row[1:9], 1.0, self._stored.texts(row[0], firsts)) for row in rows]
+        rows = self._db.execute(stored.SHOW + where, (layout.HISTORY, anchor, path)).fetchall()
+        firsts = dict.fromkeys(range(layout.HEADS, layout.HEADS + stored.PASSAGES), 1.0)
+        hits = [self._hit(row, 1.0, firsts) for row in rows if view is None or view.shows(row[6])]
+        return [hit for hit in hits if hit]
 
     def digests(self, keys: Collection[str]) -> dict[str, str]:
         """Return the digest of each document with one of these keys, which any change of it changes."""
@@ -253,8 +240,8 @@ class Finder:
 
     def at(self, key: str, view: Visibility | None = None) -> Hit | None:
         """Return the document with this key, or its successor, with its first passage; None when none is shown."""
-        row = self._db.execute(SHOW + " WHERE key = ?", (key,)).fetchone()
-        hits = self.shown([(1.0, row[0], {})], 1, view) if row else []
+        row = self._db.execute(stored.SHOW + " WHERE key = ?", (key,)).fetchone()
+        hits = self._shown(iter([(1.0, row[0], {})]), 1, view) if row else []
         return hits[0] if hits else None
 
 

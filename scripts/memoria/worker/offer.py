@@ -12,6 +12,7 @@ from pathlib import Path
 
 from memoria.base.visibility import Visibility
 from memoria.ground.home import Home
+from memoria.index import turns
 from memoria.recall import certain_notes, note_rows
 from memoria.recall.shown_notes import ShownNotes
 from memoria.search import duplicates
@@ -52,7 +53,7 @@ def notes(home: Home, asked: str, own: str, session: str) -> list[Note]:
     shown = ShownNotes(home.paths.hints, session)
     known, page = shown.keys(), shown.page()
     spoken = "" if shown.was_compacted() else session  # until a compaction the context has what it said
-    with Finder(home.paths.index) as finder:
+    with Finder(home.paths.index, turns=turns.reading(Path(home.paths.state))) as finder:
         found, others = _found(finder, asked, view, spoken), _worthiest(finder, view, spoken)
         records = finder.notes(asked, limit=RECORDS, room=note_rows.NOTE_CHARS, view=view, kinds=OTHERS, session=spoken)
         is_new = _News(known, page, asked, _quotes(home, (*found, *others)))

@@ -1,0 +1,116 @@
+"""Turns: archived conversations are found by their words, and their texts stand in the archive alone."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoria.amending import proof
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.ground.clock import Zone
+from memoria.ground.home import Home
+from memoria.index import sources, turns
+from memoria.index.documents import Document, Passage
+from memoria.index.index import Index
+from memoria.search import cues
+from memoria.statements.past import Past
+from memoria.transcripts.archive import Archive
+from memoria.transcripts.turn import Turn
+
+ROOT = Path(__file__).resolve().parents[2]
+DAY = date(2026, 11, 20)
+SENTENCES = ("The port is 8080.", "We deploy on Fridays.", "Is that so?", "Zebras cross the road.", "")
+
+
+def turn(number: int, text: str, *tools: str) -> Turn:
+    return Turn(key=f"t{number}", role="assistant" if number % 2 else "user", text=text, tools=tools)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    home = Home(Settings.load({}), Paths(str(tmp_path / "home")), Zone("UTC"))
+    Path(home.paths.daily).mkdir(parents=True)
+    return home
+
+
+def keep(home: Home, *said: Turn) -> None:
+    Archive.of(home.paths, 10).keep("abcdefgh", DAY, said)
+
+
+def test_a_conversation_is_shown_from_the_archive_and_stands_nowhere_else(home: Home) -> None:
+    keep(home, turn(0, "Where does the pangolin sleep?"), turn(1, "In a burrow, until dusk.", "Bash: find burrows"))
+    with Index(home.paths.index) as index:
+        sources.refresh(index, home.paths)
+        (hit,) = index.search("burrow at dusk")
+        assert hit.passages[0] == "In a burrow, until dusk."
+        assert hit.about[hit.passages[0]] == ("assistant", False)
+    assert b"until dusk" not in Path(home.paths.index).read_bytes()
+    found = asyncio.run(proof.search(home, ["until dusk"])).holding
+    assert len(found) == 1
+    assert "archive" in found[0]
+
+
+def test_a_conversation_that_left_the_archive_meanwhile_shows_no_words(home: Home) -> None:
+    keep(home, turn(0, "Where does the pangolin sleep?"))
+    with Index(home.paths.index) as index:
+        sources.refresh(index, home.paths)
+        Archive.of(home.paths).remove("abcdefgh")
+        assert [hit.passages for hit in index.search("pangolin")] == [["archive/abcdefgh"]]
+        sources.refresh(index, home.paths)
+        assert index.search("pangolin") == []
+
+
+def test_an_unreadable_conversation_is_no_error(home: Home) -> None:
+    keep(home, turn(0, "Where does the pangolin sleep?"))
+    with Index(home.paths.index) as index:
+        sources.refresh(index, home.paths)
+        next(Path(home.paths.archive).iterdir()).write_bytes(b"no archive")
+        assert [hit.passages for hit in index.search("pangolin")] == [["archive/abcdefgh"]]
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(SENTENCES), max_size=5).map(" ".join), max_size=5),
+    st.lists(st.sampled_from(SENTENCES[:4]), max_size=3),
+)
+def test_what_no_longer_holds_is_left_out_of_the_words_and_of_the_texts(texts: list[str], gone: list[str]) -> None:
+    said = [turn(number, text, "Bash: ls") for number, text in enumerate(texts)]
+    past = [Past(text, "", quote=text) for text in gone]
+    shown = "\n".join(passage.text for passage in turns.passages(said, turns.hidden(said, past)))
+    for text in texts:
+        for sentence in cues.sentences(text):
+            assert (sentence in shown) is not any(each.is_spoken_in(sentence) for each in past)
+    assert shown.count("Bash: ls") == len(texts)
+
+
+def test_conversations_take_less_than_half_the_room_of_their_text(tmp_path: Path) -> None:
+    texts = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "scripts/memoria").glob("[siw]*/*.py"))]
+    with Index(tmp_path / "index.db") as index:
+        index.add(
+            Document(
+                f"archive/s{place}", "turn", project="example.org/team/shop",
+                passages=tuple(turns.passages([turn(0, text)])),
+            )
+            for place, text in enumerate(texts)
+        )  # fmt: skip
+    with closing(sqlite3.connect(tmp_path / "index.db")) as db:
+        held = db.execute("SELECT sum(pgsize) FROM dbstat").fetchone()[0]
+    assert held < 0.5 * sum(len(text.encode()) for text in texts)
+
+
+def test_an_index_of_another_version_gives_its_room_back(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    with Index(path) as index:
+        index.add(Document(f"memory/{n}", "memory", passages=(Passage(f"zebra{n} " * 50),)) for n in range(500))
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA user_version = 1")
+    before = path.stat().st_size
+    Index(path).close()
+    assert path.stat().st_size < before / 2
