@@ -45,7 +45,7 @@ def _added(event: str, text: str) -> dict[str, object]:
     return {"type": "attachment", "attachment": content}
 
 
-def test_a_session_shows_its_page_and_each_note_and_whether_it_was_used(home: Home) -> None:
+def test_a_session_shows_its_page_and_each_note_with_what_it_comes_from(home: Home) -> None:
     answer = [{"type": "text", "text": "I pass the order_key to charge()."}]
     _transcript(
         home,
@@ -61,13 +61,10 @@ def test_a_session_shows_its_page_and_each_note_and_whether_it_was_used(home: Ho
     assert "The session started with" in page
     assert "- Use pnpm." in page
     assert "Another hook" not in page
-    used, unused, untold = page.partition('<ul class="notes">')[2].split("<li>")[1:4]
-    assert "afterwards Claude named order_key" in used
-    assert 'href="/fact/l-c1001"' in used
-    assert "words shared with the prompt: charges, order<" in used
-    assert "Nothing that only it names was named afterwards" in unused
-    assert 'href="/article/concepts/order-queue"' in unused
-    assert "cannot be told" in untold
+    first, second, third = page.partition('<ul class="notes">')[2].split("<li>")[1:4]
+    assert 'href="/fact/l-c1001"' in first
+    assert 'href="/article/concepts/order-queue"' in second
+    assert "tea with milk" in third
 
 
 def test_where_the_transcript_is_gone_the_page_says_so_and_names_the_recorded_notes(home: Home) -> None:
@@ -96,7 +93,7 @@ def test_what_was_given_in_a_folder_that_was_excluded_since_is_not_shown(home: H
         ],
     )
     page = Browser(home).enter().get("/session/s-c1/seen").text
-    assert page.count("zeppelin") == 3
+    assert page.count("zeppelin") == 2
     assert "Use pnpm" in page
     (hidden / ".memoria-off").touch()
     page = Browser(home).enter().get("/session/s-c1/seen").text
@@ -107,7 +104,7 @@ def test_what_was_given_in_a_folder_that_was_excluded_since_is_not_shown(home: H
     assert ".memoria-off" in page
 
 
-def test_no_secret_that_was_typed_is_among_the_words_shared_with_a_note(home: Home) -> None:
+def test_no_secret_that_was_typed_is_shown(home: Home) -> None:
     prompt = f"Charges of the order fail with order_key={SECRET} now."
     _transcript(
         home,
@@ -117,7 +114,7 @@ def test_no_secret_that_was_typed_is_among_the_words_shared_with_a_note(home: Ho
         ],
     )
     page = Browser(home).enter().get("/session/s-c1/seen").text
-    assert "words shared with the prompt: Charges, order" in page
+    assert "Charges of the order fail" in page
     assert SECRET not in page
 
 

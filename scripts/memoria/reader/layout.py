@@ -16,7 +16,6 @@ SPACE = 10.0  # between two articles
 GAP, WIDE_GAP = 14.0, 26.0  # around what is linked with each other, and around a project
 SPIRAL = 14.0  # distance of two tries to place a circle
 STRETCH = 1.5  # width of the whole by its height
-STRETCHES, TURNS, MAX_TRIED = (1.0, 1.25, 1.5, 2.0), 8, 12  # tried for so few projects, where each place counts
 
 Point = tuple[float, float]
 
@@ -72,7 +71,7 @@ def of(projects: Mapping[str, str], pairs: Iterable[tuple[str, str]]) -> Layout:
         groups.setdefault(projects[slug], []).append(slug)
     placed = {key: _project(group, links, projects) for key, group in groups.items()}
     order = sorted(groups, key=lambda key: (-placed[key][1], key))
-    centres = _arranged([placed[key][1] for key in order])
+    centres = _packed([placed[key][1] for key in order], WIDE_GAP, STRETCH)
     places: dict[str, Point] = {}
     clusters = []
     for key, (x, y) in zip(order, centres, strict=True):
@@ -131,27 +130,7 @@ def _linked(
     return groups, alone
 
 
-def _arranged(radii: Sequence[float]) -> list[Point]:
-    """Return the centres of the projects' circles; of a few, the arrangement that fills the picture best."""
-    if not 1 < len(radii) <= MAX_TRIED:
-        return _packed(radii, WIDE_GAP, STRETCH)
-    turns = [2 * pi * number / TURNS for number in range(TURNS)]
-    tries = [_packed(radii, WIDE_GAP, stretch, turn) for stretch in STRETCHES for turn in turns]
-    return min(tries, key=lambda centres: _waste(centres, radii))
-
-
-def _waste(centres: Sequence[Point], radii: Sequence[float]) -> float:
-    """Return how wide a picture of the wanted form must be to hold circles, and how far they are from its middle."""
-    circles = list(zip(centres, radii, strict=True))
-    left, right = min(x - r for (x, _), r in circles), max(x + r for (x, _), r in circles)
-    top, bottom = min(y - r for (_, y), r in circles), max(y + r for (_, y), r in circles)
-    area = sum(r * r for r in radii)
-    across = sum(x * r * r for (x, _), r in circles) / area - (left + right) / 2
-    down = sum(y * r * r for (_, y), r in circles) / area - (top + bottom) / 2
-    return max(right - left, (bottom - top) * STRETCH) + abs(across) + abs(down)
-
-
-def _packed(radii: Sequence[float], gap: float, stretch: float, turn: float = 0.0) -> list[Point]:
+def _packed(radii: Sequence[float], gap: float, stretch: float) -> list[Point]:
     """Return the centres of circles that do not touch, each as near to the middle as a spiral finds room for it."""
     placed: list[tuple[float, float, float]] = []
     step, smallest = 0, 0.0
@@ -160,7 +139,7 @@ def _packed(radii: Sequence[float], gap: float, stretch: float, turn: float = 0.
             step = step // 2
         smallest = radius
         while True:
-            far, angle = SPIRAL * sqrt(step), step * GOLDEN + turn
+            far, angle = SPIRAL * sqrt(step), step * GOLDEN
             x, y = far * cos(angle) * stretch, far * sin(angle)
             if all((x - a) ** 2 + (y - b) ** 2 >= (radius + r + gap) ** 2 for a, b, r in placed):
                 break

@@ -1,4 +1,4 @@
-"""Seen: what memoria gave a session: the page that it started with, and each note, with why and whether it was used.
+"""Seen: what memoria gave a session: the page that it started with, and each note.
 
 Claude Code writes into the transcript what hooks add to the context, with the time and the event (from version 2.1.92
 on), so that nothing is recorded twice. Of a session without such lines, the keys of its notes are known for a month.
@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import takewhile
 from pathlib import Path
 
 from memoria.ground import clock
@@ -21,7 +20,6 @@ from memoria.reader import address, sessions
 from memoria.reader.catalog import Catalog, slug_of
 from memoria.reader.site import Asked, Site, View, missing
 from memoria.recall.shown_notes import ShownNotes
-from memoria.search import identifiers, tokens
 from memoria.transcripts import client_files
 from memoria.transcripts.client_files import Json, objects
 from memoria.transcripts.screen import Screen
@@ -38,9 +36,6 @@ EVENTS = {
 }
 FENCE = "<memoria-notes"
 START, PROMPT = "SessionStart", "UserPromptSubmit"
-MIN_NAME = 4  # characters of an identifier
-MAX_WORDS = 12  # of a prompt and a note that are named
-_AROUND = ".,;:!?()[]{}<>\"'`*"
 _ROW = re.compile(r"^- \[(?P<about>[^\]]*)\] (?P<said>.*?)(?: \((?P<source>[^()]*)\))?$")
 
 
@@ -85,17 +80,11 @@ def path_of(source: str, catalog: Catalog) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note: ``used`` are its names that Claude said or did something with, ``may_be_told``: whether it has any.
-
-    ``shared`` are the words that it shares with the prompt.
-    """
+    """A note: what it is about, what it says and what it comes from."""
 
     about: str
     said: str
     source: str
-    used: tuple[str, ...] = ()
-    may_be_told: bool = False
-    shared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,31 +154,9 @@ def _given(site: Site, screen: Screen, seen: _Seen, turns: Sequence[Turn]) -> Gi
     if seen.event == START:
         return Given(seen.event, seen.time, text)
     prompt = site.redact(asked.text) if asked else ""
-    after = takewhile(lambda turn: turn.role != "user", turns[seen.before :])
-    said = "\n".join(part for turn in after if turn.role == "assistant" for part in (turn.text, *turn.tools))
-    notes = tuple(_note(match, prompt, said) for row in text.split("\n") if (match := _ROW.match(row)))
+    rows = filter(None, map(_ROW.match, text.split("\n")))
+    notes = tuple(Note(row["about"], row["said"], row["source"] or "") for row in rows)
     return Given(seen.event, seen.time, "" if notes else text, notes, prompt)
-
-
-def _note(match: re.Match[str], prompt: str, said: str) -> Note:
-    text, source = match["said"], match["source"] or ""
-    names = [name for name in dict.fromkeys(_names(text)) if not _stands(name, prompt)]
-    held = set(tokens.of(text)).intersection(tokens.of_query(prompt))
-    typed = dict.fromkeys(word.strip(_AROUND) for word in prompt.split())
-    shared = [word for word in typed if held.intersection(tokens.of(word))][:MAX_WORDS]
-    used = tuple(name for name in names if _stands(name, said))
-    return Note(match["about"], text, source, used, bool(names), tuple(shared))
-
-
-def _names(text: str) -> list[str]:
-    """Return the identifiers in prose that are neither files nor phrases."""
-    found = (name.rstrip("()") for name in identifiers.in_prose(text))
-    return [name for name in found if len(name) >= MIN_NAME and not identifiers.FILE.search(name) and " " not in name]
-
-
-def _stands(name: str, text: str) -> bool:
-    """Return whether a name stands in a text as a word of its own."""
-    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) is not None
 
 
 def _keys(home: Home, session: str) -> list[str]:
