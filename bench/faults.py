@@ -330,21 +330,6 @@ def _forgotten(world: World) -> str:
     return f"still in {held}" if held else ""
 
 
-def _settings(world: World) -> None:
-    world.client.mkdir(exist_ok=True)
-    (world.client / "settings.json").write_text('{"model": "opus"}', encoding="utf-8")
-
-
-def _installed(world: World) -> str:
-    try:
-        value = json.loads((world.client / "settings.json").read_bytes())
-    except ValueError as error:
-        return f"settings.json is torn: {error}"
-    done = world.verb("install")
-    whole = json.loads((world.client / "settings.json").read_bytes())
-    return "" if value["model"] == "opus" and done.status == 0 and whole["hooks"] else f"not installed: {done}"
-
-
 SCENARIOS = {
     **{f"{name} {tool}".strip(): _hook(name, tool) for name, hook in HOOKS.items() for tool in hook.tools or ("",)},
     "flush": _verb("flush", "--now", before=_spooled),
@@ -354,7 +339,6 @@ SCENARIOS = {
     "verify --repair": _verb("verify", "--repair", before=_unheard),
     "ingest": _verb("ingest", "--yes", before=_unheard),
     "forget": _verb("forget", SPENT, "--as", "text", "--yes", before=_to_forget, after=_forgotten),
-    "install": _verb("install", before=_settings, after=_installed),
     "undo": _verb("undo", before=_compiled),
 }  # fmt: skip
 

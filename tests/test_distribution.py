@@ -18,7 +18,7 @@ from client_session import Session, wait_until
 from memoria.base import interpreter
 from messages_api import MessagesApi
 from places import ROOT
-from real_client import clean_env
+from real_client import clean_env, run_claude
 
 pytestmark = pytest.mark.slow
 
@@ -124,15 +124,21 @@ def test_the_command_is_on_the_path_and_a_session_with_its_hooks_is_remembered(p
     assert any(RULE in request.conversation for request in person.api.messages[asked:]), "the next session knows it"
 
 
-def test_its_hooks_are_removed_and_renewed_like_those_of_a_clone(person: Person) -> None:
+def test_its_plugin_is_renewed_and_removed_like_that_of_a_clone(person: Person) -> None:
     person.settings.write_text('{"model": "haiku"}\n')
-    before = person.settings.read_bytes()
     assert person.run("install").returncode == 0
-    declared = json.loads(person.settings.read_text("utf-8"))["hooks"]
-    assert len(declared) == 9
-    assert "already" in person.run("install").stdout
+    assert json.loads(person.settings.read_text("utf-8"))["enabledPlugins"] == {"memoria@memoria": True}
+    assert "already installed" in person.run("install").stdout
+    (listed,) = json.loads(run_claude(["plugin", "list", "--json"], person.env, person.project).stdout)
+    plugin = Path(listed["readFromFolder"])
+    assert plugin.is_relative_to(person.home), "nothing of a clone"
+    assert {path.name for path in (plugin / "skills").iterdir()} == {
+        path.name for path in (ROOT / "plugin" / "skills").iterdir()
+    }
+    done = run_claude(["plugin", "validate", str(plugin)], person.env, person.project)
+    assert done.returncode == 0, done.stdout
     assert person.run("uninstall").returncode == 0
-    assert person.settings.read_bytes() == before
+    assert json.loads(person.settings.read_text("utf-8"))["enabledPlugins"] == {}
 
 
 def test_uvx_runs_it_and_says_that_its_hooks_go_with_the_cache(wheel: Path, tool: Tool, person: Person) -> None:

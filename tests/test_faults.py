@@ -39,7 +39,7 @@ def world(tmp_path: Path) -> World:
 POINTS = {
     ("flush", "once"): (3, 27), ("flush", "lasting"): (24,), ("flush", "pages"): (2,),
     ("compile", "once"): (16,), ("compile", "pages"): (3,), ("observe", "lasting"): (2,),
-    ("verify --repair", "once"): (4,), ("forget", "lasting"): (4, 17), ("install", "once"): (7,),
+    ("verify --repair", "once"): (4,), ("forget", "lasting"): (4, 17),
 }  # fmt: skip
 HOOK_POINTS = {
     **{(name, "lasting"): (1,) for name, each in SCENARIOS.items() if each.is_hook},

@@ -31,7 +31,7 @@ VERBS = {
     "ingest": "import what Claude Code, Codex, Gemini CLI and opencode remember",
     "doctor": "check everything that memoria depends on; each finding comes with its remedy",
     "demo": "play three sessions with the recorded answers of a model, offline",
-    "install": "add the hooks to Claude Code's settings (for a clone or a tool), or to Codex's",
+    "install": "add memoria to Claude Code as its plugin (from a clone or a tool), or to Codex",
     "config": "list, set and explain the settings, and where each value comes from",
     "move": "move daily logs, wiki and state to another folder, such as out of a clone",
     "flush": "summarise what waits in the spool now",
@@ -50,9 +50,10 @@ VERBS = {
 PARTS = {
     "diff": ("undo --show", "show what the last compile changed in the wiki"),
     "lint": ("doctor --wiki", "report what is wrong with the wiki; --fix repairs what is safe to repair"),
-    "uninstall": ("install --remove", "remove memoria's hooks, and nothing else, from Claude Code's settings"),
     "working": ("show --working", "show what a session holds in mind: task, notes, keys, checkpoints"),
 }
+# The names that verbs had before 0.3, until 0.4.
+FORMER = {"uninstall": "install --remove", **{name: form for name, (form, _) in PARTS.items()}}
 # What hooks, the reader and clients start.
 STARTED = {
     "consolidate": "ask which of the most similar facts and claims still hold, and end the others",
@@ -67,7 +68,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "Run": (("status", "verify", "doctor"), ("flush", "compile")),
     "Set up": (("demo", "install", "config", "ingest"), ("move",)),
 }
-READING = frozenset((*GROUPS["Read"][0], *GROUPS["Read"][1], "status", "verify", "doctor", *PARTS)) - {"uninstall"}
+READING = frozenset((*GROUPS["Read"][0], *GROUPS["Read"][1], "status", "verify", "doctor", *PARTS))
 LAST_STREAM = 2  # the descriptor of standard error
 
 log = logging.getLogger(__name__)
@@ -99,13 +100,14 @@ def _main(argv: Sequence[str] | None) -> int:
 def _meant(words: Sequence[str]) -> tuple[str, list[str]]:
     """Return the module that a command line names, ``""`` for none, and its arguments."""
     verb, *rest = words
+    if verb in FORMER:
+        print(f"memoria: `{verb}` is `{FORMER[verb]}` now", file=sys.stderr)
+        verb, *rest = [*FORMER[verb].split(), *rest]
     for name, (form, _) in PARTS.items():
         whole, option = form.split()
         if verb == whole and option in rest:
             return name, [word for word in rest if word != option]
-    if verb in PARTS:
-        print(f"memoria: `{verb}` is `{PARTS[verb][0]}` now", file=sys.stderr)
-    return (verb if verb in {*VERBS, *PARTS, *STARTED} else ""), rest
+    return (verb if verb in {*VERBS, *STARTED} else ""), rest
 
 
 def parsers(verbs: Sequence[str]) -> tuple[CommandParser, dict[str, CommandParser]]:

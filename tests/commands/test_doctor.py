@@ -40,11 +40,18 @@ __all__ = ["client"]
 
 @pytest.fixture
 def home(client: Shelf, monkeypatch: pytest.MonkeyPatch) -> Home:
-    """A home with its hooks installed."""
+    """A home, and a client with the plugin."""
     monkeypatch.setenv("MEMORIA_PYTHON", sys.executable)
     monkeypatch.chdir(client.work)
-    assert cli.main(["install"]) == 0
+    client_settings({"enabledPlugins": {"memoria@memoria": True}})
     return Home.open()
+
+
+def client_settings(value: object) -> Path:
+    path = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value))
+    return path
 
 
 def levels(findings: Iterable[Finding]) -> list[str]:
@@ -83,8 +90,7 @@ def test_something_broken_makes_the_status_1_and_comes_with_its_remedy(
     home: Home, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor, "CHECKS", (client_checks.check_hooks,))
-    assert cli.main(["uninstall"]) == 0
-    capsys.readouterr()
+    client_settings({})
     assert cli.main(["doctor"]) == 1
     out = capsys.readouterr().out
     assert "broken hooks" in out
@@ -133,17 +139,14 @@ def test_a_memory_inside_the_clone_is_noted_and_so_is_the_copy_that_a_plugin_ins
 
 
 def test_hooks_that_cannot_run_are_broken(home: Home) -> None:
-    path = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
-    installed = path.read_text()
-    path.write_text(json.dumps(json.loads(installed) | {"disableAllHooks": True}))
+    plugin = {"enabledPlugins": {"memoria@memoria": True}}
+    client_settings({**plugin, "disableAllHooks": True})
     assert "disableAllHooks" in one(client_checks.check_hooks(home), BROKEN).text
-    value = json.loads(installed)
-    del value["hooks"]["Stop"]
-    path.write_text(json.dumps(value))
-    assert "lacks Stop" in one(client_checks.check_hooks(home), NOTE).text
-    path.write_text(json.dumps(json.loads(installed) | {"enabledPlugins": {"memoria@memoria": True}}))
-    assert "twice" in one(client_checks.check_hooks(home), NOTE).text
-    path.write_text("{")
+    client_settings({"enabledPlugins": {"memoria@memoria": False}})
+    assert "switched off" in one(client_checks.check_hooks(home), BROKEN).text
+    client_settings({})
+    assert "not installed" in one(client_checks.check_hooks(home), BROKEN).text
+    client_settings({}).write_text("{")
     assert levels(client_checks.check_hooks(home)) == [BROKEN]
 
 
@@ -159,26 +162,16 @@ def test_a_plugin_whose_links_git_made_text_files_is_broken(
     assert "core.symlinks" in one(client_checks.check_hooks(home), BROKEN).remedy
 
 
-def test_hooks_of_a_clone_that_has_gone_are_broken(home: Home, tmp_path: Path) -> None:
-    path = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
-    gone = str(tmp_path / "memoria-gone" / "memoria")
-    path.write_text(path.read_text().replace(str(ROOT), gone))
+@pytest.mark.parametrize("words", [("run", "stop"), ("stop.py",)], ids=["0.3", "0.2"])
+def test_hooks_in_the_settings_are_an_older_install_and_broken_when_it_has_gone(home: Home, words: list[str]) -> None:
+    command = shlex.join([str(ROOT / "hooks" / words[0]), *words[1:]])
+    hooks = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": command}]}]}}
+    path = client_settings(hooks)
+    assert "in the way of memoria 0.2" in one(client_checks.check_hooks(home), NOTE).text
+    path.write_text(path.read_text().replace(str(ROOT), "/gone/memoria"))
     assert "gone" in one(client_checks.check_hooks(home), BROKEN).text
-
-
-def test_hooks_that_were_installed_by_0_2_are_noted_and_renewed(home: Home) -> None:
-    path = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
-    now = path.read_text()
-    before = json.loads(now)
-    for groups in before["hooks"].values():
-        for handler in groups[0]["hooks"]:
-            launcher, name = shlex.split(handler["command"])[1:3]
-            handler.update(command="python3", args=["-S", "-I", launcher.replace("/run", f"/{name}.py")])
-    path.write_text(json.dumps(before))
-    assert "the form of memoria 0.2" in one(client_checks.check_hooks(home), NOTE).text
-    assert cli.main(["install"]) == 0
-    assert json.loads(path.read_text()) == json.loads(now)
-    assert levels(client_checks.check_hooks(home)) == [OK]
+    client_settings({**hooks, "enabledPlugins": {"memoria@memoria": True}})
+    assert levels(client_checks.check_hooks(home)) == [OK, NOTE]
 
 
 def test_hooks_that_do_not_fire_any_more_are_broken(home: Home, client: Shelf) -> None:

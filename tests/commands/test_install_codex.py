@@ -17,7 +17,7 @@ import agents
 from memoria.audit import codex_settings
 from memoria.base import failpoints
 from memoria.capture.spool import Spool
-from memoria.commands import flush, install, uninstall, verify
+from memoria.commands import flush, install, verify
 from memoria.ground.errors import ClientSettingsError, ExpectedError, UsageError
 from memoria.ground.home import Home
 from places import ROOT
@@ -86,8 +86,8 @@ def test_the_users_own_hooks_and_notify_program_stay_as_they_are(codex: Path) ->
     assert hooks["Stop"][0] == theirs
     assert sorted(hooks) == ["PreToolUse", "SessionStart", "Stop"]
     assert (codex / "config.toml").read_bytes() == config
-    assert run(uninstall, "--agent", "codex") == 0
-    assert (codex / "hooks.json").read_text("utf-8") == before
+    assert run(install, "--remove", "--agent", "codex") == 0
+    assert json.loads((codex / "hooks.json").read_text("utf-8")) == json.loads(before)
 
 
 def test_a_second_run_changes_no_byte(codex: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,8 +97,8 @@ def test_a_second_run_changes_no_byte(codex: Path, capsys: pytest.CaptureFixture
     run(install, "--agent", "codex")
     assert (codex / "hooks.json").read_bytes() == once
     assert "nothing was changed" in capsys.readouterr().out
-    run(uninstall, "--agent", "codex")
-    assert not (codex / "hooks.json").exists()
+    run(install, "--remove", "--agent", "codex")
+    assert (codex / "hooks.json").read_text("utf-8") == "{}\n"
 
 
 def test_the_user_is_told_to_trust_the_hooks_and_when_they_are_switched_off(

@@ -24,7 +24,7 @@ VERBS = (
     ["query", "--json", SECOND], ["lint"], ["lint", "--json"], ["why", "concepts/kettle"], ["why", SECOND],
     ["why", "concepts/kettle", "--json"], ["show", "aaaa"], ["show", EVIL], ["learned"], ["learned", "list", "--json"],
     ["learned", "show", EVIL], ["working"], ["working", "--json"], ["diff"], ["undo"], ["undo", "--list"],
-    ["compile", "--dry-run"], ["compile"], ["flush"], ["observe"], ["install", "--dry-run"], ["uninstall", "--dry-run"],
+    ["compile", "--dry-run"], ["compile"], ["flush"], ["observe"], ["install", "--remove"],
     ["ingest", "--dry-run", EVIL.replace("\0", "")], ["move", EVIL], ["forget", "--text", SECOND],
     ["forget", "kettle", "--yes"], [EVIL], ["status", EVIL],
 )  # fmt: skip

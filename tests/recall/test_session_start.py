@@ -127,7 +127,7 @@ def test_hooks_that_are_installed_twice_inject_the_page_once_and_say_so_once(cli
         messages += [output for output in said if "installed twice" in output]
     assert len(messages) == 1
     (told,) = messages
-    assert "memoria install --remove" in json.loads(told)["systemMessage"]
+    assert "`memoria install` takes" in json.loads(told)["systemMessage"]
 
 
 def test_the_same_installation_answers_a_repeated_event_again(client: Client) -> None:

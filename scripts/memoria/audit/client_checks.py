@@ -11,8 +11,8 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memoria.audit import mcp_probe
-from memoria.audit.client_settings import ClientSettings, client_python, plugin_hooks, settings_file
+from memoria.audit import client_plugin, mcp_probe
+from memoria.audit.client_settings import ClientSettings, client_python, settings_file
 from memoria.audit.finding import BROKEN, NOTE, OK, Finding, Findings
 from memoria.base import interpreter, invocation
 from memoria.base import paths as places
@@ -44,57 +44,32 @@ def check_hooks(home: Home) -> Findings:
     except ClientSettingsError as error:
         yield Finding("hooks", BROKEN, str(error), "correct the client's settings file")
         return
-    as_plugin = any(name.startswith("memoria@") for file in files for name in file.plugins)
-    installed = [file for file in files if file.ours]
     for file in files:
         if file.value.get("disableAllHooks"):
             yield Finding("hooks", BROKEN, f'"disableAllHooks" stands in {file.path}', "take it out: no hook runs")
-    if as_plugin and installed:
-        yield Finding(
-            "hooks",
-            NOTE,
-            "installed twice: as a plugin and in the settings",
-            f"run {invocation.shown('install --remove')}",
-        )
-    elif not as_plugin and not installed:
+    if any(file.plugin for file in files):
+        missing = client_plugin.missing_links()
+        if missing:
+            yield Finding("hooks", BROKEN, missing, client_plugin.MAKE_LINKS)
+        else:
+            yield Finding("hooks", OK, "installed as a plugin")
+    elif any(file.plugin is False for file in files):
+        yield Finding("hooks", BROKEN, "the plugin is switched off", "run `claude plugin enable memoria@memoria`")
+    elif not any(file.ours for file in files):
         yield Finding("hooks", BROKEN, "not installed", f"run {invocation.shown('install')}, or install the plugin")
-    elif as_plugin:
-        yield _plugin_folder()
-    for file in installed:
-        yield _declared(file)
+    for file in files:
+        if file.ours:
+            yield _older_install(file)
 
 
-def _plugin_folder() -> Finding:
-    """Check that a clone's plugin folder leads to its scripts; git on Windows may have made files of the links."""
-    folder = Path(places.ROOT, "plugin")
-    if folder.is_dir() and not (folder / "scripts").is_dir():
-        return Finding("hooks", BROKEN, f"{folder} does not lead to the scripts: its symbolic links are missing",
-                       "run `git config core.symlinks true` and `git checkout plugin` in the clone")  # fmt: skip
-    return Finding("hooks", OK, "installed as a plugin")
-
-
-def _declared(file: ClientSettings) -> Finding:
-    """Check whether the settings name every hook that this memoria has, and files that exist."""
-    try:
-        wanted = set(plugin_hooks(Path(places.ROOT)))
-    except ClientSettingsError:  # no clone: a plugin's or a wheel's memoria looks at a clone's hooks
-        wanted = set(file.ours)
+def _older_install(file: ClientSettings) -> Finding:
+    """Say that hooks stand in the settings, which are those of an install before 0.3, and whether they still run."""
     words = [word for line in file.our_commands for word in line if re.search(r"[/\\]hooks[/\\][\w-]+(\.py)?$", word)]
     gone = [word for word in words if not Path(word).exists()]
+    remedy = f"run {invocation.shown('install')}, which replaces them by the plugin"
     if gone:
-        return Finding(
-            "hooks", BROKEN, f"{file.path} names {gone[0]}, which is gone", f"run {invocation.shown('install')} again"
-        )
-    if any(word.endswith(".py") for word in words):
-        return Finding("hooks", NOTE, f"{file.path} starts hooks in the form of memoria 0.2, whose code /compact shows",
-                       f"run {invocation.shown('install')} again")  # fmt: skip
-    if wanted - set(file.ours):
-        names = ", ".join(sorted(wanted - set(file.ours)))
-        return Finding("hooks", NOTE, f"{file.path} lacks {names}", f"run {invocation.shown('install')} again")
-    if words and invocation.is_cached():
-        return Finding("hooks", NOTE, f"{file.path} names hooks in a cache, which may be emptied",
-                       f"run `{invocation.INSTALL_TOOL}`, then `memoria install`")  # fmt: skip
-    return Finding("hooks", OK, f"installed in {file.path}")
+        return Finding("hooks", BROKEN, f"{file.path} names {gone[0]}, which is gone", remedy)
+    return Finding("hooks", NOTE, f"{file.path} starts hooks in the way of memoria 0.2", remedy)
 
 
 def check_firing(home: Home) -> Findings:

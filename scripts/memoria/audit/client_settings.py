@@ -1,13 +1,12 @@
-"""Client settings: Claude Code's settings.json as a file, and our hooks inside it.
+"""Client settings: Claude Code's settings.json as a file, and the hooks of ours that an install before 0.3 put there.
 
-Everything that is not ours stays as it is, in its order; a file that cannot be understood is never touched. Knows the
-form of the client's ``hooks`` (event -> groups -> handlers: Claude Code's settings and hooks reference) and where its
-settings lie; does not know what the hooks do.
+Codex's hooks.json has the same form, and is written here. Everything that is not ours stays as it is, in its order; a
+file that cannot be understood is never touched. Knows the form of the client's ``hooks`` (event -> groups -> handlers:
+Claude Code's settings and hooks reference) and where its settings lie; does not know what the hooks do.
 """
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import re
@@ -94,7 +93,7 @@ class ClientSettings:
     @property
     def ours(self) -> Hooks:
         """The groups of our hooks that stand in it, by event, without what stands beside ours in a group."""
-        return _only(self.value, ours=True)
+        return _share(self.value, ours=True)
 
     @property
     def our_commands(self) -> list[list[str]]:
@@ -102,40 +101,26 @@ class ClientSettings:
         return [_words(handler) for handler in _handlers(self.ours)]
 
     @property
-    def plugins(self) -> tuple[str, ...]:
-        """The plugins that are switched on in it, as ``name@marketplace``."""
+    def plugin(self) -> bool | None:
+        """Whether memoria's plugin is switched on in it; None when it is not installed."""
         enabled = self.value.get("enabledPlugins")
-        return tuple(name for name, on in enabled.items() if on) if isinstance(enabled, dict) else ()
+        ours = [on for name, on in enabled.items() if name.startswith("memoria@")] if isinstance(enabled, dict) else []
+        return any(ours) if ours else None
 
     def merged(self, hooks: Hooks) -> bytes:
         """The file with exactly these hooks of ours, any others of ours replaced; the same bytes when they stand."""
         if self.raw is not None and self.ours == hooks:
             return self.raw
-        merged = _only(self.value, ours=False, empty=True)
+        merged = _share(self.value, ours=False)
         for event, groups in hooks.items():
             merged[event] = [*merged.get(event, []), *groups]
-        return self._serialised({**self.value, "hooks": merged})
+        value = {**self.value, "hooks": merged}
+        if not merged:
+            del value["hooks"]
+        return self._serialised(value)
 
-    def without_ours(self) -> bytes | None:
-        """The file with our hooks taken out; None when nothing remains of a file that was made for them.
-
-        When a copy kept by ``write`` says exactly what remains, its bytes come back: formatting and all.
-        """
-        if not self.ours:
-            return self.raw
-        remains = json.dumps(_rest(self.value))
-        for copy in sorted(self.path.parent.glob(f"{_literal(self.path.name)}.bak-*"), reverse=True):
-            try:
-                kept = ClientSettings.read(copy)
-            except ClientSettingsError:
-                continue
-            if not kept.ours and json.dumps(_rest(kept.value)) == remains:
-                return kept.raw
-        value = _rest(self.value, empty=True)
-        return self._serialised(value) if value else None
-
-    def write(self, data: bytes | None, exchange: Exchange) -> Path | None:
-        """Replace the file by ``data`` (None removes it); return the copy of what it was, None when it is as it was.
+    def write(self, data: bytes, exchange: Exchange) -> Path | None:
+        """Replace the file by ``data``; return the copy of what it was, None when it is as it was.
 
         A symbolic link stays one: what it points to is replaced. The copy stands beside the link. A file that was saved
         since it was read is left alone, with SavedMeanwhileError.
@@ -144,7 +129,9 @@ class ClientSettings:
             return None
         copy = None
         try:
-            copy = self._keep()
+            if self.raw is not None:
+                copy = self.path.with_name(f"{self.path.name}.bak-{clock.now():%Y%m%dT%H%M%S.%fZ}")
+                files.replace(copy, self.raw, mode=self.path.stat().st_mode & 0o777)
             exchange.replace(self.path, data, self.raw, mode=PRIVATE)
         except SavedMeanwhileError:
             if copy:
@@ -156,45 +143,26 @@ class ClientSettings:
             ) from None
         return copy
 
-    def _keep(self) -> Path | None:
-        if self.raw is None:
-            return None
-        copy = self.path.with_name(f"{self.path.name}.bak-{clock.now():%Y%m%dT%H%M%S.%fZ}")
-        files.replace(copy, self.raw, mode=self.path.stat().st_mode & 0o777)
-        return copy
-
-    def difference(self, data: bytes | None) -> str:
-        """What ``write(data)`` would change, as a unified diff; empty when nothing."""
-        before, after = ((text or b"").decode("utf-8-sig").splitlines(keepends=True) for text in (self.raw, data))
-        lines = difflib.unified_diff(before, after, str(self.path), f"{self.path} (after)")
-        return "".join(line if line.endswith("\n") else line + "\n" for line in lines)
-
     def _serialised(self, value: Object) -> bytes:
-        """JSON in the manner of the file: its indentation, line ends and byte order mark."""
+        """JSON with the file's indentation and line ends."""
         raw = self.raw or b""
         indent = re.search(rb"\n([ \t]+)\S", raw)
-        text = json.dumps(value, indent=indent[1].decode() if indent else 2, ensure_ascii=False)
-        if not self.raw or raw.endswith(b"\n"):
-            text += "\n"
-        if b"\r\n" in raw:
-            text = text.replace("\n", "\r\n")
-        mark = b"\xef\xbb\xbf" if raw.startswith(b"\xef\xbb\xbf") else b""
-        return mark + text.encode()
+        text = json.dumps(value, indent=indent[1].decode() if indent else 2, ensure_ascii=False) + "\n"
+        return (text.replace("\n", "\r\n") if b"\r\n" in raw else text).encode()
 
 
 def _parse(raw: bytes) -> Object:
     """ValueError, with a word about what is wrong, for everything that cannot be written back as it was."""
-    if not raw.decode("utf-8-sig").strip():  # the client takes an empty file for one without settings
+    text = raw.decode("utf-8-sig")
+    if not text.strip():  # the client takes an empty file for one without settings
         return {}
     try:
-        value = json.loads(
-            raw.decode("utf-8-sig"), object_pairs_hook=_unique, parse_constant=_refuse, parse_float=_float
-        )
+        value = json.loads(text, object_pairs_hook=_unique)
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # also half a surrogate pair
     except RecursionError:
         raise ValueError("it is nested too deep") from None
     if not isinstance(value, dict):
         raise ValueError("it must hold one JSON object")
-    json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate cannot be written back
     hooks = value.get("hooks", {})
     if not isinstance(hooks, dict):
         raise ValueError('"hooks" must be an object')
@@ -211,42 +179,24 @@ def _unique(pairs: list[tuple[str, object]]) -> Object:
     return value
 
 
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is no JSON")
-
-
-def _float(text: str) -> float:
-    value = float(text)
-    if value in (float("inf"), float("-inf")):
-        raise ValueError(f"the number {text} is too large")
-    return value
-
-
-def _only(settings: Object, *, ours: bool, empty: bool = False) -> Hooks:
-    """The settings' hooks that are ours, or those that are not; ``empty``: what was empty before counts as not ours."""
+def _share(settings: Object, *, ours: bool) -> Hooks:
+    """The settings' hooks that are ours, or those that are not; what was empty before is not ours."""
     hooks = settings.get("hooks")
     found: Hooks = {}
     for event, groups in hooks.items() if isinstance(hooks, dict) else ():
-        kept = [part for part in (_share(group, ours=ours, empty=empty) for group in groups) if part is not None]
-        if kept or (empty and not groups):
+        kept = [part for part in (_share_of_group(group, ours=ours) for group in groups) if part is not None]
+        if kept or not (groups or ours):
             found[event] = kept
     return found
 
 
-def _rest(settings: Object, *, empty: bool = False) -> Object:
-    """The settings with our hooks taken out; ``empty``: lists and objects that were empty before stay."""
-    rest = _only(settings, ours=False, empty=empty)
-    keep = rest or (empty and not settings.get("hooks"))
-    return {key: rest if key == "hooks" else item for key, item in settings.items() if key != "hooks" or keep}
-
-
-def _share(group: object, *, ours: bool, empty: bool) -> Object | None:
+def _share_of_group(group: object, *, ours: bool) -> Object | None:
     """The group with only those handlers that are ours (or not); None when there are none."""
     handlers = group.get("hooks") if isinstance(group, dict) else None
     if not isinstance(group, dict) or not isinstance(handlers, list):
         return None if ours else group  # type: ignore[return-value]  # of no known form: not ours, kept as it is
     kept = [handler for handler in handlers if _is_ours(handler) == ours]
-    return {**group, "hooks": kept} if kept or (empty and not handlers) else None
+    return {**group, "hooks": kept} if kept or not (handlers or ours) else None
 
 
 def _handlers(hooks: Hooks) -> Iterator[Object]:
@@ -292,8 +242,3 @@ def _is_root(root: Path, words: list[str]) -> bool:
     own = Path(__file__).parents[1] / "hooks"
     is_launched = any((own / f"{word}.py").is_file() for word in words if word.replace("-", "").isalpha())
     return root.name == "memoria" or words[1:3] == FLOOR_FLAGS or is_launched  # moved or removed since
-
-
-def _literal(name: str) -> str:
-    """The name with what ``glob`` reads as a pattern made literal."""
-    return re.sub(r"([*?[])", r"[\1]", name)

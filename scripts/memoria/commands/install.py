@@ -1,7 +1,7 @@
-"""Install: write our hooks into Claude Code's settings, for people who run memoria from a clone.
+"""Install: add memoria to Claude Code as its plugin, with the client's own commands, or take it out.
 
-A plugin brings its hooks itself; a clone says them once here. The same hooks as hooks/hooks.json, with this clone's
-path. Knows which settings file and which interpreter; the file's form is ``client_settings``' affair.
+Before 0.3 a clone or a tool wrote its hooks into the client's settings; such an install is replaced once the user
+agrees. Codex has no command for that: its file of hooks is written here.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from memoria.audit import codex_settings
-from memoria.audit.client_settings import ClientSettings, client_python, plugin_hooks, settings_file
+from memoria.audit import client_plugin, codex_settings
+from memoria.audit.client_settings import ClientSettings, client_python, settings_file
 from memoria.base import invocation, paths
 from memoria.ground import projects
 from memoria.ground.errors import ExpectedError, UsageError
@@ -25,7 +25,7 @@ FITS = "import sys; sys.exit(sys.version_info < (3, 9))"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What ``memoria install`` understands."""
+    """Add the command's arguments."""
     parser.add_argument(
         "--project",
         nargs="?",
@@ -33,76 +33,86 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="only for this project (its folder, name or key; default: the folder you are in)",
     )
-    parser.add_argument(
-        "--agent", choices=("claude", "codex"), default="claude", help="whose settings (default: claude)"
-    )
-    parser.add_argument("--beside-plugin", action="store_true", help="also when the memoria plugin is switched on")
-    parser.add_argument("--remove", action="store_true", help="take memoria's hooks out again")
-    parser.add_argument("--dry-run", action="store_true", help="show the change and make none")
+    parser.add_argument("--agent", choices=("claude", "codex"), default="claude", help="which agent (default: claude)")
+    parser.add_argument("--remove", action="store_true", help="take memoria out again")
+    parser.add_argument("--yes", action="store_true", help="replace an older install without asking")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
-    """Write the hooks and say what was done and what to do next."""
+    """Install or remove, and say what was done and what to do next."""
     if args.agent == "codex":
-        return _into_codex(args, home)
+        return _codex(args, home)
     project = None if args.project is None else projects.folder_meant(args.project, home)
     settings = ClientSettings.read(settings_file(project, os.environ))
-    hooks = plugin_hooks(Path(paths.ROOT), interpreter(os.environ))
-    data = settings.merged(hooks)
-    if args.dry_run:
-        sys.stdout.write(settings.difference(data) or f"nothing to change in {settings.path}\n")
-        return 0
-    plugin = next((name for name in _plugins(project) if name.startswith("memoria@")), "")
-    if plugin and not args.beside_plugin:
-        raise ExpectedError(
-            f"the plugin {plugin} is switched on and brings the same hooks; nothing was changed. Remove it first "
-            f"(`claude plugin uninstall {plugin}`), or add --beside-plugin: then only one of the two answers."
-        )
-    before = sum(map(len, settings.ours.values()))
-    copy = settings.write(data, Exchange.of(home.paths))
-    sys.stdout.write(report(settings, len(hooks), before, copy))
-    sys.stdout.write(
-        f"Restart running Claude Code sessions, say something in one, then check with {invocation.shown('status')}.\n"
-        f"What is remembered goes to {home.paths.home}.\n"
-    )
+    if args.remove:
+        return _remove(settings, project, home)
+    if settings.ours and not (args.yes or _agreed(settings.path)):
+        print("Nothing was changed.")
+        return 1
+    folder = client_plugin.marketplace(home.settings, interpreter(os.environ))
+    said = client_plugin.install(folder, project)
+    print(said.partition("✔ ")[2].partition("\n")[0] or said.strip())
+    settings = ClientSettings.read(settings.path)  # the client has written it
+    if settings.ours:
+        print(_took_out(settings, home))
+    print(f"Restart running Claude Code sessions, say something in one, then check with {invocation.shown('status')}.")
+    print(f"What is remembered goes to {home.paths.home}.")
     if Path(home.paths.home).is_relative_to(paths.ROOT):
-        sys.stdout.write(
-            f"That is inside this clone, and is deleted with it; {invocation.shown('move')} takes it to ~/memoria.\n"
-        )
+        print(f"That is inside this clone, and is deleted with it; {invocation.shown('move')} takes it to ~/memoria.")
     if invocation.is_cached():
-        sys.stdout.write(
-            "Note: this memoria lies in a cache, as uvx runs it; when the cache is emptied, nothing is kept any more. "
-            f"To make it stay: `{invocation.INSTALL_TOOL}`, then `memoria install`.\n"
-        )
+        print("Note: this memoria lies in a cache, as uvx runs it; when that is emptied, nothing is kept any more. To "
+              f"make it stay: `{invocation.INSTALL_TOOL}`, then `memoria install`.")  # fmt: skip
     if settings.value.get("disableAllHooks"):
-        sys.stdout.write('Note: "disableAllHooks" stands in this file: no hook will run until it is taken out.\n')
+        print(f'Note: "disableAllHooks" stands in {settings.path}: no hook will run until it is taken out.')
     return 0
 
 
-def _into_codex(args: argparse.Namespace, home: Home) -> int:
+def _agreed(path: Path) -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError(f"Hooks of an older install stand in {path}. Add --yes to replace them by the plugin.")
+    return input(f"Hooks of an older install stand in {path}. Replace them by the plugin? [Y/n] ") in ("", "y", "Y")
+
+
+def _remove(settings: ClientSettings, project: Path | None, home: Home) -> int:
+    if settings.plugin is None and not settings.ours:
+        print(f"memoria is not installed in {settings.path}; nothing was changed.")
+        return 0
+    if settings.plugin is not None:
+        client_plugin.uninstall(project)
+        print(f"uninstalled the plugin {client_plugin.PLUGIN}.")
+        settings = ClientSettings.read(settings.path)
+    if settings.ours:
+        print(_took_out(settings, home))
+    print(f"Restart running Claude Code sessions. What memoria remembers stays in {home.paths.home}.")
+    return 0
+
+
+def _took_out(settings: ClientSettings, home: Home) -> str:
+    copy = settings.write(settings.merged({}), Exchange.of(home.paths))
+    kept = f" The file as it was: {copy.name}" if copy else ""
+    return f"took memoria's {len(settings.ours)} hooks out of {settings.path}.{kept}"
+
+
+def _codex(args: argparse.Namespace, home: Home) -> int:
     if args.project is not None:
         raise UsageError("--project is for Claude Code; Codex's hooks are installed for the user.")
+    settings = ClientSettings.read(codex_settings.hooks_file(os.environ))
+    if args.remove:
+        print(_took_out(settings, home) if settings.ours else f"there are no hooks of memoria in {settings.path}.")
+        return 0
     if not codex_settings.folder(os.environ).is_dir():
         raise ExpectedError(f"there is no {codex_settings.folder(os.environ)}: Codex has not run here.")
-    settings = ClientSettings.read(codex_settings.hooks_file(os.environ))
     hooks = codex_settings.codex_hooks(Path(paths.ROOT), interpreter(os.environ))
-    data = settings.merged(hooks)
-    if args.dry_run:
-        sys.stdout.write(settings.difference(data) or f"nothing to change in {settings.path}\n")
-        return 0
-    before = sum(map(len, settings.ours.values()))
-    copy = settings.write(data, Exchange.of(home.paths))
-    sys.stdout.write(report(settings, len(hooks), before, copy))
-    sys.stdout.write(f"{codex_settings.TRUST}\nWhat is remembered goes to {home.paths.home}.\n")
+    copy = settings.write(settings.merged(hooks), Exchange.of(home.paths))
+    if settings.ours == hooks:
+        print(f"memoria's hooks stand in {settings.path} already; nothing was changed.")
+    else:
+        print(f"memoria's {len(hooks)} hooks stand in {settings.path} now."
+              + (f" The file as it was: {copy.name}" if copy else ""))  # fmt: skip
+    print(f"{codex_settings.TRUST}\nWhat is remembered goes to {home.paths.home}.")
     if codex_settings.switched_off(os.environ):
-        sys.stdout.write("Note: config.toml switches Codex's hooks off: no hook will run until that is changed.\n")
+        print("Note: config.toml switches Codex's hooks off: no hook will run until that is changed.")
     return 0
-
-
-def _plugins(project: Path | None) -> list[str]:
-    """Return the plugins that are switched on in the user's settings and in those of the project."""
-    files = {settings_file(None, os.environ), settings_file(project or Path(), os.environ)}
-    return [name for path in sorted(files) for name in ClientSettings.read(path).plugins]
 
 
 def interpreter(environ: Mapping[str, str]) -> str:
@@ -119,14 +129,3 @@ def _fits(python: str) -> bool:
     except (OSError, subprocess.TimeoutExpired):
         return False
     return tried.returncode == 0
-
-
-def report(settings: ClientSettings, hooks: int, before: int, copy: Path | None) -> str:
-    """What was done, in one line."""
-    if settings.raw is not None and copy is None:
-        done = f"memoria's {hooks} hooks stand in {settings.path} already; nothing was changed."
-    else:
-        done = f"{'renewed' if before else 'added'} memoria's {hooks} hooks in {settings.path}."
-    if copy is not None:
-        done += f" The file as it was: {copy.name}"
-    return done + "\n"

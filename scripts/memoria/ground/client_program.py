@@ -10,7 +10,7 @@ import importlib.util
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from memoria.base import interpreter, user_environment
@@ -41,16 +41,22 @@ def bundled() -> str:
 
 def version(program: str) -> str:
     """Return what ``--version`` of a client says, ``""`` when it does not run or is no client."""
+    status, out, _ = run(program, ["--version"])
+    said = out.strip()
+    return said if status == 0 and said.endswith("(Claude Code)") else ""
+
+
+def run(program: str, words: Sequence[str], folder: str | Path = ".") -> tuple[int, str, str]:
+    """Run a client to its end in a folder, with the user's environment; return its status and what it printed."""
     environment = {**user_environment.reduced(os.environ), **QUIET, "CLAUDE_INVOKED_BY": "memoria"}
     try:
-        run = subprocess.run(
-            [program, "--version"], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            errors="replace", timeout=DEADLINE_S, check=False,
+        done = subprocess.run(
+            [program, *words], env=environment, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            encoding="utf-8", errors="replace", timeout=DEADLINE_S, check=False,
         )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    said = run.stdout.strip()
-    return said if run.returncode == 0 and said.endswith("(Claude Code)") else ""
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return 1, "", str(error)
+    return done.returncode, done.stdout, done.stderr
 
 
 def _candidates() -> Iterator[str]:

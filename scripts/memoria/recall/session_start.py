@@ -26,8 +26,8 @@ CANNOT_KEEP = (
     "the transcripts. Run {} for details."
 )
 DOUBLED = (
-    "memoria is installed twice, and this copy of it stays silent: {}. Keep one: {} takes the hooks "
-    "out of the settings, `claude plugin uninstall memoria` removes the plugin."
+    "memoria is installed twice, and this copy of it stays silent: {}. Keep one: {} takes the hooks of an older "
+    "install out of the settings, `claude plugin uninstall memoria` removes the plugin."
 )
 WELCOME = (
     "memoria is installed and running. It has nothing to recall yet: the first page appears after a session ends. "
@@ -89,7 +89,7 @@ def _tell_doubled(paths: Paths) -> dict[str, object] | None:
         os.close(os.open(paths.doubled, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError:
         return None
-    return {"systemMessage": _with("install --remove", DOUBLED, hook.installation())}
+    return {"systemMessage": _with("install", DOUBLED, hook.installation())}
 
 
 def _with(verb: str, message: str, *words: str) -> str:
