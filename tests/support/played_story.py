@@ -471,7 +471,7 @@ def _wrapped(text: str) -> str:
     start = text.find("\n---\n", 4) + 5 if text.startswith("---\n") else 0
     rows = [
         textwrap.wrap(row, 60, subsequent_indent=" " * _indent(row), break_long_words=False, break_on_hyphens=False)
-        if len(row) > 60 and not row.startswith(("#", "|", "<", "```"))
+        if len(row) > 60 and not row.lstrip().startswith(("#", "|", "<", "```"))
         else [row]
         for row in text[start:].split("\n")
     ]
