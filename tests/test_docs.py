@@ -98,6 +98,34 @@ def test_every_document_that_code_or_a_document_names_exists() -> None:
     assert missing == []
 
 
+PLUGINS = [path for name in ("band", "plugin") for path in (ROOT / name).rglob("*.md") if "mocks" not in path.parts]
+PROSE = sorted({*PAGES, *PLUGINS, *(ROOT / "tests").glob("*/*.md")})
+MAX_COLUMNS = 120  # as ruff holds it in code
+
+
+def long_lines(text: str) -> list[int]:
+    """Return the numbers of the lines that are too long, but for drawings, commands, examples and front matter."""
+    found, ends = [], ""
+    for number, line in enumerate(text.split("\n"), 1):
+        if ends:
+            ends = "" if line.strip() == ends else ends
+        elif line.startswith("```") or (number == 1 and line == "---"):
+            ends = line[:3]
+        elif len(line) > MAX_COLUMNS and not line.startswith("    "):
+            found.append(number)
+    return found
+
+
+def test_a_long_line_is_found_wherever_it_is_prose() -> None:
+    long = "x" * (MAX_COLUMNS + 1)
+    assert long_lines(f"---\n{long}\n---\n{long}\n```\n{long}\n```\n| {long} |\n    {long}\n") == [4, 8]
+
+
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_no_line_of_prose_is_longer_than_a_line_of_code(page: Path) -> None:
+    assert long_lines(page.read_text("utf-8")) == []
+
+
 def test_each_decision_has_a_number_of_its_own_which_its_heading_says() -> None:
     pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
     numbers = [page.name[:4] for page in pages]

@@ -17,7 +17,7 @@ from memoria.ground import locks
 from places import ROOT
 
 PAGE = (ROOT / "docs" / "json.md").read_text("utf-8")
-ROWS = dict(re.findall(r"^\| `([^`]+)` \| (.+) \|$", PAGE, re.MULTILINE))
+ROWS = dict(re.findall(r"^- `([^`]+)`: (.*?)(?=\n- |\n\n)", PAGE, re.MULTILINE | re.DOTALL))
 WITHOUT_DATA = set(re.findall(r"`(\w+)`", PAGE[PAGE.index("\n`demo`") :]))
 # Need a history or a client: test_ingest.py and test_doctor.py look at their JSON.
 ELSEWHERE = {"doctor", "ingest --yes"}
