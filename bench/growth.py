@@ -33,9 +33,7 @@ from memoria.search import (
     comparison,
     cues,
     duplicates,
-    folding,
     identifiers,
-    prose,
     tokens,
     words,
 )
@@ -114,9 +112,7 @@ def _exchange(text: str) -> dict[str, object]:
 def _tombstones() -> Tombstones:
     stones = Tombstones(Path("/nonexistent"))
     stones.salt = bytes(32)
-    stones.stones = [
-        stones._stone(folding.folded(text)) for text in ("aaaaaaaaaaaa", "password is hunter2", "((((((((")
-    ]
+    stones.stones = [stones._stone(words.folded(text)) for text in ("aaaaaaaaaaaa", "password is hunter2", "((((((((")]
     return stones
 
 
@@ -146,7 +142,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "redact": REDACTOR.redact,
     "tombstones.holds": STONES.holds,
     "tombstones.without": STONES.without,
-    "folding.folded": folding.folded,
+    "words.folded": words.folded,
     "proof.holds": lambda text: proof.holds(text, ["quagga"]),
     "without_lines": lambda text: forget_plan.without_lines(text, "quagga"),
     "day": _day,
@@ -175,9 +171,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "cues.stated": cues.stated,
     "identifiers.in_prose": identifiers.in_prose,
     "identifiers.in_code": lambda text: identifiers.in_code([text]),
-    "prose.statements": prose.statements,
-    "prose.phrases": prose.phrases,
-    "prose.plain": prose.plain,
+    "cues.sentences": cues.sentences,
     "comparison.words": comparison.words,
     "words.stems": words.stems,
     "evidence.precise": evidence.precise,

@@ -31,7 +31,7 @@ from memoria.base.paths import Paths
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
 from memoria.recall import tool_notes
-from memoria.search.function_words import word_set
+from memoria.search.words import word_set
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -18,7 +18,7 @@ from memoria.base import atomic, sqlite, user_environment
 from memoria.base import paths as places
 from memoria.base.paths import Paths
 from memoria.capture import detach, transcript
-from memoria.search.function_words import word_set
+from memoria.search.words import word_set
 from memoria.wiki.folder import slugify
 from places import ROOT
 from syntax import nodes, tree

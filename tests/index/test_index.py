@@ -20,7 +20,7 @@ from memoria.commands import search
 from memoria.ground import database
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
-from memoria.index.scan import scanned
+from memoria.index.sources import scanned
 from memoria.search import layout, tokens
 from memoria.search.reader import Finder, UnreadableError
 
@@ -96,6 +96,14 @@ def test_articles_entries_and_learned_facts_are_found(home: Path, path: Path) ->
     assert (fact.key, fact.session, fact.project) == ("daily/2026-11-21.md#^l-7f3a", "abc-1", "memoria-1f2e3d")
     assert fact.passages == ["Use tabs in Makefiles, never spaces"]
     assert fact.date == "2026-11-21"
+
+
+def test_an_id_finds_just_what_it_names(home: Path, path: Path) -> None:
+    with Index(path) as index:
+        index.sync(home)
+        assert keys(index, "l-7f3a") == ["daily/2026-11-21.md#^l-7f3a"]
+        assert keys(index, "[[daily/2026-11-21#^e-01k9x3]]") == ["daily/2026-11-21.md#^e-01k9x3"]
+        assert keys(index, "l-7f3a", kinds=("article",)) == keys(index, "l 7f3a", kinds=("article",))
 
 
 def test_an_alias_finds_its_article(home: Path, path: Path) -> None:

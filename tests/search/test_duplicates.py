@@ -12,7 +12,7 @@ from memoria.index import documents
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
 from memoria.search import duplicates
-from memoria.search.similarity import bigrams, jaccard
+from memoria.search.words import bigrams, jaccard
 
 FACT = "Use pnpm instead of npm for the shop, because the lock file is pnpm's."
 DAY = f"""# Daily Log: 2026-11-20

@@ -13,7 +13,7 @@ from memoria.base.visibility import Visibility
 from memoria.capture.hook import Event
 from memoria.commands import undo
 from memoria.daily.ledger import Ledger
-from memoria.index import lookup, sources
+from memoria.index import sources
 from memoria.index.index import Index
 from memoria.recall import session_start
 from memoria.wiki.article import Article, Claim
@@ -130,6 +130,6 @@ def test_a_session_sees_its_own_project_and_what_is_for_all(home: WikiHome, monk
     view = Visibility(Settings.load(), home.home.paths, TWO)
     with Index(home.home.paths.index) as index:
         sources.refresh(index, home.home.paths)
-        found = {hit.path for hit in lookup.search(index, "indent client code", view=view)}
+        found = {hit.path for hit in index.search("indent client code", view=view)}
     assert {"knowledge/concepts/spaces.md", "knowledge/concepts/licences.md"} <= found
     assert "knowledge/concepts/tabs.md" not in found

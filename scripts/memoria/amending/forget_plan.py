@@ -27,7 +27,7 @@ from memoria.ground import home_files, projects
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.replaced import conflict_copies
-from memoria.search.folding import folded, holds
+from memoria.search.words import folded, holds
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
 from memoria.transcripts.archive import Archive

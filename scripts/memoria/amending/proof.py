@@ -21,7 +21,7 @@ from memoria.base import sqlite
 from memoria.ground import home_files
 from memoria.ground.home import Home
 from memoria.index.client_memory import ClientMemory
-from memoria.search.folding import folded
+from memoria.search.words import folded
 from memoria.transcripts.clients import table
 from memoria.working.failover_store import open_store
 

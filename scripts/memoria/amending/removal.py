@@ -36,7 +36,7 @@ from memoria.index import sources
 from memoria.index.index import Index
 from memoria.pages import housekeeping
 from memoria.pages.page import Pages
-from memoria.search.folding import folded, holds
+from memoria.search.words import folded, holds
 from memoria.statements.keeper import Keeper
 from memoria.statements.outbox import Outbox
 from memoria.transcripts.archive import Archive

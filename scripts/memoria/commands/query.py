@@ -46,8 +46,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     question = " ".join(" ".join(args.question).split())
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
-        view, today = Visibility(home.settings, home.paths), home.zone.day(clock.now())
-        passages = found(index, question, view, today)
+        passages = found(index, question, Visibility(home.settings, home.paths))
         answer, reason = ask(home, question, passages) if passages else (None, "")
         slug = ""
         if args.file_back and answer and answer.statements:

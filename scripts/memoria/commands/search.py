@@ -10,7 +10,6 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,14 @@ from memoria.base import paths as places
 from memoria.base import project
 from memoria.base.visibility import Visibility
 from memoria.capture import detach
-from memoria.ground import clock, printable, projects
+from memoria.ground import printable, projects
 from memoria.ground.command_parser import positive
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.index import lookup, sources
+from memoria.index import sources
 from memoria.index.highlight import highlighted, is_bold
 from memoria.index.index import Index
-from memoria.index.scan import scanned
+from memoria.index.sources import scanned
 from memoria.search import layout, reader, tokens
 from memoria.search.hit import Hit
 from memoria.search.reader import Finder
@@ -91,8 +90,7 @@ def _found(home: Home, query: str, limit: int, given: str, kinds: tuple[str, ...
                 return index.search(query, limit=limit, project=_key(given, home, index), view=view, kinds=kinds)
     with Index(path) as index:
         sources.refresh(index, home.paths)
-        own, today = _key(given, home, index), home.zone.day(clock.now())
-        return lookup.search(index, query, limit=limit, project=own, view=view, kinds=kinds, today=today)
+        return index.search(query, limit=limit, project=_key(given, home, index), view=view, kinds=kinds)
 
 
 def _batch(args: argparse.Namespace, home: Home) -> int:
@@ -100,10 +98,9 @@ def _batch(args: argparse.Namespace, home: Home) -> int:
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
         key, view = _key(args.project, home, index), Visibility(home.settings, home.paths)
-        today = home.zone.day(clock.now())
         with Path(args.batch).open(encoding="utf-8", errors="replace") as file:
             for line in file:
-                print(json.dumps(_answer(index, line, args, key, view, today), ensure_ascii=False))
+                print(json.dumps(_answer(index, line, args, key, view), ensure_ascii=False))
     return 0
 
 
@@ -113,7 +110,6 @@ def _answer(
     args: argparse.Namespace,
     project_key: str = "",
     view: Visibility | None = None,
-    today: date | None = None,
 ) -> dict[str, Any]:
     try:
         asked = json.loads(line)
@@ -121,7 +117,7 @@ def _answer(
     except (ValueError, TypeError, KeyError, AttributeError):
         return {"results": [], "error": 'expected {"query": ..., "collection": ...}'}
     collection = collection.encode("utf-8", "replace").decode()  # SQLite cannot store half a surrogate pair
-    hits = lookup.search(index, query, limit=args.k, project=collection, view=view, kinds=_kinds(args), today=today)
+    hits = index.search(query, limit=args.k, project=collection, view=view, kinds=_kinds(args))
     return {"results": [{k: v for k, v in _record(hit).items() if k in _BRIEF} for hit in hits]}
 
 

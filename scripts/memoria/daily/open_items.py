@@ -17,7 +17,7 @@ from memoria.daily.daily_log import DailyLog, parsed
 from memoria.daily.ledger import Item, Ledger
 from memoria.ground.errors import FileBusyError
 from memoria.ground.files import sha256
-from memoria.search.similarity import jaccard
+from memoria.search.words import jaccard
 
 # What says no more than that an item is open: "the tests are not written yet" is "write the tests".
 _OPENNESS = Pattern(

@@ -9,23 +9,27 @@ index nor the ranking.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from hashlib import blake2b
+from pathlib import Path
 
 from memoria.base import project
 from memoria.base.pattern import Pattern
 from memoria.base.project import NO_ALIASES
 from memoria.daily.day_text import DayText
 from memoria.daily.entry import Entry
-from memoria.ground import markdown
+from memoria.ground import home_files, markdown
 from memoria.index.ended import NOTHING, Ended, titled
 from memoria.search import layout
 from memoria.statements import lines
 from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.past import Past, current
 
+Stamp = tuple[int, int]  # a file's time (ns) and size; while they are the same, the file counts as unchanged
+
+TOPS = ("knowledge", "daily")  # folders of a home with Markdown
 PASSAGE_CHARS = 1_200  # longer paragraphs are split, at line ends where possible
 
 HISTORY = "history"  # the kind of an article's history, its anchor, and its section's heading in lower case
@@ -87,6 +91,18 @@ class Document:
         passages = tuple((part.text, part.label, part.own) for part in self.passages)
         whole = repr((content, passages, self.importance, self.superseded_by, self.hidden))
         return blake2b(whole.encode("utf-8", "replace"), digest_size=12).hexdigest()
+
+
+def is_markdown(name: str) -> bool:
+    """Return whether a source of the index is a file of the wiki or a daily log."""
+    return name.startswith(tuple(f"{top}/" for top in TOPS))
+
+
+def files(home: Path, tops: Collection[str] = TOPS) -> Iterator[tuple[str, Stamp]]:
+    """Yield each article and each day, with its file's time and size."""
+    for top in tops:
+        for name, status in (home_files.days if top == "daily" else home_files.articles)(home / top):
+            yield f"{top}/{name}.md", (status.st_mtime_ns, status.st_size)
 
 
 def of_file(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES, ended: Ended = NOTHING) -> list[Document]:

@@ -23,12 +23,12 @@ from zlib import crc32
 
 from memoria.base.project import digest_of
 from memoria.base.visibility import Visibility
+from memoria.daily import reference
 from memoria.ground import database, home_files
-from memoria.index import documents, markdown_files, turns
+from memoria.index import documents, turns
 from memoria.index.document_rows import DocumentRows
-from memoria.index.documents import Document
+from memoria.index.documents import Document, Stamp
 from memoria.index.ended import NOTHING, Ended
-from memoria.index.markdown_files import Stamp
 from memoria.search import layout, reader
 from memoria.search.hit import Hit
 
@@ -152,7 +152,7 @@ class Index:
         more: Mapping[str, Stamped] | None = None,
         *,
         ended: Ended = NOTHING,
-        tops: Collection[str] = markdown_files.TOPS,
+        tops: Collection[str] = documents.TOPS,
     ) -> int:
         """Bring the index up to date with a home's Markdown and ``more`` sources; return how many documents changed.
 
@@ -170,7 +170,7 @@ class Index:
         def whole() -> int:
             with self._transaction():
                 self._empty()
-                return self._sync(Path(home), more, NOTHING, markdown_files.TOPS)
+                return self._sync(Path(home), more, NOTHING, documents.TOPS)
 
         return self._guarded(whole, 0)
 
@@ -183,8 +183,16 @@ class Index:
         view: Visibility | None = None,
         kinds: Collection[str] = (),
     ) -> list[Hit]:
-        """Return what ``Finder.search`` finds; log a warning and return nothing when the file cannot be read."""
+        """Return what ``Finder.search`` finds; log a warning and return nothing when the file cannot be read.
+
+        The id of an entry or a fact (``e-01k9x2``, ``l-7f3a``) finds just what it names.
+        """
         try:
+            if known := reference.parse(query):
+                archived = f"archive/{known.id}" if known.kind == reference.ENTRY else ""
+                named = self.finder.named(known.anchor, archived, view)
+                if named := [hit for hit in named if not kinds or hit.kind in kinds]:
+                    return named[:limit]
             return self.finder.search(query, limit=limit, project=project, view=view, kinds=kinds)
         except reader.UnreadableError as error:
             log.warning("search: nothing was found, because %s", error)
@@ -302,7 +310,7 @@ class Index:
     def _sync(self, home: Path, more: Mapping[str, Stamped] | None, ended: Ended, tops: Collection[str]) -> int:
         changed = 0
         known = {name: (mtime, size) for name, mtime, size in self._db.execute("SELECT * FROM sources")}
-        found = {name: _ended_stamp(name, stamp, ended) for name, stamp in markdown_files.found(home, tops)}
+        found = {name: _ended_stamp(name, stamp, ended) for name, stamp in documents.files(home, tops)}
         stale = [name for name, stamp in found.items() if known.get(name) != stamp]
         further = more or {}
         found |= {name: stamp for name, (stamp, _) in further.items()}
@@ -316,7 +324,7 @@ class Index:
         gone = [
             name
             for name in sorted(known.keys() - found.keys())
-            if name.startswith(looked_at) or (more is not None and not markdown_files.is_markdown(name))
+            if name.startswith(looked_at) or (more is not None and not documents.is_markdown(name))
         ]
         if gone:
             with self._transaction():

@@ -18,7 +18,7 @@ from memoria.ground import clock
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
-from memoria.index import lookup, sources
+from memoria.index import sources
 from memoria.index.index import Index
 from memoria.mcp.answers import Found
 from memoria.pages.refresh import consequences, renew
@@ -43,8 +43,7 @@ class IndexSearch:
             with Index(self.home.paths.index) as index:
                 sources.refresh(index, self.home.paths)
                 view = Visibility(self.home.settings, self.home.paths, self.project.key)
-                today = self.home.zone.day(clock.now())
-                hits = lookup.search(index, query, limit=limit, view=view, kinds=kinds, today=today)
+                hits = index.search(query, limit=limit, view=view, kinds=kinds)
         except (sqlite3.Error, OSError) as error:
             raise ExpectedError(f"the search index cannot be used now ({error}); read pages by path instead") from error
         return [Found(_place(hit.path, hit.anchor), hit.kind, hit.title, hit.date, hit.passages) for hit in hits]

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 
 from memoria.base.project import Project
 from memoria.base.visibility import Visibility
-from memoria.ground import clock
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
@@ -50,8 +49,7 @@ class Inquiry:
         try:
             with Index(self.home.paths.index) as index:
                 sources.refresh(index, self.home.paths)
-                today = self.home.zone.day(clock.now())
-                passages = question.found(index, asked, self._visible(), today)
+                passages = question.found(index, asked, self._visible())
         except (sqlite3.Error, OSError) as error:
             raise ExpectedError(f"the search index cannot be used now ({error}); read pages by path instead") from error
         answer, reason = question.ask(self.home, asked, passages, self.project.key) if passages else (None, "")

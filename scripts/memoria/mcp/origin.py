@@ -24,8 +24,7 @@ from memoria.ground import clock
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
 from memoria.search import tokens
-from memoria.search.similarity import coverage
-from memoria.search.words import words
+from memoria.search.words import coverage, words
 from memoria.statements.keeper import Keeper
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.clients import table

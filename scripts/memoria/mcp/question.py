@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 
 from memoria.base.visibility import Visibility
@@ -16,7 +15,6 @@ from memoria.daily.ledger import Ledger
 from memoria.ground import printable
 from memoria.ground.errors import ModelError
 from memoria.ground.home import Home
-from memoria.index import lookup
 from memoria.index.index import Index
 from memoria.models import tasks
 from memoria.models.metered import Metered
@@ -73,9 +71,9 @@ class Answer:
     model: str
 
 
-def found(index: Index, question: str, view: Visibility, today: date) -> list[Passage]:
-    """Return the passages of articles and entries that may be shown and fit a question best."""
-    hits = lookup.search(index, question, limit=PASSAGES, view=view, kinds=("article", "entry"), today=today)
+def found(index: Index, question: str, view: Visibility) -> list[Passage]:
+    """Return the passages of articles, entries and facts that may be shown and fit a question best."""
+    hits = index.search(question, limit=PASSAGES, view=view, kinds=("article", "entry", "fact"))
     passages = (Passage.of(hit) for hit in hits if hit.path not in (f"knowledge/{INDEX}", f"knowledge/{LOG}"))
     return [passage for passage in passages if passage.text.strip()]
 

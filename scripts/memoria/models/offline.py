@@ -16,7 +16,7 @@ from memoria.base.settings import Settings
 from memoria.ground.errors import BadAnswerError
 from memoria.models import answer
 from memoria.models.protocol import Completion, JsonObject, Model, Prompt, Usage
-from memoria.search import cues, prose
+from memoria.search import cues, words
 from memoria.statements.claim_check import MAX_OF_FLUSH
 from memoria.statements.fact import plain
 
@@ -39,7 +39,7 @@ def note(material: JsonObject) -> JsonObject:
     title = next(filter(None, (_first(exchange.get("user", "")) for exchange in exchanges)), "") or "".join(rows[:1])
     return {
         "worth_saving": True,
-        "title": prose.shorten(title[:1].upper() + title[1:], TITLE),
+        "title": words.shorten(title[:1].upper() + title[1:], TITLE),
         "context": _first(exchanges[-1].get("assistant", "")),
         "key_exchanges": rows[:MAX_EXCHANGES],
         "statements": statements[:MAX_OF_FLUSH],
@@ -65,18 +65,18 @@ def articles(material: JsonObject) -> JsonObject:
         new = [text for text in said if text and text not in known]
         known.update(new)
         name = entry["project"]
-        page = pages.setdefault(name, {"slug": prose.slug(name) or "notes", "title": name or "Notes", "claims": []})
+        page = pages.setdefault(name, {"slug": words.slug(name) or "notes", "title": name or "Notes", "claims": []})
         page["claims"] += [{"text": text, "sources": [entry["id"]]} for text in new]
     return {"articles": [page for page in pages.values() if page["claims"]]}
 
 
 def reply(material: JsonObject) -> JsonObject:
     """Return the answer to ``query``: the sentences that share most words with the question, best passage first."""
-    wanted = set(prose.words(material["question"]))
+    wanted = words.stems(material["question"])
     scored: dict[str, tuple[int, int, str]] = {}
     for place, passage in enumerate(material["passages"]):
-        for sentence in prose.sentences(passage["text"]):
-            shared = len(wanted.intersection(prose.words(sentence)))
+        for sentence in cues.sentences(passage["text"]):
+            shared = len(wanted & words.stems(sentence))
             if shared and sentence not in scored:
                 scored[sentence] = (-shared, place, passage["ref"])
     best = sorted(scored, key=lambda sentence: scored[sentence][:2])[:MAX_SENTENCES]
@@ -100,14 +100,14 @@ def _says_something(exchange: Exchange) -> bool:
 
 def _row(exchange: Exchange) -> str:
     """Return an exchange on one line: request → the end of the answer."""
-    said = " ".join(prose.sentences(plain(exchange.get("assistant")))[-2:])
-    return " → ".join(filter(None, (plain(exchange.get("user"), ASKED), prose.shorten(said, ANSWERED))))
+    said = " ".join(cues.sentences(plain(exchange.get("assistant")))[-2:])
+    return " → ".join(filter(None, (plain(exchange.get("user"), ASKED), words.shorten(said, ANSWERED))))
 
 
 def _first(text: object) -> str:
     """Return the first sentence of a text that is no command to the client."""
     lines = "\n".join(line for line in str(text).splitlines() if not cues.is_command(line))
-    return plain(next(iter(prose.sentences(lines)), ""))
+    return plain(next(iter(cues.sentences(lines)), ""))
 
 
 TASKS: dict[str, Callable[[JsonObject], JsonObject]] = {

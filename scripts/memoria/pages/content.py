@@ -12,7 +12,7 @@ from memoria.daily.open_items import OpenItem
 from memoria.ground import printable
 from memoria.ground.clock import Zone
 from memoria.pages.room import Section, divided
-from memoria.search import prose
+from memoria.search import words
 from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.store import corrected
 
@@ -77,7 +77,7 @@ class Content:
             said = " ".join([*([printable.sentence(entry.title)] if is_titled else []), *entry.context.split()])
             label = self.labels.get(entry.project_key, entry.project)
             name = entry.project if entry.project_key == self.project else label
-            yield f"- {entry.day.isoformat()} {entry.time}, {name}: {prose.shorten(said, MAX_LAST)}"
+            yield f"- {entry.day.isoformat()} {entry.time}, {name}: {words.shorten(said, MAX_LAST)}"
 
 
 def _says(text: str, title: str) -> bool:

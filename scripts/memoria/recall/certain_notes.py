@@ -9,14 +9,14 @@ from __future__ import annotations
 from memoria.base.visibility import Visibility
 from memoria.recall import note_rows, shown_notes
 from memoria.search import reader
-from memoria.search.statements import is_question, sentences
+from memoria.search.hit import is_question, sentences
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memoria.base.paths import Paths
     from memoria.base.settings import Settings
     from memoria.capture import hook
-    from memoria.search.statements import Statement
+    from memoria.search.hit import Statement
 
 MAX_CHARS = 1_500  # of the whole output
 NOTES = 4

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memoria.base.settings import Settings
     from memoria.capture import hook
     from memoria.recall.tool_notes import Touched
-    from memoria.search.statements import Statement
+    from memoria.search.hit import Statement
 
 MAX_CHARS = 900  # of the whole output
 NOTES = 2

@@ -11,8 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from memoria.search.hit import Hit
-    from memoria.search.statements import Statement
+    from memoria.search.hit import Hit, Statement
 
 NOTE_CHARS = 360  # of a note's text
 TITLE_CHARS = 80

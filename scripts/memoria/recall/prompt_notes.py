@@ -15,8 +15,8 @@ from memoria.base import exclude, project, quickjson
 from memoria.capture import cursor, hook, open_sessions
 from memoria.recall import shown_notes
 from memoria.search import layout, tokens
-from memoria.search.function_words import QUESTION_PAIRS, QUESTION_WORDS
-from memoria.search.statements import is_question, sentences
+from memoria.search.hit import is_question, sentences
+from memoria.search.words import QUESTION_PAIRS, QUESTION_WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -326,7 +326,7 @@ def _command_level(chunks: list[_Chunk], place: int, words: list[str]) -> int:
     """
     if chunks[place].text != words[0]:
         return 0
-    from memoria.search.function_words import FUNCTION_WORDS  # noqa: PLC0415 (most tool uses are named by no rule)
+    from memoria.search.words import FUNCTION_WORDS  # noqa: PLC0415 (most tool uses are named by no rule)
 
     following = chunks[place + 1 : place + 3] if not chunks[place].is_last else []
     if following and following[0].is_last:

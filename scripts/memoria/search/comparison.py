@@ -10,9 +10,8 @@ from __future__ import annotations
 import unicodedata
 
 from memoria.base.pattern import Pattern
-from memoria.search.similarity import coverage, jaccard, overlap
 from memoria.search.stemming import without_ending
-from memoria.search.stop_words import LIGHT_WORDS
+from memoria.search.words import ENGLISH, GERMAN, coverage, jaccard, overlap, word_set
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,25 +30,38 @@ _LETTERED = Pattern(r"([^\W\d_]{2,60})\s{1,8}([^\W\d_])(?![\w'.])")
 _PLACED = Pattern(r"([^\W\d_]{0,60})[\s#]{0,8}?(\d+(?:\.\d+)*)")
 
 
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_NEGATIONS = _set(
+# These change what a rule says ("before the commit", "after the commit"), so a comparison of rules keeps them.
+_RELATIONS = word_set(
+    """above after again before below between both but cannot down during few further most no nor not off once other own
+    same through too under until where whose why bis durch euch kann kein keine nicht ohne uber um unter vom warum
+    wie wo"""
+)
+# These only show that something is a rule.
+_RULE_WORDS = word_set(
+    """always bevorzuge bevorzugt bitte codebase damit dann die diesem dieser dieses dir done every haben hat hier immer
+    instead jetzt like likes man may might must nehmen nutze nutzen please prefer preferred prefers project
+    projekt rather repo repository shall since sonst statt use used user uses using verwende verwenden want wants
+    war waren werden wurde"""
+)
+# Left out when two rules or facts are compared.
+LIGHT_WORDS = ((ENGLISH | GERMAN) - _RELATIONS) | _RULE_WORDS
+_NEGATIONS = word_set(
     "not never no don't dont doesn't cannot can't avoid without stop nicht nie niemals kein keine keinen keinem keiner "
     "ohne vermeide"
 )
-_CONTRASTS = _set("instead over than statt anstatt anstelle")
+_CONTRASTS = word_set("instead over than statt anstatt anstelle")
 # A number after one of these says which thing is meant ("worker 3"), not what holds of it.
-_ENUMERATED = _set(
+_ENUMERATED = word_set(
     "worker step shard replica phase stage task issue pr mr ticket bug story page chapter section part slot lane "
     "instance machine host client partition sprint milestone case rule level layer line row column item number nr no "
     "agent pod server cluster gpu cpu core disk drive channel thread queue batch job team group zone sensor unit "
     "device module room day week month quarter schritt aufgabe seite kapitel abschnitt teil stufe zeile spalte "
     "nummer tag woche monat raum gruppe"
 )
-_TURNS = _set("but only rather sondern nur")  # these end a negation within a clause
-_PLACES = _set("in to on for from at with by im in auf fur bei mit von zu zum zur")  # and these, after the negated word
+_TURNS = word_set("but only rather sondern nur")  # these end a negation within a clause
+_PLACES = word_set(
+    "in to on for from at with by im in auf fur bei mit von zu zum zur"
+)  # and these, after the negated word
 
 
 class Words:

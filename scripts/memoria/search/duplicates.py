@@ -80,7 +80,7 @@ def same(one: list[str], other: list[str]) -> bool:
     differing = 2 * (1 - SAME) * (len(one) + len(other))
     if len(set(one).symmetric_difference(other)) > differing:
         return False
-    from memoria.search.similarity import bigrams, jaccard  # noqa: PLC0415 (a hook that compares none does not pay)
+    from memoria.search.words import bigrams, jaccard  # noqa: PLC0415 (a hook that compares none does not pay)
 
     return jaccard(bigrams(one), bigrams(other)) >= SAME and _numbers(one) == _numbers(other)
 

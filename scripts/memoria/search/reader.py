@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from memoria.base import sqlite
 from memoria.base.visibility import EVERYWHERE
-from memoria.search import duplicates, layout, ranking, statements, stored, tokens
-from memoria.search.hit import Hit
-from memoria.search.statements import Statement
+from memoria.search import duplicates, layout, ranking, stored, tokens
+from memoria.search.hit import Hit, Statement, around
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,7 +131,7 @@ class Finder:
                 continue
             best = hit.of(passage)
             said = self._stored.sessions(best)
-            found = Statement(best, statements.around(passage, bits, room), label, is_own=own, sessions=said)
+            found = Statement(best, around(passage, bits, room), label, is_own=own, sessions=said)
             found.words = frozenset(tokens.of("\n".join((found.text, *hit.phrases)))).intersection(bits)
             found.share = sum(bits[term] for term in found.words) / (sum(bits.values()) or 1.0)
             return found

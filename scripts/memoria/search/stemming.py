@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from memoria.search.irregular_forms import word_of
-
 CACHED = 200_000  # words whose stems are cached within a process (some tens of megabytes)
 
 _ENDINGS = (
@@ -40,46 +38,6 @@ def without_ending(word: str) -> str:
             word = word[: -len(ending)]
             break
     return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "ls" else word
-
-
-_PLURALS = (  # German, French and Spanish endings that English words do not have, and what becomes of them
-    ("ungen", "ung"), ("heiten", "heit"), ("keiten", "keit"), ("schaften", "schaft"), ("ionen", "ion"),
-    ("itaten", "itat"), ("ciones", "cion"), ("siones", "sion"), ("idades", "idad"), ("eaux", "eau"),
-)  # fmt: skip
-_MIN_GERMAN = 7  # letters of a word whose final n may be an ending; shorter English words are more frequent
-# Endings of nouns, adjectives and verbs, the longest first, as the search folds them.
-_RUSSIAN = (
-    "остью остеи ости ость иями ться ить ать ять еть уть ыть ает яет ают яют ами ями ыми ими ого его ому ему "
-    "ешь ишь ете ите ала али ила или тся иях иям ием ах ях ам ям ем ом ых их ыи ии ои еи ая яя ое ее ые ие ую "
-    "юю ов ев ия ию ть ют ут ат ят ал ил ет ит а я о е ы и у ю ь"
-)
-_MIN_RUSSIAN = 3  # letters that remain
-
-
-def stem(word: str) -> str:
-    """Return the stem of a lower-case word without accents, for the search index.
-
-    Irregular forms become their word, some German, French and Spanish plurals their singular, and Russian words lose
-    one ending; the rest is ``porter``. It does not ask for the language, so that a name is one term in all of them.
-    """
-    word = word_of(word)
-    if not word.isascii():
-        return _without_russian_ending(word) if "\u0430" <= word[-1] <= "\u044f" else word
-    return porter(_as_singular(word) if word[-1:] in "nsx" else word)
-
-
-def _as_singular(word: str) -> str:
-    for ending, instead in _PLURALS:
-        if word.endswith(ending) and len(word) > len(ending) + 2:
-            return word[: -len(ending)] + instead
-    return word[:-1] if word.endswith("en") and len(word) >= _MIN_GERMAN else word
-
-
-def _without_russian_ending(word: str) -> str:
-    for ending in _RUSSIAN.split():
-        if word.endswith(ending) and len(word) - len(ending) >= _MIN_RUSSIAN:
-            return word[: -len(ending)]
-    return word
 
 
 def porter(word: str) -> str:

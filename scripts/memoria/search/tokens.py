@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from binascii import crc32
 
-from memoria.search.function_words import EMPHASISED, FUNCTION_WORDS
-from memoria.search.stemming import porter, stem
+from memoria.search.stemming import porter
+from memoria.search.words import FUNCTION_WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,11 +39,7 @@ _MONTHS = (
 
 
 def of(text: str) -> list[str]:
-    """Return the terms of a text to be indexed, in order and without stop words.
-
-    A short word in capitals is no stop word: ``MIT`` and ``US`` are names, whatever ``mit`` and ``us`` are. A word that
-    is emphasised by capitals stays one.
-    """
+    """Return the terms of a text to be indexed, in order and without stop words."""
     return [term for chunk in _chunks(text) for term in _analysed(chunk)]
 
 
@@ -123,19 +119,14 @@ def _terms(chunk: str) -> Iterator[str]:
             yield from _pairs(word)
         else:
             lower = word.lower()
-            if lower not in FUNCTION_WORDS or _is_name(word, lower):
-                yield stem(lower)[:MAX_TOKEN]
+            if lower not in FUNCTION_WORDS:
+                yield porter(lower)[:MAX_TOKEN]
     if len(words) > 1 and not _apostrophe_only(folded):
         whole = "".join(words).lower()
         if len(whole) <= MAX_TOKEN and not any(_is_unspaced(character) for character in whole):
             yield whole
         if "/" in folded:
             yield from _file_name(folded)
-
-
-def _is_name(word: str, lower: str) -> bool:
-    """Return whether a function word is written as a name."""
-    return len(word) > 1 and word.isupper() and lower not in EMPHASISED
 
 
 def _apostrophe_only(chunk: str) -> bool:

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 
 from memoria.search import comparison, cues
-from memoria.search.folding import holds
 from memoria.search.stemming import without_ending
+from memoria.search.words import holds
 
 CITED, UNCITED = 0.6, 0.8  # share of its words that a sentence of the same entries, or of others, must hold
 NAMED, MIN_NAMED = 0.5, 2  # share and number of the words of a title or a line of talk that must be its own

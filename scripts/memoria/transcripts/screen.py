@@ -23,7 +23,7 @@ from memoria.base.settings import Settings
 from memoria.capture import transcript
 from memoria.ground import files
 from memoria.ground.home import Home
-from memoria.search.folding import folded
+from memoria.search.words import folded
 from memoria.transcripts.client_files import objects
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from memoria.base import project
 from memoria.ground import markdown
 from memoria.ground.files import sha256
 from memoria.search import comparison
-from memoria.search.similarity import jaccard
-from memoria.search.words import words
+from memoria.search.words import jaccard, words
 from memoria.wiki.repeated import repeats
 
 SECTION = 2  # the level of a section's heading

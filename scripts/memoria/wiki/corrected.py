@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from memoria.daily.entry import Entry
 from memoria.search import comparison, cues
-from memoria.search.similarity import jaccard
+from memoria.search.words import jaccard
 from memoria.statements.past import Past
 from memoria.wiki.article import Article, Claim
 from memoria.wiki.founding import Wrote

@@ -17,8 +17,7 @@ from memoria.daily import open_items
 from memoria.daily.entry import Entry
 from memoria.ground import markdown
 from memoria.search import comparison
-from memoria.search.similarity import jaccard
-from memoria.search.words import words, words_and_numbers
+from memoria.search.words import jaccard, words, words_and_numbers
 from memoria.statements.fact import phrases
 from memoria.wiki import evidence, founding, headings, summary
 from memoria.wiki.article import SIMILAR, Article, Claim

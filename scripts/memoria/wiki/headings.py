@@ -12,8 +12,7 @@ from typing import Any
 
 from memoria.daily.entry import Entry
 from memoria.search import comparison
-from memoria.search.similarity import jaccard
-from memoria.search.words import stems
+from memoria.search.words import jaccard, stems
 from memoria.wiki.article import (
     BEHAVIOUR,
     CONVENTIONS,

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from functools import lru_cache
 from typing import TypeVar
 
-from memoria.search.similarity import jaccard
+from memoria.search.words import jaccard
 
 Key = TypeVar("Key", bound=Hashable)
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from memoria.search.function_words import word_set
 from memoria.search.stemming import singular
+from memoria.search.words import word_set
 
 GENERIC = "a single generic word"  # the fault of a word that can still be a heading on a page
 

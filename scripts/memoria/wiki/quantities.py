@@ -11,9 +11,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from memoria.search.function_words import word_set
+from memoria.search.comparison import LIGHT_WORDS
 from memoria.search.stemming import porter, singular, without_ending
-from memoria.search.stop_words import LIGHT_WORDS
+from memoria.search.words import word_set
 
 NEAR = 7  # tokens between a number and a word that belongs to it
 RARE_DIGITS = 4  # digits of a number that is not said by chance

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from memoria.search.function_words import word_set
 from memoria.search.stemming import without_ending
-from memoria.search.words import words_and_numbers
+from memoria.search.words import word_set, words_and_numbers
 
 MIN_WORDS = 4  # of sentences that may differ in the order of their words
 

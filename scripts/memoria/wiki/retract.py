@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from memoria.search.folding import holds
-from memoria.search.words import stems
+from memoria.search.words import holds, stems
 from memoria.wiki import summary
 from memoria.wiki.article import ASKED_AS, REASON, RELATED, Article, Claim, Section, without_sources
 

@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
 
-from memoria.search.similarity import overlap
-from memoria.search.words import words
+from memoria.search.words import overlap, words
 from memoria.wiki.article import KEY_POINTS, Article, Claim, Section, without_sources
 from memoria.wiki.owners import Owners
 

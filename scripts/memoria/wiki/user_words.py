@@ -17,7 +17,7 @@ from memoria.daily.entry import PUT_RIGHT, Entry, Learned
 from memoria.daily.entry_form import HAND
 from memoria.ground import clock
 from memoria.search import comparison
-from memoria.search.similarity import overlap
+from memoria.search.words import overlap
 from memoria.wiki.article import Claim
 
 MIN_SHARED = 0.5  # two sentences that share this part of the shorter one's words are about the same thing

@@ -15,9 +15,7 @@ from memoria.daily.session_tasks import SessionTasks
 from memoria.ground.clock import Zone
 from memoria.models.protocol import JsonObject
 from memoria.search import comparison, identifiers
-from memoria.search.function_words import word_set
-from memoria.search.similarity import overlap
-from memoria.search.words import words
+from memoria.search.words import overlap, word_set, words
 from memoria.transcripts import tool_lines
 from memoria.transcripts.intake import Stretch
 from memoria.transcripts.tool_lines import DONE, DROPPED, Tasks

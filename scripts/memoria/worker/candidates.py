@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from memoria.ground.files import sha256
 from memoria.search import comparison
 from memoria.search.comparison import Words
-from memoria.search.similarity import jaccard, overlap
+from memoria.search.words import jaccard, overlap
 from memoria.statements.fact import Fact
 from memoria.wiki.article import Claim
 

@@ -16,8 +16,8 @@ from memoria.index import turns
 from memoria.recall import certain_notes, note_rows
 from memoria.recall.shown_notes import ShownNotes
 from memoria.search import duplicates
+from memoria.search.hit import Statement
 from memoria.search.reader import Finder
-from memoria.search.statements import Statement
 from memoria.statements.store import Store
 
 NOTES = 40  # that are offered

@@ -16,7 +16,7 @@ from memoria.index import sources
 from memoria.index.index import Index
 from memoria.models.protocol import JsonObject
 from memoria.search import comparison
-from memoria.search.similarity import coverage
+from memoria.search.words import coverage
 from memoria.wiki.article import Article, Claim
 from memoria.wiki.article_cache import Row
 from memoria.wiki.folder import Wiki

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memoria.ground import clock
-from memoria.index import lookup
 from memoria.index.highlight import excerpt
 from memoria.index.index import Index
 from memoria.reader import address
@@ -69,10 +67,7 @@ def _found(site: Site, query: str, kind: str, key: str, limit: int) -> list[Resu
     titled = _titled(query, catalog, key) if kind in ("", "article") else []
     view = site.visible()
     with Index(site.home.paths.index) as index:
-        hits = lookup.search(
-            index, query, limit=limit, project=key, view=view, kinds=(kind,) if kind else layout.KINDS,
-            today=site.home.zone.day(clock.now()),
-        )  # fmt: skip
+        hits = index.search(query, limit=limit, project=key, view=view, kinds=(kind,) if kind else layout.KINDS)
     slugs = {row.slug for row in titled}
     results = [_of_row(row, catalog, wanted) for row in titled]
     return results + [_of_hit(hit, catalog, wanted) for hit in hits if _slug(hit) not in slugs]
