@@ -161,7 +161,7 @@ def _said(folder: Path, mass: Path | None) -> tuple[list[str], list[str]]:
     prompts: dict[str, None] = {}
     for found in client_files.transcripts(folder):
         reader = Reader()
-        with client_files.opened(found.path) as file:
+        with client_files.open_lines(found.path) as file:
             turns = [*reader.read(file), *reader.settle()]
         for turn in turns:
             if turn.role == "user" and 20 <= len(turn.text) <= 600 and prompt_notes.is_asking(turn.text):

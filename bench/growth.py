@@ -120,11 +120,11 @@ REDACTOR, STONES = Redactor(), _tombstones()
 
 
 READERS: dict[str, Callable[[str], object]] = {
-    "prompt.typed": prompt.typed,
+    "prompt.typed_words": prompt.typed_words,
     "prompt.mark": prompt.mark,
     "prompt.report": prompt.report,
-    "prompt.spoken": prompt.spoken,
-    "prompt.queued": prompt.queued,
+    "prompt.spoken_words": prompt.spoken_words,
+    "prompt.queued_words": prompt.queued_words,
     "prompt.queued_forms": prompt.queued_forms,
     "turns of a prompt": lambda text: _turns(_json_line(text)),
     "turns of a result": lambda text: _turns(_result_line(text)),

@@ -51,7 +51,7 @@ def read_all(paths: Paths, *, describing: bool = True) -> tuple[int, int]:
     turns = chars = 0
     for path in paths:
         reader = Reader(describing=describing)
-        with client_files.opened(path) as file:
+        with client_files.open_lines(path) as file:
             for turn in (*reader.read(file), *reader.settle()):
                 turns, chars = turns + 1, chars + turn.size
     return turns, chars

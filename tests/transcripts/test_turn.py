@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import memoria
 from memoria.transcripts import decoder
-from memoria.transcripts.decoder import kept
+from memoria.transcripts.decoder import decode
 from memoria.transcripts.tool_lines import LINE, describe
 from memoria.transcripts.turn import Exchange, Turn, exchanges, split
 from memoria.transcripts.turn_reader import Reader
@@ -316,9 +316,9 @@ def test_without_their_tool_lines_turns_are_the_same(path: Path) -> None:
 
 
 def test_a_tools_output_is_not_decoded() -> None:
-    [value] = kept([result("the output of a tool")])
+    [value] = decode([result("the output of a tool")])
     assert not isinstance(value["message"]["content"][0]["content"], str)
-    assert not isinstance(next(iter(kept([user("words", toolUseResult={"stdout": "x"})])))["toolUseResult"], dict)
+    assert not isinstance(next(iter(decode([user("words", toolUseResult={"stdout": "x"})])))["toolUseResult"], dict)
 
 
 @pytest.mark.parametrize(

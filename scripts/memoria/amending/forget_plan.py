@@ -449,7 +449,7 @@ def _lines(transcript: str) -> Iterator[bytes]:
 def _client(header: bytes) -> Client:
     """Return the agent whose lines follow a job's header."""
     try:
-        return table.named(json.loads(header).get("agent"))
+        return table.by_name(json.loads(header).get("agent"))
     except (ValueError, AttributeError):
         return table.CLAUDE
 

@@ -96,7 +96,7 @@ def survey(
 def _listed(home: Home, sources: Sequence[Source]) -> list[Found]:
     """Return the transcripts of all sources, the one that changed longest ago first."""
     sides = home.settings.keep_sidechains
-    return client_files.ordered(found for client, path in sources for found in client.transcripts(path, sides=sides))
+    return client_files.in_order(found for client, path in sources for found in client.transcripts(path, sides=sides))
 
 
 def _wanted(home: Home, transcripts: Sequence[Found], name: str) -> str:

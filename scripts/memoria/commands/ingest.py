@@ -108,11 +108,11 @@ def _sources(args: argparse.Namespace) -> list[Source]:
     """Return where to look for which agent's sessions; ExpectedError when nothing is there."""
     if args.source:
         path = Path(args.source).expanduser().absolute()
-        client = table.named(args.agent) if args.agent else table.owner(path, os.environ)
+        client = table.by_name(args.agent) if args.agent else table.owner(path, os.environ)
         if not path.exists() and not path.parent.is_file():  # a session in opencode's database has a path below it
             raise ExpectedError(f"{path} does not exist. Name a transcript or a folder of transcripts.")
         return [(client, path)]
-    clients = [table.named(args.agent)] if args.agent else list(table.CLIENTS.values())
+    clients = [table.by_name(args.agent)] if args.agent else list(table.CLIENTS.values())
     usual = [(client, client.folder(os.environ)) for client in clients]
     found = [(client, place) for client, place in usual if place.exists()]
     if not found:

@@ -205,7 +205,7 @@ def _agents(findings: Findings) -> list[dict[str, Any]]:
 def _lines(facts: dict[str, Any]) -> list[str]:
     agents = facts["agents"]
     others = [one for one in agents if one["agent"] != table.CLAUDE.name]
-    folders = [str(table.named(one["agent"]).folder(os.environ)) for one in agents] or [facts["transcripts"]]
+    folders = [str(table.by_name(one["agent"]).folder(os.environ)) for one in agents] or [facts["transcripts"]]
     rows = [f"Receipt for {', '.join(folders)} against {facts['home']}", ""]
     rows.append(f"{'sessions':<15}{facts['sessions']:>8,}")
     rows.append(f"{'turns':<15}{facts['turns']:>8,}")

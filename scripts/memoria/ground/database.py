@@ -51,11 +51,11 @@ def open_(
     table is missing, and sqlite3.Error or OSError when the file cannot be used.
     """
 
-    def allowed(db: sqlite3.Connection) -> None:
+    def check_version(db: sqlite3.Connection) -> None:
         if version(db) > len(migrations):
             raise newer(f"{path} was written by a newer memoria; update memoria, or move the file away")
 
-    db = connect(path, wait_s=wait_s, factory=factory, allowed=allowed)
+    db = connect(path, wait_s=wait_s, factory=factory, check=check_version)
     try:
         if version(db) < len(migrations):
             _migrate(db, migrations)
@@ -74,11 +74,11 @@ def connect(
     *,
     wait_s: float = WRITE_WAIT_S,
     factory: type[sqlite3.Connection] = sqlite3.Connection,
-    allowed: Callable[[sqlite3.Connection], None] = lambda _: None,
+    check: Callable[[sqlite3.Connection], None] = lambda _: None,
 ) -> sqlite3.Connection:
     """Open or create a database for writing, without a look at its tables.
 
-    ``allowed`` may raise to refuse the file before it is changed. A killed process loses no commit; a power cut may
+    ``check`` may raise to refuse the file before it is changed. A killed process loses no commit; a power cut may
     lose the latest ones.
     """
     if str(path) != IN_MEMORY:
@@ -86,7 +86,7 @@ def connect(
         _make_private(path)
     db = sqlite3.connect(path, timeout=wait_s, isolation_level=None, factory=factory)
     try:
-        allowed(db)
+        check(db)
         _write_ahead(db)
         _execute(db, "PRAGMA synchronous = NORMAL")
     except BaseException:

@@ -68,11 +68,11 @@ def exchange_names(source: Path, target: Path) -> None:
 
     Raise FileNotFoundError when the target does not exist, and TakenError as described there.
     """
-    if not _exchanged(source, target):
+    if not _exchange_in_one_step(source, target):
         _exchange_in_steps(source, target)
 
 
-def _exchanged(source: Path, target: Path) -> bool:
+def _exchange_in_one_step(source: Path, target: Path) -> bool:
     """Exchange in one step; return False where the system or the file system cannot."""
     renameat2 = _system_call()
     if renameat2 is None:
@@ -170,7 +170,7 @@ class Exchange:
         atomic.sync_folder(str(target.parent))
 
     def _exchange(self, path: Path, target: Path, data: bytes, expected: bytes) -> None:
-        staged = _staged(target, expected, data)
+        staged = _staging_path(target, expected, data)
         try:
             _stage(target, data, expected)
             if self.read(target) != expected:
@@ -198,7 +198,7 @@ class Exchange:
             raise SavedMeanwhileError(path)
         if expected is None:
             return
-        aside = _staged(target, expected, None)
+        aside = _staging_path(target, expected, None)
         failpoints.reached("files.compared")
         try:
             target.rename(aside)
@@ -263,7 +263,7 @@ class Exchange:
 
         A save that the killed process had in hand gets its name back.
         """
-        for staged, name, known in list(_left(folder)):
+        for staged, name, known in list(_leftovers(folder)):
             target = folder / name
             content = read(staged, WRITING_S)
             new = known[1]
@@ -287,7 +287,7 @@ def _is_lost(staged: Path, target: Path) -> bool:
     return staged.name.endswith(TAKEN) and not target.exists()
 
 
-def _left(folder: Path) -> Iterator[tuple[Path, str, tuple[str, str]]]:
+def _leftovers(folder: Path) -> Iterator[tuple[Path, str, tuple[str, str]]]:
     """Yield what killed processes left in ``folder``, and beside the targets of its links."""
     folders = {folder, *(Path(os.path.realpath(link)).parent for link in folder.glob("*.md") if link.is_symlink())}
     for place in folders:
@@ -317,13 +317,13 @@ def _short(data: bytes | None) -> str:
     return _NO_FILE if data is None else sha256(data)[:8]
 
 
-def _staged(target: Path, old: bytes | None, new: bytes | None) -> Path:
+def _staging_path(target: Path, old: bytes | None, new: bytes | None) -> Path:
     return target.with_name(f".{target.name}.{_short(old)}{_short(new)}.swap")
 
 
 def _stage(target: Path, data: bytes, expected: bytes | None, mode: int | None = None) -> Path:
     """Write and sync the new file beside the target, with its mode, owner and extended attributes."""
-    staged = _staged(target, expected, data)
+    staged = _staging_path(target, expected, data)
     mode = files.new_mode(target.parent) if mode is None else mode
     descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), mode)
     try:

@@ -156,10 +156,10 @@ def _look(top: str) -> Iterator[tuple[str, os.stat_result | LeftOut]]:
         present = set(names)
         for name in sorted(names):
             if name.endswith(".md") and not name.startswith("."):
-                yield below + name, _found(folder, name, below, present, top)
+                yield below + name, _status_or_reason(folder, name, below, present, top)
 
 
-def _found(folder: str, name: str, below: str, present: set[str], top: str) -> os.stat_result | LeftOut:
+def _status_or_reason(folder: str, name: str, below: str, present: set[str], top: str) -> os.stat_result | LeftOut:
     try:
         status = _status(os.path.join(folder, name), top)  # noqa: PTH118 (called ten thousand times)
     except RefusedFileError as error:

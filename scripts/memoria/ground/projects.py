@@ -150,7 +150,7 @@ class Projects:
 
     def _is_proven(self, place: project.Place) -> bool:
         """Return whether a repository is what its remote says, as ``Known.is_proven``, or shares a newest commit."""
-        if project.Known(self._stored()["folders"], {}).is_proven(place):
+        if project.Known(self._as_json()["folders"], {}).is_proven(place):
             return True
         others = [root for root, known in self.folders.items() if known.remote == place.remote]
         return any(_share(place.git, project.place(root).git) for root in others)
@@ -187,14 +187,14 @@ class Projects:
     def _current(self, key: str) -> str:
         return project.Known({}, self.aliases).current(key)
 
-    def _stored(self) -> dict[str, dict[str, Any]]:
+    def _as_json(self) -> dict[str, dict[str, Any]]:
         return {
             "folders": {root: asdict(known) for root, known in sorted(self.folders.items())},
             "aliases": dict(sorted(self.aliases.items())),
         }
 
     def _write(self) -> None:
-        files.replace(self.path, json.dumps(self._stored(), ensure_ascii=False, indent=1), mode=PRIVATE)
+        files.replace(self.path, json.dumps(self._as_json(), ensure_ascii=False, indent=1), mode=PRIVATE)
 
 
 def _is_around(outer: str, inner: str) -> bool:
@@ -251,10 +251,10 @@ def labels(keys: Iterable[str], known: project.Known) -> dict[str, str]:
     named: dict[str, list[str]] = {}
     for key in sorted(set(keys)):
         named.setdefault(project.name_of(key).casefold(), []).append(key)
-    return {key: label for group in named.values() for key, label in _told_apart(group, known).items()}
+    return {key: label for group in named.values() for key, label in _distinct_labels(group, known).items()}
 
 
-def _told_apart(group: list[str], known: project.Known) -> dict[str, str]:
+def _distinct_labels(group: list[str], known: project.Known) -> dict[str, str]:
     if len(group) == 1:
         return {group[0]: project.name_of(group[0])}
     longer = {key: f"{above}-{project.name_of(key)}" if (above := _above(key, known)) else key for key in group}
@@ -291,7 +291,7 @@ def find(given: str, keys: Iterable[str], known: project.Known) -> str:
 
     every = {name: key for key in sorted(keys) for name in called[key]}
     near = {every[name] for name in difflib.get_close_matches(given.casefold(), every, n=3, cutoff=0.5)}
-    there = f"Did you mean {', '.join(sorted(near))}?" if near else f"There are: {_listed(keys)}."
+    there = f"Did you mean {', '.join(sorted(near))}?" if near else f"There are: {_enumerate(keys)}."
     raise UsageError(f"no project is called {given!r}. {there}")
 
 
@@ -345,7 +345,7 @@ def _where(key: str, known: project.Known) -> str:
     return ", ".join(folders)
 
 
-def _listed(keys: set[str]) -> str:
+def _enumerate(keys: set[str]) -> str:
     return ", ".join(sorted(keys)) or "none yet"
 
 

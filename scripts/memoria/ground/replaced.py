@@ -133,7 +133,7 @@ class Replaced:
             try:
                 record = json.loads(place.read_bytes())
                 kept = {key: record[key] for key in ("path", "kept", "digest", "closed")}
-                yield place, kept | {"at": _kept_at(place)}
+                yield place, kept | {"at": _time_of(place)}
             except FileNotFoundError:  # another process has settled it
                 continue
             except (ValueError, KeyError, TypeError):
@@ -142,11 +142,11 @@ class Replaced:
     def _remove_orphans(self) -> None:
         """Remove files whose writer died before it wrote the record."""
         for kept in self.folder.glob("[0-9]*-*.old"):
-            if not kept.with_suffix(".json").exists() and time.time() - _kept_at(kept) > OPEN_S:
+            if not kept.with_suffix(".json").exists() and time.time() - _time_of(kept) > OPEN_S:
                 kept.unlink(missing_ok=True)
 
 
-def _kept_at(path: Path) -> float:
+def _time_of(path: Path) -> float:
     """Return when a file was kept (seconds since the epoch), as its name says: a copy of it has other times."""
     return int(path.name.partition("-")[0]) / 1e9
 

@@ -33,7 +33,7 @@ def session(ident: str) -> str:
     return f"/session/{quote(ident, safe='')}"
 
 
-def asked(path: str, **query: object) -> str:
+def with_query(path: str, **query: object) -> str:
     """Return a path with the values of a query that are not empty."""
     given = {name: value for name, value in query.items() if value not in ("", 0, None)}
     return f"{path}?{urlencode(given)}" if given else path
@@ -66,14 +66,14 @@ class Paged(Generic[Item]):
     later: str
 
 
-def paged(items: Sequence[Item], size: int, path: str, query: Mapping[str, str]) -> Paged[Item]:
+def paginate(items: Sequence[Item], size: int, path: str, query: Mapping[str, str]) -> Paged[Item]:
     """Return the page that ``?page=`` of a query asks for; the links keep the rest of the query."""
     pages = max(1, -(-len(items) // size))
     page = min(max(1, number(query.get("page", ""))), pages)
     kept = {name: value for name, value in query.items() if name not in ("page", "said")}
 
     def link(to: int) -> str:
-        return asked(path, **kept, page=to if to > 1 else 0) if 1 <= to <= pages else ""
+        return with_query(path, **kept, page=to if to > 1 else 0) if 1 <= to <= pages else ""
 
     shown = items[(page - 1) * size : page * size]
     return Paged(shown, page, pages, len(items), link(page - 1), link(page + 1))

@@ -38,7 +38,7 @@ from memoria.reader.pages import (
     timeline,
     wrong,
 )
-from memoria.reader.site import STATIC, Asked, Done, Site, View, missing
+from memoria.reader.site import STATIC, Asked, Done, Site, View, not_found
 
 THEMES = ("light", "dark")
 THEME_COOKIE = "memoria_theme"
@@ -104,10 +104,10 @@ def application(site: Site) -> Starlette:
     """Return the application that shows a site."""
     site.watch.signs = partial(home.needs, site.home)
     site.watch.prepare = partial(_prepare, site)
-    routes = [Route(page.path, _shown(site, page)) for page in PAGES]
-    routes += [Route(action.path, _acted(site, action), methods=["POST"]) for action in ACTIONS]
+    routes = [Route(page.path, _page_route(site, page)) for page in PAGES]
+    routes += [Route(action.path, _action_route(site, action), methods=["POST"]) for action in ACTIONS]
     routes += [Route("/static/{name}", _static), Route("/favicon.ico", _icon), Route(NEWS, _news(site))]
-    return Starlette(routes=routes, exception_handlers={HTTPException: _absent(site)})
+    return Starlette(routes=routes, exception_handlers={HTTPException: _error_handler(site)})
 
 
 def _icon(_: Request) -> Response:
@@ -132,7 +132,7 @@ def _static(request: Request) -> Response:
     return Response(path.read_bytes(), media_type=_TYPES[path.suffix], headers=headers)
 
 
-def _shown(site: Site, page: Page) -> Callable[[Request], Response]:
+def _page_route(site: Site, page: Page) -> Callable[[Request], Response]:
     def show(request: Request) -> Response:
         asked = Asked(dict(request.path_params), dict(request.query_params))
         try:
@@ -142,13 +142,13 @@ def _shown(site: Site, page: Page) -> Callable[[Request], Response]:
         except ExpectedError as error:
             view = View("message.html", "Not now", {"said": str(error)}, 409)
         except (OSError, sqlite3.Error) as error:
-            view = _refused(error)
+            view = _refusal(error)
         return _response(site, request, view)
 
     return show
 
 
-def _refused(error: OSError | sqlite3.Error) -> View:
+def _refusal(error: OSError | sqlite3.Error) -> View:
     """Return the page for what a full disk, a permission or another process's lock forbids; raise a bug again."""
     if not (isinstance(error, OSError) or database.is_refused(error)):
         raise error
@@ -157,7 +157,7 @@ def _refused(error: OSError | sqlite3.Error) -> View:
     return View("message.html", "Not now", {"said": said}, 503)
 
 
-def _acted(site: Site, action: Action) -> Callable[[Request], object]:
+def _action_route(site: Site, action: Action) -> Callable[[Request], object]:
     async def act(request: Request) -> Response:
         form = dict(parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True))
         if not security.is_same(form.get("token", ""), request.scope[security.FORM_TOKEN]):
@@ -168,7 +168,7 @@ def _acted(site: Site, action: Action) -> Callable[[Request], object]:
         except ExpectedError as error:
             return _response(site, request, View("message.html", "Not done", {"said": str(error)}, 409))
         except (OSError, sqlite3.Error) as error:
-            return _response(site, request, _refused(error))
+            return _response(site, request, _refusal(error))
         site.look_again()
         said = f"{'&' if '?' in done.location else '?'}{urlencode({'said': done.said})}" if done.said else ""
         return RedirectResponse(done.location + said, 303)
@@ -199,16 +199,16 @@ def _news(site: Site) -> Callable[[Request], Response]:
     return stream
 
 
-def _absent(site: Site) -> Callable[[Request, Exception], Response]:
-    def absent(request: Request, error: Exception) -> Response:
+def _error_handler(site: Site) -> Callable[[Request, Exception], Response]:
+    def show_error(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
         if status == 404:
-            return _response(site, request, missing("There is no such page."))
+            return _response(site, request, not_found("There is no such page."))
         return _response(
             site, request, View("message.html", "Not done", {"said": getattr(error, "detail", "")}, status)
         )
 
-    return absent
+    return show_error
 
 
 def _response(site: Site, request: Request, view: View) -> Response:

@@ -84,13 +84,13 @@ def whole(site: Site) -> Layout:
     def make() -> Layout:
         catalog = site.catalog
         places = tuple((slug, row.project) for slug, row in catalog.rows.items())
-        return _laid_out(places, tuple(catalog.backlinks.items()))
+        return _lay_out(places, tuple(catalog.backlinks.items()))
 
     return site.cached("graph", make)
 
 
 @lru_cache(maxsize=1)
-def _laid_out(places: tuple[tuple[str, str], ...], links: tuple[tuple[str, tuple[str, ...]], ...]) -> Layout:
+def _lay_out(places: tuple[tuple[str, str], ...], links: tuple[tuple[str, tuple[str, ...]], ...]) -> Layout:
     return layout.of(dict(places), ((slug, other) for slug, others in links for other in others))
 
 
@@ -100,7 +100,7 @@ def scale_of(picture: Layout) -> float:
     return min(WIDTH / width, (HEIGHT - 2 * HEADING) / height) * 0.97
 
 
-def fitted(picture: Layout, key: str | None, found: Collection[str]) -> tuple[float, float, float]:
+def fit(picture: Layout, key: str | None, found: Collection[str]) -> tuple[float, float, float]:
     """Return the middle and the zoom that show a project, or what was found, or everything."""
     left, top, width, height = picture.box
     scale = scale_of(picture)
@@ -187,7 +187,7 @@ def _spots(
     spots = []
     for (node, x, y), radius in zip(nodes, radii, strict=True):
         title = site.catalog.rows[node.slug].title
-        name = shortened(title, NAME_CHARS)
+        name = shorten(title, NAME_CHARS)
         free, freer = [*taken, *dots], [*large, *dots]
         side = _free_side(x, y, radius, name, free) if labels < MAX_LABELS else ""
         is_large = bool(side) and larges < MAX_LARGE and _has_room(_rectangle(x, y, radius, name, side, 2.0), freer)
@@ -201,7 +201,7 @@ def _spots(
     return tuple(spots)
 
 
-def shortened(title: str, limit: int) -> str:
+def shorten(title: str, limit: int) -> str:
     """Return a title of at most ``limit`` characters, with an ellipsis if it is longer."""
     return title if len(title) <= limit else f"{title[: limit - 1].rstrip()}…"
 

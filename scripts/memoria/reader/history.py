@@ -63,7 +63,7 @@ def rows_at(site: Site, day: date) -> tuple[list[Row], list[Row]]:
 def text_at(site: Site, slug: str, day: date) -> tuple[str, bool]:
     """Return the text of an article at the end of a day, ``""`` for none, and whether it is known exactly."""
     moment = end_of(site, day)
-    exact = _replaced(site, slug, moment)
+    exact = _replaced_text(site, slug, moment)
     if exact is not None:
         return exact, True
     data = Wiki.of(site.home.paths).read(slug)
@@ -75,7 +75,7 @@ def text_at(site: Site, slug: str, day: date) -> tuple[str, bool]:
     return article_at(article, moment, known, site.home.zone), False
 
 
-def _replaced(site: Site, slug: str, moment: datetime) -> str | None:
+def _replaced_text(site: Site, slug: str, moment: datetime) -> str | None:
     """Return what the first step after a moment replaced; None when no step that is still known changed the article."""
     transactions = Transactions.of(site.home.paths)
     found: str | None = None
@@ -184,10 +184,10 @@ def days(site: Site) -> tuple[Day, ...]:
 
 def citations(site: Site) -> Mapping[str, tuple[str, ...]]:
     """Return the slugs of the articles that may be shown and cite each entry, by the entry's id."""
-    return site.cached("citations", lambda: _cited(site))
+    return site.cached("citations", lambda: _read_citations(site))
 
 
-def _cited(site: Site) -> dict[str, tuple[str, ...]]:
+def _read_citations(site: Site) -> dict[str, tuple[str, ...]]:
     rows = site.catalog.rows
     with Index(site.home.paths.index) as index:
         found = index.citations()

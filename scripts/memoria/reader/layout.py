@@ -71,7 +71,7 @@ def of(projects: Mapping[str, str], pairs: Iterable[tuple[str, str]]) -> Layout:
         groups.setdefault(projects[slug], []).append(slug)
     placed = {key: _project(group, links, projects) for key, group in groups.items()}
     order = sorted(groups, key=lambda key: (-placed[key][1], key))
-    centres = _packed([placed[key][1] for key in order], WIDE_GAP, STRETCH)
+    centres = _pack([placed[key][1] for key in order], WIDE_GAP, STRETCH)
     places: dict[str, Point] = {}
     clusters = []
     for key, (x, y) in zip(order, centres, strict=True):
@@ -88,11 +88,11 @@ def _project(
     slugs: Sequence[str], links: Mapping[str, set[str]], projects: Mapping[str, str]
 ) -> tuple[dict[str, Point], float]:
     """Return the places of a project's articles around its middle, and the radius of the circle around them."""
-    groups, alone = _linked(slugs, links, projects)
+    groups, alone = _link_groups(slugs, links, projects)
     radii = [SPACE * sqrt(len(group)) + GAP / 2 for group in groups]
     places: dict[str, Point] = {}
     radius = 0.0
-    for group, (x, y), own in zip(groups, _packed(radii, GAP, 1.0), radii, strict=True):
+    for group, (x, y), own in zip(groups, _pack(radii, GAP, 1.0), radii, strict=True):
         radius = max(radius, sqrt(x * x + y * y) + own)
         for number, slug in enumerate(group):
             far, angle = SPACE * sqrt(number), number * GOLDEN
@@ -103,7 +103,7 @@ def _project(
     return places, sqrt(radius * radius + SPACE * SPACE * len(alone)) + GAP / 2
 
 
-def _linked(
+def _link_groups(
     slugs: Sequence[str], links: Mapping[str, set[str]], projects: Mapping[str, str]
 ) -> tuple[list[list[str]], list[str]]:
     """Return the groups of articles of a project that are linked, the largest first, and the articles without links."""
@@ -130,7 +130,7 @@ def _linked(
     return groups, alone
 
 
-def _packed(radii: Sequence[float], gap: float, stretch: float) -> list[Point]:
+def _pack(radii: Sequence[float], gap: float, stretch: float) -> list[Point]:
     """Return the centres of circles that do not touch, each as near to the middle as a spiral finds room for it."""
     placed: list[tuple[float, float, float]] = []
     step, smallest = 0, 0.0

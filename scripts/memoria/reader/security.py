@@ -94,7 +94,7 @@ class Guard:
         if scope["type"] != "http":
             return  # nothing here uses a web socket
         asked = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        status, reason = self._refused(scope, asked)
+        status, reason = self._refusal(scope, asked)
         session = self._session(asked)
         if status:
             await _answer(send, status, _REFUSAL.format(reason=reason))
@@ -105,9 +105,9 @@ class Guard:
         else:
             self.touched()
             scope[FORM_TOKEN] = form_token(self.key, session)
-            await self.app(scope, receive, _protecting(send))
+            await self.app(scope, receive, _protect(send))
 
-    def _refused(self, scope: Scope, asked: dict[str, str]) -> tuple[int, str]:
+    def _refusal(self, scope: Scope, asked: dict[str, str]) -> tuple[int, str]:
         """Return the status and the reason with which a request is refused, whoever makes it; 0 if it is not."""
         if asked.get("host", "") not in self.hosts:
             return 421, "This address is not memoria's."
@@ -159,13 +159,13 @@ def _inside(path: str) -> str:
     return path if is_ours else "/"
 
 
-def _protecting(send: Send) -> Send:
-    async def protected(message: Message) -> None:
+def _protect(send: Send) -> Send:
+    async def send_protected(message: Message) -> None:
         if message["type"] == "http.response.start":
             message["headers"] = _with_ours(message.get("headers", ()))
         await send(message)
 
-    return protected
+    return send_protected
 
 
 def _with_ours(headers: Iterable[tuple[bytes, bytes]]) -> Headers:

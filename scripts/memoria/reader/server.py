@@ -53,7 +53,7 @@ def serve(home: Home, *, port: int, path: str, has_browser: bool, idle_seconds: 
     """
     with locks.held(Path(home.paths.reader_lock)) as mine:
         if not mine:
-            address = _running(home).address(path)
+            address = _find_running(home).address(path)
             _say(address)
             if has_browser and _has_desktop():
                 webbrowser.open(address)
@@ -75,13 +75,13 @@ def _serve(
     site.templates.warm()
     site.watch.start()
     idle = _Idle(idle_seconds)
-    guard = security.Guard(application(site), running.key, running.port, idle.touched)
+    guard = security.Guard(application(site), running.key, running.port, idle.touch)
     config = uvicorn.Config(
         guard, log_config=None, access_log=False, lifespan="off", ws="none", server_header=False, proxy_headers=False,
         timeout_graceful_shutdown=CLOSING_SECONDS,
     )  # fmt: skip
 
-    def started() -> None:
+    def announce() -> None:
         files.replace(Path(home.paths.reader), json.dumps({"port": running.port, "key": running.key}), mode=PRIVATE)
         address = running.address(path)
         _say(address)
@@ -89,7 +89,7 @@ def _serve(
             threading.Thread(target=webbrowser.open, args=(address,), name="browser", daemon=True).start()
 
     try:
-        _Server(config, idle, started).run(sockets=[listener])
+        _Server(config, idle, announce).run(sockets=[listener])
     finally:
         site.watch.close()
 
@@ -101,7 +101,7 @@ class _Idle:
         self.most_seconds = most_seconds
         self.last = time.monotonic()
 
-    def touched(self) -> None:
+    def touch(self) -> None:
         """Record a request."""
         self.last = time.monotonic()
 
@@ -141,7 +141,7 @@ def _listener(port: int) -> socket.socket:
     return listener
 
 
-def _running(home: Home) -> Running:
+def _find_running(home: Home) -> Running:
     """Return the server that holds the lock; wait while it is starting. Raise ExpectedError when it does not say."""
     until = time.monotonic() + _STARTING_SECONDS
     while time.monotonic() < until:

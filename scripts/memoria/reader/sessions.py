@@ -15,7 +15,7 @@ from memoria.daily.ledger import Booked, Ledger
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.reader.site import Site
-from memoria.reader.watch import changed
+from memoria.reader.watch import change_time
 from memoria.transcripts import client_files
 
 _SIDE = "agent-"  # how the name of a sub-agent's transcript begins
@@ -64,7 +64,7 @@ def find(site: Site, ident: str) -> Session | None:
 
 def ledger_stamp(home: Home) -> tuple[int, ...]:
     """Return what changes whenever the ledger is written."""
-    return changed(home.paths.ledger), changed(f"{home.paths.ledger}-wal")
+    return change_time(home.paths.ledger), change_time(f"{home.paths.ledger}-wal")
 
 
 def _read(site: Site) -> tuple[Session, ...]:

@@ -113,7 +113,7 @@ class Done:
     said: str = ""
 
 
-def missing(what: str) -> View:
+def not_found(what: str) -> View:
     """Return the page that says that something is not there."""
     return View("message.html", "Not found", {"said": what}, 404)
 

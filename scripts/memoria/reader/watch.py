@@ -44,7 +44,7 @@ class Watch:
         self.prepare: Callable[[], object] = lambda: None  # called by the thread after each change
         self._prepared = 0  # the number for which it was called
         self.signs: Callable[[], object] = lambda: None  # what pages show besides, compared at each look
-        self._config = changed(config_path(os.environ))
+        self._config = change_time(config_path(os.environ))
         self._looking = threading.Lock()
         self._indexing = threading.Lock()
         self._is_indexed = False  # whether the search index knows the files of the catalog
@@ -111,7 +111,7 @@ class Watch:
         because a new index of a large wiki takes many seconds.
         """
         with self._looking:
-            stamps, signs = self._present(), self.signs()
+            stamps, signs = self._read_stamps(), self.signs()
             if stamps != self._stamps or self._catalog is None:
                 self._is_indexed = False
                 if self._catalog is not None or self._thread is None:
@@ -167,7 +167,7 @@ class Watch:
             self._has_looked.set()
             log.warning("the reader shows what it knew: %s", error)
 
-    def _present(self) -> Stamps:
+    def _read_stamps(self) -> Stamps:
         """Return what the catalog depends on: the files, and what the user has excluded by now."""
         self._read_exclusions()
         hidden = frozenset(("hidden", key) for key in self.visible().hidden())
@@ -177,7 +177,7 @@ class Watch:
 
     def _read_exclusions(self) -> None:
         """Let an exclusion hold that was set while the server runs; other settings hold after the next start."""
-        stamp = changed(config_path(os.environ))
+        stamp = change_time(config_path(os.environ))
         if stamp != self._config:
             fresh = Settings.load()
             if not fresh.refusal:
@@ -185,7 +185,7 @@ class Watch:
                 self.home.settings.exclude = fresh.exclude
 
 
-def changed(path: str) -> int:
+def change_time(path: str) -> int:
     """Return when a file was changed (ns), 0 when it is not there."""
     try:
         return os.stat(path).st_mtime_ns  # noqa: PTH116 (as everywhere for paths of the home)
@@ -195,4 +195,4 @@ def changed(path: str) -> int:
 
 def _settings(home: Home) -> frozenset[tuple[str, object]]:
     """Return the stamps of the files that say which projects there are, and which are hidden."""
-    return frozenset((path, changed(path)) for path in (home.paths.projects, home.paths.folders))
+    return frozenset((path, change_time(path)) for path in (home.paths.projects, home.paths.folders))

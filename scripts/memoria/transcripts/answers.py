@@ -95,7 +95,7 @@ def answer(line: Mapping[str, Any], text: str, result: object, use: Use | None, 
     """
     kind = line.get("toolDenialKind")
     if isinstance(kind, str) and kind:
-        return _denied(line, kind, text) if failed else None
+        return _denial(line, kind, text) if failed else None
     if failed:
         return _refusal(text) if _is_refusal(text, use, line.get("version")) else None
     given: Mapping[str, Any] = result if isinstance(result, Mapping) else {}
@@ -195,12 +195,12 @@ def _approval(given: Mapping[str, Any], text: str, before: str) -> Answer | None
     return Answer(mark=f"{APPROVED_EDITED}\n{plan.strip()}")
 
 
-def _denied(line: Mapping[str, Any], kind: str, text: str) -> Answer | None:
+def _denial(line: Mapping[str, Any], kind: str, text: str) -> Answer | None:
     """A use that did not run, as the client's own fields tell it."""
     words = line.get("userFeedback")
     if kind == "user-rejected":
         if isinstance(words, str) and words.strip():
-            return _clarified(words.strip())
+            return _clarification(words.strip())
         return _refusal(text) if text.lstrip().startswith(_REFUSED) else Answer(mark=REJECTED)
     if line.get("holdsPersonsWords") is True:  # refused in another program's dialog, with these words
         return _refusal(text) if text.lstrip().startswith(_REFUSED) else Answer(text.strip())
@@ -217,10 +217,10 @@ def _is_refusal(text: str, use: Use | None, version: object) -> bool:
 def _refusal(text: str) -> Answer:
     said = _SAID.search(text)
     words = _AFTER.sub("", text[said.end() :]).strip() if said else ""
-    return _clarified(words) if words else Answer(mark=REJECTED)
+    return _clarification(words) if words else Answer(mark=REJECTED)
 
 
-def _clarified(words: str) -> Answer:
+def _clarification(words: str) -> Answer:
     """The words of a refusal; of "chat about this" only what the person had answered so far."""
     if not words.startswith(_CLARIFIES):
         return Answer(words)

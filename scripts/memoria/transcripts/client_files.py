@@ -92,11 +92,11 @@ def transcripts(root: Path, *, sides: bool = False) -> list[Found]:
 
     What is no regular file or vanishes meanwhile is passed over.
     """
-    found_here = (item for path in _files(root) for item in _seen(path))
-    return ordered(item for item in found_here if sides or not item.side)
+    found_here = (item for path in _files(root) for item in _transcript_at(path))
+    return in_order(item for item in found_here if sides or not item.side)
 
 
-def ordered(items: Iterable[Found]) -> list[Found]:
+def in_order(items: Iterable[Found]) -> list[Found]:
     """Return the transcripts, the one that changed longest ago first."""
     return sorted(items, key=lambda item: (item.changed_ns, item.path))
 
@@ -107,7 +107,7 @@ def transcripts_in(folder: Path) -> list[Found]:
         paths = [path for path in folder.iterdir() if path.suffix == ".jsonl"]
     except OSError:
         return []
-    return [item for path in paths for item in _seen(path) if not item.side]
+    return [item for path in paths for item in _transcript_at(path) if not item.side]
 
 
 def _files(root: Path) -> Iterator[Path]:
@@ -119,11 +119,11 @@ def _files(root: Path) -> Iterator[Path]:
         yield from (Path(place, name) for name in names if name.endswith(".jsonl"))
 
 
-def _seen(path: Path) -> Iterator[Found]:
-    return found(path, session=path.stem, side=_is_side(path))
+def _transcript_at(path: Path) -> Iterator[Found]:
+    return at_path(path, session=path.stem, side=_is_side(path))
 
 
-def found(path: Path, *, session: str, side: bool, agent: str = "claude") -> Iterator[Found]:
+def at_path(path: Path, *, session: str, side: bool, agent: str = "claude") -> Iterator[Found]:
     """Yield a transcript; nothing when the path is no regular file, or has vanished."""
     try:
         status = path.stat()
@@ -164,7 +164,7 @@ def cwds(lines: Iterable[bytes]) -> Iterator[str]:
         yield from transcript.folders(line)
 
 
-def opened(path: Path) -> BinaryIO:
+def open_lines(path: Path) -> BinaryIO:
     """The transcript's bytes, to be read line by line: most of them are longer than a usual buffer."""
     return path.open("rb", buffering=READ_BYTES)
 

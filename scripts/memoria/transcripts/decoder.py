@@ -83,7 +83,7 @@ _ANY = msgspec.json.Decoder()
 _STATUS, _NUMBERED = b"<exit_code>", b"\\u00"
 
 
-def kept(lines: Iterable[bytes], unreadable: Callable[[], None] = lambda: None) -> Iterator[Json]:
+def decode(lines: Iterable[bytes], unreadable: Callable[[], None] = lambda: None) -> Iterator[Json]:
     """The objects on these lines that turns can be made of, with all that ``turn`` asks for.
 
     A tool's output may come undecoded: ``is_silent`` and ``output`` take it. ``unreadable`` is called for a whole line

@@ -81,7 +81,7 @@ class Intake:
     @property
     def client(self) -> Client:
         """The coding agent whose session it is."""
-        return table.named(self.headers[0].get("agent"))
+        return table.by_name(self.headers[0].get("agent"))
 
     @property
     def cwd(self) -> str:

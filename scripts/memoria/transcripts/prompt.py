@@ -108,7 +108,7 @@ def is_verbatim(line: Mapping[str, Any]) -> bool:
     return line.get("promptSource") in _VERBATIM
 
 
-def typed(text: str) -> str:
+def typed_words(text: str) -> str:
     """The words a person typed here, '' when the client wrote it; of a command to Claude its arguments."""
     text = text.strip()
     if "<" not in text:
@@ -152,7 +152,7 @@ def command_line(text: str) -> tuple[str, str]:
     return (name, words.strip()) if _NAMED.fullmatch(name) else ("", "")
 
 
-def queued(text: str) -> tuple[str, bool]:
+def queued_words(text: str) -> tuple[str, bool]:
     """The words of a queued prompt, or what the user did without words for Claude; and whether it is the latter."""
     name, words = command_line(text)
     if not name:
@@ -167,7 +167,7 @@ def queued_forms(content: object) -> list[str]:
     text = clean(plain(content)).strip()
     name = _element(text, "command-name") if text.startswith(_COMMAND) else ""
     if not name:
-        return [clean(spoken(content)), text] if "<" in text else [text]
+        return [clean(spoken_words(content)), text] if "<" in text else [text]
     return [f"/{name.removeprefix('/')} {_element(text, 'command-args')}".strip()]
 
 
@@ -232,9 +232,9 @@ def is_interruption(text: str) -> bool:
     return text.lstrip().startswith(_INTERRUPT)
 
 
-def spoken(content: object, *, verbatim: bool = False) -> str:
+def spoken_words(content: object, *, verbatim: bool = False) -> str:
     """The typed words of a message's content: a string, or text blocks, pictures and documents as a short mark."""
-    read = str.strip if verbatim else typed
+    read = str.strip if verbatim else typed_words
     if isinstance(content, str):
         return read(content)
     if not isinstance(content, list):

@@ -108,7 +108,7 @@ class Tombstones:
         self.stones: list[Tombstone] = []
         self._codes: dict[str, int] = {}
         try:
-            self.salt, self.stones = _parsed(json.loads(path.read_bytes()))
+            self.salt, self.stones = _parse(json.loads(path.read_bytes()))
         except FileNotFoundError:
             pass
         except (KeyError, TypeError, ValueError) as error:
@@ -188,7 +188,7 @@ class Tombstones:
         files.replace(self.path, json.dumps(stored, indent=1), mode=PRIVATE)
 
 
-def _parsed(stored: Any) -> tuple[bytes, list[Tombstone]]:
+def _parse(stored: Any) -> tuple[bytes, list[Tombstone]]:
     """Return the salt and the tombstones in stored JSON; raise KeyError, TypeError or ValueError when it is damaged."""
     stones = [Tombstone(int(one["length"]), str(one["digest"]), int(one["begin"])) for one in stored["texts"]]
     return bytes.fromhex(stored["salt"]), stones

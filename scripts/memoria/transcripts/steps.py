@@ -53,13 +53,13 @@ def of(exchanges: Sequence[Exchange], folder: str = "") -> list[list[Step]]:
     """Return the steps of each exchange; paths below ``folder`` (default: the first that a turn names) are relative."""
     root = folder or next((turn.cwd for part in exchanges for turn in part.turns if turn.cwd), "")
     shorten = _shortener(root)
-    told = [list(_told(part.turns, shorten)) for part in exchanges]
+    told = [list(_items(part.turns, shorten)) for part in exchanges]
     items = [item for part in told for item in part]
     _leave_out(items)
     return [[step for item in part for step in ([item] if isinstance(item, tuple) else item.steps())] for part in told]
 
 
-def _told(turns: Sequence[Turn], shorten: Callable[[str], str]) -> Iterator[_Use | Step]:
+def _items(turns: Sequence[Turn], shorten: Callable[[str], str]) -> Iterator[_Use | Step]:
     """Yield texts and tool uses in order; an error that names its use goes to it."""
     uses: dict[str, _Use] = {}
     last = next((turn for turn in reversed(turns) if turn.role == "assistant" and turn.text), None)
@@ -124,7 +124,7 @@ def _shortener(root: str) -> Callable[[str], str]:
 def _leave_out(items: Sequence[_Use | Step]) -> None:
     """Take from the uses what the stretch tells elsewhere; a use that says nothing more loses its name."""
     uses = [item for item in items if isinstance(item, _Use)]
-    known = _named(items)
+    known = _known_words(items)
     edited: set[str] = set()
     read = {use.target for use in uses if use.is_edit}
     last_list = next((use for use in reversed(uses) if use.name == "TodoWrite"), None)
@@ -142,7 +142,7 @@ def _leave_out(items: Sequence[_Use | Step]) -> None:
             use.name = ""
 
 
-def _named(items: Iterable[_Use | Step]) -> set[str]:
+def _known_words(items: Iterable[_Use | Step]) -> set[str]:
     """Return the words of everything but the lists of identifiers."""
     texts = [text for item in items for _, text in ([item] if isinstance(item, tuple) else _without_names(item))]
     words = {word for text in texts for word in _WORD.findall(text)}

@@ -48,10 +48,10 @@ def one_line(text: object, limit: int = COMMAND) -> str:
     if len(flat) <= limit:
         return flat
     rest = (word for word in identifiers.in_code([flat[limit:]]) if word not in flat[:limit])
-    return f"{flat[:limit]} … {_fitting(rest, NAMES)}".rstrip()
+    return f"{flat[:limit]} … {_fit(rest, NAMES)}".rstrip()
 
 
-def _fitting(words: Iterable[str], limit: int) -> str:
+def _fit(words: Iterable[str], limit: int) -> str:
     """As many whole words as fit."""
     line = " ".join(words)
     return line if len(line) <= limit else line[:limit].rsplit(" ", 1)[0]
@@ -62,7 +62,7 @@ def names(old: Iterable[str], new: Iterable[str]) -> str:
     before, after = identifiers.in_code(old), identifiers.in_code(new)
     common = set(before) & set(after)
     ordered = [word for word in (*after, *before) if word not in common] + [word for word in after if word in common]
-    return _fitting(dict.fromkeys(ordered), NAMES)
+    return _fit(dict.fromkeys(ordered), NAMES)
 
 
 def _edit(given: Input) -> str:

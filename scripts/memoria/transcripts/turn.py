@@ -80,13 +80,13 @@ class Exchange:
 
     def text(self) -> str:
         """The exchange as compact readable text, in the order it happened."""
-        return "".join(map(_written, self.turns))
+        return "".join(map(_format, self.turns))
 
 
 _LABELS: dict[Role, str] = {"user": "User", "assistant": "Assistant", "error": "Error", "note": "Note"}
 
 
-def _written(turn: Turn) -> str:
+def _format(turn: Turn) -> str:
     said = f"{_LABELS[turn.role]}: {turn.text}\n" if turn.text else ""
     return said + "".join(f"Tool: {line}\n" for line in turn.tools)
 
@@ -112,7 +112,7 @@ def split(parts: Iterable[Exchange], limit: int) -> list[list[Exchange]]:
     calls: list[list[Exchange]] = []
     room = 0
     for part in parts:
-        for piece in _divided(part, limit):
+        for piece in _divide(part, limit):
             if not calls or piece.size > room:
                 calls.append([])
                 room = limit
@@ -121,7 +121,7 @@ def split(parts: Iterable[Exchange], limit: int) -> list[list[Exchange]]:
     return calls
 
 
-def _divided(part: Exchange, limit: int) -> Iterator[Exchange]:
+def _divide(part: Exchange, limit: int) -> Iterator[Exchange]:
     if part.size <= limit:
         yield part
         return

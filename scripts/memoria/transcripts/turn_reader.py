@@ -67,7 +67,7 @@ class Reader:
         self._keep_sidechains = keep_sidechains
         self._describing = describing
         self._find_use = find_use
-        self._queue, self._uses = _carried(carry)
+        self._queue, self._uses = _load_carry(carry)
         self._uses.update({ident: Use(name) for ident, name in (uses or {}).items()})
         self.tasks = dict(tasks or {})
         self._seen: OrderedDict[str, None] = OrderedDict()
@@ -75,9 +75,9 @@ class Reader:
 
     def read(self, lines: Iterable[bytes]) -> Iterator[Turn]:
         """The turns of these lines, each key once."""
-        from memoria.transcripts.decoder import kept  # noqa: PLC0415 (25 ms that only a transcript is worth)
+        from memoria.transcripts.decoder import decode  # noqa: PLC0415 (25 ms that only a transcript is worth)
 
-        for value in (self._decode or kept)(lines, self._count_unreadable):
+        for value in (self._decode or decode)(lines, self._count_unreadable):
             if value.get("isSidechain") is not True or self._keep_sidechains:
                 turns = self._turns(value)
                 if turns:
@@ -200,7 +200,7 @@ class Reader:
         content = value.get("content")
         text = prompt.clean(prompt.plain(content)).strip()
         if operation == "enqueue":
-            words = "" if _is_notice(text) else prompt.clean(prompt.spoken(content)).strip()
+            words = "" if _is_notice(text) else prompt.clean(prompt.spoken_words(content)).strip()
             where = (_string(value, "sessionId"), time, _string(value, "cwd"), _string(value, "gitBranch"))
             return self._queue.enqueue(Queued(words or text, *where, said=not words))
         if operation in ("remove", "dequeue"):
@@ -234,12 +234,12 @@ class _Said:
         parts: tuple[tuple[Role, list[str]], ...] = (
             ("user", self.words), ("note", self.marks), ("error", self.errors), ("assistant", self.reports),
         )  # fmt: skip
-        texts = [(role, text) for role, said in parts if (text := _joined(said))]
+        texts = [(role, text) for role, said in parts if (text := _join(said))]
         turns = [_turn(value, role, text, part=role if number else "") for number, (role, text) in enumerate(texts)]
         return [replace(turn, uses=tuple(self.failed)) if turn.role == "error" else turn for turn in turns]
 
 
-def _carried(carry: str) -> tuple[Queue, dict[str, Use]]:
+def _load_carry(carry: str) -> tuple[Queue, dict[str, Use]]:
     """A carry that cannot be read is no reason to lose a session: its prompts come from their lines again."""
     try:
         state = json.loads(carry) if carry else {}
@@ -256,7 +256,7 @@ def _is_notice(text: str) -> bool:
 
 def _queued_turn(entry: Queued) -> Turn:
     key = _digest("\n".join((entry.session, entry.time, entry.text)))
-    text, is_mark = prompt.queued(entry.text)
+    text, is_mark = prompt.queued_words(entry.text)
     return Turn(
         key,
         "note" if is_mark else "user",
@@ -312,13 +312,13 @@ def _prompt(value: dict[str, Any], content: Any, said: _Said) -> None:
         blocks = content if isinstance(content, list) else [content]
         stops = [block for block in blocks if prompt.is_interruption(prompt.texts(block) or "")]
         rest = [block for block in blocks if block not in stops]
-        said.words.append(prompt.spoken(rest, verbatim=verbatim))
+        said.words.append(prompt.spoken_words(rest, verbatim=verbatim))
         said.marks += ["" if verbatim else prompt.marks(rest), prompt.INTERRUPTED if stops else ""]
-    elif who == "other" and (words := prompt.spoken(content)):
+    elif who == "other" and (words := prompt.spoken_words(content)):
         said.marks.append(f"{prompt.PASSED_ON}\n{words}")
 
 
-def _joined(parts: Iterable[str]) -> str:
+def _join(parts: Iterable[str]) -> str:
     return "\n".join(dict.fromkeys(part for part in parts if part))
 
 

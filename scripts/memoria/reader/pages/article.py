@@ -10,7 +10,7 @@ from memoria.mcp.page_filter import Filter
 from memoria.reader import history
 from memoria.reader.markdown import Html
 from memoria.reader.pages import graph
-from memoria.reader.site import Asked, Site, View, missing
+from memoria.reader.site import Asked, Site, View, not_found
 from memoria.wiki.article import HISTORY, RELATED, Article, Claim, Section
 from memoria.wiki.folder import Wiki
 from memoria.wiki.transaction import Step, Transactions
@@ -32,14 +32,14 @@ def show(site: Site, asked: Asked) -> View:
     slug, catalog = asked.path["slug"], site.catalog
     slug = slug if slug in catalog.rows else catalog.slug(slug)
     if not slug:
-        return missing("There is no such article. It may have been renamed or forgotten.")
+        return not_found("There is no such article. It may have been renamed or forgotten.")
     day, is_exact = history.asked_day(site, asked.query.get("at", "")), False
     try:
         article, is_exact = read_at(site, slug, day) if day else (read(site, slug), False)
     except ValueError as error:
         return View("message.html", catalog.rows[slug].title, {"said": f"The page cannot be read: {error}"})
     if article is None:
-        return missing(f"There was no such article on {day}." if day else "There is no such article any more.")
+        return not_found(f"There was no such article on {day}." if day else "There is no such article any more.")
     row = catalog.rows[slug]
     sections: dict[str, list[Part]] = {RELATED: [], HISTORY: [], "": []}
     for section in article.sections:
@@ -74,16 +74,16 @@ def read(site: Site, slug: str) -> Article | None:
     visible = site.visible()
     if not visible.hidden():
         return Wiki.parse(slug, data)
-    return _filtered(site, slug, data.decode("utf-8", "replace"))
+    return _visible_article(site, slug, data.decode("utf-8", "replace"))
 
 
 def read_at(site: Site, slug: str, day: date) -> tuple[Article | None, bool]:
     """Return an article as it was at the end of a day, None for none then, and whether that is known exactly."""
     text, is_exact = history.text_at(site, slug, day)
-    return _filtered(site, slug, text) if text else None, is_exact
+    return _visible_article(site, slug, text) if text else None, is_exact
 
 
-def _filtered(site: Site, slug: str, text: str) -> Article | None:
+def _visible_article(site: Site, slug: str, text: str) -> Article | None:
     visible = site.visible()
     try:
         return Article(slug, Filter(site.home.paths, visible).page(f"knowledge/{slug}.md", text))

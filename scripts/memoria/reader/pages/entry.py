@@ -11,7 +11,7 @@ from memoria.mcp.origin import Origin, Trace, Tracer
 from memoria.reader import address
 from memoria.reader.markdown import Html
 from memoria.reader.pages import article
-from memoria.reader.site import Asked, Site, View, missing
+from memoria.reader.site import Asked, Site, View, not_found
 from memoria.transcripts.clients import table
 
 PAGE_TURNS = 60  # of a conversation on one page
@@ -38,9 +38,9 @@ class Spoken:
 
 def show(site: Site, asked: Asked) -> View:
     """Return an entry's page, with the turns that a claim came from marked."""
-    entry, trace, claim = _traced(site, asked)
+    entry, trace, claim = _trace(site, asked)
     if entry is None or trace is None:
-        return missing("There is no such entry. It may have been forgotten.")
+        return not_found("There is no such entry. It may have been forgotten.")
     start = address.number(asked.query.get("start", ""))
     present = [origin for origin in trace.origins if origin.turn or origin.withheld]
     marked = {origin.key for origin in trace.matching} if claim else set()
@@ -52,13 +52,13 @@ def show(site: Site, asked: Asked) -> View:
 
     def link(to: int) -> str:
         first = str(to) if to or digest else ""  # with a claim, no number is the page of the claim
-        return f"{address.asked(address.entry(entry.id), start=first, of=slug, claim=digest)}#turns"
+        return f"{address.with_query(address.entry(entry.id), start=first, of=slug, claim=digest)}#turns"
 
     values = _about(site, entry) | {
         "claim": claim,
         "slug": slug,
         "digest": digest,
-        "turns": [_spoken(site, entry, origin, marked) for origin in shown],
+        "turns": [_turn_view(site, entry, origin, marked) for origin in shown],
         "absent": len(trace.origins) - len(present),
         "earlier": link(max(start - PAGE_TURNS, 0)) if start else "",
         "later": link(start + PAGE_TURNS) if start + PAGE_TURNS < len(present) else "",
@@ -72,7 +72,7 @@ def show(site: Site, asked: Asked) -> View:
 
 def source(site: Site, asked: Asked) -> View:
     """Return the card of a claim's source: the entry, the user's own words, and the day."""
-    entry, trace, _ = _traced(site, asked)
+    entry, trace, _ = _trace(site, asked)
     if entry is None or trace is None:
         return View("parts/source.html", values={"entry": None})
     words = [origin.turn for origin in trace.matching if origin.turn and origin.turn.role == "user"]
@@ -86,7 +86,7 @@ def source(site: Site, asked: Asked) -> View:
     return View("parts/source.html", values=values)
 
 
-def _traced(site: Site, asked: Asked) -> tuple[Entry | None, Trace | None, str]:
+def _trace(site: Site, asked: Asked) -> tuple[Entry | None, Trace | None, str]:
     """Return the entry that is asked for, its turns, and the claim (``of`` and ``claim``) that led to it."""
     booked = site.catalog.entries.get(asked.path["ident"])
     if booked is None:
@@ -111,7 +111,7 @@ def _about(site: Site, entry: Entry) -> dict[str, Any]:
     return {"entry": entry, "label": site.catalog.label(entry.project_key)}
 
 
-def _spoken(site: Site, entry: Entry, origin: Origin, marked: set[str]) -> Spoken:
+def _turn_view(site: Site, entry: Entry, origin: Origin, marked: set[str]) -> Spoken:
     turn = origin.turn
     if turn is None:
         return Spoken("A turn", "note", "", Html(), "", (), is_matching=False, withheld=origin.withheld)

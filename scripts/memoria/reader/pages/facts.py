@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memoria.amending import facts as correcting
 from memoria.reader import address, history
-from memoria.reader.site import Asked, Done, Site, View, missing
+from memoria.reader.site import Asked, Done, Site, View, not_found
 from memoria.statements.fact import GLOBAL, KINDS, MAX_CONTENT, Fact
 from memoria.statements.keeper import Keeper
 from memoria.statements.store import corrected
@@ -21,7 +21,7 @@ def show(site: Site, asked: Asked) -> View:
     found = [fact for fact in known if _fits(fact, wanted, kind, key) and _is_in(fact, state)]
     places = {place for fact in known for place in fact.projects}
     values = {
-        "shown": address.paged(found, PAGE, "/facts", asked.query),
+        "shown": address.paginate(found, PAGE, "/facts", asked.query),
         "query": words,
         "kind": kind,
         "kinds": KINDS,
@@ -54,7 +54,7 @@ def show_one(site: Site, asked: Asked) -> View:
     known = history.facts(site)
     fact = known.known.get(asked.path["ident"])
     if fact is None:
-        return missing("There is no such fact. It may have been deleted or forgotten.")
+        return not_found("There is no such fact. It may have been deleted or forgotten.")
     with Keeper(site.home.paths, site.home.zone) as keeper:  # the facts above are up to date already
         sources = [source.rpartition("#^e-")[2] for source in keeper.sources(fact)]
     visible = site.visible()

@@ -23,8 +23,8 @@ def show(site: Site, asked: Asked) -> View:
     query, key = asked.query.get("q", "").strip(), asked.query.get("project", "")
     own = "" if key == GLOBAL else key or None  # what belongs to no project has a circle of its own
     picture = graph.whole(site)
-    found = _found(site, query, own)
-    x, y, zoom = graph.fitted(picture, own, found)
+    found = _find(site, query, own)
+    x, y, zoom = graph.fit(picture, own, found)
     if "z" in asked.query:
         x, y = _decimal(asked.query.get("x", ""), x), _decimal(asked.query.get("y", ""), y)
         zoom = min(max(_decimal(asked.query["z"], zoom), 0.5), graph.MAX_ZOOM)
@@ -32,7 +32,7 @@ def show(site: Site, asked: Asked) -> View:
 
     def link(across: float = 0, down: float = 0, closer: float = 1) -> str:
         moved = f"{x + across * unit:.1f}", f"{y + down * unit:.1f}", f"{zoom * closer:.3g}"
-        return address.asked("/graph", q=query, project=key, x=moved[0], y=moved[1], z=moved[2])
+        return address.with_query("/graph", q=query, project=key, x=moved[0], y=moved[1], z=moved[2])
 
     def draw() -> Window:
         return graph.window(site, picture, x, y, zoom, found)
@@ -59,7 +59,7 @@ def show(site: Site, asked: Asked) -> View:
     return View("parts/graph.html" if asked.query.get("part") else "graph.html", "Graph", values)
 
 
-def _found(site: Site, query: str, key: str | None) -> set[str]:
+def _find(site: Site, query: str, key: str | None) -> set[str]:
     words = query.casefold().split()
     if not words:
         return set()
@@ -107,7 +107,7 @@ def around(site: Site, slug: str) -> Neighbourhood | None:
     """Return the articles that are linked with one, those that link both ways first; None when there are none."""
     catalog = site.catalog
     to = set(catalog.backlinks.get(slug, ()))
-    linked = site.cached("links", lambda: _turned(site)).get(slug, set())
+    linked = site.cached("links", lambda: _outgoing_links(site)).get(slug, set())
     ways = {other: "both" if other in to and other in linked else "to" if other in to else "from"
             for other in to | linked}  # fmt: skip
     if not ways:
@@ -117,13 +117,13 @@ def around(site: Site, slug: str) -> Neighbourhood | None:
     neighbours = []
     for number, other in enumerate(order[:NEIGHBOURS]):
         title = catalog.rows[other].title
-        name = graph.shortened(title, NAME_CHARS)
+        name = graph.shorten(title, NAME_CHARS)
         neighbours.append(Neighbour(other, title, name, FIRST + number * ROW_HEIGHT, ways[other]))
     height = 2 * FIRST + (len(neighbours) - 1) * ROW_HEIGHT
     return Neighbourhood(tuple(neighbours), height / 2, height, max(0, len(order) - NEIGHBOURS))
 
 
-def _turned(site: Site) -> dict[str, set[str]]:
+def _outgoing_links(site: Site) -> dict[str, set[str]]:
     """Return the articles that each article links to."""
     found: dict[str, set[str]] = {}
     for slug, others in site.catalog.backlinks.items():

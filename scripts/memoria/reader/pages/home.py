@@ -130,19 +130,19 @@ def retry_flush(site: Site, _: Asked) -> Done:
 
 def retry_compile(site: Site, _: Asked) -> Done:
     """Start a compile of the entries that were set aside."""
-    return _started(site, "A compile has been started.", "compile", "--retry-failed")
+    return _start(site, "A compile has been started.", "compile", "--retry-failed")
 
 
 def retry_waiting(site: Site, _: Asked) -> Done:
     """Start a compile of the entries that wait for one."""
-    return _started(site, "A compile has been started.", "compile")
+    return _start(site, "A compile has been started.", "compile")
 
 
 def retry_consolidate(site: Site, _: Asked) -> Done:
     """Start to look for contradictions."""
-    return _started(site, "Contradictions are being looked for.", "consolidate")
+    return _start(site, "Contradictions are being looked for.", "consolidate")
 
 
-def _started(site: Site, said: str, *command: str) -> Done:
+def _start(site: Site, said: str, *command: str) -> Done:
     detach.start([places.own_command(sys.executable, *command)], site.home.paths)
     return Done("/", said)

@@ -118,7 +118,7 @@ def _costs(site: Site, ledger: Ledger, period: int) -> dict[str, Any]:
         "spent": sum(usd for usd, _ in by_project.values()),
         "spent_today": sum(usd for (day, _), usd in by_day.items() if day == today.isoformat()),
         "limit": limit,
-        "plot": stacked(days[::step], grouped(days, by_day, step), limit * step),
+        "plot": stack_bars(days[::step], group_days(days, by_day, step), limit * step),
         "first_day": days[0],
         "unit": "day" if step == 1 else "week",
         "by_project": _shares(by_project),
@@ -171,7 +171,7 @@ class Plot:
     line: float | None
 
 
-def grouped(days: Sequence[str], values: Mapping[tuple[str, str], float], step: int) -> dict[tuple[str, str], float]:
+def group_days(days: Sequence[str], values: Mapping[tuple[str, str], float], step: int) -> dict[tuple[str, str], float]:
     """Return values by the first of each ``step`` days and by series."""
     first = {day: days[number - number % step] for number, day in enumerate(days)}
     sums: dict[tuple[str, str], float] = {}
@@ -181,7 +181,7 @@ def grouped(days: Sequence[str], values: Mapping[tuple[str, str], float], step: 
     return sums
 
 
-def stacked(days: Sequence[str], values: Mapping[tuple[str, str], float], limit: float = 0.0) -> Plot:
+def stack_bars(days: Sequence[str], values: Mapping[tuple[str, str], float], limit: float = 0.0) -> Plot:
     """Return bars for days; ``values`` are by day and series, ``limit`` is where the line is drawn, 0 for nowhere."""
     sums: dict[str, float] = {}
     for (_, name), value in values.items():

@@ -50,7 +50,7 @@ def show(site: Site, asked: Asked) -> View:
     kind = asked.query.get("kind", "")
     kind = kind if kind in layout.KINDS else ""
     key, is_part = asked.query.get("project", ""), bool(asked.query.get("part"))
-    found = _found(site, query, kind, key, TYPED_LIMIT if is_part else LIMIT) if query else []
+    found = _find(site, query, kind, key, TYPED_LIMIT if is_part else LIMIT) if query else []
     values = {
         "words": query,
         "kind": kind,
@@ -62,9 +62,9 @@ def show(site: Site, asked: Asked) -> View:
     return View("parts/results.html" if is_part else "search.html", f"{query} · Search" if query else "Search", values)
 
 
-def _found(site: Site, query: str, kind: str, key: str, limit: int) -> list[Result]:
+def _find(site: Site, query: str, kind: str, key: str, limit: int) -> list[Result]:
     catalog, wanted = site.catalog, set(tokens.of_query(query))
-    titled = _titled(query, catalog, key) if kind in ("", "article") else []
+    titled = _find_titles(query, catalog, key) if kind in ("", "article") else []
     view = site.visible()
     with Index(site.home.paths.index) as index:
         hits = index.search(query, limit=limit, project=key, view=view, kinds=(kind,) if kind else layout.KINDS)
@@ -73,7 +73,7 @@ def _found(site: Site, query: str, kind: str, key: str, limit: int) -> list[Resu
     return results + [_of_hit(hit, catalog, wanted) for hit in hits if _slug(hit) not in slugs]
 
 
-def _titled(query: str, catalog: Catalog, key: str) -> list[Row]:
+def _find_titles(query: str, catalog: Catalog, key: str) -> list[Row]:
     """Return the articles of which a name has words that begin with those that are typed, the best first."""
     typed = query.casefold().split()
     found = []

@@ -18,7 +18,7 @@ from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.reader import address, sessions
 from memoria.reader.catalog import Catalog, slug_of
-from memoria.reader.site import Asked, Site, View, missing
+from memoria.reader.site import Asked, Site, View, not_found
 from memoria.recall.shown_notes import ShownNotes
 from memoria.transcripts import client_files
 from memoria.transcripts.client_files import Json, objects
@@ -44,7 +44,7 @@ def show(site: Site, asked: Asked) -> View:
     ident = asked.path["ident"]
     one = sessions.find(site, ident)
     if one is None:
-        return missing("There is no such session, or nothing of it is known any more.")
+        return not_found("There is no such session, or nothing of it is known any more.")
     given, more, is_there = list[Given](), 0, bool(one.transcript)
     try:
         if is_there:
@@ -119,14 +119,14 @@ def of_transcript(site: Site, path: str, limit: int) -> tuple[list[Given], int]:
     reader = Reader(keep_sidechains=False)
     turns: list[Turn] = []
     found: list[_Seen] = []
-    with client_files.opened(Path(path)) as file:
+    with client_files.open_lines(Path(path)) as file:
         for line in file:
             if FENCE.encode() in line:
                 found += (_Seen(*each, len(turns)) for value in objects(line) for each in _context(value))
             turns += reader.read((line,))
     turns += reader.settle()
     screen = Screen.of(site.home)
-    return [_given(site, screen, each, turns) for each in found[:limit]], max(0, len(found) - limit)
+    return [_event_view(site, screen, each, turns) for each in found[:limit]], max(0, len(found) - limit)
 
 
 def _context(value: Json) -> Iterator[tuple[str, datetime | None, str, str]]:
@@ -141,7 +141,7 @@ def _context(value: Json) -> Iterator[tuple[str, datetime | None, str, str]]:
             yield event, time, str(value.get("cwd", "")), text
 
 
-def _given(site: Site, screen: Screen, seen: _Seen, turns: Sequence[Turn]) -> Given:
+def _event_view(site: Site, screen: Screen, seen: _Seen, turns: Sequence[Turn]) -> Given:
     withheld = screen.excluded(seen.folder)
     asked = None
     if seen.event != START:

@@ -11,7 +11,7 @@ from memoria.daily.ledger import Ledger
 from memoria.ground import printable
 from memoria.reader import address, sessions
 from memoria.reader.sessions import Session
-from memoria.reader.site import Asked, Site, View, missing
+from memoria.reader.site import Asked, Site, View, not_found
 from memoria.transcripts import client_files
 from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Turn
@@ -39,7 +39,7 @@ def show(site: Site, asked: Asked) -> View:
     known = sessions.all_of(site)
     found = [one for one in known if _fits(one, key, words.casefold().split(), only)]
     values = {
-        "shown": address.paged(found, PAGE, "/sessions", asked.query),
+        "shown": address.paginate(found, PAGE, "/sessions", asked.query),
         "project": key,
         "query": words,
         "only": only,
@@ -63,10 +63,10 @@ def show_one(site: Site, asked: Asked) -> View:
     ident = asked.path["ident"]
     one = sessions.find(site, ident)
     if one is None:
-        return missing("There is no such session, or nothing of it is known any more.")
+        return not_found("There is no such session, or nothing of it is known any more.")
     with closing(Ledger.of(site.home.paths)) as ledger:
         turns = _turns(site, one) if asked.query.get("turns") and one.transcript else []
-        shown = address.paged(turns, PAGE_TURNS, address.session(ident), asked.query) if turns else None
+        shown = address.paginate(turns, PAGE_TURNS, address.session(ident), asked.query) if turns else None
         fates = _fates(site, shown.items, ledger) if shown else []
         counts = {entry.id: len(ledger.turns_of(entry.id)) for entry in one.entries}
     values = {
@@ -84,7 +84,7 @@ def _turns(site: Site, one: Session) -> list[tuple[Turn, str]]:
     """Return the turns of a session, each with its folder; none when its transcript is gone."""
     reader = Reader(keep_sidechains=site.home.settings.keep_sidechains, describing=False)
     try:
-        with client_files.opened(Path(one.transcript)) as file:
+        with client_files.open_lines(Path(one.transcript)) as file:
             turns = [*reader.read(file), *reader.settle()]
     except OSError:
         return []

@@ -11,7 +11,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.ground import clock
 from memoria.reader import address, history
 from memoria.reader.history import Day, Event
-from memoria.reader.site import Asked, Site, View, missing
+from memoria.reader.site import Asked, Site, View, not_found
 from memoria.statements.fact import KINDS
 
 PAGE = 10  # days on one page
@@ -28,7 +28,7 @@ def show(site: Site, asked: Asked) -> View:
         narrowed = (replace(day, events=tuple(filter(fits, day.events)), ended=()) for day in found)
         found = tuple(day for day in narrowed if day.events)
     values = {
-        "shown": address.paged(found, PAGE, "/timeline", asked.query),
+        "shown": address.paginate(found, PAGE, "/timeline", asked.query),
         "query": words,
         "kind": kind,
         "kinds": KINDS,
@@ -66,7 +66,7 @@ def show_day(site: Site, asked: Asked) -> View:
     known = history.days(site)
     place = next((number for number, day in enumerate(known) if day.day == name), None)
     if place is None:
-        return missing("Nothing is noted for this day." if clock.is_day(name) else "There is no such day.")
+        return not_found("Nothing is noted for this day." if clock.is_day(name) else "There is no such day.")
     day = known[place]
     entries = {entry.id: entry for entry in DailyLog.of(site.home.paths).entries(date.fromisoformat(name))}
     values = {

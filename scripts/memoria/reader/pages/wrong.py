@@ -10,7 +10,7 @@ from memoria.ground import locks
 from memoria.ground.errors import ExpectedError
 from memoria.reader import address
 from memoria.reader.pages import article
-from memoria.reader.site import Asked, Done, Site, View, missing
+from memoria.reader.site import Asked, Done, Site, View, not_found
 from memoria.statements.fact import MAX_CONTENT
 from memoria.wiki.article import Claim
 from memoria.wiki.transaction import Transactions
@@ -21,7 +21,7 @@ def show(site: Site, asked: Asked) -> View:
     slug = asked.path["slug"]
     claim = _claim(site, slug, asked.query.get("claim", ""))
     if claim is None:
-        return missing("The article no longer makes this claim.")
+        return not_found("The article no longer makes this claim.")
     cited = [site.catalog.entries[name] for source in claim.sources
              if (name := source.rpartition("#^e-")[2]) in site.catalog.entries]  # fmt: skip
     values = {

@@ -46,7 +46,7 @@ class Client(Protocol):
 
     def lines(self, path: Path) -> Iterator[bytes]:
         """Yield the session's lines as a job in the spool holds them; OSError when it cannot be read."""
-        with client_files.opened(path) as file:
+        with client_files.open_lines(path) as file:
             yield from file
 
     def decoder(self) -> Decode:

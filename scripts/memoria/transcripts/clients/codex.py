@@ -57,8 +57,8 @@ class Codex(Client):
         """Return the rollouts at or under ``root``; of Codex's own folder, only those in its folders of sessions."""
         places = [root / "sessions", root / "archived_sessions"]
         roots = places if any(place.is_dir() for place in places) else [root]
-        found = (item for place in roots for path in _rollouts(place) for item in _found(path, looks=not sides))
-        return client_files.ordered(item for item in found if sides or not item.side)
+        found = (item for place in roots for path in _rollouts(place) for item in _rollout_at(path, looks=not sides))
+        return client_files.in_order(item for item in found if sides or not item.side)
 
     def head(self, path: Path) -> Head:
         """Return what the first line says; a rollout is called as its file is."""
@@ -81,9 +81,9 @@ def _rollouts(root: Path) -> Iterator[Path]:
         yield from (Path(place, name) for name in names if name.startswith("rollout-") and name.endswith(".jsonl"))
 
 
-def _found(path: Path, *, looks: bool) -> Iterator[Found]:
+def _rollout_at(path: Path, *, looks: bool) -> Iterator[Found]:
     """Yield a rollout; ``looks``: whether to look into it for whose it is, which a list of all does not need."""
-    return client_files.found(path, agent="codex", session=_session(path), side=looks and _is_side(path))
+    return client_files.at_path(path, agent="codex", session=_session(path), side=looks and _is_side(path))
 
 
 def _session(path: Path) -> str:
@@ -119,7 +119,7 @@ class _Decoder:
             try:
                 values = [json.loads(line)]
             except (ValueError, RecursionError):
-                values = list(_glued(line))
+                values = list(_split_glued(line))
                 if not values and line.endswith(b"\n") and line.strip(b" \t\r\n\0"):
                     unreadable()
             for value in values:
@@ -168,7 +168,7 @@ class _Decoder:
         if role == "assistant":
             yield self._make.answer(ident, time, "\n\n".join(text(part, "text") for part in parts))
         elif role == "user":
-            blocks = [block for part in parts if (block := _typed(part))]
+            blocks = [block for part in parts if (block := _typed_block(part))]
             if blocks:
                 yield self._make.prompt(ident, time, blocks)
             shell = "\n".join(match[1] for part in parts if (match := _SHELL.match(text(part, "text"))))
@@ -176,12 +176,12 @@ class _Decoder:
                 yield self._make.note(f"{ident}#shell", time, f"(the user ran in the shell: {shell})")
 
 
-def _glued(line: bytes) -> Iterator[Json]:
+def _split_glued(line: bytes) -> Iterator[Json]:
     """Yield the whole objects of a line on which several stand, or which has a torn beginning."""
     yield from (value for value in objects(line) if value.get("type") in _LINES)
 
 
-def _typed(part: Json) -> Json | None:
+def _typed_block(part: Json) -> Json | None:
     """Return what a person typed or pasted of a message's content, None when Codex wrote it."""
     if text(part, "type") == "input_image":
         return {"type": "image"}

@@ -62,9 +62,9 @@ class Gemini(Client):
         found = (
             item
             for path in paths.values()
-            for item in client_files.found(path, agent=self.name, session=path.stem, side=_is_side(path))
+            for item in client_files.at_path(path, agent=self.name, session=path.stem, side=_is_side(path))
         )
-        return client_files.ordered(item for item in found if sides or not item.side)
+        return client_files.in_order(item for item in found if sides or not item.side)
 
     def head(self, path: Path) -> Head:
         """Return the session's id; a sub-agent's chat belongs to the session that its folder is named after."""

@@ -69,13 +69,13 @@ class OpenCode(Client):
             return [item for item in _rows(root.parent) if item.path == root]
         stored = [item for path in _databases(root) for item in _rows(path)]
         known = {item.session for item in stored}
-        filed = [item for path in _session_files(root) for item in _filed(path) if item.session not in known]
-        return client_files.ordered(item for item in (*stored, *filed) if sides or not item.side)
+        filed = [item for path in _session_files(root) for item in _session_in_file(path) if item.session not in known]
+        return client_files.in_order(item for item in (*stored, *filed) if sides or not item.side)
 
     def head(self, path: Path) -> Head:
         """Return the session's id and folder."""
         if _is_row(path):
-            row = _asked(path, "SELECT directory FROM session WHERE id = ?")
+            row = _query(path, "SELECT directory FROM session WHERE id = ?")
             if not row:
                 raise FileNotFoundError(path)
             return Head(path.name, str(row[0][0]))
@@ -125,13 +125,13 @@ def _session_files(root: Path) -> list[Path]:
     return sorted((root / "storage" / "session").glob("*/*.json")) or sorted(root.glob("session/*/*.json"))
 
 
-def _filed(path: Path) -> Iterator[Found]:
+def _session_in_file(path: Path) -> Iterator[Found]:
     """Yield a session that is a file; it changed when its newest message did."""
     try:
         newest = (path.parents[2] / "message" / path.stem).stat().st_mtime_ns
     except OSError:
         newest = 0
-    for item in client_files.found(path, agent="opencode", session=path.stem, side=_is_side(path)):
+    for item in client_files.at_path(path, agent="opencode", session=path.stem, side=_is_side(path)):
         yield Found(path, item.size, max(item.changed_ns, newest), item.side, "opencode", path.stem)
 
 
@@ -140,12 +140,12 @@ def _is_side(path: Path) -> bool:
     try:
         if not _is_row(path):
             return bool(_read(path).get("parentID"))
-        return bool(_asked(path, "SELECT 1 FROM session WHERE id = ? AND parent_id IS NOT NULL"))
+        return bool(_query(path, "SELECT 1 FROM session WHERE id = ? AND parent_id IS NOT NULL"))
     except OSError:
         return False
 
 
-def _asked(path: Path, query: str) -> list[tuple[Any, ...]]:
+def _query(path: Path, query: str) -> list[tuple[Any, ...]]:
     """Return the rows that belong to a session; OSError when the database is gone, damaged or of another form."""
     try:
         with closing(sqlite.read_only(str(path.parent))) as db:
@@ -155,7 +155,7 @@ def _asked(path: Path, query: str) -> list[tuple[Any, ...]]:
 
 
 def _stored_parts(path: Path) -> Iterator[tuple[object, object]]:
-    for message_id, message, part_id, part in _asked(path, _PARTS):
+    for message_id, message, part_id, part in _query(path, _PARTS):
         yield _with_id(message, message_id), _with_id(part, part_id)
 
 

@@ -38,9 +38,9 @@ class Claude(Client):
 
     def decoder(self) -> Decode:
         """Return the decoder of these lines, which needs no state."""
-        from memoria.transcripts.decoder import kept  # noqa: PLC0415 (25 ms that only a transcript is worth)
+        from memoria.transcripts.decoder import decode  # noqa: PLC0415 (25 ms that only a transcript is worth)
 
-        return kept
+        return decode
 
     def kept_days(self, environ: Mapping[str, str]) -> float:
         """Return the setting ``cleanupPeriodDays``."""
@@ -51,14 +51,14 @@ CLIENTS: Mapping[str, Client] = {client.name: client for client in (Claude(), Co
 CLAUDE = CLIENTS["claude"]
 
 
-def named(name: object) -> Client:
+def by_name(name: object) -> Client:
     """Return the agent of this name; a job of an older version names none, and is Claude Code's."""
     return CLIENTS.get(str(name), CLAUDE)
 
 
 def speaker(agent: str) -> str:
     """Return the name that stands before the answers in a session of this agent, as an entry names the agent."""
-    return named(agent).title if agent not in ("", CLAUDE.name) else "Claude"
+    return by_name(agent).title if agent not in ("", CLAUDE.name) else "Claude"
 
 
 def of(found: Found) -> Client:
