@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import signal
@@ -13,12 +12,8 @@ from pathlib import Path
 import pytest
 
 from memoria import cli
-from memoria.audit.finding import BROKEN
 from memoria.base.state import open_state
-from memoria.commands import doctor
-from memoria.ground.errors import UnknownModelError
 from memoria.ground.home import Home
-from memoria.models import chain
 
 
 def shell(command: str) -> subprocess.CompletedProcess[str]:
@@ -99,61 +94,6 @@ def test_a_mistyped_verb_is_answered_with_the_nearest(
 def test_closed_streams_are_no_bug(command: str) -> None:
     run = shell(command)
     assert (run.returncode, "bug" in run.stderr) == (0, False), run.stderr
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_output_that_cannot_be_written_is_an_error_in_one_line() -> None:
-    run = shell("memoria status >/dev/full")
-    assert run.returncode == 1
-    assert len(run.stderr.splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    "words",
-    [("ingest", "--limit", "-3"), ("ingest", "--limit", "x"), ("search", "x", "-k", "0"), ("undo", "--steps", "0")],
-)
-def test_a_number_below_one_is_refused_with_what_was_expected(
-    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        cli.main(words)
-    assert stopped.value.code == 2
-    assert "must be at least 1" in capsys.readouterr().err
-
-
-def test_an_empty_settings_file_of_the_client_is_one_without_settings(capsys: pytest.CaptureFixture[str]) -> None:
-    client = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
-    client.parent.mkdir(parents=True)
-    client.write_text("\n")
-    assert cli.main(["install", "--remove"]) == 0, capsys.readouterr().err
-
-
-def test_an_unknown_model_is_named_with_what_is_possible(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("MEMORIA_MODEL", "gpt-5")
-    home = Home.open()
-    (finding,) = [each for each in doctor._settings(home) if each.level == BROKEN]
-    assert "'gpt-5'" in finding.text
-    assert all(name in finding.text for name in ("claude:haiku", "ollama", "offline"))
-    cli.main(["status"])
-    assert "'gpt-5'" in capsys.readouterr().out
-    with pytest.raises(UnknownModelError, match="claude:haiku"):
-        chain.from_settings(home.settings, home.paths)
-
-
-@pytest.mark.parametrize(
-    ("verb", "said"), [("flush", "Wrote 0 entries; 0 jobs waiting."), ("observe", "No session has news.")]
-)
-def test_what_is_run_by_hand_says_that_it_succeeded(
-    verb: str, said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MEMORIA_MODEL", "offline")
-    assert cli.main([verb]) == 0
-    assert said in capsys.readouterr().out
-    monkeypatch.setenv("MEMORIA_DETACHED", "1")
-    assert cli.main([verb]) == 0
-    assert capsys.readouterr().out == "", "nobody reads what a worker prints"
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="signals are read from /proc")

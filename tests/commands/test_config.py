@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ import pytest
 
 from memoria import cli
 from memoria.base.settings import Settings, config_path
-from places import ROOT
 
 
 @pytest.fixture(autouse=True)
@@ -122,14 +120,6 @@ def test_a_value_can_be_read_and_taken_back(surroundings: Path, capsys: pytest.C
     assert json.loads(surroundings.read_text()) == {}
 
 
-def test_a_value_that_the_environment_overrides_is_said(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MEMORIA_DAY_NOTICE", "true")
-    assert cli.main(["config", "set", "day_notice", "false"]) == 0
-    assert "The environment sets MEMORIA_DAY_NOTICE, which takes precedence: true." in capsys.readouterr().out
-
-
 def options(given: dict[str, object]) -> None:
     file = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
     file.parent.mkdir(exist_ok=True)
@@ -150,18 +140,6 @@ def test_a_value_that_an_option_of_the_plugin_overrides_is_said_and_listed_as_su
     out = capsys.readouterr().out
     assert "true  (plugin option)" in out
     assert f"a,b  ({surroundings} and plugin option)" in out
-
-
-def test_the_clients_file_is_named_when_it_holds_options_that_cannot_be_read(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    options({"day_notice": True})
-    file = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
-    file.write_text(file.read_text()[:-1])
-    assert cli.main(["config"]) == 1
-    said = capsys.readouterr().err
-    assert str(file) in said
-    assert "config edit" not in said
 
 
 def test_keys_and_passwords_are_not_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -197,26 +175,3 @@ def test_a_broken_file_is_named_and_can_be_edited(
     editor.write_text("import sys; open(sys.argv[1], 'w').write('{\"day_notice\": false}')")
     assert cli.main(["config", "edit"]) == 0
     assert not Settings.load().day_notice
-
-
-def test_an_editor_that_is_not_there_is_named(
-    surroundings: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("VISUAL", "no-such-editor")
-    assert cli.main(["config", "edit"]) == 1
-    assert "set EDITOR" in capsys.readouterr().err
-    assert json.loads(surroundings.read_text()) == {}
-
-
-def test_an_error_is_said_once(tmp_path: Path) -> None:
-    """As a process: under pytest, logging writes nowhere by itself."""
-    program = f"import sys; sys.path.insert(0, {str(ROOT / 'scripts')!r}); from memoria.cli import main; main()"
-    words = [sys.executable, "-c", program, "config", "get", "modle"]
-    env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
-    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
-    assert done.stderr.splitlines() == ["memoria: there is no setting 'modle'; did you mean model?"]
-
-
-def test_a_new_home_is_not_a_moved_one(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert cli.main(["config", "set", "home", str(tmp_path / "other")]) == 0
-    assert "memoria move" in capsys.readouterr().out

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import time
@@ -22,8 +21,6 @@ from memoria.audit.finding import BROKEN, NOTE, OK, Finding
 from memoria.audit.self_test import Fired, SelfTest
 from memoria.base import interpreter
 from memoria.base import paths as places
-from memoria.base.paths import Paths
-from memoria.base.settings import NOTES
 from memoria.capture.spool import Spool
 from memoria.commands import doctor
 from memoria.daily.daily_log import DailyLog
@@ -31,11 +28,8 @@ from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
 from memoria.ground import clock, locks
 from memoria.ground.home import Home
-from memoria.pages import notices
 from places import ROOT
-from shelves import DAY, HOUR, Shelf, client
-
-__all__ = ["client"]
+from shelves import DAY, HOUR, Shelf
 
 
 @pytest.fixture
@@ -235,13 +229,6 @@ def test_a_home_in_a_synced_folder_is_told(tmp_path: Path, folder: str) -> None:
     assert not state_checks.sync_service(tmp_path / "notes" / "memoria")
 
 
-def test_a_home_below_a_syncthing_marker_is_told(home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert levels(state_checks.check_synced(home)) == [OK]
-    (tmp_path / "sync" / ".stfolder").mkdir(parents=True)
-    monkeypatch.setenv("MEMORIA_HOME", str(tmp_path / "sync" / "memoria"))
-    assert levels(state_checks.check_synced(Home.open())) == [NOTE, BROKEN]
-
-
 def test_jobs_that_failed_or_wait_too_long_are_told(home: Home) -> None:
     assert levels(state_checks.check_jobs(home)) == [OK]
     spool = Spool(home.paths.spool)
@@ -253,39 +240,6 @@ def test_jobs_that_failed_or_wait_too_long_are_told(home: Home) -> None:
     spool.claim(job)
     spool.fail(job, "a test")
     assert "set aside" in one(state_checks.check_jobs(home), NOTE).text
-
-
-def test_a_full_disk_is_broken(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    usage = shutil.disk_usage("/")
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=5_000_000))
-    assert "5 MB free" in one(state_checks.check_disk(home), BROKEN).text
-
-
-def test_settings_that_were_refused_are_told(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEMORIA_CALL_CHARS", "many")
-    monkeypatch.setenv("MEMORIA_TZ", "Harbour/Town")
-    monkeypatch.setenv("MEMORIA_HINTS", "0")
-    refused, *gone = doctor._settings(Home.open())
-    assert "call_chars" in refused.text
-    assert [one.remedy for one in gone if "HINTS: hints is no setting any more" in one.text] == [NOTES]
-    assert NOTE in levels(state_checks.check_clock(Home.open()))
-    monkeypatch.setenv("MEMORIA_DISABLED", "1")
-    assert BROKEN in levels(doctor._settings(Home.open()))
-
-
-def test_a_state_of_a_newer_memoria_is_a_finding_with_its_remedy(
-    home: Home, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Path(home.paths.version).write_text("999\n")
-    capsys.readouterr()
-    assert cli.main(["doctor", "--json"]) == 1
-    said = capsys.readouterr()
-    (finding,) = json.loads(said.out)["findings"]
-    assert (finding["level"], said.err) == (BROKEN, "")
-    assert "newer memoria" in finding["text"]
-    assert "update memoria" in finding["remedy"]
-    assert cli.main(["doctor"]) == 1
-    assert "-> update memoria" in capsys.readouterr().out
 
 
 def test_the_model_is_asked_only_when_told_to(home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -345,22 +299,3 @@ def test_the_rehearsals_home_stays_until_all_that_works_in_it_has_ended(
     assert [finding.level for finding in rehearsal.check_rehearsal(home)] == [OK, OK]
     assert left == []
     assert not homes[0].exists()
-
-
-def test_a_line_for_the_user_is_left_once_for_each_kind_until_it_changes(paths: Paths) -> None:
-    notice = Path(paths.notice)
-    assert notices.tell(paths, "failure", "the model\nis away")
-    assert not notices.tell(paths, "failure", "the model is away")
-    assert notices.tell(paths, "deferred", "it waits")
-    assert notice.read_text() == "the model is away\nit waits\n"
-    assert notices.tell(paths, "failure", "the model is gone")
-    assert notice.read_text() == "it waits\nthe model is gone\n", "the newer line takes the place of the older"
-    notice.unlink()  # said
-    assert not notices.tell(paths, "failure", "the model is gone")
-    assert not notice.exists()
-    notices.clear(paths, "failure")
-    assert notices.tell(paths, "failure", "the model is gone")
-    notices.clear(paths, "failure")
-    assert not notice.exists()
-    Path(paths.notices_given).write_text("[")
-    assert notices.tell(paths, "failure", "the model is gone")

@@ -27,11 +27,9 @@ from memoria.models import prices
 from memoria.transcripts import client_files
 from memoria.transcripts.turn_reader import Reader
 from places import SHARED
-from shelves import DAY, HOUR, Shelf, client, entries, since
+from shelves import DAY, Shelf, entries, since
 
 pytestmark = pytest.mark.slow
-
-__all__ = ["client"]
 
 
 @pytest.fixture
@@ -68,23 +66,6 @@ def test_history_from_before_is_brought_in_on_the_days_it_happened(client: Shelf
     assert len(entries(home)) == 2
 
 
-def test_as_json_the_plan_and_what_was_ingested_are_one_object(client: Shelf, home: Home) -> None:
-    client.session(2, age_s=3 * DAY)
-    planned = json.loads(ingest("--dry-run", "--json")[1])
-    assert (planned["sessions"], planned["turns"], "ingested" in planned) == (1, 4, False)
-    status, said = ingest("--yes", "--json")
-    assert (status, json.loads(said)["ingested"]["sessions"]) == (0, 1)
-    assert json.loads(ingest("--yes", "--json")[1])["sessions"] == 0
-
-
-def test_what_memoria_keeps_for_itself_is_its_owners_alone(client: Shelf, home: Home) -> None:
-    client.session(2, age_s=3 * DAY)
-    assert ingest("--yes")[0] == 0
-    kept = [path for path in Path(home.paths.state).rglob("*") if path.is_file()]
-    assert {"ledger.db", "worker.lock", "daily.lock", "memoria.log", "worker.out"} <= {path.name for path in kept}
-    assert [path for path in kept if path.stat().st_mode & 0o077] == []
-
-
 def test_a_dry_run_says_what_it_would_cost_and_touches_nothing(client: Shelf, home: Home) -> None:
     client.session(5, age_s=20 * DAY)
     status, said = ingest("--dry-run")
@@ -115,15 +96,6 @@ def test_the_transcript_that_the_client_would_delete_first_comes_first(client: S
     assert [entry.session for entry in entries(home)] == ["age-25"]
     assert ingest("--yes")[0] == 0
     assert sorted(entry.session for entry in entries(home)) == ["age-2", "age-25", "age-9"]
-
-
-def test_only_what_was_asked_for_is_brought_in(client: Shelf, home: Home, tmp_path: Path) -> None:
-    client.session(1, age_s=5 * DAY, name="other", cwd=tmp_path / "other")
-    client.session(1, age_s=5 * DAY, name="own")
-    client.session(1, age_s=25 * DAY, name="old")
-    assert ingest("--yes", "--project", "tidemark", "--since", "10d")[0] == 0
-    assert [entry.session for entry in entries(home)] == ["own"]
-    assert ingest("--since", "soon")[0] == 1
 
 
 def test_any_folder_or_file_of_transcripts_can_be_brought_in(client: Shelf, home: Home, tmp_path: Path) -> None:
@@ -221,23 +193,6 @@ def test_no_file_of_the_folder_one_stands_in_is_run(
     assert not mark.exists()
 
 
-def test_a_worker_that_does_nothing_is_not_started_without_end(
-    client: Shelf, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client.session(1, age_s=3 * DAY)
-    monkeypatch.setattr(sys, "executable", "/bin/true")
-    status, said = ingest("--yes")
-    assert status == 1
-    assert "Stopped: the worker ended 3 times and left 1 session as before" in said
-    assert len(Spool(home.paths.spool).jobs()) == 1
-
-
-def test_an_empty_transcript_that_was_compared_is_not_said_to_be_brought_in(client: Shelf, home: Home) -> None:
-    client.session(0, age_s=3 * DAY)
-    assert cli.main(["verify"]) == 0
-    assert "1 nothing was said" in ingest("--dry-run")[1]
-
-
 def test_what_the_budget_does_not_allow_waits_and_is_said(
     client: Shelf, home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -262,58 +217,6 @@ def test_what_the_budget_does_not_allow_waits_and_is_said(
     assert len(entries(home)) == 6
 
 
-def test_a_session_that_hooks_know_is_counted_by_what_is_left_of_it(client: Shelf, home: Home) -> None:
-    path = client.session(2, age_s=9 * DAY)
-    assert ingest("--yes")[0] == 0
-    client.say(path, 3, age_s=HOUR)
-    assert "1 session, about 6 turns" in ingest("--dry-run")[1]
-    assert ingest("--yes")[0] == 0
-    assert sorted(len(entry.turns) for entry in entries(home)) == [4, 6]
-
-
-def test_the_census_survives_lines_of_every_length(tmp_path: Path) -> None:
-    def line(text: str, **more: object) -> bytes:
-        message = {"role": "user", "content": text}
-        return json.dumps({"type": "user", "message": message, **more}, separators=(",", ":")).encode() + b"\n"
-
-    long = 'x"\\' * 700_000  # two blocks and more, full of what must be escaped
-    path = tmp_path / "one.jsonl"
-    path.write_bytes(line("hello") + line(long) + b"junk\n\n" + line("client", isMeta=True) + line("bye")[:-1])
-    counted = estimate.count(path)
-    assert (counted.lines, counted.turns) == (6, 3)
-    assert counted.chars >= len(long)
-    path.write_bytes(b"")
-    assert estimate.count(path) == estimate.Volume()
-
-
-def test_the_census_counts_what_sub_agents_report_and_the_plans_that_were_put_before_the_user(tmp_path: Path) -> None:
-    report, plan = "The cache is filled twice. " * 40, "1. Fill it once.\n" * 30
-    result = {"status": "completed", "content": [{"type": "text", "text": report}], "totalToolUseCount": 3}
-    lines: list[dict[str, object]] = [
-        {"type": "user", "uuid": "u1", "message": {"role": "user", "content": "Look at the cache."}},
-        _uses("u2", "toolu_1", "Task", description="Look", prompt="Look at it."),
-        _results("u3", "toolu_1", toolUseResult=result),
-        _uses("u4", "toolu_2", "ExitPlanMode", plan=plan),
-        _results("u5", "toolu_2"),
-    ]
-    path = tmp_path / "one.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    with path.open("rb") as file:
-        exact = sum(turn.size for turn in Reader().read(file))
-    assert exact > len(report) + len(plan)
-    assert abs(estimate.count(path).chars / exact - 1) < 0.3
-
-
-def _uses(uuid: str, ident: str, name: str, **given: str) -> dict[str, object]:
-    use = {"type": "tool_use", "id": ident, "name": name, "input": given}
-    return {"type": "assistant", "uuid": uuid, "message": {"role": "assistant", "content": [use]}}
-
-
-def _results(uuid: str, ident: str, **more: object) -> dict[str, object]:
-    block = {"type": "tool_result", "tool_use_id": ident, "content": "done"}
-    return {"type": "user", "uuid": uuid, "message": {"role": "user", "content": [block]}, **more}
-
-
 @pytest.mark.skipif(not (SHARED / "transcripts").is_dir(), reason="no real transcripts here")
 def test_the_census_of_real_transcripts_is_near_the_exact_count() -> None:
     total, turns, chars = estimate.Volume(), 0, 0
@@ -325,29 +228,3 @@ def test_the_census_of_real_transcripts_is_near_the_exact_count() -> None:
                 turns, chars = turns + 1, chars + turn.size
     assert abs(total.turns / turns - 1) < 0.1
     assert abs(total.chars / chars - 1) < 0.1
-
-
-@pytest.mark.parametrize("spelling", [(", ", ": "), (" , ", " : "), "sorted", "escaped"])
-def test_a_transcript_is_brought_in_however_its_json_is_spelled(client: Shelf, home: Home, spelling: object) -> None:
-    path = client.session(3, age_s=5 * DAY)
-    values = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    if isinstance(spelling, tuple):
-        lines = [json.dumps(value, separators=spelling) for value in values]
-    elif spelling == "sorted":
-        lines = [json.dumps(value, sort_keys=True) for value in values]
-    else:
-        lines = [json.dumps(value).replace('"t', '"\\u0074').replace('"u', '"\\u0075') for value in values]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    client.age(path, 5 * DAY)
-    assert "1 session, about 6 turns" in ingest("--dry-run")[1]
-    assert ingest("--yes")[0] == 0
-    assert [len(entry.turns) for entry in entries(home)] == [6]
-
-
-def test_prices_are_known_for_what_the_setting_may_name() -> None:
-    haiku = prices.of_model("claude:haiku")
-    assert haiku
-    assert haiku.of(1_000_000, 1_000_000) == 6.0
-    assert prices.of_model("ollama:qwen2.5:3b") == prices.Price(0.0, 0.0)
-    assert prices.of_model("claude:something-new") is None
-    assert prices.of_model("another:haiku") is None

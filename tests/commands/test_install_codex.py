@@ -7,23 +7,16 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import agents
-from memoria.audit import codex_settings
-from memoria.base import failpoints
-from memoria.capture.spool import Spool
 from memoria.commands import flush, install, verify
 from memoria.ground.errors import ClientSettingsError, ExpectedError, UsageError
 from memoria.ground.home import Home
-from places import ROOT
-from shelves import Shelf, client, entries, since
-
-__all__ = ["client"]
+from shelves import Shelf, entries, since
 
 SESSION = "0198a4c2-7b1e-7a30-9c55-1f2e3d4c5b6a"
 
@@ -125,27 +118,6 @@ def test_nothing_is_written_where_codex_has_not_run_or_its_file_cannot_be_unders
     assert not codex.exists()
 
 
-def test_claude_codes_settings_are_not_touched(codex: Path) -> None:
-    run(install, "--agent", "codex")
-    assert not Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json").exists()
-
-
-def test_each_end_of_a_turn_spools_the_new_lines_of_the_rollout(client: Shelf, codex: Path) -> None:
-    run(install, "--agent", "codex")
-    path = rollout(codex)
-    spool = Spool(Home.open().paths.spool)
-    for begin, end in ((0, 24), (24, len(LINES))):
-        with path.open("ab") as file:
-            file.write(b"".join(LINES[begin:end]))
-        done = stop(codex, path)
-        assert (done.returncode, done.stdout) == (0, b"")
-    jobs = spool.jobs()
-    assert [b"".join(spool.lines(job)) for job in jobs] == [b"".join(LINES[:24]), b"".join(LINES[24:])]
-    assert {str(spool.header(job)["agent"]) for job in jobs} == {"codex"}
-    stop(codex, path)
-    assert len(spool.jobs()) == 2
-
-
 @pytest.mark.slow
 def test_what_the_hooks_captured_becomes_an_entry_of_codex_and_the_receipt_is_whole(
     client: Shelf, codex: Path, capsys: pytest.CaptureFixture[str]
@@ -194,17 +166,6 @@ def test_a_turn_that_no_hook_captured_is_missing_and_a_repair_takes_it_up(
     assert json.loads(capsys.readouterr().out)["captured"] == 16
 
 
-def test_a_session_of_an_excluded_folder_is_left_alone(
-    client: Shelf, codex: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MEMORIA_EXCLUDE", "/home/mira/weir")
-    run(install, "--agent", "codex")
-    path = rollout(codex)
-    path.write_bytes(b"".join(LINES))
-    assert stop(codex, path).returncode == 0
-    assert Spool(Home.open().paths.spool).jobs() == []
-
-
 def test_a_session_that_starts_gets_the_prepared_page(client: Shelf, codex: Path) -> None:
     run(install, "--agent", "codex")
     home = Home.open()
@@ -218,36 +179,3 @@ def test_a_session_that_starts_gets_the_prepared_page(client: Shelf, codex: Path
     }  # fmt: skip
     assert set(answer) <= {"hookSpecificOutput", "systemMessage"}
     assert list(Path(home.paths.where).glob("*.live")) == []
-
-
-def test_codex_goes_on_as_before_when_memoria_is_gone(codex: Path, tmp_path: Path) -> None:
-    hooks = codex_settings.codex_hooks(tmp_path / "moved away", sys.executable)
-    (codex / "hooks.json").write_text(json.dumps({"hooks": hooks}), "utf-8")
-    done = stop(codex, rollout(codex))
-    assert (done.returncode, done.stdout) == (0, b"")
-
-
-def test_a_memoria_in_a_folder_with_spaces_and_quotes_is_found(codex: Path, tmp_path: Path, client: Shelf) -> None:
-    root = tmp_path / "it's my memoria"
-    root.symlink_to(ROOT)
-    hooks = codex_settings.codex_hooks(root, sys.executable)
-    (codex / "hooks.json").write_text(json.dumps({"hooks": hooks}), "utf-8")
-    path = rollout(codex)
-    path.write_bytes(b"".join(LINES))
-    assert stop(codex, path).returncode == 0
-    assert len(Spool(Home.open().paths.spool).jobs()) == 1
-
-
-@pytest.mark.parametrize("point", failpoints.HOOK[:6])
-def test_a_hook_that_is_killed_anywhere_loses_nothing(
-    client: Shelf, codex: Path, monkeypatch: pytest.MonkeyPatch, point: str
-) -> None:
-    run(install, "--agent", "codex")
-    path = rollout(codex)
-    path.write_bytes(b"".join(LINES))
-    monkeypatch.setenv("MEMORIA_KILL_AT", point)
-    stop(codex, path)
-    monkeypatch.delenv("MEMORIA_KILL_AT")
-    stop(codex, path)
-    spool = Spool(Home.open().paths.spool)
-    assert b"".join(LINES) in {b"".join(spool.lines(job)) for job in spool.jobs()}

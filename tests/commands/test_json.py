@@ -73,17 +73,3 @@ def check(words: str, value: Any) -> None:
         assert set(value) == listed, words
     if words.startswith("search"):
         assert set(value["results"][0]) == set(KEYS.findall(row.partition(";")[2]))
-
-
-@pytest.mark.parametrize(
-    ("words", "status"),
-    [(["show", "e-nothing"], 1), (["why", "nothing"], 1), (["undo", "--show"], 1), (["ingest", "."], 1)],
-)
-def test_an_error_leaves_standard_output_empty(
-    words: list[str], status: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main([*words, "--json"]) == status
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("memoria: ")
-    assert len(err.splitlines()) == 1

@@ -66,16 +66,6 @@ def test_facts_of_two_projects_with_one_name_are_told_apart(home: Home, capsys: 
     assert "(2026-11-17, shop," in out
 
 
-def test_facts_are_filtered(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    assert [one["kind"] for one in told(home, capsys, "list", "--kind", "operational")] == ["operational"]
-    assert [one["kind"] for one in told(home, capsys, "list", "--project", "shop")] == ["correction"]
-    assert [one["kind"] for one in told(home, capsys, "list", "--since", "2026-11-17")] == ["correction"]
-    assert [one["kind"] for one in told(home, capsys, "list", "tuesdays")] == ["operational"]
-    assert told(home, capsys, "top", "--project", SHOP)[0]["kind"] == "correction"
-    with pytest.raises(ExpectedError, match="no project is called"):
-        run(home, "list", "--project", "nowhere")
-
-
 def test_facts_are_edited_promoted_and_deleted(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     (offered,) = told(home, capsys, "promote")
     ident = offered["id"]
@@ -128,17 +118,6 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(home: Home, capsys: pyt
     assert told(home, capsys) == before
 
 
-def test_a_second_run_does_no_harm(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    ident = told(home, capsys, "promote")[0]["id"]
-    once = told(home, capsys, "promote", ident, ident)
-    assert len(once) == 1
-    assert told(home, capsys, "promote", ident) == once
-    assert told(home, capsys, "edit", ident, "Use bun.") == told(home, capsys, "edit", ident, "Use bun.")
-    assert len(told(home, capsys, "delete", ident, f"^{ident}")) == 1
-    with pytest.raises(ExpectedError, match="no learned fact"):
-        run(home, "delete", ident)
-
-
 def test_a_server_that_is_away_is_named_and_nothing_is_lost(
     home: Home, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,10 +130,3 @@ def test_a_server_that_is_away_is_named_and_nothing_is_lost(
     assert run(home, "sync", "--json") == 1
     assert "cannot be reached" in json.loads(capsys.readouterr().out)["problems"][0]
     assert told(home, capsys) == before
-
-
-def test_the_servers_variables_have_the_names_that_others_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEMORY_API_URL", "http://127.0.0.1:1")
-    monkeypatch.setenv("MEMORY_API_KEY", "k")
-    settings = Settings.load()
-    assert (settings.memory_api_url, settings.memory_api_key) == ("http://127.0.0.1:1", "k")

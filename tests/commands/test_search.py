@@ -13,7 +13,6 @@ import pytest
 from memoria.base.paths import own_command
 from memoria.capture import detach
 from memoria.commands import search
-from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.index import highlight
 from memoria.index.index import Index
@@ -40,21 +39,6 @@ def run(*words: str) -> int:
     return search.command(parser.parse_args(words), Home.open())
 
 
-def test_a_person_sees_where_and_what_with_the_words_marked(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("zebra") == 0
-    shown = capsys.readouterr().out
-    assert "knowledge/concepts/zebra.md" in shown
-    assert "**zebra**" in shown
-    assert "\x1b" not in shown
-
-
-def test_a_program_gets_one_json_object(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("zebra", "stripes", "--json", "-k", "1", "--kind", "entry") == 0
-    (result,) = json.loads(capsys.readouterr().out)["results"]
-    assert (result["path"], result["entry"], result["session"]) == ("daily/2026-11-21.md", "e-01", "s1")
-    assert result["score"] > 0
-
-
 def test_what_was_folded_into_a_result_is_named_beside_it(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = home / "daily" / "2026-11-21.md"
     fact = "**Learned:**\n\n- [fact] Zebra stripes are counted at noon by the keeper. ^l-abcd1234\n\n^e-01"
@@ -65,11 +49,6 @@ def test_what_was_folded_into_a_result_is_named_beside_it(home: Path, capsys: py
     assert keys == {"daily/2026-11-21.md#^e-01", "daily/2026-11-21.md#^l-abcd1234"}
     run("zebra", "stripes", "counted", "--project", "zoo-123456")
     assert f"also: {result['also'][0]}" in capsys.readouterr().out
-
-
-def test_a_project_can_be_asked_for(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run("zebra", "--json", "--project", "zoo-123456")
-    assert [result["path"] for result in json.loads(capsys.readouterr().out)["results"]] == ["daily/2026-11-21.md"]
 
 
 def test_a_file_of_queries_is_answered_line_by_line(
@@ -88,16 +67,6 @@ def test_a_file_of_queries_is_answered_line_by_line(
     assert set(answers[0]["results"][0]) == {"path", "entry", "session", "score"}
     assert "error" in answers[2]
     assert "error" in answers[4]
-
-
-def test_nothing_found_is_no_error(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("quagga") == 0
-    assert "nothing found" in capsys.readouterr().out
-
-
-def test_no_words_are_an_error_that_says_what_to_type(home: Path) -> None:
-    with pytest.raises(ExpectedError, match='memoria search "words"'):
-        run()
 
 
 def test_a_rebuild_forgets_what_the_files_do_not_say(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,15 +102,6 @@ def test_a_long_passage_is_shown_around_its_word() -> None:
     assert "**zebra**" in shown
     assert len(shown) < highlight.SNIPPET_CHARS + 40
     assert highlight.highlighted("x" * 5000, set(), bold=False).endswith("…")
-
-
-@pytest.mark.parametrize("number", ["0", "-1", "many"])
-def test_a_number_of_results_that_makes_no_sense_is_refused_in_plain_words(
-    number: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        run("zebra", f"-k={number}")
-    assert "argument -k: must be at least 1" in capsys.readouterr().err
 
 
 def test_what_an_article_says_under_history_is_found_only_when_it_is_asked_for(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,8 @@ from facts import a_fact
 from memoria.base import state
 from memoria.capture.spool import Spool
 from memoria.cli import main
-from memoria.commands import status
 from memoria.daily.ledger import Booked, Call, Ledger
 from memoria.ground.home import Home
-from memoria.ground.locks import held
 from memoria.index import sources
 from memoria.index.index import Index
 from memoria.recall.shown_notes import ShownNotes
@@ -36,11 +33,6 @@ def spooled(home: Home, session: str) -> str:
     return Spool(home.paths.spool).add(header, b"{}\n")
 
 
-def test_a_fresh_home_says_that_no_hook_ever_fired(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["status"]) == 0
-    assert "last hook     never: is it installed?" in capsys.readouterr().out
-
-
 def test_what_waits_and_what_failed_is_named_with_the_reason(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     spool = Spool(home.paths.spool)
     spooled(home, "waiting-one")
@@ -53,24 +45,6 @@ def test_what_waits_and_what_failed_is_named_with_the_reason(home: Home, capsys:
     assert "Stop of waiting-one" in said
     assert "the model answered junk" in said
     assert "--retry-failed" in said
-
-
-def test_a_flush_beside_a_busy_worker_says_why_it_wrote_nothing(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    spooled(home, "waiting-one")
-    with held(Path(home.paths.worker_lock)):
-        assert main(["flush"]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith("Wrote 0 entries; 1 job waiting: another worker is at work")
-
-
-def test_why_turns_are_not_judged_now_is_said(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["status"]) == 0
-    assert "judging" not in capsys.readouterr().out
-    ledger = Ledger.of(home.paths)
-    ledger.failed(["judge"], counted=True, not_before=time.time() + 60, reason="overloaded")
-    ledger.close()
-    assert main(["status"]) == 0
-    assert ": overloaded" in capsys.readouterr().out
 
 
 def test_the_json_holds_every_fact(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
@@ -118,27 +92,6 @@ def test_a_reader_that_has_seen_enough_is_no_fault() -> None:
     assert run.stderr.read() == b""
     assert run.wait() == 0
     run.stderr.close()
-
-
-def test_the_last_hook_is_the_last_line_of_its_log(home: Home) -> None:
-    Path(home.paths.hook_log).write_text("2026-11-18T08:00:00Z Stop a\n2026-11-18T09:00:00Z SessionEnd b\n")
-    assert status.gather(home)["last_hook"] == {"time": "2026-11-18T09:00:00Z", "what": "SessionEnd b"}
-
-
-def test_times_are_the_users_own(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setenv("MEMORIA_TZ", "Asia/Tokyo")
-    home = Home.open()
-    Path(home.paths.hook_log).write_text("2026-11-18T22:00:00Z SessionEnd b\n")
-    assert main(["status"]) == 0
-    assert "last hook     2026-11-19 07:00  SessionEnd b\n" in capsys.readouterr().out
-
-
-def test_a_setting_that_cannot_be_read_is_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("MEMORIA_COMPILE_INTERVAL_MIN", "often")
-    assert main(["status"]) == 0
-    assert "compile_interval_min must be a whole number, not 'often'" in capsys.readouterr().out
 
 
 def test_a_state_of_a_newer_memoria_is_refused_in_one_line(home: Home, capsys: pytest.CaptureFixture[str]) -> None:

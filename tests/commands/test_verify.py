@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from contextlib import closing
 from datetime import date
 from pathlib import Path
@@ -26,9 +25,7 @@ from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
 from memoria.worker import worker
 from places import ROOT, SHARED
-from shelves import DAY, HOUR, Shelf, client, entries, since
-
-__all__ = ["client"]
+from shelves import DAY, HOUR, Shelf, entries, since
 
 
 @pytest.fixture
@@ -90,14 +87,6 @@ def test_the_worker_picks_up_a_session_whose_hooks_never_fired(
     worker.work(home)
     assert len(entries(home)) == 1
     assert verify(capsys)[0] == 0
-
-
-def test_the_worker_picks_up_the_rest_of_a_killed_terminal(client: Shelf, home: Home) -> None:
-    path = client.session(2)
-    fire(home, path, "Stop")
-    client.say(path, 1)
-    worker.work(home)
-    assert sum(len(entry.turns) for entry in entries(home)) == 6
 
 
 def test_the_worker_compares_a_transcript_again_only_when_it_changed(
@@ -184,56 +173,6 @@ def test_a_session_with_memoria_switched_off_is_never_taken_up(
     assert (status, facts["skipped"]) == (0, {"memoria was switched off": 4})
 
 
-def test_a_programs_session_without_hooks_is_skipped(
-    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
-) -> None:
-    client.session(2, entrypoint="sdk-py")
-    status, facts = verify(capsys)
-    assert (status, sum(facts["skipped"].values())) == (0, 4)
-
-
-def test_what_the_model_found_not_worth_saving_is_skipped_with_the_reason(
-    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    script = tmp_path / "script.json"
-    script.write_text(json.dumps({"flush": [{"worth_saving": False}]}))
-    monkeypatch.setenv("MEMORIA_MODEL", f"scripted:{script}")
-    fire(home, client.session(2))
-    worker.work(Home.open())
-    assert verify(capsys)[1]["skipped"] == {f"scripted:{script}: nothing worth saving": 4}
-
-
-def test_a_job_that_was_set_aside_is_named_and_not_missing(
-    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
-) -> None:
-    fire(home, client.session(2))
-    spool = Spool(home.paths.spool)
-    for job in spool.jobs():
-        spool.claim(job)
-        spool.fail(job, "a test")
-    status, facts = verify(capsys)
-    assert (status, facts["set_aside"], facts["missing"]) == (0, 4, 0)
-
-
-def test_a_lost_ledger_is_filled_again_from_the_daily_logs(
-    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
-) -> None:
-    fire(home, client.session(2))
-    worker.work(home)
-    for path in Path(home.paths.state).glob("ledger.db*"):
-        path.unlink()
-    assert verify(capsys)[1]["captured"] == 4
-
-
-def test_an_entry_that_somebody_took_out_is_said(client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    fire(home, client.session(2))
-    worker.work(home)
-    (path,) = Path(home.paths.daily).glob("*.md")
-    path.write_text("# Nothing\n")
-    status, facts = verify(capsys)
-    assert (status, facts["captured"], facts["turns_taken_out"]) == (0, 4, 4)  # 1: a whole day is gone
-
-
 @pytest.mark.parametrize("with_ledger", [True, False])
 def test_a_deleted_daily_log_is_named_and_restored(
     client: Shelf, home: Home, capsys: pytest.CaptureFixture[str], with_ledger: bool
@@ -263,28 +202,6 @@ def test_a_deleted_daily_log_is_named_and_restored(
         assert ledger.counts()["uncompiled"] == 0, "what the wiki has is not compiled again"
 
 
-def test_a_day_whose_only_entry_was_forgotten_is_not_a_deleted_day(
-    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
-) -> None:
-    fire(home, client.session(2))
-    worker.work(home)
-    (path,) = Path(home.paths.daily).glob("*.md")
-    entry = next(iter(DayText(path.read_text()).entries(date.fromisoformat(path.stem))))
-    assert cli.main(["forget", f"e-{entry.id}", "--yes"]) == 0
-    path.unlink()
-    assert verify(capsys)[1]["deleted_days"] == []
-
-
-def test_only_a_project_or_a_time_is_accounted_for(
-    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    client.session(1)
-    client.session(2, cwd=tmp_path / "other", age_s=DAY * 1.5)
-    assert verify(capsys, "--project", "other")[1]["turns"] == 4
-    assert verify(capsys, "--since", time.strftime("%Y-%m-%d", time.gmtime(time.time() - HOUR)))[1]["turns"] == 2
-    assert cli.main(["verify", "--since", "yesterday"]) == 1
-
-
 def test_a_missing_receipt_is_told_once_and_taken_back(
     client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -300,25 +217,6 @@ def test_a_missing_receipt_is_told_once_and_taken_back(
     client.session(2)
     verify(capsys)
     assert notice.exists()
-
-
-def test_sub_agents_files_are_read_only_when_the_setting_keeps_them(
-    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client.session(2, name="agent-a1", isSidechain=True)
-    assert verify(capsys)[1]["turns"] == 0
-    monkeypatch.setenv("MEMORIA_KEEP_SIDECHAINS", "1")
-    assert verify(capsys)[1]["missing"] == 4
-
-
-def test_what_is_no_transcript_is_passed_over(client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    path = client.session(1)
-    path.with_name("folder.jsonl").mkdir()
-    os.mkfifo(path.with_name("pipe.jsonl"))
-    path.with_name("gone.jsonl").symlink_to("nowhere")
-    path.with_name("junk.jsonl").write_bytes(b"\xff\x00{[" * 1000)
-    client.age(path.with_name("junk.jsonl"), HOUR)
-    assert verify(capsys)[1]["turns"] == 2
 
 
 def test_a_transcript_that_the_client_will_soon_delete_is_copied(
@@ -410,13 +308,3 @@ def test_a_turn_that_a_resumed_session_repeats_is_captured_once(
     first.unlink()
     facts = verify(capsys, "--all")[1]
     assert (facts["sessions"], facts["captured"], facts["repeated"]) == (1, 8, 0)
-
-
-def test_a_deleted_daily_log_is_named(client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    fire(home, client.session(3))
-    worker.work(home)
-    assert verify(capsys)[0] == 0
-    [path] = Path(home.paths.daily).glob("*.md")
-    path.unlink()
-    status, facts = verify(capsys)
-    assert (status, facts["days_gone"]) == (1, [path.stem])

@@ -9,7 +9,6 @@ import json
 import pytest
 
 from memoria.commands import working
-from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.working import TaskState, WorkingMemory
 
@@ -31,11 +30,6 @@ def run(*words: str) -> None:
     assert working.command(parser.parse_args(words), Home.open()) == 0
 
 
-def test_nothing_yet_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    run()
-    assert "none yet" in capsys.readouterr().out
-
-
 def test_the_latest_session_is_shown_and_another_by_the_start_of_its_id(capsys: pytest.CaptureFixture[str]) -> None:
     fill("aaa-1")
     fill("bbb-2")
@@ -47,9 +41,3 @@ def test_the_latest_session_is_shown_and_another_by_the_start_of_its_id(capsys: 
     run("--session", "aaa", "--json")
     facts = json.loads(capsys.readouterr().out)
     assert (facts["session"], facts["values"], facts["store"]["store"]) == ("aaa-1", {"found": {"a": None}}, "sqlite")
-
-
-def test_an_unknown_session_is_an_error_that_names_the_known() -> None:
-    fill("aaa-1")
-    with pytest.raises(ExpectedError, match="aaa-1"):
-        run("--session", "zzz")
