@@ -61,7 +61,10 @@ def _measure(articles: int, rounds: int, scratch: str) -> None:
         index.add(made)
     handler = json.loads(Path(hooks.ROOT, "hooks", "hooks.json").read_text("utf-8"))["hooks"]["UserPromptSubmit"]
     declared = handler[0]["hooks"][0]["command"].replace("${CLAUDE_PLUGIN_ROOT}", str(hooks.ROOT))
-    hook = ["/bin/sh", "-c", f"{declared} {hooks.interpreter()}"]  # as where a session's start noted the interpreter
+    named = declared.replace(
+        '/run"', f'/run" {hooks.interpreter()}'
+    )  # as where a session's start noted the interpreter
+    hook = ["/bin/sh", "-c", named]
     env = {**os.environ, "CLAUDECODE": "1", "CLAUDE_PID": str(os.getpid())}
     off = {**os.environ, "MEMORIA_HINTS": "off"}  # outside a session, where the variable is the user's
     taken: dict[str, list[float]] = {

@@ -326,7 +326,7 @@ def test_the_clients_files_are_thin() -> None:
 
 
 def test_every_hook_of_the_plugin_has_its_file_and_the_other_way_round() -> None:
-    declared = re.findall(r"hooks/run\W+([a-z-]+)", (ROOT / "hooks/hooks.json").read_text())
+    declared = re.findall(r'"set ([a-z-]+) ', (ROOT / "hooks/hooks.json").read_text())
     files = sorted(path.stem for path in (ROOT / "hooks").glob("*.py") if path.stem != "start")
     assert sorted([*declared, "codex"]) == files == sorted(HANDLERS)
     assert {"capture.hook", *(target.rpartition(".")[0] for target in HANDLERS.values())} <= set(hook_floor())

@@ -343,8 +343,9 @@ def test_our_hooks_end_well_and_say_nothing_but_at_the_start(world: World, tmp_p
     (report,) = session.compactions
     assert re.findall(r"^(\w+) \[.*\] completed successfully$", report, re.MULTILINE) == ["PreCompact", "PostCompact"]
     assert len(report.splitlines()) == 2
-    shown = [f'exec "${{CLAUDE_PLUGIN_ROOT}}/hooks/run" {name}' for name in ("pre-compact", "post-compact")]
-    assert re.findall(r"\[(.*)\]", report) == shown, "the user reads it, and so does the model"
+    launched = 'set {} "${{CLAUDE_PLUGIN_ROOT}}/hooks/run" ; [ -r "$2" ] && . "$2"'
+    shown = [launched.format(name) for name in ("pre-compact", "post-compact")]
+    assert re.findall(r"Compact \[(.*)\] completed", report) == shown, "the user reads it, and so does the model"
 
 
 def test_the_worker_inherits_nothing_that_the_client_says_about_its_session(world: World) -> None:

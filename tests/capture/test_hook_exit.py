@@ -10,12 +10,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hooks import DECLARED, Client, arguments, exchange, name_of
+from hooks import DECLARED, Client, arguments, exchange
 from installed import compiled
 from interpreters import every, interpreter
+from memoria.audit.client_settings import plugin_hooks
 from memoria.base.settings import config_path
 from messages_api import MessagesApi
 from places import ROOT
@@ -74,7 +76,9 @@ def clone(tmp_path: Path) -> Path:
 
 def command(event: str, root: Path, python: str = "") -> str:
     """What an installation of the memoria at ``root`` has the client run."""
-    return "exec " + shlex.join(filter(None, (str(root / "hooks" / "run"), name_of(event), python)))
+    (group,) = plugin_hooks(root, python)[event]
+    handlers: Any = group["hooks"]
+    return str(handlers[0]["command"])
 
 
 def run(event: str, words: str, env: dict[str, str]) -> subprocess.CompletedProcess[bytes]:
@@ -105,9 +109,11 @@ def test_a_clone_that_is_broken_stops_no_hook_and_the_session_start_says_why(
 
 @pytest.mark.parametrize("breaks", [moved, deleted])
 def test_a_clone_that_is_gone_blocks_nothing(clone: Path, tmp_path: Path, breaks: Callable[[Path], None]) -> None:
+    words = {event: command(event, clone) for event in DECLARED}
     breaks(clone)
     for event in DECLARED:
-        assert run(event, command(event, clone), Client(tmp_path).env).returncode == 127
+        status = run(event, words[event], Client(tmp_path).env).returncode
+        assert status == 1, "the client tells it, and blocks nothing"
 
 
 def test_without_any_interpreter_no_hook_fails_and_the_session_start_says_so(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def name_of(event: str) -> str:
     """The hook's name, which ``hooks/run`` is given."""
     (group,) = DECLARED[event]
     (handler,) = group["hooks"]
-    return str(handler["command"]).rpartition(" ")[2]
+    return str(handler["command"]).split()[1]
 
 
 class Client:

@@ -33,7 +33,7 @@ class Hook:
     @property
     def script(self) -> str:
         """The file that installations before 0.3 run for it."""
-        (name,) = set(re.findall(r"/hooks/run'? ([\w-]+)", " ".join(self.words)))
+        (name,) = set(re.findall(r"(?:\bset|/hooks/run'?) ([a-z-]+) ", " ".join(self.words)))
         return str(ROOT / "hooks" / f"{name}.py")
 
     @property

@@ -58,9 +58,8 @@ def plugin_hooks(root: Path, python: str = "") -> Hooks:
         raise ClientSettingsError(f"there is no {source}: this memoria is not complete; install it again") from None
     hooks: Hooks = json.loads(json.dumps(declared))
     for handler in _handlers(hooks):
-        words = [str(root / "hooks" / LAUNCHER), _words(handler)[-1]]
-        # ``exec``: a hook must be the client's own child, by which it tells when the client has ended
-        handler["command"] = f"exec {shlex.join([*words, python] if python else words)}"
+        launcher = shlex.join(filter(None, (str(root / "hooks" / LAUNCHER), python)))
+        handler["command"] = str(handler["command"]).replace(f'"${{CLAUDE_PLUGIN_ROOT}}/hooks/{LAUNCHER}"', launcher)
     return hooks
 
 
@@ -221,7 +220,7 @@ def _words(handler: Object) -> list[str]:
 def _is_ours(handler: object) -> bool:
     """Whether it runs the hooks of a memoria: of this clone, of another one, or of one that has gone.
 
-    Until 0.2 they were ``<a memoria>/hooks/<name>.py``, now ``<a memoria>/hooks/run <name>``.
+    Until 0.2 they were ``<a memoria>/hooks/<name>.py``, now ``set <name> <a memoria>/hooks/run``.
     """
     if not isinstance(handler, dict) or handler.get("type") != "command":
         return False

@@ -41,7 +41,8 @@ def codex_hooks(root: Path, python: str) -> Hooks:
 
     A memoria that has been removed must not make Codex go on: the status is 0 whatever the interpreter says.
     """
-    launched = [str(root / "hooks" / LAUNCHER), "codex", *([python] if python else [])]
+    launcher = str(root / "hooks" / LAUNCHER)
+    launched = [launcher, "codex", launcher, *([python] if python else [])]
     words = [python or "python3", *FLOOR_FLAGS, str(root / "hooks" / "codex.py")]
     handler: dict[str, object] = {
         "type": "command",
