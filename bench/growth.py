@@ -111,7 +111,7 @@ def _exchange(text: str) -> dict[str, object]:
 
 def _tombstones() -> Tombstones:
     stones = Tombstones(Path("/nonexistent"))
-    stones.salt = bytes(32)
+    stones.salt = bytes(32).hex()
     stones.stones = [stones._stone(words.folded(text)) for text in ("aaaaaaaaaaaa", "password is hunter2", "((((((((")]
     return stones
 

@@ -33,6 +33,7 @@ VERBS = {
     "demo": "play three sessions with the recorded answers of a model, offline",
     "install": "add memoria to Claude Code as its plugin (from a clone or a tool), or to Codex",
     "config": "list, set and explain the settings, and where each value comes from",
+    "sync": "let the memory of your machines be one, by a git repository or a folder",
     "move": "move daily logs, wiki and state to another folder, such as out of a clone",
     "flush": "summarise what waits in the spool now",
     "compile": "turn new daily entries into articles now",
@@ -66,7 +67,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "Read": (("open", "search", "query", "why", "learned"), ("show",)),
     "Put right": (("forget", "undo"), ()),
     "Run": (("status", "verify", "doctor"), ("flush", "compile")),
-    "Set up": (("demo", "install", "config", "ingest"), ("move",)),
+    "Set up": (("demo", "install", "config", "ingest", "sync"), ("move",)),
 }
 READING = frozenset((*GROUPS["Read"][0], *GROUPS["Read"][1], "status", "verify", "doctor", *PARTS))
 LAST_STREAM = 2  # the descriptor of standard error

@@ -33,7 +33,7 @@ def test_the_environment_wins_over_the_file_and_the_file_over_the_default(tmp_pa
 
 
 def test_there_are_few_settings() -> None:
-    assert len(Settings.fields()) <= 25
+    assert len(Settings.fields()) <= 26
 
 
 def test_a_former_setting_still_holds_and_is_named_with_what_to_do(tmp_path: Path) -> None:

@@ -74,6 +74,13 @@ async def search(home: Home, texts: Sequence[str]) -> Proof:
     return proof
 
 
+def texts(home: Home) -> Iterator[str]:
+    """Yield what every file says that can be read."""
+    for path in _files(home):
+        with suppress(OSError, EOFError, zlib.error, sqlite3.Error):
+            yield from _texts(path, home_files.read(path) if path.suffix == ".md" else path.read_bytes())
+
+
 def holds(text: str, wanted: Sequence[str]) -> bool:
     """Return whether ``text`` contains one of ``wanted``, which are folded, in any form."""
     forms = {folded(form) for form in _forms(text)}

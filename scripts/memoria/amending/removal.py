@@ -26,6 +26,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
 from memoria.daily.entry_form import tombstone
 from memoria.daily.ledger import Ledger
+from memoria.exchange import rounds
 from memoria.ground import clock, database, files, projects
 from memoria.ground.errors import ExpectedError
 from memoria.ground.exchange import Exchange
@@ -87,6 +88,8 @@ def carry_out(home: Home, plan: Plan) -> None:
     finally:
         ledger.close()
     _logs(home, plan)
+    gone = {f"e-{entry.id}": f"{entry.day}\n{'.'.join(entry.turns)}" for entry in plan.entries}
+    rounds.forget(home, gone | dict.fromkeys((fact.id for fact in plan.facts), ""))
     Path(paths.forgetting).unlink()
     atomic.sync_folder(paths.state)
 

@@ -121,6 +121,8 @@ class Paths:
         self.archive = state + "archive"
         self.forgotten, self.forgetting = state + "forgotten.json", state + "forgetting.json"
         self.folders = state + "folders.json"
+        self.records, self.exchange_clone = state + "exchange.db", state + "exchange.git"
+        self.exchange_key, self.exchanged = state + "exchange.key", state + "exchanged"
         self.undo = state + "undo"
         self.replaced = state + "replaced"
         self.client_memory = state + "client-memory.json"

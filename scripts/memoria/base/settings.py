@@ -233,6 +233,7 @@ class Settings:
         "", "Address of a memory server (claude-memory-mcp) to share learned facts with.", "MEMORY_API_URL"
     )
     memory_api_key = setting("", "The memory server's key.", "MEMORY_API_KEY")
+    sync = setting("", "Where your machines exchange their memory: a git address or a folder. `memoria sync` sets it.")
     compile_interval_min = setting(
         60,
         "Minutes between automatic compiles of the wiki; its first dozen entries do not wait.",

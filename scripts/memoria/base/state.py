@@ -56,6 +56,10 @@ May be deleted, at a small price.
   undo/                what the wiki was before the last compiles; without it `memoria undo` has nothing
   replaced/            files as they were before memoria wrote them, for a few seconds or a day; without it what
                        an editor still wrote into one of them is lost
+  exchange.db          what was exchanged with your other machines; without it they are met as for the first time
+  exchange.git/        the copy of the git repository by which they are met
+  exchange.key         the key of an encrypted exchange, where the system has no keyring; `memoria sync --key` shows it
+  exchanged            when an exchange was last tried
   told.json            what the user was told already, so that it is not said twice
   notice               what the next session's start tells the user
   saved/               how many conversations of a project were saved since its last session

@@ -20,6 +20,7 @@ from memoria.base.paths import STATE_VERSION
 from memoria.base.settings import CHANGE_OPTION, PLUGIN_OPTION
 from memoria.daily.ledger import Ledger
 from memoria.exchange.memory_server import Server
+from memoria.exchange.records import Records
 from memoria.ground import clock
 from memoria.ground.errors import ExpectedError, HomeRefusedError, ModelError
 from memoria.ground.home import Home
@@ -129,6 +130,21 @@ def check_memory_server(home: Home) -> Findings:
         yield Finding("server", OK, f"the memory server at {server.address} answers")
 
 
+def check_sync(home: Home) -> Findings:
+    """Say how the last exchange with other machines went, and what of it waits for a person."""
+    if not home.settings.sync:
+        return
+    with Records.of(home.paths) as records:
+        problem, held, last = records.get("problem", ""), records.get("held", 0), records.get("last")
+    if problem:
+        yield Finding("sync", NOTE, f"the last exchange failed: {problem}", f"run {shown('sync')}")
+    if held:
+        text = f"{counted(held, 'piece')} missing here and not deleted elsewhere"
+        yield Finding("sync", NOTE, text, f"run {shown('sync --restore')} or {shown('sync --deleted')}")
+    if not (problem or held):
+        yield Finding("sync", OK, f"last exchange {last or 'never'}")
+
+
 def check_redis(home: Home) -> Findings:
     """Ask the Redis server, if one is named, whether it can be used."""
     if not home.settings.redis_url:
@@ -161,6 +177,7 @@ CHECKS: tuple[Callable[[Home], Findings], ...] = (
     client_checks.check_hooks, client_checks.check_firing, client_checks.check_pythons, client_checks.check_client,
     client_checks.check_mcp,
     state_checks.check_disk, state_checks.check_lock, state_checks.check_synced, state_checks.check_jobs,
-    state_checks.check_understood, state_checks.check_clock, check_memory_server, check_redis,
+    state_checks.check_understood, state_checks.check_clock, check_sync, check_memory_server,
+    check_redis,
     rehearsal.check_rehearsal,
 )  # fmt: skip

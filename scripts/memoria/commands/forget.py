@@ -22,6 +22,7 @@ from memoria.ground import locks, printable
 from memoria.ground.errors import ExpectedError, UsageError
 from memoria.ground.home import Home
 from memoria.wiki.transaction import Transactions
+from memoria.worker import together
 
 CONTINUED = "A forget that was interrupted has been completed.\n"
 SHOWN_CHARS = 200  # of a title or a line, in the question to the user
@@ -54,10 +55,14 @@ def command(args: argparse.Namespace, home: Home) -> int:
         plan = finished if finished and is_same else _plan(args, home, target)
         done = is_same or _removed(args, home, plan)
         found = asyncio.run(proof.search(home, plan.proving)) if done else Proof()
-        if args.json:
-            print(json.dumps(_facts(plan, found, done=done), ensure_ascii=False, indent=2))
-        elif done:
+        if not args.json and done:
             print(CONTINUED * is_same + "\n".join(_proven(home, found)))
+    elsewhere = together.spread_forgetting(home) if done and home.settings.sync else []
+    if args.json:
+        facts = _facts(plan, found, done=done) | {"elsewhere": elsewhere}
+        print(json.dumps(facts, ensure_ascii=False, indent=2))
+    else:
+        print("\n".join(elsewhere), end="\n" if elsewhere else "")
     return 0 if found.is_clean else 1
 
 

@@ -160,11 +160,36 @@ def gather(home: Home) -> dict[str, Any]:
             ][:10],
             "excluded": excluded.remaining(home, ledger),
             "forgotten": [": ".join(found) for found in forgotten.problems(paths)],
+            "sync": _sync(home),
             "memory_server": _memory_server(home),
             "problems": [*home.settings.problems, *chain.problems(home.settings)],
         }
     finally:
         ledger.close()
+
+
+def _sync(home: Home) -> dict[str, Any]:
+    """How the exchange with other machines stands; empty when there is none."""
+    if not home.settings.sync:
+        return {}
+    from memoria.exchange.records import Records  # noqa: PLC0415 (only with other machines)
+    from memoria.worker import together  # noqa: PLC0415
+
+    with Records.of(home.paths) as records:
+        return together.state(home, records)
+
+
+def _sync_lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
+    if not facts:
+        return []
+    met = ", ".join(f"{each['label']} {_wall(each['met'], zone)}" for each in facts["machines"]) or "none yet"
+    rows = [f"machines      last exchange {_wall(facts['last'], zone)}; met {met}"]
+    rows += [f"  {facts['problem']}"] if facts["problem"] else []
+    rows += [f"  {facts['held']} missing here and not deleted elsewhere: {invocation.shown('sync --status')}"] * bool(
+        facts["held"]
+    )
+    return rows + [f"  two wordings, {pair['one']} and {pair['other']}: {invocation.shown('sync --status')}"
+                   for pair in facts["pairs"][:ROWS]]  # fmt: skip
 
 
 def _memory_server(home: Home) -> dict[str, Any]:
@@ -273,6 +298,7 @@ def _lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
             f"set aside     {printable.counted(len(aside), 'entry')} ({invocation.shown('compile --retry-failed')})"
         )
         rows += [f"  {one['entry']}: {one['reason']}" for one in aside[:10]]
+    rows += _sync_lines(facts["sync"], zone)
     rows += _server_lines(facts["memory_server"], zone)
     rows += [
         f"{day['day']}    {printable.counted(day['calls'], 'call')} ({day['failed']} failed), "

@@ -36,6 +36,7 @@ WELCOME = (
 WRONG_SETTING = "memoria: {}. The default is used until it is corrected; {} lists the settings."
 REFUSED = " must be "  # in what ``Settings.problems`` says of a value; a name that is none does no harm
 
+OFTEN_S = 600  # an exchange with other machines that is younger is not repeated at a session's start
 MAX_PAGE = 1_000_000  # characters of a prepared page that are read
 
 
@@ -69,8 +70,9 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
         os.close(os.open(paths.welcomed, os.O_WRONLY | os.O_CREAT, 0o600))
         message = _with("status", WELCOME)
     outcome = f"page of {len(page)} characters"
-    if not refusal and any(job.session != event.session for job in Spool(paths.spool).jobs()):
-        # Turns of a session that never ended (a killed terminal, a crash) are still waiting.
+    waits = not refusal and any(job.session != event.session for job in Spool(paths.spool).jobs())
+    if waits or (settings.sync and not refusal and _is_apart(paths)):
+        # Turns of a session that never ended (a killed terminal, a crash) are still waiting, or other machines do.
         from memoria.capture import detach  # noqa: PLC0415 (needed when turns wait, which is rare)
 
         outcome += ", " + detach.start_worker(settings, paths, is_ending=True)
@@ -81,6 +83,15 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     if message:
         output["systemMessage"] = message
     return output or None
+
+
+def _is_apart(paths: Paths) -> bool:
+    """Return whether the last exchange with other machines is some time ago."""
+    try:
+        with open(paths.exchanged, "rb") as file:
+            return abs(time.time() - float(file.read(20))) >= OFTEN_S
+    except (OSError, ValueError):
+        return True
 
 
 def _tell_doubled(paths: Paths) -> dict[str, object] | None:

@@ -37,8 +37,9 @@ class Fact:
     ``successor``: when and by which fact or entry it was replaced; ``repetition``: only because that says the same.
     ``history``: earlier wordings that were replaced, each after its day. ``asked_as``: what one may ask, or
     be about to do, when the fact matters, in other words than its own. ``worded``: when its wording was last changed,
-    UTC; it stands in the fact's own line, because a copied file is as new as its copy. ``id``: ``l-`` and eight letters
-    or digits.
+    UTC; it stands in the fact's own line, because a copied file is as new as its copy. ``beside``: the id of the fact
+    that another machine words otherwise, and the name of the machine whose wording this is. ``id``: ``l-`` and eight
+    letters or digits.
     """
 
     kind: str
@@ -62,6 +63,7 @@ class Fact:
     history: tuple[str, ...] = ()
     asked_as: tuple[str, ...] = ()
     worded: datetime | None = None
+    beside: str = ""
 
     @property
     def worded_at(self) -> datetime:
@@ -132,7 +134,7 @@ class Fact:
             supersedes=_strings(stored.get("supersedes")),
             history=_strings(stored.get("history")),
             asked_as=phrases(stored.get("asked_as")),
-            **{name: str(stored.get(name, "")) for name in ("project", "session", "quote", "successor")},
+            **{name: str(stored.get(name, "")) for name in ("project", "session", "quote", "successor", "beside")},
         )
 
 

@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -429,6 +430,26 @@ class Keeper:
         day = self.zone.day(fact.time)
         self.lines.add(fact, day, f"{self.zone.local(fact.time):%H:%M}", plain(heading) or "everywhere")
         self.store.put(fact, day)
+
+    def take_over(self, ident: str, fact: Fact | None, day: date) -> None:
+        """Record what the exchange with another machine wrote into a day's log, or took out of it (None).
+
+        Nobody edited it here, so it is neither compared nor counted.
+        """
+        known = self.store.get(ident)
+        self.store.set_meta("unshown", "1")
+        if fact is None:
+            if known:
+                self._outdate(known, deleted=True)
+                self.store.mark_deleted(ident)
+                self.store.remove(ident)
+            return
+        if known and fact.ended and not known.ended:
+            self._outdate(fact, instead=self._content(fact.successor))
+        elif known and fact.content != known.content:
+            self._outdate(known, instead=fact.content)
+        self.store.put(fact, day)
+        self.store.unmark_deleted(ident)
 
     def _queue_for_server(self, operation: str, ident: str) -> None:
         if self.server:

@@ -1,9 +1,9 @@
 """Screen: which turns may not be kept, because of their own line's folder or because their text was forgotten.
 
 A forgotten text is recognised without being stored. For each text a file holds its length and a digest, keyed with a
-salt that exists only in this state folder. A text is recognised by the digests of all its parts of such a length; a
-12-bit digest of the first characters selects the parts that are worth a full one. Who can read the file and guesses a
-text can confirm the guess, but cannot read the text (docs/decisions/0052-forgetting.md).
+salt, which travels with it to the user's other machines and nowhere else. A text is recognised by the digests of all
+its parts of such a length; a 12-bit digest of the first characters selects the parts that are worth a full one. Who can
+read the file and guesses a text can confirm the guess, but cannot read the text (docs/decisions/0052-forgetting.md).
 """
 
 from __future__ import annotations
@@ -91,11 +91,15 @@ class Screen:
 
 
 class Tombstone(NamedTuple):
-    """What is kept of a text: its length when folded, a digest of all of it and one of its first characters."""
+    """What is kept of a text: its length when folded, a digest of all of it and one of its first characters.
+
+    ``salt``: of the digests, in hexadecimal digits.
+    """
 
     length: int
     digest: str
     begin: int
+    salt: str
 
 
 class Tombstones:
@@ -104,9 +108,9 @@ class Tombstones:
     def __init__(self, path: Path) -> None:
         """Read the file; raise OSError when it is damaged, because it must not be taken for an empty one."""
         self.path = path
-        self.salt = b""
+        self.salt = ""
         self.stones: list[Tombstone] = []
-        self._codes: dict[str, int] = {}
+        self._codes: dict[tuple[str, str], int] = {}
         try:
             self.salt, self.stones = _parse(json.loads(path.read_bytes()))
         except FileNotFoundError:
@@ -128,26 +132,37 @@ class Tombstones:
     def add(self, text: str) -> None:
         """Keep a tombstone for ``text``, synced to disk."""
         plain = folded(text)
-        self.salt = self.salt or os.urandom(_SALT_BYTES)
-        stone = self._stone(plain)
-        if len(plain) >= MIN_TEXT and stone not in self.stones:
+        self.salt = self.salt or os.urandom(_SALT_BYTES).hex()
+        if len(plain) >= MIN_TEXT:
+            self.take(self._stone(plain))
+
+    def take(self, stone: Tombstone) -> None:
+        """Keep a tombstone, also one that another machine made, synced to disk."""
+        self.salt = self.salt or stone.salt  # one salt for all machines, where they meet before they forget
+        if stone not in self.stones:
             self.stones.append(stone)
             self._write()
 
     def holds(self, text: str) -> bool:
         """Return whether ``text`` contains a forgotten text."""
+        return self.found(text) is not None
+
+    def found(self, text: str) -> str | None:
+        """Return the first forgotten text that ``text`` contains, folded; None when there is none."""
         if not self.stones:
-            return False
+            return None
         plain = folded(text)
-        wanted: dict[int, list[Tombstone]] = {}
+        wanted: dict[str, dict[int, list[Tombstone]]] = {}
         for stone in self.stones:
-            wanted.setdefault(stone.begin, []).append(stone)
+            wanted.setdefault(stone.salt, {}).setdefault(stone.begin, []).append(stone)
         for place in range(len(plain) - MIN_TEXT + 1):
-            for stone in wanted.get(self._code(plain[place : place + MIN_TEXT]), ()):
-                part = plain[place : place + stone.length]
-                if len(part) == stone.length and self._digest(part) == stone.digest:
-                    return True
-        return False
+            begin = plain[place : place + MIN_TEXT]
+            for salt, by_code in wanted.items():
+                for stone in by_code.get(self._code(begin, salt), ()):
+                    part = plain[place : place + stone.length]
+                    if len(part) == stone.length and _digest(part, salt) == stone.digest:
+                        return part
+        return None
 
     def line_holds(self, line: bytes) -> bool:
         """Return whether a line of JSON has a forgotten text in a string; a line that is not JSON counts as text."""
@@ -167,31 +182,38 @@ class Tombstones:
         return "" if self.holds(rest) else rest
 
     def _stone(self, plain: str) -> Tombstone:
-        return Tombstone(len(plain), self._digest(plain), self._code(plain[:MIN_TEXT]))
+        return Tombstone(len(plain), _digest(plain, self.salt), self._code(plain[:MIN_TEXT], self.salt), self.salt)
 
-    def _digest(self, text: str) -> str:
-        from hashlib import blake2b  # noqa: PLC0415 (loads OpenSSL, needed only when something was forgotten)
-
-        return blake2b(text.encode("utf-8", "surrogatepass"), key=self.salt, digest_size=16).hexdigest()
-
-    def _code(self, begin: str) -> int:
-        code = self._codes.get(begin)
+    def _code(self, begin: str, salt: str) -> int:
+        code = self._codes.get((salt, begin))
         if code is None:
-            from hashlib import blake2b  # noqa: PLC0415 (as above)
+            from hashlib import blake2b  # noqa: PLC0415 (as below)
 
-            digest = blake2b(begin.encode("utf-8", "surrogatepass"), key=self.salt, digest_size=2).digest()
-            code = self._codes[begin] = int.from_bytes(digest, "big") & 0xFFF
+            digest = blake2b(begin.encode("utf-8", "surrogatepass"), key=bytes.fromhex(salt), digest_size=2).digest()
+            code = self._codes[salt, begin] = int.from_bytes(digest, "big") & 0xFFF
         return code
 
     def _write(self) -> None:
-        stored = {"salt": self.salt.hex(), "texts": [stone._asdict() for stone in self.stones]}
+        stored = {"salt": self.salt, "texts": [stone._asdict() for stone in self.stones]}
         files.replace(self.path, json.dumps(stored, indent=1), mode=PRIVATE)
 
 
-def _parse(stored: Any) -> tuple[bytes, list[Tombstone]]:
+def _digest(text: str, salt: str) -> str:
+    from hashlib import blake2b  # noqa: PLC0415 (loads OpenSSL, needed only when something was forgotten)
+
+    return blake2b(text.encode("utf-8", "surrogatepass"), key=bytes.fromhex(salt), digest_size=16).hexdigest()
+
+
+def _parse(stored: Any) -> tuple[str, list[Tombstone]]:
     """Return the salt and the tombstones in stored JSON; raise KeyError, TypeError or ValueError when it is damaged."""
-    stones = [Tombstone(int(one["length"]), str(one["digest"]), int(one["begin"])) for one in stored["texts"]]
-    return bytes.fromhex(stored["salt"]), stones
+    salt = bytes.fromhex(stored["salt"]).hex()
+    return salt, [stone_of({"salt": salt, **one}) for one in stored["texts"]]
+
+
+def stone_of(stored: Any) -> Tombstone:
+    """Return the tombstone in stored JSON; raise KeyError, TypeError or ValueError when it is none."""
+    salt = bytes.fromhex(stored["salt"]).hex()
+    return Tombstone(int(stored["length"]), str(stored["digest"]), int(stored["begin"]), salt)
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -307,12 +307,16 @@ def work(home: Home, *, insist: bool = False) -> int:
         failpoints.reached("flush.unlocked")
         # A hook that ran while the lock was held relies on this second look; what was looked at is left to the next.
         if seen.issuperset(job.name for job in spool.jobs()):
-            _exchange(home)
+            _exchange(home, is_news=bool(entries))
             return entries
 
 
-def _exchange(home: Home) -> None:
-    """Exchange facts with the memory server after the lock is released, so that no job waits for a slow server."""
+def _exchange(home: Home, *, is_news: bool) -> None:
+    """Exchange with other machines and the memory server after the lock is released, so that no job waits for them."""
+    if home.settings.sync:
+        from memoria.worker import together  # noqa: PLC0415 (takes 0.1 s, needed only with other machines)
+
+        together.run(home, is_news=is_news)
     if not home.settings.memory_api_url:
         return
     from memoria.statements.keeper import Keeper  # noqa: PLC0415 (needed only with a server)

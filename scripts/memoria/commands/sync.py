@@ -1,0 +1,150 @@
+"""Sync: let the memory of several machines be one, by a git repository or a folder of the user's own.
+
+The same command on each machine; where the exchange is encrypted, the twelve words besides.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from memoria.base import invocation
+from memoria.exchange import carriers, keys, meeting, segments
+from memoria.exchange.carriers import Carrier
+from memoria.exchange.keys import Key
+from memoria.exchange.meeting import Meeting
+from memoria.exchange.records import Records
+from memoria.exchange.rounds import Round
+from memoria.ground import clock, files, locks
+from memoria.ground.errors import ExpectedError, UsageError
+from memoria.ground.exchange import Exchange
+from memoria.ground.home import Home, change_config
+from memoria.ground.printable import counted
+from memoria.statements.keeper import Keeper
+from memoria.worker import together
+
+LIMIT_S = 900.0  # for a fetch or push that a person waits for: the first one brings everything
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("address", nargs="?", help="a git address, or a folder that something synchronises")
+    parser.add_argument("--encrypt", action="store_true", help="encrypt in a folder too (any other address always is)")
+    parser.add_argument("--status", action="store_true", help="say which machines there are and when they last met")
+    parser.add_argument("--off", action="store_true", help="exchange nothing more; nothing is deleted anywhere")
+    parser.add_argument("--key", choices=("show", "new"), nargs="?", const="show", help="show the key, or change it")
+    parser.add_argument("--restore", action="store_true", help="write again what is missing here")
+    parser.add_argument("--deleted", action="store_true", help="delete on all machines what is missing here")
+    parser.add_argument("--json", action="store_true", help="print JSON (with --status)")
+
+
+def command(args: argparse.Namespace, home: Home) -> int:
+    """Do what is asked; without anything, exchange now."""
+    if args.off:
+        change_config(Exchange.of(home.paths), {"sync": None})
+        print("This machine exchanges nothing more. What it has sent stays where it is.")
+        return 0
+    if args.address:
+        _join(args, home)
+    if not home.settings.sync:
+        raise UsageError(f"Name a git address or a folder: {invocation.shown('sync ADDRESS')}.")
+    with locks.held_soon(Path(home.paths.sync_lock), LIMIT_S) as mine, Records.of(home.paths) as records:
+        if not mine:
+            raise ExpectedError("An exchange is under way; it takes longer than usual.")
+        if args.status:
+            told = together.state(home, records)
+            print(json.dumps(told, indent=2, ensure_ascii=False) if args.json else "\n".join(_lines(home, told)))
+        elif args.key:
+            _key(args.key, home, records)
+        else:
+            done = together.exchange(home, records, taken=args.deleted, restored=args.restore, limit_s=LIMIT_S)
+            print(f"{done.line[:1].upper()}{done.line[1:]}.")
+            if done.held and not (args.deleted or args.restore):
+                print(together.HELD.format(counted(done.held, "piece")))
+    return 0
+
+
+def _join(args: argparse.Namespace, home: Home) -> None:
+    """Set the address, after the key fits what lies there; a wrong key changes nothing."""
+    address = _whole(args.address)
+    carrier = _opened(address, home)
+    key = _key_for(carrier.listed(), carrier, home, is_wanted=args.encrypt or carriers.is_far(address))
+    if key and not keys.kept(home.paths):
+        place = keys.keep(home.paths, key)
+        print(f"Encrypted; the key is in {place}.")
+    change_config(Exchange.of(home.paths), {"sync": address})
+    home.settings.sync = address
+
+
+def _whole(address: str) -> str:
+    """Return an address as it is known from every folder."""
+    return address if carriers.is_far(address) else str(Path(address.removeprefix("file://")).expanduser().absolute())
+
+
+def _opened(address: str, home: Home) -> Carrier:
+    if not carriers.is_git(address):
+        folder = Path(address)
+        if not folder.parent.is_dir():
+            raise ExpectedError(f"There is no folder {folder.parent}.")
+        files.make_folder(folder)
+    return carriers.opened(address, Path(home.paths.exchange_clone), LIMIT_S)
+
+
+def _key_for(listed: set[carriers.Place], carrier: Carrier, home: Home, *, is_wanted: bool) -> Key | None:
+    """Return the key of what lies there: the kept one, the one of the words that a person gives, or a new one."""
+    kept = keys.kept(home.paths)
+    if meeting.TEST not in listed:
+        if any(name.endswith(segments.ENDING) for _, name in listed) and (is_wanted or kept):
+            raise ExpectedError("What lies there is not encrypted; use it without --encrypt, then change the key.")
+        if is_wanted and not kept:
+            kept = Key.new()
+            print("Your other machines need these twelve words. Keep them: nobody can restore them.\n")
+            print(f"  {kept.words}\n")
+        return kept
+    if kept and meeting.opens(kept, carrier):
+        return kept
+    print("What lies there is encrypted. Its twelve words:", end=" ", flush=True)
+    key = Key.of_words(sys.stdin.readline())
+    if not meeting.opens(key, carrier):
+        raise ExpectedError("What lies there is encrypted with another key. Nothing was changed.")
+    keys.drop(home.paths)
+    return key
+
+
+def _key(action: str, home: Home, records: Records) -> None:
+    """Show the key, or write everything anew with another one."""
+    key = keys.kept(home.paths)
+    if action == "show":
+        print(key.words if key else "Nothing is encrypted, and there is no key.")
+        return
+    new = Key.new()
+    with Keeper.at(home) as keeper:
+        round_ = Round(home, keeper, records, limit_s=LIMIT_S)
+        carrier = _opened(home.settings.sync, home)
+        round_.run(carrier)
+        Meeting(records, carrier, key, round_.machine).rekey(new)
+    keys.drop(home.paths)
+    keys.keep(home.paths, new)
+    print(f"Everything is encrypted with a new key. Your other machines ask for it:\n\n  {new.words}\n\n"
+          f"There, run {invocation.shown(f'sync {home.settings.sync}')}.")  # fmt: skip
+
+
+def _lines(home: Home, told: dict[str, object]) -> Iterator[str]:
+    yield f"{told['address']}, {'encrypted' if told['encrypted'] else 'not encrypted'}"
+    yield f"last exchange {_when(home, told['last'])}" + (f"; {told['problem']}" if told["problem"] else "")
+    machines = told["machines"]
+    for machine in machines if isinstance(machines, list) else ():
+        yield f"{machine['label']} met {_when(home, machine['met'])}"
+    if told["held"]:
+        yield together.HELD.format(counted(int(str(told["held"])), "piece"))
+    pairs = told["pairs"]
+    for pair in pairs if isinstance(pairs, list) else ():
+        yield together.PAIR.format(**pair)
+
+
+def _when(home: Home, moment: object) -> str:
+    known = clock.parse(moment)
+    return f"{home.zone.local(known):%Y-%m-%d %H:%M}" if known else "never"

@@ -1,0 +1,248 @@
+"""Carriers: where the segments of several machines lie: a folder that something else synchronises, or a git repository.
+
+A carrier lists, reads, writes and deletes files, each below the name of a machine, and understands none of them.
+
+In git each machine has one ref, ``refs/memoria/<machine>``: a commit without parents, which a push replaces only if the
+ref still is what was read. So there is no branch, no merge and no history.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, Protocol
+
+from memoria.base import failpoints
+from memoria.ground import files, home_files
+from memoria.ground.errors import ExpectedError
+
+Place = tuple[str, str]
+"""A file of a carrier: the machine and the name."""
+
+NETWORK_S: Final = 120.0  # for one fetch or push, unless a person waits for it
+LOCAL_S: Final = 60.0
+LOOSE: Final = 60  # objects that the own clone may hold unpacked
+_REFS: Final = "refs/memoria/"
+_SCHEMES: Final = ("ssh://", "git://", "http://", "https://", "file://", "git+ssh://")
+_AGAIN: Final = ("stale info", "[rejected]", "fetch first", "cannot lock ref", "failed to update ref")
+_SSH: Final = "-o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=10 -o ServerAliveCountMax=3"
+
+
+class CarrierError(ExpectedError):
+    """The carrier cannot be used now; nothing is lost, and the next exchange tries again."""
+
+
+class Carrier(Protocol):
+    """A place for segments."""
+
+    def listed(self) -> set[Place]:
+        """Return the files that are there; raise CarrierError when that cannot be said."""
+
+    def read(self, places: Collection[Place]) -> Iterator[tuple[Place, bytes]]:
+        """Yield the contents of those files that can be read."""
+
+    def write(self, new: Mapping[Place, bytes], gone: Collection[Place]) -> bool:
+        """Write files, then delete others; return False when another machine was faster, and nothing was changed."""
+
+    def shred(self) -> None:
+        """Keep no copy here of what was deleted."""
+
+
+class Folder:
+    """A folder that something else synchronises, or that several machines can reach."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def listed(self) -> set[Place]:
+        """Return the files that are there."""
+        try:
+            machines = [entry for entry in os.scandir(self.root) if entry.is_dir() and not entry.name.startswith(".")]
+            return {
+                (machine.name, entry.name)
+                for machine in machines
+                for entry in os.scandir(machine.path)
+                if not entry.name.startswith(".")
+            }
+        except OSError as error:
+            raise CarrierError(f"{self.root} cannot be read ({error.strerror}).") from error
+
+    def read(self, places: Collection[Place]) -> Iterator[tuple[Place, bytes]]:
+        """Yield the contents of those files that can be read."""
+        for machine, name in sorted(places):
+            with suppress(OSError):  # it was deleted, or is on its way
+                yield (machine, name), home_files.read(self.root / machine / name)
+
+    def write(self, new: Mapping[Place, bytes], gone: Collection[Place]) -> bool:
+        """Write files, then delete others."""
+        try:
+            for (machine, name), data in new.items():
+                files.replace(self.root / machine / name, data)
+                failpoints.reached("exchange.written")
+            for machine, name in gone:
+                (self.root / machine / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise CarrierError(f"{self.root} cannot be written ({error.strerror}).") from error
+        return True
+
+    def shred(self) -> None:
+        """Nothing more is kept than the files."""
+
+
+class Git:
+    """The refs of a git repository; ``clone`` is a bare repository of our own."""
+
+    def __init__(self, address: str, clone: Path, limit_s: float = NETWORK_S) -> None:
+        self.address = address
+        self.clone = clone
+        self.limit_s = limit_s
+        self.refs: dict[str, str] = {}
+        self.blobs: dict[Place, str] = {}
+
+    def listed(self) -> set[Place]:
+        """Fetch, and return the files that are there."""
+        if not (self.clone / "HEAD").exists():
+            self.clone.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._run("init", "-q", "--bare")
+        self._tidy()
+        fetch = ("fetch", "-q", "--prune", "--no-tags", "--no-write-fetch-head", self.address, f"+{_REFS}*:{_REFS}*")
+        self._run(*fetch, limit_s=self.limit_s)
+        rows = self._run("for-each-ref", "--format=%(refname) %(objectname)", _REFS).decode().split("\n")
+        self.refs = {ref.removeprefix(_REFS): found for ref, _, found in (row.partition(" ") for row in rows) if found}
+        self.blobs = {(machine, name): blob for machine in self.refs for name, blob in self._tree(machine).items()}
+        return set(self.blobs)
+
+    def _tree(self, machine: str) -> dict[str, str]:
+        """Return the files of a machine, with their objects."""
+        rows = self._run("ls-tree", "-z", self.refs[machine]).decode("utf-8", "replace").split("\0")
+        return {name: about.split()[2] for about, tab, name in (row.partition("\t") for row in rows) if tab}
+
+    def read(self, places: Collection[Place]) -> Iterator[tuple[Place, bytes]]:
+        """Yield the contents of those files."""
+        wanted = sorted(set(places) & set(self.blobs))
+        asked = "".join(f"{self.blobs[place]}\n" for place in wanted)
+        data = self._run("cat-file", "--batch", given=asked.encode()) if wanted else b""
+        start = 0
+        for place in wanted:
+            end = data.index(b"\n", start)
+            size = int(data[start:end].split()[2])
+            yield place, data[end + 1 : end + 1 + size]
+            start = end + size + 2
+
+    def write(self, new: Mapping[Place, bytes], gone: Collection[Place]) -> bool:
+        """Push new trees of the machines concerned, all or none of them."""
+        specs, leases = [], []
+        for machine in sorted({machine for machine, _ in (*new, *gone)}):
+            tree = {name: blob for (owner, name), blob in self.blobs.items() if owner == machine}
+            tree = {name: blob for name, blob in tree.items() if (machine, name) not in gone}
+            for (owner, name), data in new.items():
+                if owner == machine:
+                    tree[name] = self._run("hash-object", "-w", "--stdin", given=data).decode().strip()
+            rows = "".join(f"100644 blob {blob}\t{name}\n" for name, blob in sorted(tree.items()))
+            made = self._run("mktree", given=rows.encode()).decode().strip()
+            commit = self._run("commit-tree", made, "-m", "memoria").decode().strip()
+            specs.append(f"{commit}:{_REFS}{machine}")
+            leases.append(f"--force-with-lease={_REFS}{machine}:{self.refs.get(machine, '')}")
+        failpoints.reached("exchange.written")
+        try:
+            push = ("-c", "pack.window=0", "push", "-q", "--no-thin", "--atomic", "--no-verify", *leases, self.address)
+            self._run(*push, *specs, limit_s=self.limit_s)
+        except CarrierError as error:
+            if any(sign in str(error) for sign in _AGAIN):
+                return False
+            raise
+        return True
+
+    def shred(self) -> None:
+        """Drop every object that no machine's ref holds."""
+        self._run("repack", "-q", "-a", "-d")
+        self._run("prune", "--expire=now")
+
+    def _tidy(self) -> None:
+        """Pack the clone when it holds many single objects: reading them costs more than the exchange."""
+        loose = len(list((self.clone / "objects").glob("[0-9a-f][0-9a-f]/*")))
+        if loose > LOOSE or len(list((self.clone / "objects" / "pack").glob("*.pack"))) > LOOSE:
+            self.shred()
+
+    def _run(self, *arguments: str, given: bytes = b"", limit_s: float = LOCAL_S) -> bytes:
+        """Run git, which asks nobody for anything; raise CarrierError when it fails or takes longer than its limit."""
+        settings = ("gc.auto=0", "maintenance.auto=false", "core.hooksPath=/dev/null", "core.askPass=",
+                    "http.lowSpeedLimit=100", "http.lowSpeedTime=30")  # fmt: skip
+        command = ["git", *(part for each in settings for part in ("-c", each)), *arguments]
+        try:
+            process = subprocess.Popen(
+                command, cwd=self.clone, env=_environment(self.clone), start_new_session=True,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            )  # fmt: skip
+        except OSError as error:
+            raise CarrierError(f"git cannot be run ({error.strerror}).") from error
+        try:
+            output, told = process.communicate(given, timeout=limit_s)
+        except BaseException as error:
+            _end(process)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise CarrierError(f"{self.address} did not answer within {limit_s:.0f} seconds.") from None
+            raise
+        if process.returncode:
+            rows = [row for row in told.decode("utf-8", "replace").splitlines() if row.strip()]
+            raise CarrierError(f"git could not use {self.address}: {' '.join(rows[:3]) or 'it gave no reason'}")
+        return output
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End git with what it has started."""
+    with suppress(OSError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    process.communicate()
+
+
+def _environment(clone: Path) -> dict[str, str]:
+    """Return the user's environment without what could ask a person or belongs to a repository."""
+    found = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") and name != "SSH_ASKPASS"}
+    names = {f"GIT_{role}_{part}": value for role in ("AUTHOR", "COMMITTER")
+             for part, value in (("NAME", "memoria"), ("EMAIL", "memoria@localhost"))}  # fmt: skip
+    return found | names | {
+        "GIT_DIR": str(clone), "GIT_TERMINAL_PROMPT": "0", "GCM_INTERACTIVE": "never", "SSH_ASKPASS_REQUIRE": "never",
+        "GIT_ALLOW_PROTOCOL": "ssh:git:http:https:file", "GIT_SSH_COMMAND": _ssh(found), "LC_ALL": "C",
+    }  # fmt: skip
+
+
+def _ssh(environment: Mapping[str, str]) -> str:
+    """Return the user's own command for ssh, told to ask nothing where it is OpenSSH's."""
+    asked = ["git", "config", "--global", "core.sshCommand"]
+    try:
+        own = subprocess.run(asked, env=environment, capture_output=True, text=True, timeout=10, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        own = ""
+    words = shlex.split(own) or ["ssh"]
+    return f"{own.strip() or 'ssh'} {_SSH}" if Path(words[0]).stem == "ssh" else own.strip()
+
+
+def is_git(address: str) -> bool:
+    """Return whether an address names a git repository: a URL, ``host:path``, or the folder of a repository."""
+    if is_far(address):
+        return True
+    path = Path(address.removeprefix("file://")).expanduser()
+    return address.endswith(".git") or ((path / "HEAD").is_file() and (path / "objects").is_dir())
+
+
+def is_far(address: str) -> bool:
+    """Return whether an address is not a path of this machine."""
+    if address.startswith(_SCHEMES):
+        return not address.startswith("file://")
+    host, colon, _ = address.partition(":")
+    return bool(colon) and len(host) > 1 and not any(sign in host for sign in "/\\")
+
+
+def opened(address: str, clone: Path, limit_s: float = NETWORK_S) -> Carrier:
+    """Return the carrier of an address."""
+    path = Path(address.removeprefix("file://")).expanduser().absolute()
+    return Git(address if is_far(address) else str(path), clone, limit_s) if is_git(address) else Folder(path)

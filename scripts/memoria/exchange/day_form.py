@@ -1,0 +1,251 @@
+"""Day form: what of a daily log is exchanged, and how it is written into another machine's log.
+
+An entry travels without its statements and with all its boxes open; a statement travels as a fact with the day and the
+entry that it stands in, its end by itself; a box that was closed is a part of its entry. So two machines that end, tick
+and reword different things of one entry have no two versions of it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final
+
+from memoria.daily import entry_form
+from memoria.daily.day_text import DayText, ItemLine, LearnedLine
+from memoria.daily.entry import Learned
+from memoria.daily.entry_form import (
+    BLOCK_ID,
+    BOX,
+    LABEL,
+    LEARNED_HEADING,
+    LEARNED_LABEL,
+    LISTS,
+    MARKER,
+    SECTION_OF,
+    STRUCK,
+)  # fmt: skip
+from memoria.daily.open_items import ident as item_ident
+from memoria.exchange.records import FORGET
+from memoria.statements import lines
+from memoria.statements.fact import Fact
+
+ENTRY, STATEMENT, END, ITEM = "entry", "statement", "end", "item"
+_END: Final = ("ended", "successor", "repetition")
+_OPEN, _TICKED, _DROPPED = "", "x", "~"
+_TIMED: Final = re.compile(r"### (?:Session|Learned) \((\d\d:\d\d)")
+_LABELS: Final = [label for label, _ in LISTS]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What a file holds of one id; ``words`` are what of the text an old copy is recognised by."""
+
+    id: str
+    kind: str
+    text: str
+    project: str = ""
+    words: str = ""
+
+
+class Day(DayText):
+    """A day's text, as it is exchanged. Project keys stand in it as they were written."""
+
+    def pieces(self, day: date) -> Iterator[Piece]:
+        """Yield what the text holds: tombstones, entries with their closed boxes, and statements with their ends."""
+        for ident, turns in self.tombstones():
+            name = f"e-{ident}" if ident != "-" else f"t-{'.'.join(turns)[:40]}"
+            yield Piece(name, FORGET, f"{day}\n{'.'.join(turns)}")
+        entry_at: dict[int, str] = {}
+        learned, items = list(self.learned()), list(self.items())
+        rows = list(self.rows)
+        for item in items:
+            rows[item.row] = _with_box(rows[item.row], item.text, _OPEN)
+        for line in learned:
+            rows[line.first : line.end] = [""] * (line.end - line.first)
+        for span in self._spans():
+            ident, key = span.marker[1], entry_form.written_key(span.marker)
+            entry_at |= dict.fromkeys(range(span.first, span.last + 1), ident)
+            said = [row for row in rows[span.first : span.last] if not BLOCK_ID.fullmatch(row)]
+            bare = "\n".join([*_squeezed(said), "", self.rows[span.last].rstrip()])
+            yield Piece(f"e-{ident}", ENTRY, f"{day}\n{bare}", key)
+            for item in items:
+                if item.entry == ident and not item.is_open:
+                    yield Piece(f"e-{ident}#{item_ident(item.text)}", ITEM, self._state(item), key)
+        facts = {fact.id: fact for fact in lines.of_day(self, day)}
+        for line in learned:
+            fact = facts.pop(line.learned.id, None)
+            if fact:
+                yield from _statement(fact, day, entry_at.get(line.first, ""))
+
+    def _state(self, item: ItemLine) -> str:
+        """Return how a box is closed."""
+        match = BOX.fullmatch(self.rows[item.row])
+        return _DROPPED if match and STRUCK.fullmatch(match["text"]) else _TICKED
+
+    def _closed(self, ident: str) -> dict[str, str]:
+        """Return the closed boxes of an entry, each with how it is closed."""
+        mine = (item for item in self.items() if item.entry == ident and not item.is_open)
+        return {item_ident(item.text): self._state(item) for item in mine}
+
+    # -- writing
+
+    def put_entry(self, ident: str, bare: str, statements: Sequence[Learned], closed: Mapping[str, str]) -> None:
+        """Write an entry in place of what stands of it, or at the end; statements that stand in it stay in it."""
+        span = next((span for span in self._spans() if span.marker[1] == ident), None)
+        if span is None:
+            self._insert(block(bare, statements, closed))
+            return
+        known = {learned.id for learned in statements}
+        there = [line.learned for line in self.learned()
+                 if span.first <= line.first <= span.last and line.learned.id not in known]  # fmt: skip
+        text = block(bare, [*there, *statements], self._closed(ident) | dict(closed))
+        self._put(span.first, span.last + 1, text.removesuffix("\n").split("\n"))
+
+    def put_statement(self, learned: Learned, entry: str, time: str, project: str) -> None:
+        """Write a statement's line in place of the old one, into its entry, or below a heading of its own."""
+        line = self.line_of(learned.id)
+        if line:
+            self.change(line, learned)
+            return
+        span = next((span for span in self._spans() if span.marker[1] == entry), None)
+        if span is None:
+            heading = f"{LEARNED_HEADING}{time}) · {project}"
+            self._insert("\n".join([heading, "", *entry_form.learned_rows(learned)]))
+            return
+        rows = _with_statements(self.rows[span.first : span.last], [learned])
+        self._put(span.first, span.last, rows)
+
+    def _insert(self, text: str) -> None:
+        """Write a part before the first of a later time of day, or at the end."""
+        match = _TIMED.match(text)
+        later = (number for number, row in enumerate(self.rows)
+                 if match and (other := _TIMED.match(row)) and other[1] > match[1])  # fmt: skip
+        place = next(later, None)
+        if place is None:
+            self.append(text)
+        else:
+            self._put(place, place, [*text.removesuffix("\n").split("\n"), ""])
+
+    def line_of(self, ident: str) -> LearnedLine | None:
+        """Return the line of a statement."""
+        return next((line for line in self.learned() if line.learned.id == ident), None)
+
+    def drop_entry(self, ident: str) -> None:
+        """Remove an entry; statements in it that still stand are kept below a heading of their own."""
+        span = next((span for span in self._spans() if span.marker[1] == ident), None)
+        if span is None:
+            return
+        kept = [line.learned for line in self.learned() if span.first <= line.first <= span.last]
+        heading = span.heading
+        self.withdraw({ident})
+        for learned in kept:
+            time, project = (heading[1], heading["project"]) if heading else ("00:00", "everywhere")
+            self.put_statement(learned, "", time, project)
+
+    def set_item(self, ident: str, name: str, state: str) -> None:
+        """Close or open a box of an entry."""
+        for item in self.items():
+            if item.entry == ident and item_ident(item.text) == name:
+                self._put(item.row, item.row + 1, [_with_box(self.rows[item.row], item.text, state)])
+
+
+def _statement(fact: Fact, day: date, entry: str) -> Iterator[Piece]:
+    stored = {**fact.to_dict(), "day": day.isoformat(), "entry": entry}
+    end: dict[str, Any] = {name: stored.pop(name) for name in _END if name in stored}
+    stored.pop("id")
+    text = _json({name: value for name, value in stored.items() if value})
+    yield Piece(fact.id, STATEMENT, text, fact.project, fact.content)
+    if end:
+        yield Piece(f"{fact.id}#{END}", END, _json(end), fact.project)
+
+
+def fact_of(ident: str, text: str, end: str | None) -> tuple[Fact, date, str]:
+    """Return a statement with its day and entry from its records; raise ValueError when they hold none."""
+    stored: dict[str, Any] = {**json.loads(text), **(json.loads(end) if end else {}), "id": ident}
+    return Fact.from_dict(stored), date.fromisoformat(str(stored.get("day"))), str(stored.get("entry", ""))
+
+
+def day_of(text: str) -> tuple[date, str]:
+    """Return the day and the text of an entry from its record; raise ValueError when it holds none."""
+    day, _, bare = text.partition("\n")
+    if not MARKER.fullmatch(bare.rsplit("\n", 1)[-1]):
+        raise ValueError("no entry")
+    return date.fromisoformat(day), bare
+
+
+def block(bare: str, statements: Sequence[Learned], closed: Mapping[str, str]) -> str:
+    """Return the lines of an entry with its statements, each in its section, and its boxes as they were closed."""
+    *rows, marker = bare.split("\n")
+    while rows and not rows[-1].strip():
+        rows.pop()
+    match = MARKER.fullmatch(marker)
+    if match is None:
+        raise ValueError("no entry")
+    rows = _with_statements([*rows, ""], statements)
+    text = "\n".join([*rows, f"^e-{match[1]}", "", marker]) + "\n"
+    if not closed:
+        return text
+    day = Day(text)
+    for name, state in closed.items():
+        day.set_item(match[1], name, state)
+    return day.text
+
+
+def _with_statements(rows: Sequence[str], statements: Sequence[Learned]) -> list[str]:
+    """Return an entry's rows with statements at the ends of their sections, which are made where they are missing."""
+    done = list(rows)
+    for place, label in enumerate(_LABELS):
+        new = [row for learned in statements if SECTION_OF.get(learned.kind, LEARNED_LABEL) == label
+               for row in entry_form.learned_rows(learned)]  # fmt: skip
+        if not new:
+            continue
+        starts = {match["label"]: number for number, row in enumerate(done) if (match := LABEL.match(row))}
+        begin, later = starts.get(label, -1), [starts[name] for name in _LABELS[place + 1 :] if name in starts]
+        last = next((number for number, row in enumerate(done) if BLOCK_ID.fullmatch(row)), len(done))
+        end = min([number for number in starts.values() if number > begin >= 0] + [*(later if begin < 0 else ()), last])
+        while end > begin + 1 and not done[end - 1].strip():
+            end -= 1
+        head = [] if begin >= 0 and end > begin + 1 else [""] if begin >= 0 else ["", f"**{label}:**", ""]
+        tail = [""] if end < len(done) and done[end].strip() else []
+        done[end:end] = [*head, *new, *tail]
+    return done
+
+
+def _squeezed(rows: Sequence[str]) -> list[str]:
+    """Return rows without labels that nothing stands below, and without blank rows but one between others."""
+    kept: list[str] = []
+    label = ""
+    for row in map(str.rstrip, rows):
+        if _is_bare_label(row):
+            label = row
+        elif row:
+            if label and not LABEL.match(row):
+                kept += [label, ""]
+            label = ""
+            kept.append(row)
+        elif kept and kept[-1] and not label:
+            kept.append("")
+    while kept and not kept[-1]:
+        kept.pop()
+    return kept
+
+
+def _with_box(row: str, text: str, state: str) -> str:
+    match = BOX.fullmatch(row)
+    if match is None:
+        return row
+    shown = f"~~{text}~~" if state == _DROPPED else text
+    return f"{match['before']}[{'x' if state else ' '}] {shown}{match['after']}"
+
+
+def _is_bare_label(row: str) -> bool:
+    match = LABEL.fullmatch(row)
+    return match is not None and not match["rest"]
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

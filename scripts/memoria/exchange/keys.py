@@ -1,0 +1,131 @@
+"""Keys: the key of an encrypted exchange, as twelve words that a person copies and as what seals a segment.
+
+The words are those of BIP 39: 128 random bits and a checksum. The key is kept in the system's keyring where there is
+one, or else in a file of its owner's. ``cryptography`` is imported only here, and only for an encrypted exchange.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+from functools import cache
+from pathlib import Path
+
+from memoria.base import atomic
+from memoria.base.paths import Paths
+from memoria.ground import files
+from memoria.ground.errors import ExpectedError
+
+WORDS, BITS, CHECK_BITS = 12, 128, 4
+NONCE_BYTES = 12
+_SERVICE = "memoria sync"  # the name of the entry in the keyring
+
+
+@cache
+def _listed() -> list[str]:
+    return Path(__file__).with_name("words.txt").read_text(encoding="ascii").split()
+
+
+class Key:
+    """The key of an exchange."""
+
+    def __init__(self, secret: bytes) -> None:
+        """``secret``: its 16 random bytes. Raise ExpectedError where ``cryptography`` is missing."""
+        try:
+            from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
+        except ImportError:
+            raise ExpectedError(
+                "An encrypted exchange needs the package cryptography; install memoria as claude-memoria[sync]."
+            ) from None
+        self.secret = secret
+        self._cipher = AESGCM(hashlib.blake2b(secret, person=b"memoria seal", digest_size=32).digest())
+        self._naming = hashlib.blake2b(secret, person=b"memoria nonce", digest_size=32).digest()
+
+    @classmethod
+    def new(cls) -> Key:
+        """Return a key that nobody has yet."""
+        return cls(secrets.token_bytes(BITS // 8))
+
+    @classmethod
+    def of_words(cls, text: str) -> Key:
+        """Return the key of twelve words; raise ExpectedError for a word that is none, or words that do not fit."""
+        listed = {word[:4]: number for number, word in enumerate(_listed())}  # four letters tell them apart
+        given = text.lower().split()
+        unknown = [word for word in given if word[:4] not in listed]
+        if unknown or len(given) != WORDS:
+            wrong = f"{unknown[0]!r} is none of them" if unknown else f"you gave {len(given)}"
+            raise ExpectedError(f"The key is {WORDS} words; {wrong}. Nothing was changed.")
+        number = 0
+        for word in given:
+            number = number << 11 | listed[word[:4]]
+        secret = (number >> CHECK_BITS).to_bytes(BITS // 8, "big")
+        if number & (1 << CHECK_BITS) - 1 != _check(secret):
+            raise ExpectedError("These twelve words do not belong together: one of them is wrong. Nothing was changed.")
+        return cls(secret)
+
+    @property
+    def words(self) -> str:
+        """The twelve words."""
+        number = int.from_bytes(self.secret, "big") << CHECK_BITS | _check(self.secret)
+        return " ".join(_listed()[number >> 11 * place & 2047] for place in reversed(range(WORDS)))
+
+    def seal(self, data: bytes) -> bytes:
+        """Return bytes that only this key opens; the same for the same data, so that no nonce seals two."""
+        nonce = hmac.digest(self._naming, data, "sha256")[:NONCE_BYTES]
+        return nonce + self._cipher.encrypt(nonce, data, None)
+
+    def open(self, sealed: bytes) -> bytes | None:
+        """Return what ``seal`` sealed; None when it was another key, or something is missing."""
+        from cryptography.exceptions import InvalidTag  # noqa: PLC0415
+
+        try:
+            return self._cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], None)
+        except (InvalidTag, ValueError):
+            return None
+
+
+def _check(secret: bytes) -> int:
+    return hashlib.sha256(secret).digest()[0] >> 8 - CHECK_BITS
+
+
+def kept(paths: Paths) -> Key | None:
+    """Return the key that this home keeps."""
+    try:
+        return Key(bytes.fromhex(Path(paths.exchange_key).read_text(encoding="ascii")))
+    except FileNotFoundError:
+        found = _keyring("get_password", paths)
+        return Key(bytes.fromhex(found)) if found else None
+
+
+def keep(paths: Paths, key: Key) -> str:
+    """Keep a key; return where."""
+    secret = key.secret.hex()
+    if _keyring("set_password", paths, secret) is not None and _keyring("get_password", paths) == secret:
+        Path(paths.exchange_key).unlink(missing_ok=True)
+        return "the system's keyring"
+    files.replace(Path(paths.exchange_key), secret, mode=atomic.PRIVATE)
+    return paths.exchange_key
+
+
+def drop(paths: Paths) -> None:
+    """Keep no key."""
+    Path(paths.exchange_key).unlink(missing_ok=True)
+    _keyring("delete_password", paths)
+
+
+def _keyring(action: str, paths: Paths, *given: str) -> str | None:
+    """Ask the system's keyring; None when there is none, or it is locked or refuses."""
+    if os.environ.get("PYTHON_KEYRING_BACKEND", "") == "keyring.backends.null.Keyring":
+        return None
+    try:
+        import keyring  # type: ignore[import-not-found]  # noqa: PLC0415
+        from keyring.errors import KeyringError  # type: ignore[import-not-found]  # noqa: PLC0415
+    except ImportError:
+        return None
+    try:
+        found = getattr(keyring, action)(_SERVICE, paths.state, *given)
+    except (KeyringError, OSError, RuntimeError):
+        return None
+    return str(found or "")

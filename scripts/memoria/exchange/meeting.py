@@ -1,0 +1,203 @@
+"""Meeting: read what other machines wrote, write what they lack, and leave no forgotten word in anybody's folder.
+
+A segment is deleted only by who has read it and writes what lives of it elsewhere in the same step. When another
+machine was faster, everything is read again. Knows records and carriers, and nothing of what the texts say.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from memoria.base import failpoints
+from memoria.exchange import segments
+from memoria.exchange.carriers import Carrier, CarrierError, Place
+from memoria.exchange.keys import Key
+from memoria.exchange.records import Record, Records
+from memoria.ground.errors import ExpectedError
+from memoria.ground.files import sha256
+
+TRIES: Final = 5  # when another machine was faster
+MOST_BYTES: Final = 4_000_000  # of text in one segment
+LEAST_BYTES, FACTOR = 4_000, 8  # segments of one order of size, and how many of them become one
+ABOUT: Final = "about"  # what a machine says of itself, beside its segments
+TEST: Final[Place] = ("key", "test")  # sealed with the key: who cannot open it has another one
+_PROOF: Final = b"memoria"
+_DIGEST: Final = 16  # digits after it, which say whether it is whole
+
+
+class WrongKeyError(ExpectedError):
+    """The carrier's records are sealed with another key; nothing was read and nothing written."""
+
+
+@dataclass(slots=True)
+class Meeting:
+    """One exchange of a home's records by a carrier.
+
+    ``machine`` is the name of its own folder there; ``clean`` returns a text without what is forgotten.
+    ``sent`` counts the records written by their kinds, ``came`` those that were new, by the machine that wrote them.
+    """
+
+    records: Records
+    carrier: Carrier
+    key: Key | None
+    machine: str
+    clean: Callable[[str], str] = str
+    about: dict[str, Any] = field(default_factory=dict)
+    came: dict[str, Counter[str]] = field(default_factory=dict)
+    sent: Counter[str] = field(default_factory=Counter)
+
+    def hold(self) -> None:
+        """Read and write until nobody was faster; raise CarrierError when the carrier cannot be used now."""
+        for _ in range(TRIES):
+            listed = self._checked(self.carrier.listed())
+            with self.records.transaction():
+                scrub = self._read(listed)
+            failpoints.reached("exchange.read")
+            new, gone = self._changes(listed, scrub)
+            if (not new and not gone) or self._write(new, gone):
+                if scrub:
+                    self.carrier.shred()
+                return
+        raise CarrierError("Other machines kept writing at the same time.")
+
+    def rekey(self, key: Key | None) -> None:
+        """Write everything anew with another key, and delete what was sealed with the old one, or with none."""
+        self.hold()
+        listed = {place for place in self.carrier.listed() if place[1].endswith(segments.ENDING) or place[1] == ABOUT}
+        self.key = key
+        with self.records.transaction():
+            self.records.release_all()
+        new, _ = self._changes(set(), ())
+        if not self._write(new, listed - new.keys()):
+            raise CarrierError("Another machine was writing at the same time; try again.")
+        self.carrier.shred()
+
+    def _checked(self, listed: set[Place]) -> set[Place]:
+        """Return the files that concern us; raise WrongKeyError when another key, or none, is in use there."""
+        for _, data in self.carrier.read([TEST] if TEST in listed else []):
+            sealed, digest = data[:-_DIGEST], data[-_DIGEST:].decode("ascii", "replace")
+            if sha256(sealed)[:_DIGEST] != digest:
+                raise CarrierError("The other machines' files are still on their way.")
+            if self.key is None:
+                raise WrongKeyError("What lies there is encrypted, and this machine has no key.")
+            if self.key.open(sealed) != _PROOF:
+                raise WrongKeyError("What lies there is encrypted with another key.")
+        return {place for place in listed if place[1].endswith(segments.ENDING) or place[1] == ABOUT or place == TEST}
+
+    # -- reading
+
+    def _read(self, listed: set[Place]) -> set[Place]:
+        """Take in what is new; return the segments that hold what is forgotten."""
+        known = self.records.segments()
+        for place in known - listed:
+            self.records.release(*place)
+        fresh = {place for place in listed - known if place[1].endswith(segments.ENDING)}
+        for place, data in self.carrier.read(fresh):
+            found = segments.opened(data, self.key) or ()
+            self.records.hold(*place, found, {record.dot for record in found if self._take(record, place[0])})
+        return self.records.forgotten_in()
+
+    def _take(self, record: Record, machine: str) -> bool:
+        """Take in a record; return whether it holds what is forgotten, without which it is written anew."""
+        if self.records.cleaned(record, self.clean):
+            return True
+        if self.records.add(record) and machine != self.machine:
+            self.came.setdefault(record.machine, Counter())[record.kind] += 1
+        return False
+
+    # -- writing
+
+    def _changes(self, listed: set[Place], scrub: Iterable[Place]) -> tuple[dict[Place, bytes], set[Place]]:
+        """Return the files to write, our own first, and those to delete."""
+        lines = self.records.unsent(self.machine)
+        self.sent = Counter(Record.parse(line).kind for line in lines)
+        others: dict[Place, bytes] = {}
+        gone = set(scrub)
+        for place in gone:
+            left = self.records.alive(*place)
+            if place[0] == self.machine:
+                lines += left
+            else:
+                others |= self._sealed(place[0], left)
+        own = [place for place in listed if place[0] == self.machine and place not in gone]
+        for place in self._outgrown(own, lines):
+            gone.add(place)
+            lines += self.records.alive(*place)
+        new = {}
+        if self.key and TEST not in listed:
+            sealed = self.key.seal(_PROOF)
+            new[TEST] = sealed + sha256(sealed)[:_DIGEST].encode()
+        new |= self._sealed(self.machine, dict.fromkeys(lines)) | others
+        if new or gone or self.came or (self.machine, ABOUT) not in listed:
+            told = json.dumps(self.about, ensure_ascii=False).encode()
+            new[self.machine, ABOUT] = self.key.seal(told) if self.key else told
+        return new, gone - new.keys()
+
+    def _sealed(self, machine: str, lines: Iterable[str]) -> dict[Place, bytes]:
+        """Return the segments of these records, each of a size that can be read at once."""
+        made: dict[Place, bytes] = {}
+        part: list[str] = []
+        for line in (*lines, ""):
+            if part and (not line or sum(map(len, part)) + len(line) > MOST_BYTES):
+                name, data = segments.sealed(part, self.key)
+                made[machine, name] = data
+                part = []
+            part.append(line)
+        return made
+
+    def _outgrown(self, own: Iterable[Place], lines: list[str]) -> Iterator[Place]:
+        """Yield the own segments to write anew: those of which little lives, and, of many of a size, all."""
+        orders: dict[int, list[Place]] = {}
+        for place in own:
+            count, living, size = self.records.measure(*place)
+            if count and living * 2 < count:
+                yield place
+            elif count:
+                orders.setdefault(_order(size), []).append(place)
+        size = sum(map(len, lines))
+        while lines and len(orders.get(_order(size), ())) >= FACTOR - 1:
+            merged = orders.pop(_order(size))
+            size += sum(self.records.measure(*place)[2] for place in merged)
+            yield from merged
+
+    def _write(self, new: dict[Place, bytes], gone: set[Place]) -> bool:
+        if not self.carrier.write(new, gone):
+            return False
+        failpoints.reached("exchange.sent")
+        with self.records.transaction():
+            for place in gone:
+                self.records.release(*place)
+            for place, data in new.items():
+                self.records.hold(*place, segments.opened(data, self.key) or ())
+        return True
+
+    def others(self) -> dict[str, dict[str, Any]]:
+        """Return what the other machines say of themselves, by their names."""
+        places = [place for place in self.carrier.listed() if place[1] == ABOUT and place[0] != self.machine]
+        return {place[0]: told for place, data in self.carrier.read(places) if (told := self._told(data))}
+
+    def _told(self, data: bytes) -> dict[str, Any]:
+        plain = self.key.open(data) if self.key else data
+        try:
+            told = json.loads(plain or b"")
+        except ValueError:
+            return {}
+        return told if isinstance(told, dict) else {}
+
+
+def opens(key: Key, carrier: Carrier) -> bool:
+    """Return whether a key opens what lies there."""
+    return all(key.open(data[:-_DIGEST]) == _PROOF for _, data in carrier.read([TEST]))
+
+
+def _order(size: int) -> int:
+    """Return the order of a segment's size, in which each is ``FACTOR`` times the one before."""
+    order = 0
+    while size > LEAST_BYTES:
+        size //= FACTOR
+        order += 1
+    return order

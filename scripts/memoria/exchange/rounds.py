@@ -1,0 +1,214 @@
+"""Round: one exchange of a home with the user's other machines, from the look at the files to the last written one.
+
+Scan, meeting, application: what is new here becomes records, the records of all machines come together, and what they
+say is written into the files. Each step can be killed and repeated. What was forgotten elsewhere and stands here is
+named to the caller, because forgetting reaches further than the files that are exchanged.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from memoria import __version__
+from memoria.base import project
+from memoria.base.atomic import PRIVATE
+from memoria.base.paths import Paths
+from memoria.base.visibility import Visibility
+from memoria.exchange import carriers, keys
+from memoria.exchange.application import Application
+from memoria.exchange.carriers import Carrier
+from memoria.exchange.day_form import ENTRY, STATEMENT
+from memoria.exchange.meeting import Meeting
+from memoria.exchange.records import FORGET, Records
+from memoria.exchange.scan import Days, Scan
+from memoria.ground import clock, database, files
+from memoria.ground.home import Home
+from memoria.statements.keeper import Keeper
+from memoria.transcripts.screen import Tombstones, stone_of
+
+OFTEN_S: Final = 600  # an exchange that is younger is not repeated when a session starts
+STONE: Final = "stone"  # a record by which a forgotten text is recognised
+
+
+@dataclass(frozen=True, slots=True)
+class Exchanged:
+    """What a round did.
+
+    ``came`` and ``sent`` count entries and statements, the former by the machine that wrote them. ``forgotten``: the
+    ids, and ``stones``: whether texts, that are to be forgotten here; ``count``: how much was. ``held``: how many
+    deletions wait for a person.
+    """
+
+    came: dict[str, Counter[str]] = field(default_factory=dict)
+    sent: Counter[str] = field(default_factory=Counter)
+    forgotten: tuple[str, ...] = ()
+    stones: bool = False
+    held: int = 0
+    count: int = 0
+
+    @property
+    def line(self) -> str:
+        """What came and went, in one line."""
+        parts = [f"{told(counts)} from {name or 'another machine'}" for name, counts in sorted(self.came.items())
+                 if told(counts)]  # fmt: skip
+        parts += [f"{told(self.sent)} sent"] if told(self.sent) else []
+        parts += [f"{self.count} forgotten here"] if self.count else []
+        return ", ".join(parts) or "nothing new"
+
+
+@dataclass(slots=True)
+class Round:
+    """The exchange of one home.
+
+    What is missing in the files and waits for a person was meant when it is ``taken``, and is written again when it is
+    ``restored``.
+    """
+
+    home: Home
+    keeper: Keeper
+    records: Records
+    taken: bool = False
+    restored: bool = False
+    limit_s: float = carriers.NETWORK_S
+
+    def run(self, carrier: Carrier | None = None) -> Exchanged:
+        """Exchange; raise CarrierError when the carrier cannot be used now, WrongKeyError with another key."""
+        paths, address = self.home.paths, self.home.settings.sync
+        carrier = carrier or carriers.opened(address, Path(paths.exchange_clone), self.limit_s)
+        self._begin(address)
+        scan = self.scan()
+        stones = Tombstones.of(paths)
+        _tell_stones(self.records, stones)
+        meeting = Meeting(self.records, carrier, keys.kept(paths), self.machine, stones.without, self._about())
+        meeting.hold()
+        if fresh := self._take_stones(stones):
+            _look_again(self.records, stones)
+            meeting.hold()
+        application = Application(self.records, self.keeper, self.hides)
+        application.run()
+        self.records.keep("last", clock.now().isoformat())
+        self.records.keep("others", meeting.others())
+        return Exchanged(meeting.came, meeting.sent, tuple(application.forgotten), fresh, len(scan.held))
+
+    @property
+    def machine(self) -> str:
+        """The name of this machine's folder; a copy of the state has the same, which does no harm."""
+        if not self.records.get("machine"):
+            self.records.keep("machine", os.urandom(8).hex())
+        return str(self.records.get("machine"))
+
+    @property
+    def hides(self) -> Callable[[str], bool]:
+        """Whether a project is excluded here."""
+        visible, known = Visibility(self.home.settings, self.home.paths), project.known(self.home.paths.projects)
+        return lambda key: visible.hides(known.current(key))
+
+    def scan(self) -> Scan:
+        """Look at the files."""
+        self.keeper.refresh()
+        scan = Scan(self.records, [Days(self.keeper.lines.daily)], label(), self.hides, self.taken)
+        scan.run()
+        if self.restored:
+            with self.records.transaction():
+                for shown in scan.held:
+                    self.records.unshow(shown.id)
+                self.records.be_due(shown.id for shown in scan.held)
+        return scan
+
+    def _begin(self, address: str) -> None:
+        """Look at everything again where another carrier, another version or other exclusions make it necessary."""
+        state = [__version__, *Visibility(self.home.settings, self.home.paths).state()]
+        with self.records.transaction():
+            if self.records.get("address") != address:
+                self.records.release_all()
+                self.records.keep("address", address)
+            if self.records.get("state") != state:
+                self.records.all_due()
+                self.records.keep("state", state)
+
+    def _about(self) -> dict[str, Any]:
+        met = clock.now().isoformat(timespec="seconds")
+        return {"label": label(), "met": met, "gone": self.records.count_gone(), "version": __version__}
+
+    def _take_stones(self, stones: Tombstones) -> bool:
+        """Take over the texts that were forgotten elsewhere; return whether there are any."""
+        known = {f"x-{stone.digest}" for stone in stones.stones}
+        new = [record for record in self.records.of_kind(STONE) if record.id not in known]
+        for record in new:
+            with suppress(ValueError, KeyError, TypeError):  # of a newer version
+                stones.take(stone_of(json.loads(str(record.text))))
+        return bool(new)
+
+
+def forget(home: Home, gone: Mapping[str, str]) -> None:
+    """Take what was forgotten here out of the records; ``gone``: the ids, each with the day and turns that stay.
+
+    The next exchange takes it out of every folder.
+    """
+    if not Path(home.paths.records).exists():
+        return
+    with Records.of(home.paths) as records:
+        with records.transaction():
+            for ident, text in gone.items():
+                if not records.is_gone(ident):
+                    records.put(ident, FORGET, text or None, (), machine=label())
+                for part in (ident, *(shown for shown in records.shown_parts(ident))):
+                    records.unshow(part)
+        _tell_stones(records, Tombstones.of(home.paths))
+        database.shred(records.db)
+    shutil.rmtree(home.paths.exchange_clone, ignore_errors=True)  # it is fetched again
+
+
+def _tell_stones(records: Records, stones: Tombstones) -> None:
+    """Write a record of each forgotten text, and look for the new ones in every folder."""
+    known = {record.id for record in records.of_kind(STONE)}
+    new = [stone for stone in stones.stones if f"x-{stone.digest}" not in known]
+    with records.transaction():
+        for stone in new:
+            text = json.dumps(stone._asdict(), sort_keys=True)
+            records.put(f"x-{stone.digest}", STONE, text, (), dot=stone.digest[:16])
+    if new:
+        _look_again(records, stones)
+
+
+def _look_again(records: Records, stones: Tombstones) -> None:
+    """Take the forgotten texts out of all records, and have every segment searched for them."""
+    with records.transaction():
+        records.release_all()
+        records.clean(stones.without)
+
+
+def label() -> str:
+    """Return what this machine is called."""
+    return platform.node().partition(".")[0].casefold() or "a machine"
+
+
+def is_due(paths: Paths, now: datetime) -> bool:
+    """Return whether the last try is some time ago, by a clock that may have been set."""
+    try:
+        last = float(Path(paths.exchanged).read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return True
+    return abs(now.timestamp() - last) >= OFTEN_S
+
+
+def note_try(paths: Paths, now: datetime) -> None:
+    """Note that an exchange is tried: the hook of the next session's start looks there."""
+    files.replace(Path(paths.exchanged), f"{now.timestamp():.0f}", mode=PRIVATE)
+
+
+def told(counts: Counter[str]) -> str:
+    """Return in words how many entries and statements there are."""
+    names = ((ENTRY, "entry", "entries"), (STATEMENT, "statement", "statements"))
+    parts = [f"{counts[kind]:,} {one if counts[kind] == 1 else many}" for kind, one, many in names if counts[kind]]
+    return " and ".join(parts)

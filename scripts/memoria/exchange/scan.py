@@ -1,0 +1,180 @@
+"""Scan: from the Markdown of a home to records. People, editors, formatters and sync programs write these files too.
+
+The records hold the *last known state*: of each id, the digest of the text that a file held, and the dots of the
+records that this text stood for. A scan reads the files that have changed since and compares, id by id:
+
+- The text is the one that was shown: nothing happened.
+- It is the text of a live record: what stands there is known already. So it is after a kill between the writing of a
+  file and the note about it, and so on a machine that meets others with files of its own.
+- No file here ever showed it, and a live record has replaced it: an old copy of the file. It is no news, and the
+  application brings it up to date. No time is asked, neither the file's nor a clock's.
+- Otherwise it is an edit, by a person or by memoria: a record that replaces the dots that were *shown*, not those that
+  have come since. Of two edits of one text neither is chosen.
+
+**Absence is never a deletion.** An id that still stands anywhere in its file is there, though a formatter may have made
+its line unreadable. One that is gone from its file and in no other becomes a record without a text, unless too much is
+missing at once, or a whole day: then it is held, nothing is sent of it, and a person is asked. What changes is taken
+where it stands; the files are not written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Final, Protocol
+
+from memoria.daily.daily_log import DailyLog
+from memoria.exchange.day_form import Day, Piece
+from memoria.exchange.records import FORGET, GONE, Records, Shown, digest_of
+
+MOST_MISSING: Final = 20  # ids; more than this, and more than the share, is held
+SHARE_MISSING: Final = 0.1
+
+
+class Source(Protocol):
+    """A kind of files, each by its name."""
+
+    folder: str
+    """What their names begin with."""
+    may_vanish: bool
+    """Whether a person deletes such a file as a whole; if not, one that is gone is held."""
+
+    def stamps(self) -> Mapping[str, str]:
+        """Return the names, each with a text that changes when the file does."""
+
+    def text(self, name: str) -> str:
+        """Return a file's text; raise OSError when it cannot be read."""
+
+    def pieces(self, name: str, text: str) -> Iterable[Piece]:
+        """Return what the text holds; raise ValueError when it cannot be understood now."""
+
+
+class Days:
+    """The daily logs."""
+
+    folder, may_vanish = "daily/", False
+
+    def __init__(self, daily: DailyLog) -> None:
+        self.daily = daily
+
+    def stamps(self) -> dict[str, str]:
+        """Return the days."""
+        return {f"daily/{name}": stamp for name, stamp in self.daily.stamps().items()}
+
+    def text(self, name: str) -> str:
+        """Return a day's text."""
+        return self.daily.text(date.fromisoformat(name.removeprefix("daily/")))
+
+    def pieces(self, name: str, text: str) -> Iterator[Piece]:
+        """Return what a day holds."""
+        return Day(text).pieces(date.fromisoformat(name.removeprefix("daily/")))
+
+
+@dataclass(slots=True)
+class Scan:
+    """One look at the files of a home.
+
+    ``machine`` is its label in what it writes, ``hides`` says whether a project is not exchanged. ``taken``: what is
+    missing was meant, however much it is. ``held``: what is missing and waits for a person.
+    """
+
+    records: Records
+    sources: Iterable[Source]
+    machine: str
+    hides: Callable[[str], bool] = lambda _: False
+    taken: bool = False
+    written: int = 0
+    held: list[Shown] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Turn what changed into records, in one transaction."""
+        with self.records.transaction():
+            for source in self.sources:
+                self._look(source)
+            self.records.keep("held", len(self.held))
+
+    def _look(self, source: Source) -> None:
+        known = {name: stamp for name, stamp in self.records.db.execute("SELECT name, stamp FROM files")
+                 if name.startswith(source.folder)}  # fmt: skip
+        stamps = source.stamps()
+        found: dict[str, tuple[Piece, str]] = {}
+        texts: dict[str, str] = {}
+        for name in [name for name, stamp in stamps.items() if known.get(name) != stamp]:
+            try:
+                text = source.text(name)
+                pieces = list(source.pieces(name, text))
+            except (OSError, ValueError):
+                continue  # it is as unknown as before
+            texts[name] = text
+            for piece in pieces:
+                shown = self.records.shown(piece.id)
+                if (
+                    shown
+                    and shown.file != name
+                    and shown.digest != GONE
+                    and known.get(shown.file) == stamps.get(shown.file, "")
+                ):
+                    continue  # a second copy: the first stands where it stood
+                if piece.id not in found or (shown and shown.file == name):
+                    found[piece.id] = (piece, name)
+        for piece, name in found.values():
+            self._compare(piece, name)
+        self._miss(source, found, texts, [name for name in known if name not in stamps])
+        left = {shown.file for shown in self.held}
+        rows = [(name, stamps[name]) for name in texts if name not in left]
+        self.records.db.executemany("INSERT OR REPLACE INTO files VALUES (?, ?)", rows)
+
+    def _compare(self, piece: Piece, name: str) -> None:
+        if piece.kind == FORGET:
+            if not self.records.is_gone(piece.id):
+                self.records.put(piece.id, FORGET, piece.text, (), machine=self.machine)
+            return
+        if self.hides(piece.project):
+            return
+        digest, shown, live = digest_of(piece.text), self.records.shown(piece.id), self.records.live(piece.id)
+        if shown and shown.digest == digest:
+            if shown.file != name:
+                self.records.show(piece.id, name, digest, shown.dots)
+            return
+        is_known = any(record.text is not None and digest_of(record.text) == digest for record in live)
+        words = piece.words or piece.text
+        is_old = shown is None and self.records.is_former(piece.id, digest_of(words))
+        if is_known or is_old or self.records.is_gone(piece.id):
+            self.records.show(piece.id, name, digest, self.records.dots(piece.id, digest) if is_known else ())
+            return
+        record = self.records.put(piece.id, piece.kind, piece.text, shown.dots if shown else (),
+                                  project=piece.project, machine=self.machine, words=words)  # fmt: skip
+        self.records.show(piece.id, name, digest, (record.dot, *record.over))
+        self.written += 1
+
+    def _miss(
+        self, source: Source, found: Mapping[str, object], texts: Mapping[str, str], vanished: Iterable[str]
+    ) -> None:
+        """Turn what a person deleted into records; hold what is missing otherwise."""
+        missing = [shown for name, text in texts.items() for shown in self._gone_from(name, found, text)]
+        whole = [shown for name in vanished for shown in self._gone_from(name, found, "")]
+        held = whole if not (source.may_vanish or self.taken) else []
+        missing += whole if not held else []
+        most = max(MOST_MISSING, SHARE_MISSING * self.records.count_shown())
+        if len([shown for shown in missing if "#" not in shown.id]) > most and not self.taken:
+            held, missing = [*held, *missing], []
+        self.held += held
+        for shown in missing:
+            if all(record.text is None for record in self.records.live(shown.id)):
+                dots = self.records.dots(shown.id)
+            else:
+                kind = self.records.known(shown.id)[0].kind
+                record = self.records.put(shown.id, kind, None, shown.dots, machine=self.machine)
+                dots = (record.dot, *record.over)
+                self.written += 1
+            self.records.show(shown.id, shown.file, GONE, dots)
+        left = {shown.file for shown in self.held}
+        self.records.db.executemany("DELETE FROM files WHERE name = ?", [(n,) for n in vanished if n not in left])
+
+    def _gone_from(self, name: str, found: Mapping[str, object], text: str) -> Iterator[Shown]:
+        for ident, shown in self.records.shown_in(name).items():
+            whole = ident.partition("#")[0]
+            is_garbled = f"^{whole}" in text and whole not in found
+            if shown.digest != GONE and ident not in found and not is_garbled:
+                yield shown

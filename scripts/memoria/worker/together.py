@@ -1,0 +1,160 @@
+"""Together: a round of the exchange with the user's other machines, with the forgetting that it brings.
+
+What was forgotten on another machine is forgotten here as ``memoria forget`` does it, in the archive, the indexes and
+every copy, and a second round carries the result on at once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from pathlib import Path
+
+from memoria.amending import forget_plan, proof, removal
+from memoria.daily.ledger import Ledger
+from memoria.exchange import carriers, keys, rounds
+from memoria.exchange.carriers import Carrier, CarrierError
+from memoria.exchange.records import Records
+from memoria.exchange.rounds import Exchanged, Round
+from memoria.ground import clock, locks
+from memoria.ground.errors import ExpectedError
+from memoria.ground.home import Home
+from memoria.ground.printable import counted
+from memoria.pages import notices, refresh
+from memoria.search.words import folded
+from memoria.statements.keeper import Keeper
+from memoria.transcripts.screen import Tombstones
+
+log = logging.getLogger(__name__)
+
+HELD = (
+    "{} of what was exchanged are missing in the files here: more than a person deletes at once, so nothing was "
+    "deleted elsewhere. `memoria sync --restore` writes them again; `memoria sync --deleted` deletes them everywhere."
+)
+PAIR = "two wordings: {one} ({first}) and {other} ({second}, from {machine}); `memoria learned delete` ends one of them"
+
+
+def run(home: Home, *, is_news: bool = False) -> None:
+    """Exchange after a flush or compile that brought news, or when the last exchange is some time ago.
+
+    What cannot be done now is noted, for who asks, and done with the next exchange.
+    """
+    if not home.settings.sync:
+        return
+    with locks.held(Path(home.paths.sync_lock)) as mine:
+        if not mine or not (is_news or rounds.is_due(home.paths, clock.now())):
+            return
+        rounds.note_try(home.paths, clock.now())
+        with Records.of(home.paths) as records:
+            try:
+                done = exchange(home, records)
+            except ExpectedError as error:
+                log.warning("exchange: %s", error)
+                records.keep("problem", str(error))
+                if not isinstance(error, CarrierError):
+                    notices.tell(home.paths, "sync", f"memoria: the exchange with your other machines waits. {error}")
+                return
+        if done.held:
+            notices.tell(home.paths, "sync", f"memoria: {HELD.format(counted(done.held, 'piece'))}")
+        else:
+            notices.clear(home.paths, "sync")
+
+
+def exchange(
+    home: Home, records: Records, *, taken: bool = False, restored: bool = False,
+    limit_s: float = carriers.NETWORK_S, carrier: Carrier | None = None,
+) -> Exchanged:  # fmt: skip
+    """Exchange now; the caller holds the lock of the exchange."""
+    with Keeper.at(home) as keeper:
+        done = Round(home, keeper, records, taken, restored, limit_s).run(carrier)
+    count = _forget(home, done)
+    with Keeper.at(home) as keeper:
+        if count:
+            Round(home, keeper, records, limit_s=limit_s).run(carrier)
+        keeper.refresh()
+        with closing(Ledger.of(home.paths)) as ledger:
+            keeper.lines.daily.refresh(ledger)
+        if done.came or count or restored:
+            refresh.renew(home, keeper)
+    records.keep("problem", "")
+    return replace(done, count=count)
+
+
+def spread_forgetting(home: Home) -> list[str]:
+    """Exchange after something was forgotten; return in words where it may stand still."""
+    with locks.held_soon(Path(home.paths.sync_lock), carriers.NETWORK_S) as mine, Records.of(home.paths) as records:
+        try:
+            if not mine:
+                raise CarrierError("Another exchange is under way.")
+            exchange(home, records)
+        except ExpectedError as error:
+            return [f"Your other machines, and what lies between them, hold it until the next exchange: {error}"]
+        count = records.count_gone()
+        behind = [str(told.get("label")) for told in records.get("others", {}).values() if told.get("gone", 0) < count]
+    rows = [f"Not met since, and may hold it until then: {', '.join(sorted(behind))}."] if behind else []
+    if carriers.is_git(home.settings.sync):
+        kept = "encrypted and unreadable without your key" if keys.kept(home.paths) else "until it tidies up (git gc)"
+        rows.append(f"A git host may keep what was replaced, {kept}.")
+    return rows
+
+
+def state(home: Home, records: Records) -> dict[str, object]:
+    """Return how the exchange stands, for who asks."""
+    machines = records.get("others", {}).values()
+    with Keeper.at(home) as keeper:
+        pairs = list(_pairs(keeper))
+    return {
+        "address": home.settings.sync,
+        "encrypted": keys.kept(home.paths) is not None,
+        "last": records.get("last"),
+        "problem": records.get("problem", ""),
+        "held": records.get("held", 0),
+        "machines": sorted(machines, key=lambda each: str(each.get("met")), reverse=True),
+        "pairs": pairs,
+    }
+
+
+def _pairs(keeper: Keeper) -> Iterator[dict[str, str]]:
+    """Yield the statements that two machines word otherwise and that both still stand."""
+    live = {fact.id: fact for fact in keeper.store.facts()}
+    for fact in live.values():
+        ident, _, machine = fact.beside.partition(" ")
+        if ident in live:
+            yield {"one": ident, "first": live[ident].content, "other": fact.id, "second": fact.content,
+                   "machine": machine or "another machine"}  # fmt: skip
+
+
+def _forget(home: Home, done: Exchanged) -> int:
+    """Forget what other machines forgot; return how much that was. What must wait is forgotten in the next round."""
+    if not (done.forgotten or done.stones):
+        return 0
+    paths = home.paths
+    with ExitStack() as stack:
+        for lock in (paths.worker_lock, paths.compile_lock, paths.observer_lock):
+            if not stack.enter_context(locks.held(Path(lock))):
+                log.info("what was forgotten on another machine is forgotten with the next exchange")
+                return 0
+        count = 0
+        for ident in done.forgotten:
+            kind = "fact" if ident.startswith("l-") else "entry"
+            plan = forget_plan.plan(home, ident, kind)
+            if not plan.is_empty:
+                removal.carry_out(home, plan)
+                count += 1
+        for needle in _needles(home):
+            removal.carry_out(home, forget_plan.plan(home, needle, "text"))
+            count += 1
+        return count
+
+
+def _needles(home: Home) -> set[str]:
+    """Return the forgotten texts that something here still holds: nothing but their digests came."""
+    stones, found = Tombstones.of(home.paths), set[str]()
+    for text in proof.texts(home) if stones else ():
+        left = text
+        while (needle := stones.found(left)) is not None:
+            found.add(needle)
+            left = folded(left).replace(needle, " ")
+    return found

@@ -1,0 +1,320 @@
+"""Homes that exchange their memory: what stands in the files of one stands in those of all."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from facts import MONDAY, SHOP, a_fact
+from home_lives import Life, Machine
+from memoria.daily.entry import Entry
+from memoria.exchange import segments
+from memoria.exchange.carriers import Folder
+from memoria.exchange.records import Records
+from memoria.statements import lines
+from memoria.statements.fact import Fact
+
+Homes = tuple[Machine, Machine]
+
+
+@pytest.fixture
+def homes(tmp_path: Path) -> Homes:
+    (tmp_path / "carrier").mkdir()
+    rng = random.Random(1)
+    return (
+        Machine("desk", tmp_path / "desk", str(tmp_path / "carrier"), rng),
+        Machine("laptop", tmp_path / "laptop", str(tmp_path / "carrier"), rng),
+    )
+
+
+def learn(machine: Machine, *contents: str, **given: object) -> list[Fact]:
+    facts = [a_fact(content, **given) for content in contents]  # type: ignore[arg-type]
+    with machine.at_work(), machine.keeper() as keeper:
+        keeper.take(facts, "shop")
+    return facts
+
+
+def write_entry(machine: Machine, ident: str = "aaa111", *statements: Fact) -> None:
+    learned = tuple(map(lines.learned, statements))
+    machine.daily.append(Entry(
+        id=ident, day=MONDAY.date(), time="09:30", session="s-1", project="shop", project_key=SHOP,
+        title="Fix the queue", context="It was slow.", key_exchanges=("asked → answered",),
+        action_items=("Write the test",), learned=learned, turns=(f"k{ident}",), model="m",
+    ))  # fmt: skip
+
+
+def day(machine: Machine) -> Path:
+    return machine.daily.path(MONDAY.date())
+
+
+def save(machine: Machine, old: str, new: str) -> None:
+    """Let a person replace some words of the day in their editor."""
+    text = day(machine).read_text()
+    assert old in text
+    day(machine).write_text(text.replace(old, new))
+
+
+def meet(*machines: Machine) -> None:
+    for machine in (*machines, *machines):
+        machine.sync()
+
+
+def contents(machine: Machine) -> set[str]:
+    return {fact.content for fact in machine.facts()}
+
+
+def test_entries_and_statements_come_as_they_were_written(homes: Homes) -> None:
+    desk, laptop = homes
+    learn(desk, "Use pnpm, not npm.")
+    write_entry(desk, "aaa111", a_fact("The queue holds 500 jobs.", "decision"))
+    meet(desk, laptop)
+    assert day(laptop).read_text() == day(desk).read_text()
+    with laptop.keeper() as keeper:
+        assert {fact.content for fact in keeper.store.facts()} == contents(desk)
+
+
+def test_a_second_exchange_sends_nothing_and_writes_no_file(homes: Homes) -> None:
+    desk, laptop = homes
+    learn(desk, "Use pnpm, not npm.")
+    meet(desk, laptop)
+    before = {path: path.stat().st_mtime_ns for path in desk.folder.parent.glob("*/*/*.records")}
+    stamps = (day(desk).stat().st_mtime_ns, day(laptop).stat().st_mtime_ns)
+    meet(desk, laptop)
+    assert {path: path.stat().st_mtime_ns for path in desk.folder.parent.glob("*/*/*.records")} == before
+    assert (day(desk).stat().st_mtime_ns, day(laptop).stat().st_mtime_ns) == stamps
+
+
+def test_two_people_change_different_things_of_one_entry(homes: Homes) -> None:
+    desk, laptop = homes
+    write_entry(desk, "aaa111", a_fact("The queue holds 500 jobs.", "decision"))
+    meet(desk, laptop)
+    save(desk, "- [ ] Write the test", "- [x] Write the test")
+    save(laptop, "It was slow.", "It was slow at night.")
+    learn(laptop, "The queue holds 500 jobs.", kind="decision", day=2, session="s-2")  # said again
+    meet(laptop, desk)
+    assert day(laptop).read_text() == day(desk).read_text()
+    text = day(desk).read_text()
+    assert text.count("### Session") == 1
+    assert "- [x] Write the test" in text
+    assert "It was slow at night." in text
+    assert [fact.seen for fact in desk.facts()] == [2]
+
+
+def test_two_wordings_at_once_both_stand_and_the_second_names_its_machine(homes: Homes) -> None:
+    desk, laptop = homes
+    (fact,) = learn(desk, "Use pnpm here.", quote="pnpm!")
+    write_entry(desk)
+    meet(desk, laptop)
+    for machine, name in ((desk, "on the desk"), (laptop, "on the laptop")):
+        save(machine, "Use pnpm here.", f"Use pnpm {name}.")
+        save(machine, "It was slow.", f"It was slow {name}.")
+    meet(desk, laptop)
+    assert desk.pieces() == laptop.pieces()
+    assert contents(desk) == {"Use pnpm on the desk.", "Use pnpm on the laptop."}
+    (second,) = [each for each in desk.facts() if each.id != fact.id]
+    assert second.beside.split()[0] == fact.id
+    assert second.beside.split()[1] in second.content
+    titles = [entry.title for entry in desk.daily.entries(MONDAY.date())]
+    assert titles[0] == "Fix the queue"
+    assert titles[1] in ("Fix the queue (desk)", "Fix the queue (laptop)")
+    assert "Fix the queue" in titles[1]
+
+
+def test_a_wording_that_is_deleted_leaves_the_other_alone(homes: Homes) -> None:
+    desk, laptop = homes
+    (fact,) = learn(desk, "Use pnpm here.", quote="pnpm!")
+    meet(desk, laptop)
+    save(desk, "Use pnpm here.", "Use pnpm on the desk.")
+    save(laptop, "Use pnpm here.", "Use pnpm on the laptop.")
+    meet(desk, laptop)
+    (second,) = [each.id for each in laptop.facts() if each.id != fact.id]
+    with laptop.at_work(), laptop.keeper() as keeper:
+        keeper.delete(second)
+    meet(laptop, desk)
+    assert [each.id for each in desk.facts()] == [fact.id]
+
+
+def test_a_person_who_deletes_a_line_deletes_it_on_all_machines(homes: Homes) -> None:
+    desk, laptop = homes
+    learn(desk, "Use pnpm.", "Use tabs.")
+    meet(desk, laptop)
+    rows = day(laptop).read_text().split("\n")
+    first = next(number for number, row in enumerate(rows) if "Use pnpm." in row)
+    day(laptop).write_text("\n".join([*rows[:first], *rows[first + 3 :]]))
+    meet(laptop, desk)
+    assert contents(desk) == contents(laptop) == {"Use tabs."}
+
+
+@pytest.mark.parametrize("lose", [lambda path: path.unlink(), lambda path: path.write_text("# Daily Log\n")])
+def test_too_much_that_is_missing_at_once_is_held(homes: Homes, lose: Callable[[Path], None]) -> None:
+    desk, laptop = homes
+    learn(desk, *(f"Rule {number} of this house." for number in range(30)))
+    meet(desk, laptop)
+    lose(day(laptop))
+    laptop.sync()
+    desk.sync()
+    assert len(desk.facts()) == 30
+    with Records.of(laptop.home.paths) as records:
+        assert records.get("held") == 30
+
+
+def test_what_was_held_comes_back_when_the_person_says_so(homes: Homes) -> None:
+    desk, laptop = homes
+    learn(desk, *(f"Rule {number} of this house." for number in range(30)))
+    meet(desk, laptop)
+    day(laptop).unlink()
+    laptop.sync(restored=True)
+    assert contents(laptop) == contents(desk)
+    laptop.sync()
+    with Records.of(laptop.home.paths) as records:
+        assert records.get("held") == 0
+
+
+def test_what_was_held_goes_everywhere_when_the_person_says_so(homes: Homes) -> None:
+    desk, laptop = homes
+    learn(desk, *(f"Rule {number} of this house." for number in range(30)))
+    meet(desk, laptop)
+    day(laptop).unlink()
+    laptop.sync(taken=True)
+    desk.sync()
+    assert desk.facts() == laptop.facts() == []
+
+
+def test_a_line_that_a_formatter_broke_is_not_deleted_elsewhere(homes: Homes) -> None:
+    desk, laptop = homes
+    learn(desk, "Use pnpm, never npm, in this house.")
+    meet(desk, laptop)
+    save(laptop, "in this house. ^l-", "in this house.\n  ^l-")
+    meet(laptop, desk)
+    assert contents(desk) == {"Use pnpm, never npm, in this house."}
+
+
+def test_an_old_copy_of_the_files_takes_nothing_back(homes: Homes) -> None:
+    """A new machine whose daily logs were copied over before the last corrections."""
+    desk, laptop = homes
+    learn(desk, "Use npm here.", quote="npm")
+    write_entry(desk)
+    desk.sync()
+    laptop.daily.folder.mkdir(parents=True)
+    day(laptop).write_text(day(desk).read_text())
+    save(desk, "Use npm here.", "Use pnpm here.")
+    save(desk, "It was slow.", "It was slow at night.")
+    meet(desk, laptop)
+    assert contents(laptop) == contents(desk) == {"Use pnpm here."}
+    assert day(laptop).read_text() == day(desk).read_text()
+
+
+def test_two_homes_that_lived_apart_keep_what_both_had(homes: Homes) -> None:
+    desk, laptop = homes
+    learn(desk, "Use pnpm.")
+    learn(laptop, "Use tabs.")
+    for machine in homes:
+        write_entry(machine, "shared")  # a transcript that lay on both
+    write_entry(desk, "desk01")
+    write_entry(laptop, "laptop01")
+    meet(desk, laptop)
+    assert desk.pieces() == laptop.pieces()
+    assert contents(desk) == {"Use pnpm.", "Use tabs."}
+    assert sorted(entry.id for entry in desk.daily.entries(MONDAY.date())) == ["desk01", "laptop01", "shared"]
+
+
+def test_a_person_who_saves_while_the_exchange_writes_is_not_overwritten(homes: Homes) -> None:
+    desk, laptop = homes
+    write_entry(desk)
+    meet(desk, laptop)
+    save(desk, "It was slow.", "It was slow at night.")
+    desk.sync()
+    saved: list[str] = []
+
+    def reached(step: str) -> None:
+        if step == "files.compared" and not saved:
+            saved.append(step)
+            save(laptop, "It was slow.", "It was slow on Mondays.")
+
+    laptop.sync(reached)
+    assert saved
+    meet(laptop, desk)
+    contexts = {entry.context for entry in desk.daily.entries(MONDAY.date())}
+    assert contexts == {"It was slow at night.", "It was slow on Mondays."}
+
+
+def test_nothing_of_an_excluded_project_is_exchanged(homes: Homes) -> None:
+    desk, laptop = homes
+    desk.home.settings.exclude = ("/work/secret",)
+    Path(desk.home.paths.folders).write_text(f'{{"{SHOP}": ["/work/secret"]}}')
+    learn(desk, "Use pnpm.")
+    write_entry(desk)
+    learn(desk, "Be kind.", project="*")
+    meet(desk, laptop)
+    assert contents(laptop) == {"Be kind."}
+    assert b"pnpm" not in b"".join(path.read_bytes() for path in desk.folder.parent.glob("carrier/*/*"))
+
+
+def test_a_carrier_that_was_replaced_by_an_empty_one_is_filled_again(homes: Homes) -> None:
+    desk, laptop = homes
+    learn(desk, "Use pnpm.")
+    meet(desk, laptop)
+    carrier = Folder(desk.folder.parent / "carrier")
+    for machine, name in carrier.listed():
+        (carrier.root / machine / name).unlink()
+    laptop.sync()
+    held = [record.text for _, data in carrier.read(carrier.listed()) for record in segments.opened(data, None) or ()]
+    assert any("Use pnpm." in (text or "") for text in held)
+
+
+def texts(homes: Homes) -> Iterator[tuple[Path, bytes]]:
+    for path in sorted(homes[0].folder.parent.rglob("*")):
+        if path.is_file():
+            yield path, path.read_bytes()
+
+
+def test_what_is_forgotten_on_one_machine_is_forgotten_on_all(homes: Homes) -> None:
+    desk, laptop = homes
+    learn(desk, "The zeppelin lands on Friday.", "Use pnpm.")
+    write_entry(desk)
+    save(desk, "It was slow.", "The zeppelin was slow.")
+    meet(desk, laptop)
+    assert "zeppelin" in day(laptop).read_text()
+    laptop.forget("zeppelin")
+    meet(laptop, desk)
+    assert [path for path, data in texts(homes) if b"zeppelin" in data.lower()] == []
+    assert contents(desk) == {"Use pnpm."}
+    learn(desk, "Nothing else goes.")
+    meet(desk, laptop)
+    assert contents(laptop) == {"Use pnpm.", "Nothing else goes."}
+
+
+def test_an_entry_that_is_forgotten_leaves_its_turns_alone_for_good(homes: Homes) -> None:
+    desk, laptop = homes
+    write_entry(desk)
+    meet(desk, laptop)
+    desk.forget("e-aaa111")
+    meet(desk, laptop)
+    assert "slow" not in day(laptop).read_text()
+    assert laptop.daily.forgotten(MONDAY.date()) == [("aaa111", ("kaaa111",))]
+
+
+def test_a_new_machine_gets_the_tombstones(homes: Homes) -> None:
+    desk, laptop = homes
+    learn(desk, "Use pnpm.")
+    desk.forget("zeppelin")
+    meet(desk, laptop)
+    learn(laptop, "The zeppelin lands on Friday.")  # said on a machine that had not been met
+    meet(laptop, desk)
+    assert contents(laptop) == contents(desk) == {"Use pnpm."}
+
+
+def test_the_same_over_git(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", "--bare", tmp_path / "host.git"], check=True)
+    life = Life(tmp_path, 7, 2, str(tmp_path / "host.git"))
+    assert life.play(16) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_random_lives_lose_nothing_and_bring_nothing_back(tmp_path: Path, seed: int) -> None:
+    assert Life(tmp_path, seed, 2 + seed % 2).play(30) == []

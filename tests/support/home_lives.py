@@ -1,0 +1,363 @@
+"""Random lives of real homes that exchange their memory: flushes, a person's edits, forgetting, kills, copies.
+
+Everything that is said holds a word of its own (``w0017x``), by which it is found again. At the end all homes hold the
+same, every word once, except what was replaced or forgotten, and no folder holds a forgotten word.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import random
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from unittest import mock
+
+from exchange_lives import Killed
+from facts import MONDAY, SHOP, a_fact
+from memoria.amending import forget_plan, proof, removal
+from memoria.base import failpoints
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
+from memoria.exchange import carriers, keys, rounds, segments
+from memoria.exchange.carriers import Carrier, CarrierError, Folder
+from memoria.exchange.day_form import Day
+from memoria.exchange.keys import Key
+from memoria.exchange.records import Records, digest_of
+from memoria.ground import clock
+from memoria.ground.clock import Zone
+from memoria.ground.home import Home
+from memoria.pages import refresh
+from memoria.statements import lines
+from memoria.statements.fact import Ending, Fact
+from memoria.statements.keeper import Keeper
+from memoria.worker import together
+
+WORD = re.compile(r"\bw\d{4}x\b")
+KILLS = ("exchange.read", "exchange.written", "exchange.sent", "files.written", "files.compared", "files.replaced")
+DAYS = 3
+SECONDS = itertools.count()
+
+
+class Machine:
+    """A home on a machine of its own."""
+
+    def __init__(self, name: str, folder: Path, address: str, rng: random.Random) -> None:
+        self.name, self.folder, self.rng, self.skew = name, folder, rng, timedelta()
+        settings = Settings()
+        settings.home, settings.sync, settings.tz = str(folder), address, "UTC"
+        self.home = Home(settings, Paths(str(folder)), Zone("UTC"))
+        self.daily = DailyLog.of(self.home.paths)
+        Path(self.home.paths.state).mkdir(parents=True, exist_ok=True)
+        self.is_away = False
+
+    @contextmanager
+    def at_work(self, reached: Callable[[str], None] = lambda _: None) -> Iterator[None]:
+        """Let time, name and failpoints be those of this machine."""
+        with ExitStack() as stack:
+            stack.enter_context(mock.patch.object(clock, "now", self._now))
+            stack.enter_context(mock.patch.object(os, "urandom", self.rng.randbytes))
+            stack.enter_context(mock.patch.object(rounds, "label", return_value=self.name))
+            stack.enter_context(mock.patch.object(failpoints, "reached", reached))
+            stack.enter_context(mock.patch.object(refresh, "renew"))
+            with suppress(Killed):
+                yield
+
+    def _now(self) -> datetime:
+        return MONDAY + timedelta(days=30, seconds=next(SECONDS)) + self.skew
+
+    def sync(
+        self, reached: Callable[[str], None] = lambda _: None, *, taken: bool = False, restored: bool = False
+    ) -> None:
+        with self.at_work(reached), suppress(CarrierError), Records.of(self.home.paths) as records:
+            carrier = _Away(self.folder) if self.is_away else None
+            together.exchange(self.home, records, taken=taken, restored=restored, carrier=carrier)
+
+    def forget(self, target: str) -> None:
+        with self.at_work():
+            removal.carry_out(self.home, forget_plan.plan(self.home, target))
+
+    def keeper(self) -> Keeper:
+        return Keeper.at(self.home)
+
+    def facts(self) -> list[Fact]:
+        return [fact for day in self.daily.days() for fact in lines.parse(self.daily.text(day), day)]
+
+    def pieces(self) -> dict[str, str]:
+        """Return what the daily logs hold, by id, as far as a formatter does not change it."""
+        days = ((day, Day(self.daily.text(day))) for day in self.daily.days())
+        return {piece.id: digest_of(piece.text) for day, text in days for piece in text.pieces(day)}
+
+    def shown(self) -> Counter[str]:
+        """Return how often each word is told in a context or a statement."""
+        said = [fact.content for fact in self.facts()]
+        said += [entry.context for day in self.daily.days() for entry in self.daily.entries(day)]
+        return Counter(word for text in said for word in WORD.findall(text))
+
+
+class _Away(Folder):
+    """A carrier that cannot be reached."""
+
+    def listed(self) -> set[carriers.Place]:
+        raise CarrierError("away")
+
+
+OPERATIONS = {
+    "flush": 8, "learn": 6, "repeat": 2, "end": 2, "supersede": 2, "promote": 1, "reword": 7, "rewrite": 4, "tick": 3,
+    "untick": 1, "delete": 2, "reformat": 2, "forget": 1, "sync": 14, "kill": 5, "race": 3, "backup": 1, "restore": 1,
+    "clone": 0.4, "away": 1, "skew": 0.5,
+}  # fmt: skip
+
+
+class Life:
+    """One life of some homes."""
+
+    def __init__(self, folder: Path, seed: int, count: int = 3, address: str = "") -> None:
+        self.rng, self.folder = random.Random(seed), folder
+        self.address = address or str(folder / "carrier")
+        if not address:
+            (folder / "carrier").mkdir(parents=True)
+        names = ("desk", "laptop", "server", "tablet", "attic")[:count]
+        self.machines = [Machine(name, folder / name, self.address, self.rng) for name in names]
+        self.number = 0
+        self.replaced: set[str] = set()
+        self.forgotten: set[str] = set()
+        self.said: set[str] = set()
+        self.done: Counter[str] = Counter()
+
+    def play(self, steps: int, operations: dict[str, float] = OPERATIONS) -> list[str]:
+        """Return what went wrong."""
+        for _ in range(steps):
+            name = self.rng.choices([*operations], [*operations.values()])[0]
+            self.done[name] += 1
+            machine = self.rng.choice(self.machines)
+            with machine.at_work():
+                getattr(self, f"_{name}")(machine)
+        for machine in self.machines:
+            machine.is_away = False
+        for _ in range(4):
+            for machine in self.machines:
+                machine.sync()
+        return list(self._wrong())
+
+    def _word(self) -> str:
+        self.number += 1
+        word = f"w{self.number:04d}x"
+        self.said.add(word)
+        return word
+
+    def _day(self) -> int:
+        return self.rng.randrange(DAYS)
+
+    # -- memoria
+
+    def _flush(self, machine: Machine) -> None:
+        day, name = self._day(), f"{self.rng.getrandbits(32):08x}"
+        kinds = ("decision", "preference", "debugging")
+        facts = [a_fact(f"The rule {self._word()} holds.", kind, day=day) for kind in self.rng.sample(kinds, 2)]
+        moment = MONDAY + timedelta(days=day)
+        entry = Entry(
+            id=name, day=moment.date(), time=f"{self.rng.randrange(8, 20):02d}:05", session=f"s-{name}", project="shop",
+            project_key=SHOP, title=f"Work {name}", context=f"It was about {self._word()}.",
+            key_exchanges=(f"asked {name}",), action_items=(f"Do {name}", f"See {name}"),
+            learned=tuple(map(lines.learned, facts)), turns=(f"k{name}",), model="m",
+        )  # fmt: skip
+        machine.daily.append(entry)
+
+    def _learn(self, machine: Machine) -> None:
+        with machine.keeper() as keeper:
+            keeper.take([a_fact(f"Learn {self._word()} well.", day=self._day())], "shop")
+
+    def _live(self, machine: Machine) -> Fact | None:
+        found = [fact for fact in machine.facts() if not fact.ended and WORD.search(fact.content)]
+        return self.rng.choice(found) if found else None
+
+    def _repeat(self, machine: Machine) -> None:
+        if fact := self._live(machine):
+            with machine.keeper() as keeper:
+                keeper.take([a_fact(fact.content, fact.kind, day=self.rng.uniform(4, 9), session="s-again")], "shop")
+
+    def _end(self, machine: Machine) -> None:
+        if fact := self._live(machine):
+            with machine.keeper() as keeper:
+                moment = MONDAY + timedelta(days=10, seconds=self.number)
+                keeper.take([], endings=[Ending(fact.id, moment, "user", instead="nothing")])
+
+    def _supersede(self, machine: Machine) -> None:
+        if fact := self._live(machine):
+            with machine.keeper() as keeper:
+                keeper.take([a_fact(f"Now {self._word()} holds.", day=12, supersedes=(fact.id,))], "shop")
+
+    def _promote(self, machine: Machine) -> None:
+        if fact := self._live(machine):
+            with machine.keeper() as keeper, suppress(Exception):
+                keeper.promote(fact.id)
+
+    # -- a person
+
+    def _save(self, machine: Machine, change: Callable[[str], str], word: str = "") -> None:
+        """Change the first daily log that holds a word, or any."""
+        paths = [path for path in sorted(machine.daily.folder.glob("*.md")) if word in path.read_text()]
+        if paths:
+            path = self.rng.choice(paths)
+            path.write_text(change(path.read_text()))
+
+    def _reword(self, machine: Machine) -> None:
+        if fact := self._live(machine):
+            old = self.rng.choice(WORD.findall(fact.content))
+            new = self._word()
+            line = f"{fact.content} ^{fact.id}"
+            self._save(machine, lambda text: text.replace(line, line.replace(old, new)), line)
+            self.replaced.add(old)
+
+    def _rewrite(self, machine: Machine) -> None:
+        entries = [entry for day in machine.daily.days() for entry in machine.daily.entries(day)]
+        if words := [word for entry in entries for word in WORD.findall(entry.context)]:
+            old, new = self.rng.choice(words), self._word()
+            self._save(machine, lambda text: text.replace(f"about {old}.", f"about {new}."), f"about {old}.")
+            self.replaced.add(old)
+
+    def _tick(self, machine: Machine) -> None:
+        self._save(machine, lambda text: text.replace("- [ ] ", "- [x] ", 1), "- [ ] ")
+
+    def _untick(self, machine: Machine) -> None:
+        self._save(machine, lambda text: text.replace("- [x] ", "- [ ] ", 1), "- [x] ")
+
+    def _delete(self, machine: Machine) -> None:
+        if fact := self._live(machine):
+            rows = re.compile(rf"(?m)^- \[\w+\] .*\^{fact.id}\n(?:  .*\n)*")
+            self._save(machine, lambda text: rows.sub("", text), f"^{fact.id}\n")
+            self.replaced.update(WORD.findall(fact.content))
+
+    def _reformat(self, machine: Machine) -> None:
+        def formatted(text: str) -> str:
+            text = re.sub(r"(?m)^- (?!\[[a-z]+\] )", "* ", text) if "\n* " not in text else text.replace("\n* ", "\n- ")
+            return re.sub(r"\n\n(?=\S)", lambda _: "\n\n\n" if self.rng.random() < 0.3 else "\n\n", text)
+
+        self._save(machine, formatted)
+
+    def _forget(self, machine: Machine) -> None:
+        words = sorted(machine.shown())
+        if words:
+            word = self.rng.choice(words)
+            self.forgotten.add(word)
+            machine.forget(word)
+
+    # -- machines
+
+    def _sync(self, machine: Machine) -> None:
+        machine.sync()
+
+    def _kill(self, machine: Machine) -> None:
+        step, left = self.rng.choice(KILLS), [self.rng.randrange(1, 4)]
+
+        def reached(name: str) -> None:
+            if name == step:
+                left[0] -= 1
+                if not left[0]:
+                    raise Killed
+
+        machine.sync(reached)
+
+    def _race(self, machine: Machine) -> None:
+        """Let a person save a daily log in the moment in which the exchange writes it."""
+        saved: list[str] = []
+
+        def reached(name: str) -> None:
+            if name == "files.compared" and not saved:
+                saved.append("")
+                with mock.patch.object(failpoints, "reached"):
+                    self.rng.choice((self._rewrite, self._tick, self._delete))(machine)
+
+        machine.sync(reached)
+
+    def _backup(self, machine: Machine) -> None:
+        machine.sync()
+        _copied(machine.folder, self.folder / f"{machine.name}.backup")
+
+    def _restore(self, machine: Machine) -> None:
+        backup = self.folder / f"{machine.name}.backup"
+        if backup.exists() and not machine.is_away:
+            machine.sync()
+            _copied(backup, machine.folder)
+
+    def _clone(self, machine: Machine) -> None:
+        other = self.rng.choice(self.machines)
+        if other is not machine and not machine.is_away:
+            other.sync()  # else the same new entry would be written in two homes, as far as anybody can tell
+            machine.sync()
+            _copied(other.folder, machine.folder)
+
+    def _away(self, machine: Machine) -> None:
+        machine.is_away = not machine.is_away
+
+    def _skew(self, machine: Machine) -> None:
+        machine.skew = timedelta(days=self.rng.choice((0, -1500, 900)))
+
+    # -- what went wrong
+
+    def _wrong(self) -> Iterator[str]:
+        first, *others = self.machines
+        mine = first.pieces()
+        for other in others:
+            theirs = other.pieces()
+            if differ := sorted(ident for ident in {*mine, *theirs} if mine.get(ident) != theirs.get(ident)):
+                yield f"diverged: {other.name} {differ[:3]}"
+        shown = first.shown()
+        for word in sorted(self.said):
+            if word in self.forgotten and shown[word]:
+                yield f"back: {word}"
+            elif word not in self.forgotten | self.replaced and not shown[word] and not self._is_beside(word):
+                yield f"lost: {word}"
+            if word in self.replaced and shown[word]:
+                yield f"old again: {word}"
+            if shown[word] > 1:
+                yield f"twice: {word}"
+        texts = [path.read_text() for machine in self.machines for path in machine.daily.folder.glob("*")]
+        if any(sign in text for text in texts for sign in ("<<<<<<<", ">>>>>>>")):
+            yield "markers"
+        yield from self._left()
+
+    def _is_beside(self, word: str) -> bool:
+        """Return whether a word stood in a text that was forgotten with another word, or deleted."""
+        return word in self.lost_with
+
+    @property
+    def lost_with(self) -> set[str]:
+        return set()
+
+    def _left(self) -> Iterator[str]:
+        carrier: Carrier = carriers.opened(self.address, Path(self.machines[0].home.paths.exchange_clone))
+        key: Key | None = keys.kept(self.machines[0].home.paths)
+        for _, data in carrier.read(carrier.listed()):
+            for record in segments.opened(data, key) or ():
+                if words := self.forgotten.intersection(WORD.findall(record.text or "")):
+                    yield f"left in the carrier: {words} {record.id}"
+        for machine in self.machines:
+            if self.forgotten:
+                found = asyncio.run(proof.search(machine.home, sorted(self.forgotten)))
+                for place in found.holding:
+                    yield f"left in {place}"
+
+
+def _copied(source: Path, target: Path) -> None:
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(source, target)
+
+
+def fresh(folder: Path) -> Path:
+    """Return an empty folder in the place of whatever was there."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+__all__ = ["Life", "Machine", "date", "fresh"]
