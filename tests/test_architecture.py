@@ -61,7 +61,6 @@ BROAD = {  # one broad except each
 }
 SHARED = {  # package -> the rooms that may know it, when more than one does
     "tqdm": {"worker.compiler", "commands.ingest"},  # progress that a person watches
-    "jsonschema": {"mcp.calls", "models.answer"},  # both hold what a model said against a schema
 }
 FLOOR_PATTERN = re.compile(r"scripts/memoria/\{(.+)\}/\*\.py")
 MAX_LENGTH, MEDIAN = 50, 10  # lines of a function without its docstring

@@ -5,7 +5,6 @@ Every evening the store, the daily logs, the prepared page, what can be found an
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +21,8 @@ from memoria.exchange.sync import Sync
 from memoria.exchange.wire import to_fact
 from memoria.ground.home import Home
 from memoria.index.index import Index
-from memoria.mcp.backends import IndexSearch
+from memoria.mcp import search
+from memoria.mcp.calls import Session
 from memoria.pages import refresh
 from memoria.recall import prompt_notes
 from memoria.statements.fact import GLOBAL, Fact
@@ -91,7 +91,7 @@ class Person:
             hook.Event({**given, "cwd": "/nowhere"}), self.home.settings, self.home.paths
         )
         hinted = re.findall(r"- \[fact[^]]*\] (?:[^(\n]*: )?([^(\n]*?) \(daily", _context(told))
-        asked = asyncio.run(IndexSearch(self.home, Project("/x", "x-000000"))("npm yarn packages", 5, ("fact",)))
+        asked = search.found(Session(self.home, Project("/x", "x-000000"), "s"), "npm yarn packages", 5, ("fact",))
         return [{hit.passages[0] for hit in hits}, set(hinted), {one.passages[0] for one in asked}]
 
     def everywhere(self, project: str = SHOP) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +22,8 @@ from memoria.ground.errors import PageNotFoundError
 from memoria.ground.home import Home
 from memoria.index import sources
 from memoria.index.index import Index
-from memoria.mcp.backends import IndexSearch
+from memoria.mcp import search as mcp_search
+from memoria.mcp.calls import Session
 from memoria.mcp.pages import Library
 from memoria.pages import refresh
 from memoria.recall.prompt_notes import user_prompt_submit
@@ -99,7 +99,7 @@ class World:
         ]
         own = project.of(str(folder), settings, paths)
         home = Home.open()
-        found = asyncio.run(IndexSearch(home, own)(PROMPT, 20, ()))
+        found = mcp_search.found(Session(home, own, "s"), PROMPT, 20)
         library = Library(paths, Visibility(settings, paths, own.key))
         pages = []
         for name in ("concepts/pelican", "concepts/quagga", "concepts/all", "index", "log", f"daily/{DAY}"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from pathlib import Path
@@ -15,18 +14,14 @@ from memoria.base import project
 from memoria.capture import hook
 from memoria.commands import forget, search
 from memoria.ground.home import Home
-from memoria.ground.redact import Redactor
 from memoria.index import sources
 from memoria.index.client_memory import ClientMemory, folder_name
 from memoria.index.index import Index
-from memoria.mcp.backends import IndexSearch
-from memoria.mcp.pages import Library
-from memoria.mcp.tools import Toolbox
+from memoria.mcp import search as mcp_search
+from memoria.mcp.calls import Session
 from memoria.pages import housekeeping
 from memoria.recall import prompt_notes
 from memoria.statements.keeper import Keeper
-from memoria.working import WorkingMemory
-from memoria.working.failover_store import open_store
 
 TOPIC = """---
 name: deploy-order
@@ -278,11 +273,5 @@ def test_a_prompt_is_given_a_topic_that_fits_it(client: Client, home: Home, monk
 
 def test_a_model_finds_it_and_is_told_where_it_lies(client: Client, home: Home) -> None:
     path = client.remember("deploy.md", TOPIC)
-    assert str(path) in asyncio.run(asked(client, home, {"query": "wombat gate", "kinds": ["memory"]}))
-
-
-async def asked(client: Client, home: Home, given: dict[str, object]) -> str:
     own = project.of(str(client.work), home.settings, home.paths)
-    async with await WorkingMemory.for_session("s2", store=open_store(home.settings, home.paths)) as memory:
-        toolbox = Toolbox(memory, Library(home.paths), Redactor(), IndexSearch(home, own))
-        return await next(tool for tool in toolbox.tools() if tool.name == "search").run(given)
+    assert str(path) in mcp_search.search(Session(home, own, "s2"), {"query": "wombat gate", "kinds": ["memory"]})

@@ -427,15 +427,19 @@ def test_a_request_that_is_no_valid_json_is_answered_with_an_error(tmp_path: Pat
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux says what a process holds")
-def test_a_session_that_calls_no_tool_holds_little_memory(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tool", [None, "working", "search", "read"])
+def test_a_server_holds_little_memory_also_after_the_first_call(tmp_path: Path, tool: str | None) -> None:
     home(tmp_path)
+    arguments = {"search": {"query": "rename"}, "read": {"path": "concepts/spool"}, "working": {}}
     with server(tmp_path) as process:
-        asked = {name: ask(process, f"{name}/list")["result"][name] for name in ("tools", "prompts", "resources")}
+        assert ask(process, "tools/list")["result"]["tools"]
+        if tool:
+            result = ask(process, "tools/call", {"name": tool, "arguments": arguments[tool]})["result"]
+            assert not result["isError"], result
         status = Path(f"/proc/{process.pid}/status").read_text()
         assert process.stdin is not None
         process.stdin.close()
-    assert all(asked.values()), "it was asked what a client asks as it starts"
-    assert int(re.findall(r"VmRSS:\s+(\d+) kB", status)[0]) < 25_000
+    assert int(re.findall(r"VmRSS:\s+(\d+) kB", status)[0]) < (25_000 if tool else 18_000)
 
 
 def test_what_is_no_request_of_ours_is_answered_in_the_protocols_own_words(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Questions, resources and prompts over the protocol, as a client has them."""
+"""Questions and pages over the protocol, as a client has them."""
 
 from __future__ import annotations
 
@@ -210,70 +210,20 @@ def test_with_shared_projects_the_facts_of_an_excluded_one_are_not_listed(home: 
         drive(tmp_path, here, MEMORIA_SHARE_PROJECTS="true", **more)
 
 
-def test_days_and_articles_are_resources_without_those_of_other_projects(home: Home, tmp_path: Path) -> None:
-    entry(home, "01cc", "Elsewhere", day=DAY.replace(day=19), session="s3", project_key=OTHER)
-    book(home)
-
-    async def scenario(client: Client) -> None:
-        listed = await client.list_resources()
-        assert {each.uri: each.title for each in listed.resources} == {
-            f"memoria://daily/{DAY}.md": str(DAY), "memoria://knowledge/concepts/cache.md": "Cache",
-        }  # fmt: skip
-        assert listed.next_cursor is None
-        for each in listed.resources:
-            (content,) = (await client.read_resource(each.uri)).contents
-            assert content.mime_type == "text/markdown"
-            shown = fenced(content.text)  # type: ignore[union-attr]
-            assert "ferry folder" in shown
-            assert "vault" not in shown.lower()
-        templates = (await client.list_resource_templates()).resource_templates
-        assert [each.uri_template for each in templates] == ["memoria://daily/{day}", "memoria://knowledge/{+article}"]
-        (content,) = (await client.read_resource(f"memoria://daily/{DAY}")).contents
-        assert "ferry" in content.text  # type: ignore[union-attr]
-
-    drive(tmp_path, scenario)
-
-
-HOSTILE = (
-    "file:///etc/passwd", "memoria://../secret", "memoria://knowledge/%2e%2e/%2e%2e/secret", "memoria://", "memoria:x",
-    "memoria://knowledge/concepts/vault", "memoria://daily/2026-11-19", f"memoria://{'x' * 5000}",
-    "memoria://knowledge/concepts/%00", "memoria://archive/..%2f..%2fsecret", "memoria://%ff",
-)  # fmt: skip
-
-
-def test_an_address_that_names_no_page_is_refused_in_words(home: Home, tmp_path: Path) -> None:
+def test_a_page_is_read_without_what_belongs_to_other_projects(home: Home, tmp_path: Path) -> None:
     (tmp_path / "secret.md").write_text("ferry secret")
     entry(home, "01cc", "Elsewhere", day=DAY.replace(day=19), session="s3", project_key=OTHER)
     book(home)
 
     async def scenario(client: Client) -> None:
-        for uri in HOSTILE:
-            said = await failed(client.read_resource(uri))
-            assert "there is no" in said or "an example is" in said, uri
+        for path in ("concepts/cache", f"daily/{DAY}"):
+            shown = fenced(await call(client, "read", path=path))
+            assert "ferry folder" in shown
+            assert "vault" not in shown.lower()
+        for path in ("knowledge/concepts/vault", "daily/2026-11-19", "knowledge/../../secret", "file:///etc/passwd"):
+            said = await refused(client, "read", path=path)
+            assert "there is no" in said, path
             assert len(said) < 2_100
-        assert await call(client, "working"), "the server lives on"
-
-    drive(tmp_path, scenario)
-
-
-def test_many_articles_are_listed_in_parts_and_each_once(home: Home, tmp_path: Path, key: str) -> None:
-    for number in range(230):
-        article(home, f"concepts/n{number}", f"Page {number}", (CLAIM, "01aa"))
-    for number in range(30):
-        banks(home, f"concepts/o{number}", f"Hidden {number}")
-
-    async def scenario(client: Client) -> None:
-        found, cursors = [], [""]
-        while cursors[-1] or len(cursors) == 1:
-            part = await client.list_resources(cursor=cursors[-1] or None)
-            assert len(part.resources) <= 100
-            found += [each.uri for each in part.resources]
-            cursors.append(part.next_cursor or "")
-        assert len(found) == len(set(found)) == 232
-        assert not any("/o" in uri.removeprefix("memoria://knowledge/concepts") for uri in found)
-        for wrong in ("-1", "x", "9" * 40, "²", "1e3"):
-            assert "no cursor" in await failed(client.list_resources(cursor=wrong))
-        assert (await client.list_resources(cursor="999999")).resources == []
 
     drive(tmp_path, scenario)
 
@@ -287,8 +237,7 @@ def test_what_is_too_long_is_cut_and_says_so(home: Home, tmp_path: Path) -> None
         shown = await call(client, "why", statement="concepts/long")
         assert len(shown.encode()) < 25_000
         assert "Only the beginning is shown." in shown
-        (content,) = (await client.read_resource("memoria://knowledge/concepts/long")).contents
-        text = content.text  # type: ignore[union-attr]
+        text = await call(client, "read", path="knowledge/concepts/long")
         assert len(text.encode()) < 25_000
         assert "read on with first_line" in text
 
@@ -303,28 +252,5 @@ def test_a_day_without_a_log_is_answered_with_the_days_that_have_one(home: Home,
         for day in ("daily/2026-11-23", "2026-11-23.md", "daily/2026-11-19"):
             said = await refused(client, "read", path=day)
             assert f"the latest days that have one: {DAY}" in said
-
-    drive(tmp_path, scenario)
-
-
-def test_prompts_take_what_they_say_and_refuse_the_rest_in_words(home: Home, tmp_path: Path) -> None:
-    async def text(client: Client, name: str, **given: str) -> str:
-        (message,) = (await client.get_prompt(name, given)).messages
-        return str(message.content.text)  # type: ignore[union-attr]
-
-    async def scenario(client: Client) -> None:
-        prompts = {prompt.name: prompt for prompt in (await client.list_prompts()).prompts}
-        assert set(prompts) == {"recall", "why", "handoff", "standup"}
-        for prompt in prompts.values():
-            assert prompt.title
-            assert prompt.description
-            assert all(argument.description for argument in prompt.arguments or ())
-        assert "this topic: {0} %s\n" in await text(client, "recall", topic="{0}  %s")
-        assert "since: the last day before today" in await text(client, "standup")
-        assert "since: 2026-11-18" in await text(client, "standup", since="2026-11-18")
-        assert "needs 'topic'" in await failed(client.get_prompt("recall"))
-        assert "not 'colour'" in await failed(client.get_prompt("recall", {"topic": "a", "colour": "b"}))
-        assert "too long" in await failed(client.get_prompt("why", {"statement": "x" * 5_000}))
-        assert "there are recall, why" in await failed(client.get_prompt("nothing"))
 
     drive(tmp_path, scenario)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shutil
 from pathlib import Path
@@ -11,16 +10,9 @@ import pytest
 
 from memoria.base import project
 from memoria.capture import cursor
-from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.ground.redact import Redactor
-from memoria.mcp.backends import IndexSearch, SessionFacts
-from memoria.mcp.pages import Library
-from memoria.mcp.refusal import Refusal, asking
-from memoria.mcp.tools import Toolbox
+from memoria.mcp.calls import Session, called
 from memoria.transcripts.screen import Tombstones
-from memoria.working import WorkingMemory
-from memoria.working.failover_store import open_store
 
 WRITING = {
     "remember": {"content": "The gate code of the warehouse is blue."},
@@ -36,16 +28,20 @@ class Server:
         self.folder = folder
 
     def call(self, name: str, **given: object) -> str:
-        async def called() -> str:
-            here = project.of(str(self.folder), self.home.settings, self.home.paths)
-            store = open_store(self.home.settings, self.home.paths)
-            async with await WorkingMemory.for_session("s1", here.key, store=store) as memory:
-                backends = IndexSearch(self.home, here), SessionFacts(self.home, here, "s1")
-                tools = Toolbox(memory, Library(self.home.paths), Redactor(), *backends).tools()
-                asked = asking(tools, Refusal(self.home.paths, "s1", str(self.folder)))
-                return await next(tool for tool in asked if tool.name == name).run(dict(given))
+        here = project.of(str(self.folder), self.home.settings, self.home.paths)
+        session = Session(self.home, here, "s1", str(self.folder))
+        try:
+            answer = called(session, {"name": name, "arguments": given})
+        finally:
+            session.close()
+        text = str(answer["content"][0]["text"])
+        if answer["isError"]:
+            raise RefusedError(text)
+        return text
 
-        return asyncio.run(called())
+
+class RefusedError(Exception):
+    """A call was refused, in these words."""
 
 
 @pytest.fixture
@@ -63,7 +59,7 @@ def test_a_tool_writes_where_nothing_is_excluded(server: Server, name: str) -> N
 @pytest.mark.parametrize("name", WRITING)
 def test_nothing_is_written_in_an_excluded_folder(server: Server, name: str) -> None:
     (server.folder / ".memoria-off").touch()
-    with pytest.raises(ExpectedError, match="excluded"):
+    with pytest.raises(RefusedError, match="excluded"):
         server.call(name, **WRITING[name])
     assert server.call("working")
 
@@ -71,7 +67,7 @@ def test_nothing_is_written_in_an_excluded_folder(server: Server, name: str) -> 
 @pytest.mark.parametrize("name", WRITING)
 def test_nothing_is_written_while_memoria_is_off(server: Server, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORIA_DISABLED", "1")
-    with pytest.raises(ExpectedError, match="switched off"):
+    with pytest.raises(RefusedError, match="switched off"):
         server.call(name, **WRITING[name])
 
 
@@ -79,7 +75,7 @@ def test_nothing_is_written_while_memoria_is_off_in_the_session(server: Server, 
     transcript = tmp_path / "s1.jsonl"
     transcript.write_text("")
     cursor.pause(server.home.paths.cursors, "s1", str(transcript), starts=True)
-    with pytest.raises(ExpectedError, match="switched off"):
+    with pytest.raises(RefusedError, match="switched off"):
         server.call("remember_now", note="The gate is blue.")
 
 
@@ -93,7 +89,7 @@ def test_the_folder_is_the_one_that_the_session_is_in_now(server: Server, tmp_pa
         with transcript.open("a") as file:
             file.write(json.dumps({"type": "user", "cwd": str(folder)}) + '\n{"type": "summary"}\n')
         if refused:
-            with pytest.raises(ExpectedError, match="excluded"):
+            with pytest.raises(RefusedError, match="excluded"):
                 server.call("remember_now", note="The gate is blue.")
         else:
             server.call("remember_now", note="The gate is blue.")
@@ -102,8 +98,8 @@ def test_the_folder_is_the_one_that_the_session_is_in_now(server: Server, tmp_pa
 @pytest.mark.parametrize("name", ["remember", "remember_now"])
 def test_a_forgotten_text_is_not_written_again(server: Server, name: str) -> None:
     Tombstones.of(server.home.paths).add("gate")
-    with pytest.raises(ExpectedError, match="forget"):
+    with pytest.raises(RefusedError, match="forget"):
         server.call(name, **WRITING[name])
     shutil.rmtree(server.folder)  # a folder that is gone is no excuse
-    with pytest.raises(ExpectedError, match="forget"):
+    with pytest.raises(RefusedError, match="forget"):
         server.call(name, **WRITING[name])

@@ -22,12 +22,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 from unittest.mock import patch
 
 from home_of import article
 from memoria.base import project
-from memoria.base.visibility import Visibility
 from memoria.capture import detach
 from memoria.capture.capture import capture
 from memoria.capture.hook import Event
@@ -37,10 +36,10 @@ from memoria.exchange.memory_server import Memory
 from memoria.exchange.wire import to_fact
 from memoria.ground import clock
 from memoria.ground.home import Home
-from memoria.ground.redact import Redactor
-from memoria.mcp.backends import IndexSearch, SessionFacts
-from memoria.mcp.pages import Library
-from memoria.mcp.tools import Toolbox
+from memoria.mcp import search as mcp_search
+from memoria.mcp.calls import Session as ToolSession
+from memoria.mcp.fact_tools import listed
+from memoria.mcp.pages import read
 from memoria.models.protocol import Model
 from memoria.models.scripted import Scripted
 from memoria.pages import housekeeping
@@ -320,20 +319,17 @@ class Player:
     async def _mcp(self, cwd: str, queries: list[str]) -> dict[str, list[str]]:
         """Call the tools of the MCP server as a session of the project does."""
         here = project.of(cwd, self.home.settings, self.home.paths)
-        library = Library(self.home.paths, Visibility(self.home.settings, self.home.paths, here.key))
-        facts = SessionFacts(self.home, here, "look")
-        box = Toolbox(cast(Any, None), library, Redactor(()), IndexSearch(self.home, here), facts)
+        session = ToolSession(self.home, here, "look")
         rows: list[str] = []
         for query in queries:
-            rows += _labelled((await box.search({"query": query, "limit": 10})).splitlines())
-        listed = await facts.listed("", 200, everywhere=False)
-        shown = {"mcp search": rows, "mcp facts": [str(each["content"]) for each in listed]}
+            rows += _labelled(mcp_search.search(session, {"query": query, "limit": 10}).splitlines())
+        shown = {"mcp search": rows, "mcp facts": [fact.content for fact in listed(session, "", everywhere=False)]}
         if len(self.story.projects) == 1:
             shown["mcp read"] = [
                 row
                 for slug in Wiki.of(self.home.paths).slugs()
                 if "tides" not in slug
-                for row in _current_rows(await box.read({"path": f"knowledge/{slug}.md"}))
+                for row in _current_rows(read(session, {"path": f"knowledge/{slug}.md"}))
             ]
             shown["server"] = self._on_server()
         return shown

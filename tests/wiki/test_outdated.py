@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import closing
 from dataclasses import replace
 from datetime import date, timedelta
@@ -18,7 +17,8 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.ground import clock, locks
 from memoria.index.index import Index
-from memoria.mcp.backends import SessionFacts
+from memoria.mcp import fact_tools
+from memoria.mcp.calls import Session
 from memoria.pages import refresh
 from memoria.statements import lines
 from memoria.statements.fact import Ending, Fact
@@ -150,8 +150,9 @@ def test_an_mcp_clients_change_of_a_fact_reaches_the_articles_and_says_so(home: 
     with Keeper.at(home.home) as keeper:
         fact = the_fact(keeper)
         keeper.write(replace(fact, origin="assistant"))  # over MCP, only those can be reworded
-    tools = SessionFacts(home.home, Project("shop", SHOP), "s-9")
-    said = asyncio.run(tools.update(fact.id, NEW) if action == "update" else tools.forget(fact.id))
+    session = Session(home.home, Project("shop", SHOP), "s-9")
+    tool = {"update": fact_tools.update, "forget": fact_tools.forget}[action]
+    said = tool(session, {"id": fact.id, "content": NEW})
     assert "Taken out of 1 article: concepts/building." in said
     assert "The next compile reads daily/2026-11-16#^e-a1 again." in said
     assert told(home) == []

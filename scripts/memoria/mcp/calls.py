@@ -1,117 +1,186 @@
-"""Calls: run the tools and read the resources of one session, each beside the others, in a thread of their own.
+"""Calls: run the tools that the client of one session calls, each in a thread of its own.
 
-Kept apart from ``server`` because of what it imports.
+What a call may not store, because memoria is switched off, the folder is excluded or the user had it forgotten, is
+looked at for every call: all of that may change while the server runs.
 """
 
 from __future__ import annotations
 
-import asyncio
+import json
 import os
-import threading
-from concurrent.futures import Future
-from contextlib import AsyncExitStack
+import re
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-import jsonschema
-
+from memoria.base import exclude
 from memoria.base.fence import neutral
+from memoria.base.paths import safe_name
 from memoria.base.project import Project
+from memoria.base.settings import Settings
 from memoria.base.visibility import Visibility
+from memoria.capture import cursor, transcript
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
-from memoria.mcp import resources
-from memoria.mcp.backends import IndexSearch, SessionFacts
-from memoria.mcp.inquiry import Inquiry
-from memoria.mcp.pages import Library
-from memoria.mcp.questions import question_tools
-from memoria.mcp.refusal import Refusal, asking
-from memoria.mcp.tools import Json, Tool, Toolbox
-from memoria.working import Limits, WorkingMemory
-from memoria.working.failover_store import open_store
+from memoria.mcp.tools import TOOLS, Json, Tool
+from memoria.transcripts.screen import Tombstones
+
+if TYPE_CHECKING:
+    from memoria.mcp.memory_tools import Memory
 
 ERROR_CHARS = 2_000
+THREADS = 8
+TAIL_BYTES = 256_000  # of the transcript, searched for the folder that the session is in now
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float),
+}  # fmt: skip
+
+
+class Session:
+    """A client's session: its id, and the project that it runs in, in ``folder``."""
+
+    def __init__(self, home: Home, project: Project, ident: str, folder: str = "") -> None:
+        self.home = home
+        self.project = project
+        self.ident = ident
+        self.folder = folder
+        self.redactor = Redactor(home.settings.redact_extra)
+
+    @property
+    def visible(self) -> Visibility:
+        """What the session may be shown."""
+        return Visibility(self.home.settings, self.home.paths, self.project.key)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """Working memory, opened by its first use."""
+        from memoria.mcp.memory_tools import Memory  # noqa: PLC0415 (6 MB, which other tools do without)
+
+        return Memory(self.home, self.ident, self.project.key)
+
+    def close(self) -> None:
+        """Close working memory, if it was used."""
+        if "memory" in self.__dict__:
+            self.memory.close()
+
+    def refusal(self, given: Json) -> str:
+        """Return why the arguments of a call may not be stored, ``""`` when they may."""
+        settings, paths = Settings.load(), self.home.paths
+        if settings.refusal:
+            return settings.refusal
+        if settings.disabled:
+            return "memoria is switched off"
+        quiet = cursor.paused(paths.cursors, safe_name(self.ident))
+        if quiet is not None and quiet.is_open:
+            return "memoria is switched off in this session"
+        if reason := exclude.reason(self._now_in() or self.folder, settings, paths):
+            return f"this folder is {reason}"
+        if Tombstones.of(paths).line_holds(json.dumps(given).encode()):
+            return "it contains a text that the user had memoria forget"
+        return ""
+
+    def _now_in(self) -> str:
+        """Return the folder that the last line of the session's transcript names, ``""`` when that is not known."""
+        place = cursor.latest(self.home.paths.cursors, safe_name(self.ident))
+        path = place.transcript if place else transcript.locate("", self.ident, self.folder)
+        try:
+            with open(path, "rb") as file:  # noqa: PTH123 (a path as the client gave it)
+                file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
+                lines = file.read(TAIL_BYTES).split(b"\n")
+        except OSError:
+            return ""
+        for line in reversed(lines):
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError):  # no line, or the end of one
+                continue
+            if isinstance(value, dict) and isinstance(value.get("cwd"), str):
+                return str(value["cwd"])
+        return ""
 
 
 class Calls:
-    """The requests of one client that need its memory, which is opened for the first of them."""
+    """The calls of one client."""
 
-    def __init__(self, home: Home, session: str, folder: str, here: Project) -> None:
-        """``folder``: where the client runs, in the project ``here``."""
-        self._home = home
-        self._here = here
-        self._session = session or os.environ.get("CLAUDE_CODE_SESSION_ID", "") or f"client of {here.key}"
-        self._folder = folder
-        self._tools: dict[str, Tool] = {}
-        self._open = AsyncExitStack()
-        self._opening = asyncio.Lock()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._threads = ThreadPoolExecutor(THREADS)
 
-    def begin(self, method: str, given: Json) -> Future[Json]:
-        """Begin to answer a request."""
-        return asyncio.run_coroutine_threadsafe(self._answered(method, given), self._loop)
+    def begin(self, given: Json) -> Future[Json]:
+        """Begin to answer a call."""
+        return self._threads.submit(called, self._session, given)
 
     def end(self) -> None:
         """Wait for what runs, and close the memory."""
-        asyncio.run_coroutine_threadsafe(self._finish(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-
-    async def _finish(self) -> None:
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        await asyncio.gather(*others, return_exceptions=True)
-        await self._open.aclose()
-
-    async def _answered(self, method: str, given: Json) -> Json:
-        await self._opened()
-        if method == "tools/call":
-            return await self._called(str(given.get("name")), given.get("arguments") or {})
-        uri = str(given.get("uri"))
-        text = await self._tools["read"].run({"path": resources.path_of(uri)})
-        return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": text}]}
-
-    async def _opened(self) -> None:
-        async with self._opening:
-            if self._tools:
-                return
-            home, here = self._home, self._here
-            store, limits = open_store(home.settings, home.paths), Limits.of(home.settings)
-            memory = await WorkingMemory.for_session(self._session, here.key, store=store, limits=limits)
-            memory = await self._open.enter_async_context(memory)
-            library = Library(home.paths, Visibility(home.settings, home.paths, here.key))
-            backends = IndexSearch(home, here), SessionFacts(home, here, self._session)
-            toolbox = Toolbox(memory, library, Redactor(home.settings.redact_extra), *backends)
-            tools = [*toolbox.tools(), *question_tools(Inquiry(home, here))]
-            refusal = Refusal(home.paths, self._session, self._folder)
-            self._tools = {tool.name: tool for tool in asking(tools, refusal)}
-
-    async def _called(self, name: str, given: Json) -> Json:
-        tool = self._tools.get(name)
-        if tool is None:
-            return _answer(f"There is no tool {name[:100]!r}; there are {', '.join(self._tools)}.", failed=True)
-        if problem := _problem(given, tool):
-            return _answer(problem, failed=True)
-        try:
-            return _answer(await tool.run(given))
-        except ExpectedError as error:
-            return _answer(f"{tool.name}: {error}", failed=True)
+        self._threads.shutdown()
+        self._session.close()
 
 
-def _problem(given: Json, tool: Tool) -> str:
-    """Return what is wrong with a call's arguments, in words that a model can act on; ``""`` when they are valid."""
-    validator = jsonschema.Draft202012Validator(tool.schema)
-    errors = sorted(validator.iter_errors(given), key=lambda error: list(map(str, error.absolute_path)))
-    problems = []
-    for error in errors[:5]:
-        where = ".".join(map(str, error.absolute_path)) or "arguments"
-        whole = repr(error.instance)
-        short = whole if len(whole) <= 60 else f"{whole[:60]}…"
-        problems.append(f"{where}: {error.message.replace(whole, short)[:300]}")
-    return f"{tool.name} was not run. " + "; ".join(problems) if problems else ""
+def called(session: Session, given: Json) -> Json:
+    """Return the result of a call: a tool's answer, or what is wrong, in words that a model can act on."""
+    name, arguments = str(given.get("name")), given.get("arguments") or {}
+    tool = next((tool for tool in TOOLS if tool.name == name), None)
+    if tool is None:
+        return _answer(f"There is no tool {name[:100]!r}; there are {', '.join(tool.name for tool in TOOLS)}.", True)
+    if found := [f"{where or 'arguments'}: {problem}" for where, problem in problems(tool.schema, arguments)]:
+        return _answer(f"{tool.name} was not run. " + "; ".join(found[:5]), True)
+    try:
+        return _answer(_run(tool, session, arguments))
+    except ExpectedError as error:
+        return _answer(f"{tool.name}: {error}", True)
 
 
-def _answer(text: str, *, failed: bool = False) -> Json:
+def _run(tool: Tool, session: Session, given: Json) -> str:
+    if tool.writes and (reason := session.refusal(given)):
+        raise ExpectedError(f"nothing was {'asked' if tool.is_open else 'stored'}: {reason}")
+    return tool.run(session, given)
+
+
+def _answer(text: str, failed: bool = False) -> Json:
     """Return a call's result. Tools fence stored text themselves; an error may quote some, so it is made harmless."""
     text = neutral(" ".join(text.split())[:ERROR_CHARS]) if failed else text
     return {"content": [{"type": "text", "text": text}], "isError": failed}
+
+
+def problems(schema: Json, value: Any, where: str = "") -> Iterator[tuple[str, str]]:
+    """Yield where a value does not fit a schema, and how; knows the words of JSON Schema that ``TOOLS`` use."""
+    shown = repr(value) if len(repr(value)) <= 60 else f"{value!r:.60}…"
+    wanted = schema.get("type")
+    if wanted and (not isinstance(value, _TYPES[wanted]) or (isinstance(value, bool) and wanted != "boolean")):
+        yield where, f"{shown} is not of type {wanted!r}"
+        return
+    if "enum" in schema and value not in schema["enum"]:
+        yield where, f"{shown} is not one of {schema['enum']}"
+    if isinstance(value, str) and "pattern" in schema and not re.search(schema["pattern"], value):
+        yield where, f"{shown} does not match {schema['pattern']!r}"
+    for least, most, measured in (("minLength", "maxLength", str), ("minItems", "maxItems", list)):
+        if isinstance(value, measured) and len(value) < schema.get(least, 0):
+            yield where, f"{shown} is too short; it must have at least {schema[least]}"
+        if isinstance(value, measured) and len(value) > schema.get(most, len(value)):
+            yield where, f"{shown} is too long; it may have at most {schema[most]}"
+    if isinstance(value, int | float) and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
+        yield where, f"{shown} must be from {schema.get('minimum', 'any')} to {schema.get('maximum', 'any')}"
+    if isinstance(value, list) and "items" in schema:
+        for number, item in enumerate(value):
+            yield from problems(schema["items"], item, f"{where}.{number}")
+    if isinstance(value, dict) and "properties" in schema:
+        yield from _problems_of_object(schema, value, where)
+
+
+def _problems_of_object(schema: Json, value: Json, where: str) -> Iterator[tuple[str, str]]:
+    if len(value) < schema.get("minProperties", 0):
+        yield where, "at least one argument is needed"
+    for name in schema["required"]:
+        if name not in value:
+            yield where, f"{name!r} is a required property"
+    for name, needed in schema.get("dependentRequired", {}).items():
+        for other in needed:
+            if name in value and other not in value:
+                yield where, f"{other!r} is a dependency of {name!r}"
+    for name, item in value.items():
+        if name in schema["properties"]:
+            yield from problems(schema["properties"][name], item, name)
+        else:
+            yield where, f"{name[:60]!r} was unexpected; there are {', '.join(schema['properties'])}"

@@ -1,4 +1,4 @@
-"""Server: serve tools, resources and prompts to a model over stdin and stdout (``memoria mcp``).
+"""Server: serve tools to a model over stdin and stdout (``memoria mcp``).
 
 The client starts one server for each session, and passes the session id in ``CLAUDE_CODE_SESSION_ID`` and the project's
 folder in ``CLAUDE_PROJECT_DIR``. This module handles the protocol (docs/decisions/0031-mcp.md): JSON-RPC, one message a
@@ -16,23 +16,19 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memoria import __version__
-from memoria.base import project
+from memoria.base import paths, project
 from memoria.base.fence import neutral
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.mcp.prompts import PROMPTS, named
-from memoria.mcp.questions import question_tools
-from memoria.mcp.renewal import Renewal
-from memoria.mcp.tools import Json, Tool, Toolbox
-from memoria.working import Limits, Scope, WorkingMemory
+from memoria.mcp.tools import TOOLS, Json, Tool
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from memoria.base.project import Project
     from memoria.mcp.calls import Calls
 
 log = logging.getLogger(__name__)
@@ -40,15 +36,12 @@ log = logging.getLogger(__name__)
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # of the protocol, the newest first
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 ERROR_CHARS = 2_000
+READ_BYTES = 1 << 16
+STAMP = Path(paths.PACKAGE, "__init__.py")  # every release changes it: it holds the version
 LIMITS = {
     "additionalProperties", "dependentRequired", "exclusiveMinimum", "maxItems", "maxLength", "maximum", "minItems",
     "minLength", "minProperties", "minimum", "pattern",
 }  # fmt: skip
-MARKDOWN = "text/markdown"
-TEMPLATES = (  # what can be read besides what is listed
-    ("memoria://daily/{day}", "day", "The log of a day, such as 2026-11-20"),
-    ("memoria://knowledge/{+article}", "article", "An article of the wiki, such as concepts/cache"),
-)
 UNREADABLE = (
     "The message is no valid JSON: it may hold half of a surrogate pair, or be nested too deep. Nothing was done."
 )
@@ -60,9 +53,9 @@ INSTRUCTIONS = (
 )
 
 
-def serve(home: Home, session: str = "") -> None:
-    """Serve one client on stdin and stdout until stdin ends."""
-    Server(home, session).run()
+def serve(home: Home, session: str = "", pending: bytes = b"") -> None:
+    """Serve one client on stdin and stdout until stdin ends; ``pending`` is what was read of it before."""
+    Server(home, session).run(pending)
 
 
 class Server:
@@ -71,22 +64,51 @@ class Server:
     def __init__(self, home: Home, session: str) -> None:
         self._home = home
         self._session = session
+        self._stamp = _stamp()
         self._writing = threading.Lock()
-        self._renewal = Renewal(self._tell, session)
         self._calls: Calls | None = None
         self._running: dict[str | int, Future[Json]] = {}
 
-    def run(self) -> None:
+    def run(self, pending: bytes = b"") -> None:
         """Answer each message; what runs when stdin ends is finished."""
-        for line in sys.stdin.buffer:
-            if line.strip():
-                self._take(line)
-        self._renewal.end()
+        while True:
+            *lines, pending = pending.split(b"\n")
+            for number, line in enumerate(lines):
+                if _stamp() not in ("", self._stamp):
+                    self._renew(b"\n".join([*lines[number:], pending]))
+                if line.strip():
+                    self._take(line)
+            data = os.read(0, READ_BYTES)
+            pending += data
+            if not data:
+                break
+        if pending.strip():
+            self._take(pending)
         if self._calls is not None:
             self._calls.end()
 
+    def _renew(self, pending: bytes) -> None:
+        """Become a server of the new files after an update, which replaces them under this process.
+
+        What is imported after an update is of another version than what was imported before, or missing. ``pending`` is
+        what the client has sent and nobody has answered. While an update is halfway this server goes on.
+        """
+        import subprocess  # noqa: PLC0415 (only after an update)
+        import tempfile  # noqa: PLC0415
+
+        new = paths.own_command(sys.executable, "mcp", "--session", self._session)
+        if os.name == "nt" or subprocess.run([*new, "--help"], capture_output=True, check=False).returncode:
+            return
+        if self._calls is not None:
+            self._calls.end()
+        with tempfile.TemporaryFile() as file:
+            file.write(pending)
+            file.seek(0)
+            os.set_inheritable(file.fileno(), True)
+            os.execv(new[0], [*new, "--pending", str(file.fileno())])  # noqa: S606 (ourselves)
+
     def _take(self, line: bytes) -> None:
-        """Answer one message, or pass it on to a new server once memoria was updated."""
+        """Answer one message."""
         text = line.decode("utf-8", "replace")
         try:
             message = json.loads(text)
@@ -97,7 +119,7 @@ class Server:
             return
         if not isinstance(message, dict):
             self._fail(None, INVALID_REQUEST, "A message is one JSON object.")
-        elif not self._renewal.takes(message, line.strip()) and isinstance(message.get("method"), str):
+        elif isinstance(message.get("method"), str):
             given = message.get("params") or {}
             if not isinstance(given, dict):
                 self._fail(message.get("id"), INVALID_PARAMS, "params is no object")
@@ -110,45 +132,26 @@ class Server:
 
     def _answer(self, ident: str | int, method: str, given: Json) -> None:
         try:
-            if method in ("tools/call", "resources/read"):
-                self._pass_to_calls(ident, method, given)
-            elif (result := self._own_answer(method, given)) is None:
-                self._fail(ident, NO_METHOD, "Method not found")
+            if method == "tools/call":
+                self._pass_to_calls(ident, given)
+            elif method in OWN:
+                self._send(ident, OWN[method](given))
             else:
-                self._send(ident, result)
+                self._fail(ident, NO_METHOD, "Method not found")
         except Exception as error:  # noqa: BLE001 (whatever fails, the client waits for an answer)
             self._fail_for(ident, error)
 
-    def _own_answer(self, method: str, given: Json) -> Json | None:
-        """Return the answer to what clients ask as they start; None for an unknown method."""
-        if method == "tools/list":
-            return {"tools": [_described(tool) for tool in _unopened_tools(Limits.of(self._home.settings))]}
-        if method == "resources/list":
-            return self._resources(given)
-        own = OWN.get(method)
-        return own(given) if own else None
-
-    def _resources(self, given: Json) -> Json:
-        from memoria.base.visibility import Visibility  # noqa: PLC0415 (8 MB with the next, and not all clients ask)
-        from memoria.mcp.resources import Resources  # noqa: PLC0415
-
-        _, here = self._place()
-        shown = Resources(self._home.paths, Visibility(self._home.settings, self._home.paths, here.key))
-        found, following = shown.listed(str(given.get("cursor") or ""))
-        about = [{"uri": each.uri, "name": each.path, "title": each.title, "description": each.about} for each in found]
-        listed = [row | {"mimeType": MARKDOWN} for row in about]
-        return {"resources": listed} | ({"nextCursor": following} if following else {})
-
-    def _place(self) -> tuple[str, Project]:
-        folder = os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()  # noqa: PTH109 (project takes text)
-        return folder, project.of(folder, self._home.settings, self._home.paths)
-
-    def _pass_to_calls(self, ident: str | int, method: str, given: Json) -> None:
+    def _pass_to_calls(self, ident: str | int, given: Json) -> None:
         if self._calls is None:
-            from memoria.mcp.calls import Calls  # noqa: PLC0415 (20 MB, and many sessions never call a tool)
+            if not self._home.settings.redis_url.startswith("rediss:"):
+                _import_without_openssl()
+            from memoria.mcp.calls import Calls, Session  # noqa: PLC0415 (many sessions never call a tool)
 
-            self._calls = Calls(self._home, self._session, *self._place())
-        running = self._running[str(ident)] = self._calls.begin(method, given)
+            folder = os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()  # noqa: PTH109 (project takes text)
+            here = project.of(folder, self._home.settings, self._home.paths)
+            named = self._session or os.environ.get("CLAUDE_CODE_SESSION_ID", "") or f"client of {here.key}"
+            self._calls = Calls(Session(self._home, here, named, folder))
+        running = self._running[str(ident)] = self._calls.begin(given)
 
         def done(future: Future[Json]) -> None:
             self._running.pop(str(ident), None)
@@ -177,9 +180,7 @@ class Server:
 
     def _write(self, message: Json) -> None:
         # half a surrogate pair cannot be written
-        self._tell(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
-
-    def _tell(self, line: bytes) -> None:
+        line = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
         with self._writing, suppress(BrokenPipeError):
             sys.stdout.buffer.write(line)
             sys.stdout.buffer.flush()
@@ -211,46 +212,17 @@ def _greeting(given: Json) -> Json:
     version = given.get("protocolVersion")
     return {
         "protocolVersion": version if version in VERSIONS else VERSIONS[0],
-        "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
+        "capabilities": {"tools": {}},
         "serverInfo": {"name": "memoria", "title": "memoria", "version": __version__},
         "instructions": INSTRUCTIONS,
     }
 
 
-def _templates(_: Json) -> Json:
-    rows = [{"uriTemplate": template, "name": name, "title": title} for template, name, title in TEMPLATES]
-    return {"resourceTemplates": [row | {"mimeType": MARKDOWN} for row in rows]}
-
-
-def _prompts(_: Json) -> Json:
-    return {"prompts": [
-        {"name": each.name, "title": each.title, "description": each.about, "arguments": [
-            {"name": each.argument, "description": each.about_argument, "required": not each.otherwise}
-        ]}
-        for each in PROMPTS
-    ]}  # fmt: skip
-
-
-def _prompt(given: Json) -> Json:
-    prompt = named(str(given.get("name")))
-    text = prompt.filled({name: str(value) for name, value in (given.get("arguments") or {}).items()})
-    return {"description": prompt.about, "messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
-
-
 OWN: dict[str, Callable[[Json], Json]] = {
     "initialize": _greeting,
     "ping": lambda _: {},
-    "resources/templates/list": _templates,
-    "prompts/list": _prompts,
-    "prompts/get": _prompt,
+    "tools/list": lambda _: {"tools": [_described(tool) for tool in TOOLS]},
 }
-
-
-def _unopened_tools(limits: Limits) -> list[Tool]:
-    """Return the tools as they are described, over a memory that is not open: none of them can be run."""
-    nothing: Any = object()
-    memory = WorkingMemory(Scope("session", "described"), nothing, limits=limits)
-    return [*Toolbox(memory, nothing, nothing, nothing, nothing).tools(), *question_tools(nothing)]
 
 
 def _described(tool: Tool) -> Json:
@@ -270,3 +242,23 @@ def _outlined(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     return {name: _outlined(value) for name, value in schema.items() if name not in LIMITS and value != []}
+
+
+def _import_without_openssl() -> None:
+    """Import what would load OpenSSL, 4 MB that no tool needs, but does without it where it is missing."""
+    hidden = dict.fromkeys(("_hashlib", "_ssl"))
+    sys.modules.update(hidden)  # type: ignore[arg-type]
+    import asyncio  # noqa: F401, PLC0415
+    import hashlib  # noqa: F401, PLC0415
+
+    for name in hidden:
+        del sys.modules[name]
+
+
+def _stamp() -> str:
+    """Return what differs when memoria was replaced; ``""`` while it is missing."""
+    try:
+        status = STAMP.stat()
+    except OSError:
+        return ""
+    return f"{status.st_mtime_ns}-{status.st_ino}-{status.st_size}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from memoria.ground.errors import PageNotFoundError
-from memoria.mcp.page_filter import Filter
+from memoria.mcp.pages import Filter
 from memoria.reader import history
 from memoria.reader.markdown import Html
 from memoria.reader.pages import graph
