@@ -408,6 +408,23 @@ def test_the_same_prompt_asks_no_model_again(
     assert world.weigh(capsys=capsys), "a compaction took the prompt away as well"
 
 
+def test_rules_of_work_have_a_place_beside_whatever_the_search_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = World(tmp_path, monkeypatch, {"needed": []})
+    with Index(world.home.paths.index) as index:
+        index.add(
+            Document("daily/2026-11-20.md", "fact", f"l-1{n:07d}", passages=(Passage(f"Discount {n} in cents."),))
+            for n in range(60)
+        )  # fmt: skip
+        rule = Document(
+            "daily/2026-11-20.md", "fact", "l-20000000", passages=(Passage("Sign every commit.", "correction"),)
+        )
+        index.add([rule])
+    world.weigh("Add a discount in cents", capsys=capsys)
+    assert "Sign every commit." in world.asked()
+
+
 def test_what_the_search_finds_is_offered_first_then_the_rules_of_work_within_the_limits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -428,5 +445,6 @@ def test_what_the_search_finds_is_offered_first_then_the_rules_of_work_within_th
     assert "A discount is never" in rows[0][1]
     assert "Sign every commit." in rows[1][1]
     assert "A discount of others." not in world.asked()
+    assert "#^l-" not in world.asked(), "where a note stands says nothing to the one who chooses"
     assert 20 < len(rows) <= offer.NOTES
     assert sum(len(row) for _, row in rows) <= offer.MAX_CHARS

@@ -45,10 +45,11 @@ def fitting(lines: Iterable[tuple[str, str]], *, intro: str, most_chars: int, mo
     return keys, intro + "\n" + fence.fenced("memoria-notes", "\n".join(rows)) + "\n"
 
 
-def row(statement: Statement, own: str) -> str:
+def row(statement: Statement, own: str, *, is_sourced: bool = True) -> str:
     """Return ``- [kind, day, who] title: text (source)``, escaped already so that fencing does not lengthen it.
 
-    The title is left out where the text says it, the project where it is the session's own.
+    The title is left out where the text says it, the project where it is the session's own, and the source unless
+    ``is_sourced``.
     """
     hit, text = statement.hit, said(statement.text)
     shown = line(text, NOTE_CHARS)
@@ -59,7 +60,8 @@ def row(statement: Statement, own: str) -> str:
     about = ", ".join(part for part in (hit.kind, _day(hit), who, where) if part)
     is_said = set(tokens.of(hit.title)) <= set(tokens.of(text))
     title = "" if is_said else line(hit.title, TITLE_CHARS)
-    return f"- [{line(about, 120)}] {title + ': ' if title else ''}{shown} ({line(hit.key, 200)})"
+    source = f" ({line(hit.key, 200)})" if is_sourced else ""
+    return f"- [{line(about, 120)}] {title + ': ' if title else ''}{shown}{source}"
 
 
 def _day(hit: Hit) -> str:

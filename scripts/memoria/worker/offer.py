@@ -6,7 +6,7 @@ word with a prompt, and as many of the most important other statements as there 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,78 +22,64 @@ from memoria.statements.store import Store
 
 NOTES = 40  # that are offered
 MAX_CHARS = 8_000  # of them all
-FOUND = 32  # statements of the search
+FOUND = 24  # statements of the search
 RECORDS = 6  # articles, entries and turns of the search, where no statement says it
 MOST_RULES = 8
-STATEMENTS = ("fact",)
-OTHERS = ("article", "entry", "memory", "turn")
+RECORD_KINDS = ("article", "entry", "memory", "turn")
 RULES = ("correction", "preference", "operational")  # kinds of statements that hold for work that shares no word
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note to choose: ``key`` in the list of those that a session was shown, its ``document`` and its ``line``.
+    """A note to choose: ``key`` in the list of those that a session was shown, and its ``document``.
 
-    ``digest`` is that of the document when the note was found.
+    ``told`` is what the model is told of it, ``line`` what the session is given. ``digest`` is that of the document
+    when the note was found.
     """
 
     key: str
     document: str
     digest: str
+    told: str
     line: str
 
 
 def notes(home: Home, asked: str, own: str, session: str) -> list[Note]:
-    """Return the notes to choose from for a prompt, the likeliest first; ``[]`` when nothing can come of it.
+    """Return the notes to choose from for a prompt, the likeliest first; ``[]`` when there is nothing new to tell.
 
-    That is so when the session has been shown all statements of its project, and no record holds most of what is
-    asked. Raises UnreadableError and MemoryStoreError.
+    Raises UnreadableError and MemoryStoreError.
     """
     view = Visibility(home.settings, home.paths, own)
     shown = ShownNotes(home.paths.hints, session)
-    known, page = shown.keys(), shown.page()
     spoken = "" if shown.was_compacted() else session  # until a compaction the context has what it said
+    room = note_rows.NOTE_CHARS
     with Finder(home.paths.index, turns=turns.reading(Path(home.paths.state))) as finder:
-        found, others = _found(finder, asked, view, spoken), _worthiest(finder, view, spoken)
-        records = finder.notes(asked, limit=RECORDS, room=note_rows.NOTE_CHARS, view=view, kinds=OTHERS, session=spoken)
-        is_new = _News(known, page, asked, _quotes(home, (*found, *others)))
-        fresh = [note for note in (*found, *others) if is_new(note)]
-        certain = certain_notes.certain(finder, asked, view, spoken)
-        if not fresh and not any(map(is_new, certain)):
-            return []
-        told = [note for note in found if is_new(note)]
-        told += [note for note in records if is_new(note) and not _is_said(note, told)]
-        told += [note for note in others if is_new(note)]
+        found = finder.notes(asked, limit=FOUND, room=room, view=view, kinds=("fact",), session=spoken)
+        records = finder.notes(asked, limit=RECORDS, room=room, view=view, kinds=RECORD_KINDS, session=spoken)
+        rules = finder.worthiest(RULES, view=view, most=MOST_RULES)
+        others = finder.worthiest(view=view, most=NOTES)
+        is_new = _News(shown, asked, spoken, _quotes(home, (*found, *rules, *others)))
+        told = list(filter(is_new, found))
+        told += [note for note in filter(is_new, records) if not _is_said(note, told)]
+        told += filter(is_new, (*rules, *others))
         digests = finder.digests({note.hit.key for note in told})
     return list(_fitting(told, own, digests))
-
-
-def _found(finder: Finder, asked: str, view: Visibility, session: str) -> list[Statement]:
-    """Return the current statements that the ordinary search finds."""
-    room = note_rows.NOTE_CHARS
-    return finder.notes(asked, limit=FOUND, room=room, view=view, kinds=STATEMENTS, session=session)
-
-
-def _worthiest(finder: Finder, view: Visibility, session: str) -> list[Statement]:
-    """Return the most important rules of work, and then the most important statements of any kind."""
-    rules = finder.worthiest(RULES, view=view, most=MOST_RULES)
-    others = finder.worthiest(view=view, most=NOTES)
-    return [note for note in (*rules, *others) if not session or session not in note.sessions]
 
 
 class _News:
     """The test whether a note tells a session anything."""
 
-    def __init__(self, known: set[str], page: str, asked: str, quotes: dict[str, str]) -> None:
-        self._known = known
-        self._page = page
-        self._asked = asked
-        self._said = certain_notes.plain(asked)
+    def __init__(self, shown: ShownNotes, asked: str, spoken: str, quotes: dict[str, str]) -> None:
+        self._known, self._page = shown.keys(), shown.page()
+        self._asked, self._said = asked, certain_notes.plain(asked)
+        self._spoken = spoken
         self._quotes = quotes
 
     def __call__(self, note: Statement) -> bool:
-        """Return whether neither the page shows it, nor a note, nor the prompt itself, from which it may stem."""
+        """Return whether neither page, note nor session has told it, nor the prompt itself, from which it may stem."""
         if note_rows.key(note) in self._known or note_rows.stands(note, self._page):
+            return False
+        if self._spoken and self._spoken in note.sessions:
             return False
         quote = self._quotes.get(note.hit.anchor, "")
         return not (quote and quote in self._said) and not certain_notes.is_echo(note, self._asked)
@@ -114,13 +100,13 @@ def _is_said(note: Statement, told: Iterable[Statement]) -> bool:
     return any(duplicates.same(said, duplicates.sentence(note_rows.said(each.text))) for each in told)
 
 
-def _fitting(told: Iterable[Statement], own: str, digests: dict[str, str]) -> Iterable[Note]:
+def _fitting(statements: Iterable[Statement], own: str, digests: dict[str, str]) -> Iterator[Note]:
     """Yield as many notes, each once, as there may be."""
-    room, lines = MAX_CHARS, set[str]()
-    for statement in told:
-        line = note_rows.row(statement, own)
-        if line and line not in lines and len(line) <= room and len(lines) < NOTES:
-            room -= len(line) + 1
-            lines.add(line)
+    room, given = MAX_CHARS, set[str]()
+    for statement in statements:
+        told, line = note_rows.row(statement, own, is_sourced=False), note_rows.row(statement, own)
+        if told and told not in given and len(told) <= room and len(given) < NOTES:
+            room -= len(told) + 1
+            given.add(told)
             document = statement.hit.key
-            yield Note(note_rows.key(statement), document, digests.get(document, ""), line)
+            yield Note(note_rows.key(statement), document, digests.get(document, ""), told, line)

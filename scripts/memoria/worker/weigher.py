@@ -131,7 +131,7 @@ def _question(home: Home, request: Request, notes: list[Note]) -> Prompt | None:
     if not prompt.strip():
         return None
     before = conversation.recent(home, safe_name(request.session), request.transcript, request.prompt)
-    asked = tasks.weigh({"prompt": prompt, "conversation": before, "notes": [note.line for note in notes]})
+    asked = tasks.weigh({"prompt": prompt, "conversation": before, "notes": [note.told for note in notes]})
     return replace(asked, project=request.project)
 
 
