@@ -140,15 +140,6 @@ def test_a_build_that_fails_says_why_and_the_next_may_succeed(machine: Machine) 
     assert [path.name for path in machine.data.iterdir() if path.suffix == ".failed"] == []
 
 
-def test_an_environment_whose_interpreter_has_gone_is_made_again(machine: Machine) -> None:
-    machine.build()
-    python = machine.environment / "bin" / "python"
-    python.unlink()
-    python.symlink_to("/gone/python3.11")
-    assert machine.build() == (0, "")
-    assert subprocess.run([python, "-c", ""], check=False).returncode == 0
-
-
 def old(folder: Path, days: float) -> None:
     moment = time.time() - days * 86_400
     for path in (folder, folder / "in-use"):
@@ -189,15 +180,6 @@ def test_an_update_makes_a_new_one_and_the_old_goes_when_nothing_has_run_in_it_f
     finally:
         session.kill()
         session.communicate()
-
-
-def test_what_0_1_0_built_inside_the_home_is_removed(machine: Machine) -> None:
-    before = machine.home / "memoria" / ".memoria" / "venv"
-    before.mkdir(parents=True)
-    (before / "pyvenv.cfg").touch()
-    machine.build()
-    assert not before.exists()
-    assert before.parent.is_dir()
 
 
 def fire(machine: Machine, event: str) -> None:

@@ -229,23 +229,6 @@ def test_sessions_are_counted_and_continued_apart(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_session_whose_id_is_no_file_name_is_continued_and_closed_like_any_other(client: Client) -> None:
-    client.write(exchange(1))
-    client.fire("Stop", session_id="s/1")
-    client.fire("SessionEnd", session_id="s/1")
-    assert [job.event for job in client.jobs()] == ["Stop", "SessionEnd"]
-
-
-def test_the_furthest_of_several_jobs_makes_a_lost_cursor_good(client: Client) -> None:
-    for number in range(3):
-        client.write(exchange(number))
-        client.fire("Stop")
-    Path(client.paths.cursors, SESSION).unlink()
-    client.write(exchange(3))
-    client.fire("Stop")
-    assert client.captured() == client.transcript.read_bytes()
-
-
 def test_an_end_whose_transcript_cannot_be_found_starts_the_worker_for_what_waits_and_for_nothing_else(
     client: Client,
 ) -> None:

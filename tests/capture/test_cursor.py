@@ -9,15 +9,6 @@ from memoria.base import failpoints
 from memoria.capture import cursor
 from memoria.capture.cursor import Cursor
 
-
-def test_a_cursor_comes_back_as_it_was(tmp_path: Path) -> None:
-    path = "/home/ada/" + "prô ject/" * 400 + "t.jsonl"
-    cursor.write(str(tmp_path), "s", Cursor(path, 12, b"\xff\n"))
-    found = cursor.read(str(tmp_path), "s", path)
-    assert (found.end, found.mark) == (12, b"\xff\n")
-    assert list(tmp_path.glob("s*")) == [tmp_path / "s"]
-
-
 TORN = (
     b"", b"{", b"[]", b"\xff" * 100, b'{"transcript": "t"}', b'{"transcript": "t", "end": "x", "mark": ""}',
     b'{"transcript": "t", "end": 3, "mark": 7}', b'{"transcript": "t", "end": -3, "mark": ""}',
@@ -50,20 +41,6 @@ def test_a_hook_killed_before_the_cursor_moves_leaves_the_old_one(
         cursor.write(str(tmp_path), "s", Cursor("t", 34, b"new"))
     found = cursor.read(str(tmp_path), "s", "t")
     assert (found.end, found.mark) == (12, b"old")
-
-
-def test_two_hooks_that_move_one_cursor_do_not_meet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    others = iter([Cursor("t", 34, b"other")])
-
-    def reached(step: str) -> None:
-        other = next(others, None) if step == "cursor.written" else None
-        if other:
-            monkeypatch.setattr(os, "getpid", lambda: -1)
-            cursor.write(str(tmp_path), "s", other)
-
-    monkeypatch.setattr(failpoints, "reached", reached)
-    cursor.write(str(tmp_path), "s", Cursor("t", 12, b"mine"))
-    assert cursor.read(str(tmp_path), "s", "t").mark == b"mine"
 
 
 def test_what_a_killed_hook_of_the_same_process_id_left_is_overwritten(tmp_path: Path) -> None:

@@ -165,23 +165,6 @@ def test_a_worker_that_died_before_it_looked_is_not_waited_for(paths: Paths, set
     assert detach.start_worker(settings, paths) == "worker started"
 
 
-def test_a_worker_that_was_killed_at_once_is_not_waited_for(paths: Paths, settings: Settings) -> None:
-    process = subprocess.Popen(["/bin/sleep", "60"])
-    starting(paths).write_text(str(process.pid), encoding="utf-8")
-    assert detach.start_worker(settings, paths) == "worker starting"
-    process.kill()
-    wait_for(lambda: os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT) is not None)  # dead, not yet reaped
-    assert detach.start_worker(settings, paths) == "worker started"
-    process.wait()
-
-
-def test_an_old_note_of_a_start_is_not_believed(paths: Paths, settings: Settings) -> None:
-    starting(paths).write_text(str(os.getpid()), encoding="utf-8")
-    old = time.time() - 60
-    os.utime(starting(paths), (old, old))
-    assert detach.start_worker(settings, paths) == "worker started"
-
-
 def test_uv_is_found_where_installers_put_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -251,13 +234,6 @@ def test_a_waiting_worker_that_was_killed_is_replaced(paths: Paths, witness: Cal
     Path(paths.worker_late).write_text("99999999")
     assert detach.start_worker(settings, paths).startswith("worker starts when")
     wait_for(lambda: witness() == 1)
-
-
-def test_an_observer_beyond_the_limit_is_left_to_the_next_hook(paths: Paths, witness: Callable[[], int]) -> None:
-    Path(paths.spawns("observer")).write_bytes(b".")
-    assert "the next hook" in detach.start_observer(Settings.load(), paths)
-    assert not Path(paths.state, "observer.late").exists()
-    assert witness() == 0
 
 
 def test_the_worker_is_told_which_program_the_client_is_whose_hook_starts_it() -> None:

@@ -41,20 +41,15 @@ def test_every_recorded_payload_is_read(payload: Path, tmp_path: Path) -> None:
     assert said == "" or event == "SessionStart"
 
 
-@pytest.mark.parametrize("raw", JUNK, ids=lambda raw: repr(raw[:40]))
-@pytest.mark.parametrize("event", DECLARED)
-def test_junk_on_stdin_neither_fails_nor_prints(tmp_path: Path, event: str, raw: bytes) -> None:
+def test_junk_on_stdin_neither_fails_nor_prints(tmp_path: Path) -> None:
     client = Client(tmp_path)
-    said = client.fire(event, raw)
-    assert said == "" or event == "SessionStart"
-    if said:
-        assert set(json.loads(said)) <= {"systemMessage"}
-    outside = [
-        path
-        for path in tmp_path.iterdir()
-        if path.name not in ("mémoria home", "my prôject", "my prôjects", "user", ".cache")
-    ]
-    assert outside == []
+    events = list(DECLARED)
+    for number, raw in enumerate(JUNK):
+        for event in ("SessionStart", events[number % len(events)]):
+            said = client.fire(event, raw)
+            assert said == "" or (event == "SessionStart" and set(json.loads(said)) <= {"systemMessage"})
+    known = {"mémoria home", "my prôject", "my prôjects", "user", ".cache"}
+    assert {path.name for path in tmp_path.iterdir()} <= known
     assert list(client.cwd.iterdir()) == []
 
 
@@ -64,9 +59,8 @@ VALUES = st.recursive(
 )
 
 
-@pytest.mark.slow
 @given(st.binary(max_size=300) | VALUES.map(lambda value: json.dumps(value).encode()))
-@settings(max_examples=500, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 def test_any_input_is_an_object_or_a_value_error(raw: bytes) -> None:
     try:
         payload = hook.read_payload(raw)

@@ -41,12 +41,6 @@ def test_the_first_of_two_installations_answers_and_may_repeat_it(machine: Machi
     assert machine.asks(one)
 
 
-def test_another_session_and_another_event_are_answered_by_whoever_comes_first(machine: Machine) -> None:
-    assert machine.asks(PLUGIN)
-    assert machine.asks(SETTINGS, session="s2")
-    assert machine.asks(SETTINGS, event="start-compact")
-
-
 def test_two_hooks_of_one_event_are_told_apart_from_the_next_event(machine: Machine) -> None:
     machine.now = 1_000_009.9  # the next moment begins between the two
     assert machine.asks(PLUGIN)

@@ -83,7 +83,7 @@ def test_a_session_begun_switched_off_and_resumed_is_captured_from_there(tmp_pat
     assert (facts["captured"], facts["skipped"]) == (2, {"memoria was switched off": 2})
 
 
-@pytest.mark.parametrize("events", [("Stop", "SessionEnd"), ("Stop", "Stop"), ("Stop",), ()])
+@pytest.mark.parametrize("events", [("Stop", "SessionEnd"), ()])
 def test_what_was_said_in_between_stays_out_also_when_the_terminal_was_killed(
     person: Person, events: tuple[str, ...]
 ) -> None:
@@ -108,43 +108,6 @@ def test_where_you_were_says_nothing_of_it_though_it_lies_between_two_stretches_
     state = b"".join(path.read_bytes() for path in Path(world.paths.state).rglob("*") if path.is_file())
     assert b"go on" in state
     assert not [word for word in person.off if word.encode() in state]
-
-
-def test_off_and_on_and_off_again(person: Person) -> None:
-    for on in (False, True, False, True, False):
-        person.run("resume", on=on)
-    person.settle()
-
-
-def test_what_was_said_before_a_killed_terminal_is_kept_though_the_next_run_was_off(person: Person) -> None:
-    person.run("resume", on=True, events=())
-    person.run("resume", on=False)
-    person.run("resume", on=True)
-    person.settle()
-
-
-def test_a_setting_changed_in_the_middle_counts_from_the_next_answer(person: Person) -> None:
-    world = person.world
-    world.env["MEMORIA_DISABLED"] = "1"
-    before = set(world.said)
-    world.say(world.session)
-    world.fire("Stop")
-    person.off |= world.said - before
-    del world.env["MEMORIA_DISABLED"]
-    before = set(world.said)
-    world.say(world.session)
-    world.fire("Stop")
-    person.on |= world.said - before
-    assert person.kept() == person.on
-    person.settle()
-
-
-def test_a_lost_ledger_does_not_bring_it_back(person: Person) -> None:
-    person.run("resume", on=False)
-    person.run("resume", on=True)
-    person.settle()
-    Path(person.world.paths.ledger).unlink()
-    person.settle()
 
 
 def test_an_empty_mark_of_an_earlier_memoria_ends_where_the_session_is_resumed(tmp_path: Path) -> None:

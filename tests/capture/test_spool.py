@@ -115,11 +115,6 @@ def test_any_text_becomes_a_file_name(text: str) -> None:
     assert not set(name) & set("./\\: \0")
 
 
-@given(st.text(max_size=100), st.text(max_size=100))
-def test_two_sessions_never_share_a_name(one: str, other: str) -> None:
-    assert (safe_name(one) == safe_name(other)) == (one == other)
-
-
 def test_a_job_is_on_disk_before_it_is_renamed(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
     sync, rename = os.fsync, os.rename
@@ -174,13 +169,6 @@ def test_a_job_whose_header_is_no_object_cannot_be_read(spool: Spool) -> None:
     Path(spool.path(job)).write_bytes(b"[]\n")
     with pytest.raises(ValueError, match="JSON object"):
         spool.header(job)
-
-
-def test_a_job_that_was_set_aside_can_still_be_read(spool: Spool) -> None:
-    job = Job(spool.add(HEADER, b"one\n"))
-    spool.claim(job)
-    spool.fail(job, "poison")
-    assert list(spool.lines(job)) == [b"one\n"]
 
 
 @pytest.mark.parametrize(("one", "other"), [("a/b", "a:b"), ("x" * 64 + "1", "x" * 64 + "2"), ("a/b", "a_b")])

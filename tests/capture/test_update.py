@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from client_session import Session, wait_until
-from installed import IDENTITY, environment_of, fake_uv, packages
+from installed import IDENTITY, environment_of, packages
 from messages_api import MessagesApi
-from plugin_person import PREFIX, Person, call
+from plugin_person import Person
 
 pytestmark = pytest.mark.slow
 
@@ -73,29 +71,3 @@ def test_a_plugin_that_is_updated_in_the_middle_of_a_session_loses_nothing(perso
         return all(text.count(f"] {said} ^l-") == 1 for said in SAID)
 
     wait_until(kept, f"all three are in the daily log, below {daily}", timeout=90)
-
-
-def test_a_tool_is_answered_after_the_update_has_made_its_own_environment(person: Person) -> None:
-    """The old environment began to be used long ago, and what began long ago and is unused goes with a build."""
-    person.has_packages()
-    person.from_git()
-    uv = person.base / "bin"
-    uv.mkdir()
-    fake_uv(uv, packages(person.base / "made").parents[1])
-    cache = Path(person.env["CLAUDE_CONFIG_DIR"]) / "plugins" / "cache" / "memoria" / "memoria"
-    with Session(person.env, person.project, "--allowedTools", PREFIX + "search") as session:
-        assert "Nothing found" in call(session, person, "search")
-        release(person, "9.9.9")
-        person.claude("plugin", "marketplace", "update", "memoria")
-        person.claude("plugin", "update", "memoria@memoria")
-        long_ago = time.time() - 30 * 86_400
-        os.utime(person.environment / "in-use", (long_ago, long_ago))
-        env = {**person.env, "PATH": f"{uv}:{person.env['PATH']}"}
-        build = cache / "9.9.9" / "scripts" / "build_environment.py"
-        subprocess.run(["python3", "-S", "-I", str(build)], env=env, cwd=person.project, check=True)
-        assert environment_of(person.home, cache / "9.9.9").is_dir()
-        assert person.environment.is_dir(), "the server runs in it"
-        assert "Nothing found" in call(session, person, "search")
-        session.settle()
-        assert session.end() == 0
-    assert session.failed_hooks == []

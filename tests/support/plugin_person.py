@@ -68,9 +68,6 @@ class Person:
         return ["--plugin-dir", str(self.clone)]
 
 
-WAYS = (Person.from_path, Person.from_git, Person.from_folder)
-
-
 def said(body: dict[str, Any]) -> str:
     """The text of the last tool result that the model was given; empty when there is none."""
     contents = [message["content"] for message in body["messages"] if isinstance(message["content"], list)]
