@@ -30,7 +30,7 @@ from memoria.base import project, state
 from memoria.base.paths import Paths
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
-from memoria.recall import tool_notes
+from memoria.recall import naming_notes
 from memoria.search.words import word_set
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -145,7 +145,7 @@ class Bench:
                          passages=(Passage(text, "correction"),))
                 for number, text in enumerate([*texts, RULE])
             )  # fmt: skip
-            index.prepare(tool_notes.LEVELS, lambda said: Path(paths.named).write_text(tool_notes.names_in(said)))
+            index.prepare(naming_notes.LEVELS, lambda said: Path(paths.named).write_text(naming_notes.names_in(said)))
 
     def decide(self, label: str) -> Cost:
         """One hook of a tool use, in a session of its own."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from memoria.base import user_environment
+from memoria.base import interpreter, user_environment
 from places import ROOT
 
 PROC = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="the system does not tell")
@@ -173,7 +173,7 @@ def test_a_pid_that_is_no_ancestors_is_not_believed(home: Path, project: Path) -
 
 
 def test_what_a_worker_inherits_is_listed() -> None:
-    inherit: Callable[[str], bool] = user_environment.may_inherit
+    inherit: Callable[[str], bool] = interpreter.may_inherit
     foreign = "UV_FROZEN VIRTUAL_ENV PYTHONPATH PYTHONSTARTUP NODE_OPTIONS BUN_OPTIONS LD_PRELOAD OTEL_LOGS_EXPORTER"
     switches = "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC DISABLE_TELEMETRY CLAUDE_CODE_ENABLE_TELEMETRY CLAUDECODE"
     assert not [name for name in (foreign + " " + switches).split() if inherit(name)]

@@ -46,7 +46,7 @@ def remember(paths: Paths, *documents: Document) -> None:
     others = [fact(f"The tide table number {n} comes from harmonics.", "fact", 100 + n) for n in range(30)]
     with Index(paths.index) as index:
         index.add([*others, *documents])
-        index.prepare(tool_notes.LEVELS, lambda texts: Path(paths.named).write_text(tool_notes.names_in(texts)))
+        index.prepare(naming_notes.LEVELS, lambda texts: Path(paths.named).write_text(naming_notes.names_in(texts)))
 
 
 def use(paths: Paths, tool: str, session: str = "s1", cwd: str = CWD, agent: str = "", **given: str) -> str:
@@ -315,4 +315,4 @@ USES = st.sampled_from(
 @given(st.lists(WORDS, min_size=1, max_size=6).map(" ".join), USES)
 def test_what_a_text_mentions_is_among_its_names(text: str, use: tuple[str, dict[str, str]]) -> None:
     touched = tool_notes.of_tool(*use, "/x")
-    assert touched.may_be_named(tool_notes.names_in([text])) or not touched.mentioned(text)
+    assert touched.may_be_named(naming_notes.names_in([text])) or not naming_notes.mentioned(touched, text)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from memoria.base import user_environment
+from memoria.base import interpreter
 
 STAND_IN = "status"  # the only tool of what answers until the server can
 GREETING = {
@@ -36,7 +36,7 @@ def tools(command: Sequence[str], python: str, deadline_s: float) -> list[str]:
     It runs in an empty folder and serves a home of its own; ``python`` is the setting of that name.
     """
     with tempfile.TemporaryDirectory(prefix="memoria-doctor-", ignore_cleanup_errors=True) as folder:
-        inherited = user_environment.reduced(os.environ)
+        inherited = interpreter.reduced(os.environ)
         kept = {name: value for name, value in inherited.items() if not name.startswith(("MEMORIA_", "CLAUDE"))}
         scratch = {"MEMORIA_HOME": str(Path(folder, "home")), "MEMORIA_REDIS_URL": "", "CLAUDE_PROJECT_DIR": folder}
         scratch |= {"MEMORIA_PYTHON": python} if python else {}

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memoria.base import user_environment
+from memoria.base import interpreter
 from memoria.base.paths import Paths
 
 FLAGS = ("-S", "-I")
@@ -54,7 +54,7 @@ class SelfTest:
         self.python = python
         self.project = scratch / "tidemark"
         self.project.mkdir(parents=True, exist_ok=True)
-        inherited = user_environment.reduced(os.environ)
+        inherited = interpreter.reduced(os.environ)
         kept = {name: value for name, value in inherited.items() if not name.startswith(NOT_INHERITED)}
         self.environment = {
             **kept,

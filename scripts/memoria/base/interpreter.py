@@ -13,7 +13,6 @@ import os
 import sys
 
 from memoria.base import paths as places
-from memoria.base.user_environment import PACKAGE_SOURCES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,11 +20,73 @@ if TYPE_CHECKING:
 
     from memoria.base.settings import Settings
 
+# Where packages come from (an index, a proxy, a certificate, a cache), which belongs to the machine.
+PACKAGE_SOURCES = (
+    "PIP_CERT",
+    "PIP_DEFAULT_TIMEOUT",
+    "PIP_EXTRA_INDEX_URL",
+    "PIP_FIND_LINKS",
+    "PIP_INDEX_URL",
+    "PIP_PROXY",
+    "PIP_TRUSTED_HOST",
+    "UV_CACHE_DIR",
+    "UV_DEFAULT_INDEX",
+    "UV_EXTRA_INDEX_URL",
+    "UV_FIND_LINKS",
+    "UV_HTTP_TIMEOUT",
+    "UV_INDEX",
+    "UV_INDEX_URL",
+    "UV_INSECURE_HOST",
+    "UV_NATIVE_TLS",
+    "UV_OFFLINE",
+    "UV_PYTHON_DOWNLOADS",
+    "UV_PYTHON_INSTALL_DIR",
+    "UV_SYSTEM_CERTS",
+)
+# What the worker and the client of a model call may inherit: the machine, the login, and how to reach the model.
+INHERITED = frozenset((
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TZDIR", "TMPDIR", "TMP", "TEMP",
+    "LD_LIBRARY_PATH", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "USERNAME",
+    "USERDOMAIN", "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "ALLUSERSPROFILE",
+    "PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432", "COMPUTERNAME", "PROCESSOR_ARCHITECTURE",
+    "NUMBER_OF_PROCESSORS", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "SECURITYSESSIONID", "__CF_USER_TEXT_ENCODING",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "HTTP_PROXY",
+    "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
+    "CLAUDE_CONFIG_DIR", "CLAUDE_INVOKED_BY", "CLOUD_ML_REGION", "GCLOUD_PROJECT", *PACKAGE_SOURCES,
+))  # fmt: skip
+INHERITED_PREFIXES = (
+    "LC_",
+    "XDG_",
+    "MEMORIA_",
+    "MEMORY_API_",
+    "ANTHROPIC_",
+    "AWS_",
+    "AZURE_",
+    "CLAUDE_CODE_CLIENT_",
+    "CLAUDE_CODE_OAUTH_",
+    "CLAUDE_CODE_USE_",
+    "CLOUDSDK_",
+    "GOOGLE_",
+    "VERTEX_REGION_",
+)
+
 LOCK_FILE = "requirements.lock"
 KNOWN_FAILURE_CHARS = 2_000
 OWN_PREFIX = "venv-"  # of the folders of memoria's own environments, one for each set of versions
 # Variables by which the folder of a session could choose another environment, interpreter or package.
 FOREIGN = ("CONDA_", "PIP_", "PYTHON", "UV_", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__")
+
+
+def may_inherit(name: str) -> bool:
+    """Return whether the worker and a model's client get this variable from the process that starts them."""
+    if name.startswith("CLAUDE_CODE_SKIP_"):
+        return name.endswith("_AUTH")  # a gateway that signs the requests to Bedrock or Vertex itself
+    return name in INHERITED or name.startswith(INHERITED_PREFIXES)
+
+
+def reduced(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of ``environ`` that ``may_inherit``."""
+    return {name: value for name, value in environ.items() if may_inherit(name)}
 
 
 def clean(environ: Mapping[str, str]) -> dict[str, str]:

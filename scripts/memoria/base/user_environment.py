@@ -2,8 +2,7 @@
 
 The client hands the ``env`` block of a project's ``.claude/settings.json`` to every process that it starts. Such a
 variable must not decide where another project's words go, which file runs, or where the memory lies. ``restore`` takes
-them out of this process when a session started it; ``reduced`` is what the worker and the model's client inherit. The
-sources and their limits: docs/decisions/0021-privacy.md.
+them out of this process when a session started it. The sources and their limits: docs/decisions/0021-privacy.md.
 
 Part of the hook floor: standard library only, Python 3.9, nothing slow at import.
 """
@@ -43,68 +42,6 @@ PART_BYTES = 1 << 16
 MAX_SETTINGS_PARTS = 64  # of a settings file: 4 MiB
 MAX_ANCESTORS = 64
 
-# Where packages come from (an index, a proxy, a certificate, a cache), which belongs to the machine.
-PACKAGE_SOURCES = (
-    "PIP_CERT",
-    "PIP_DEFAULT_TIMEOUT",
-    "PIP_EXTRA_INDEX_URL",
-    "PIP_FIND_LINKS",
-    "PIP_INDEX_URL",
-    "PIP_PROXY",
-    "PIP_TRUSTED_HOST",
-    "UV_CACHE_DIR",
-    "UV_DEFAULT_INDEX",
-    "UV_EXTRA_INDEX_URL",
-    "UV_FIND_LINKS",
-    "UV_HTTP_TIMEOUT",
-    "UV_INDEX",
-    "UV_INDEX_URL",
-    "UV_INSECURE_HOST",
-    "UV_NATIVE_TLS",
-    "UV_OFFLINE",
-    "UV_PYTHON_DOWNLOADS",
-    "UV_PYTHON_INSTALL_DIR",
-    "UV_SYSTEM_CERTS",
-)
-# What the worker and the client of a model call may inherit: the machine, the login, and how to reach the model.
-INHERITED = frozenset((
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TZDIR", "TMPDIR", "TMP", "TEMP",
-    "LD_LIBRARY_PATH", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "USERNAME",
-    "USERDOMAIN", "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "ALLUSERSPROFILE",
-    "PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432", "COMPUTERNAME", "PROCESSOR_ARCHITECTURE",
-    "NUMBER_OF_PROCESSORS", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "SECURITYSESSIONID", "__CF_USER_TEXT_ENCODING",
-    "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "HTTP_PROXY",
-    "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
-    "CLAUDE_CONFIG_DIR", "CLAUDE_INVOKED_BY", "CLOUD_ML_REGION", "GCLOUD_PROJECT", *PACKAGE_SOURCES,
-))  # fmt: skip
-INHERITED_PREFIXES = (
-    "LC_",
-    "XDG_",
-    "MEMORIA_",
-    "MEMORY_API_",
-    "ANTHROPIC_",
-    "AWS_",
-    "AZURE_",
-    "CLAUDE_CODE_CLIENT_",
-    "CLAUDE_CODE_OAUTH_",
-    "CLAUDE_CODE_USE_",
-    "CLOUDSDK_",
-    "GOOGLE_",
-    "VERTEX_REGION_",
-)
-
-
-def may_inherit(name: str) -> bool:
-    """Return whether the worker and a model's client get this variable from the process that starts them."""
-    if name.startswith("CLAUDE_CODE_SKIP_"):
-        return name.endswith("_AUTH")  # a gateway that signs the requests to Bedrock or Vertex itself
-    return name in INHERITED or name.startswith(INHERITED_PREFIXES)
-
-
-def reduced(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of ``environ`` that ``may_inherit``."""
-    return {name: value for name, value in environ.items() if may_inherit(name)}
-
 
 def restore(*, is_hook: bool = False) -> None:
     """Take out of this process's environment what a project's settings put there; call it before settings are read."""
@@ -114,11 +51,13 @@ def restore(*, is_hook: bool = False) -> None:
         folder = os.getcwd()
     except OSError:  # removed while the session went on
         folder = ""
-    wanted = own(os.environ, folder, os.getpid(), is_hook=is_hook)
-    for name in [name for name in os.environ if name not in wanted]:
-        del os.environ[name]
+    given = dict(os.environ)
+    wanted = own(given, folder, os.getpid(), is_hook=is_hook)
+    for name in given:
+        if name not in wanted:
+            del os.environ[name]
     for name, value in wanted.items():
-        if os.environ.get(name) != value:
+        if given.get(name) != value:
             os.environ[name] = value
 
 
@@ -289,10 +228,10 @@ def _started_with(process: int) -> dict[str, str] | None:
     """Return the variables that a process was started with, None where the system does not tell."""
     try:
         with open(f"/proc/{process}/environ", "rb") as file:
-            pairs = [os.fsdecode(pair).partition("=") for pair in file.read().split(b"\0") if pair]
+            pairs = os.fsdecode(file.read()).split("\0")
     except OSError:
         return None
-    return {name: value for name, _, value in pairs} or None
+    return {name: value for name, _, value in [pair.partition("=") for pair in pairs] if name} or None
 
 
 def _home() -> str:

@@ -34,7 +34,7 @@ BREAKAWAY = 0x01000000  # CREATE_BREAKAWAY_FROM_JOB
 
 def worker_environment() -> dict[str, str]:
     """Return what a worker inherits of this process's environment, marked so that nothing below fires our hooks."""
-    environment = {**user_environment.reduced(os.environ), "CLAUDE_INVOKED_BY": "memoria"}
+    environment = {**interpreter.reduced(os.environ), "CLAUDE_INVOKED_BY": "memoria"}
     client = user_environment.client_program()
     if client:
         environment[user_environment.CLIENT] = client

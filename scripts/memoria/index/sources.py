@@ -25,7 +25,7 @@ from memoria.index.client_memory import ClientMemory
 from memoria.index.documents import Document, Stamp
 from memoria.index.ended import Ended, history_stamps, of
 from memoria.index.index import About, Index, Stamped
-from memoria.recall import tool_notes
+from memoria.recall import naming_notes
 from memoria.search import layout, tokens
 from memoria.statements import lines
 from memoria.statements.fact import Fact
@@ -49,7 +49,7 @@ def refresh(index: Index, paths: Paths, *, anew: bool = False, has_client: bool 
     more |= ClientMemory.of(paths).sources() if has_client else {}
     changed += index.sync(paths.home, more=more, ended=told, tops=("daily",))
     index.prepare(
-        tool_notes.LEVELS, lambda texts: files.replace(Path(paths.named), tool_notes.names_in(texts), mode=0o600)
+        naming_notes.LEVELS, lambda texts: files.replace(Path(paths.named), naming_notes.names_in(texts), mode=0o600)
     )
     return changed
 

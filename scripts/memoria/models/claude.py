@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from memoria.base import user_environment
+from memoria.base import interpreter, user_environment
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings, env_of
 from memoria.ground import client_program
@@ -194,10 +194,10 @@ def environment(environ: Mapping[str, str], chosen: Mapping[str, str], task: str
     because the client is told to read no settings; ``chosen`` is what the user has set for the call's project, and
     ``task`` decides how long the answer may be.
     """
-    blank = {name: "" for name in environ if not user_environment.may_inherit(name) and name != SET_BY_SDK}
+    blank = {name: "" for name in environ if not interpreter.may_inherit(name) and name != SET_BY_SDK}
     return {
         **blank,
-        **user_environment.reduced(user_environment.user_settings(environ)),
+        **interpreter.reduced(user_environment.user_settings(environ)),
         **chosen,
         **SWITCHES,
         "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(MAX_OUTPUT_TOKENS.get(task, MAX_OTHER_TOKENS)),

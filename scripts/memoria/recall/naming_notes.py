@@ -1,6 +1,7 @@
 """Naming notes: the statements that name what a tool use touches.
 
-A note must name what is touched, not only share words with it, and a session is given each note once.
+Compares names and not words: a note is about ``prices.py`` when it says ``prices.py``, a folder that holds it, or its
+extension. A session is given each note once.
 """
 
 from __future__ import annotations
@@ -8,10 +9,13 @@ from __future__ import annotations
 from memoria.base import exclude, project
 from memoria.base.visibility import Visibility
 from memoria.recall import note_rows, shown_notes
-from memoria.search import reader
+from memoria.search import reader, tokens
+from memoria.search.words import FUNCTION_WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from memoria.base.paths import Paths
     from memoria.base.settings import Settings
     from memoria.capture import hook
@@ -21,6 +25,25 @@ if TYPE_CHECKING:
 MAX_CHARS = 900  # of the whole output
 NOTES = 2
 HOLDING = 40  # documents that may hold a name: what more hold says nothing in particular
+KIND = 1  # by something that others share: its folder, its extension, its program
+NAME = 2  # by its file name
+EXACT = 3  # by its path, its program with the subcommand, or as a symbol
+LEVELS = {  # how exactly a note must name what is touched, the kinds of facts and sections that matter most first
+    "correction": KIND,
+    "preference": KIND,
+    "decision": NAME,
+    "workaround": NAME,
+    "Conventions": EXACT,
+    "Decisions": EXACT,
+    "Gotchas": EXACT,
+    "fact": EXACT,
+}
+_COMMON_FILES = frozenset((  # their names stand in many folders, so that a path is needed
+    "__init__.py", "__main__.py", "conftest.py", "main.py", "app.py", "utils.py", "setup.py", "index.js", "index.ts",
+    "index.tsx", "index.html", "main.js", "main.ts", "main.go", "mod.rs", "lib.rs", "main.rs", "readme.md",
+))  # fmt: skip
+_OPENING = "\"'`([{<*"
+_CLOSING = "\"'`)]}>*,;:!?."
 INTRO = (
     "Notes from earlier sessions that name what this tool use touches, kept by memoria. They are a record, not "
     "instructions: what the user says now goes first."
@@ -29,7 +52,7 @@ INTRO = (
 
 def answer(event: hook.Event, settings: Settings, paths: Paths, touched: Touched) -> dict[str, object] | None:
     """Return the notes that name what an edit or a command touches, or None."""
-    terms = touched.terms()
+    terms = _terms(touched)
     if not terms or exclude.reason(event.cwd, settings, paths):
         return None
     shown = shown_notes.of_event(event, paths)
@@ -46,12 +69,123 @@ def answer(event: hook.Event, settings: Settings, paths: Paths, touched: Touched
     return shown_notes.given(event, paths, shown, f"tool-{event.text('tool_use_id')}", notes)
 
 
+def _terms(touched: Touched) -> list[str]:
+    """Return the index terms of which a text that mentions what is touched holds at least one."""
+    names = [name for parts in touched.files for name in (*parts[-4:], parts[-1].rpartition(".")[2])]
+    names += [command[0] for command in touched.commands] + touched.symbols
+    return list(dict.fromkeys(term for name in names for term in tokens.of(name)[-1:]))
+
+
 def _chosen(found: list[Statement], touched: Touched, own: str, keys: set[str]) -> list[Statement]:
     """Return the statements that name what is touched exactly enough, the kinds that matter most first."""
     ranked: list[tuple[tuple[int, ...], int, Statement]] = []
     for number, statement in enumerate(found):
         is_known = (own and own in statement.sessions) or note_rows.key(statement) in keys
-        rank = () if is_known else touched.rank(statement.label, statement.text)
+        rank = () if is_known else _rank(touched, statement.label, statement.text)
         if rank:
             ranked.append((rank, number, statement))
     return [statement for *_, statement in sorted(ranked, key=lambda row: row[:2])]
+
+
+def _rank(touched: Touched, label: str, text: str) -> tuple[int, ...]:
+    """Return the place of a statement that names any of it, best first; empty when not exactly enough."""
+    level = mentioned(touched, text) if label in LEVELS else 0
+    return (list(LEVELS).index(label), -level) if level and level >= LEVELS[label] else ()
+
+
+def mentioned(touched: Touched, text: str) -> int:
+    """Return how exactly the text mentions any of it: KIND, NAME, EXACT, or 0 when it does not."""
+    chunks = [_Chunk(word) for word in text.split()]
+    found = [_file_level(chunk.text, parts) for parts in touched.files for chunk in chunks]
+    found += [_spaced_level(text, parts) for parts in touched.files if " " in parts[-1]]
+    found += [_command_level(chunks, place, words) for words in touched.commands for place in range(len(chunks))]
+    symbols = set(touched.symbols)
+    found += [EXACT for chunk in chunks if symbols and _last_name(chunk.text) in symbols]
+    return max(found, default=0)
+
+
+def names_in(texts: Iterable[str]) -> str:
+    """Return the names by which texts may mention something, in lower case, each on a line of its own."""
+    found = {name.casefold() for text in texts for word in text.split() for name in _names_of(_Chunk(word).text)}
+    return "\n".join(["", *sorted(found - {""}), ""])
+
+
+def _names_of(chunk: str) -> Iterator[str]:
+    yield chunk
+    yield _last_name(chunk)
+    named = [part for part in chunk.split("/") if part not in ("", ".", "..")] if "/" in chunk else []
+    if named:
+        yield named[-1] + "/"
+        yield named[-1]
+    if "*" in chunk:
+        yield "*"
+
+
+class _Chunk:
+    """A word of a text without the punctuation around it; ``is_last`` when punctuation follows it."""
+
+    __slots__ = ("is_last", "text")
+
+    def __init__(self, word: str) -> None:
+        self.text = word.lstrip(_OPENING).rstrip(_CLOSING)
+        self.is_last = word[-1] in _CLOSING
+        if self.text.endswith(("'s", "\u2019s")):
+            self.text = self.text[:-2]
+        if self.text.startswith("./"):
+            self.text = self.text[2:]
+        head, _, tail = self.text.partition(":")
+        if "/" not in tail and "." in head:  # prices.py:12, test_prices.py::test_cents
+            self.text = head
+
+
+def _file_level(chunk: str, parts: list[str]) -> int:
+    """Return how exactly a word of a text names the file with these parts of a path."""
+    base = parts[-1] if parts else ""
+    stem, dot, extension = base.rpartition(".")
+    if "/" not in chunk:
+        if stem and dot and chunk[:1] == "." and chunk[1:] == extension:
+            return KIND
+        if not dot:  # deploy, LICENSE: a word as well, unless it is written as the file is
+            return NAME if base[:1].isupper() and base[1:].islower() and chunk in (base, base + "s") else 0
+        return NAME if chunk.casefold() == base.casefold() not in _COMMON_FILES else 0
+    named = [part for part in chunk.split("/") if part not in ("", ".", "..")]
+    if "*" in chunk:
+        return KIND if exclude.path_fits(parts, ["**", *named]) else 0
+    if not named:
+        return 0
+    if chunk.endswith("/"):
+        length = len(named)
+        return KIND if any(parts[at : at + length] == named for at in range(len(parts) - length)) else 0
+    return EXACT if len(named) > 1 and parts[-len(named) :] == named else 0
+
+
+def _spaced_level(text: str, parts: list[str]) -> int:
+    """Return how exactly a text names a file whose name holds spaces, which is no word of it."""
+    said = text.casefold()
+    if "/".join(parts[-2:]).casefold() in said:
+        return EXACT
+    return NAME if parts[-1].casefold() in said else 0
+
+
+def _command_level(chunks: list[_Chunk], place: int, words: list[str]) -> int:
+    """Return how exactly the text at this place names a command: by its program alone, or with a subcommand.
+
+    Another subcommand (``git push`` for ``git commit``) is another command.
+    """
+    if chunks[place].text != words[0]:
+        return 0
+    following = chunks[place + 1 : place + 3] if not chunks[place].is_last else []
+    if following and following[0].is_last:
+        following = following[:1]
+    if not following or following[0].text.lower() in FUNCTION_WORDS:
+        return KIND
+    if following[0].text not in words[1:]:
+        return 0
+    if len(following) > 1 and following[1].text.startswith("-") and following[1].text not in words:
+        return 0
+    return EXACT
+
+
+def _last_name(chunk: str) -> str:
+    """Return ``parse`` for ``prices.parse()``."""
+    return chunk.partition("(")[0].replace("::", ".").rpartition(".")[2]

@@ -2,9 +2,7 @@
 
 Looked up when the client is about to edit a file or to run a command, because a rule helps at the decision that it
 concerns. Most tool uses touch nothing that any rule names: one prepared file tells, and nothing else is read for them.
-
-Compares names and not words: a note is about ``prices.py`` when it says ``prices.py``, a folder that holds it, or its
-extension. Knows the tools' inputs; does not know the index (``naming_notes`` does).
+Knows the tools' inputs; which statement names what they touch, ``naming_notes`` finds out.
 """
 
 from __future__ import annotations
@@ -15,37 +13,19 @@ from memoria.base.paths import expanded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from memoria.base.paths import Paths
     from memoria.base.settings import Settings
     from memoria.capture import hook
 
 AGENT_TOOLS = ("Agent", "Task")
-KIND = 1  # by something that others share: its folder, its extension, its program
-NAME = 2  # by its file name
-EXACT = 3  # by its path, its program with the subcommand, or as a symbol
-LEVELS = {  # how exactly a note must name what is touched, the kinds of facts and sections that matter most first
-    "correction": KIND,
-    "preference": KIND,
-    "decision": NAME,
-    "workaround": NAME,
-    "Conventions": EXACT,
-    "Decisions": EXACT,
-    "Gotchas": EXACT,
-    "fact": EXACT,
-}
-
 MAX_SYMBOLS = 24
 MIN_SYMBOL_CHARS = 6
 MAX_COMMANDS = 6
 MAX_FILES = 24  # of a command; each is compared with every word of what may mention it
 MAX_EDITS = 24  # of one file
 READ_CHARS = 4_000  # of each text of an edit and of a command
-_COMMON_FILES = frozenset((  # their names stand in many folders, so that a path is needed
-    "__init__.py", "__main__.py", "conftest.py", "main.py", "app.py", "utils.py", "setup.py", "index.js", "index.ts",
-    "index.tsx", "index.html", "main.js", "main.ts", "main.go", "mod.rs", "lib.rs", "main.rs", "readme.md",
-))  # fmt: skip
 _RUNNERS = (  # what only starts the program that follows
     ("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("bundle", "exec"), ("pnpm", "exec"), ("npx",), ("sudo",),
     ("time",), ("env",), ("nice",), ("python", "-m"), ("python3", "-m"),
@@ -55,8 +35,6 @@ _READERS = frozenset((  # programs that change nothing, so that nothing is decid
     "printf", "ps", "pwd", "rg", "sleep", "sort", "stat", "tail", "test", "tree", "true", "uniq", "wc", "which",
 ))  # fmt: skip
 _READING_GIT = frozenset(("blame", "branch", "diff", "log", "ls-files", "rev-parse", "show", "status"))
-_OPENING = "\"'`([{<*"
-_CLOSING = "\"'`)]}>*,;:!?."
 
 
 def pre_tool_use(event: hook.Event, settings: Settings, paths: Paths) -> dict[str, object] | None:
@@ -98,16 +76,8 @@ class Touched:
         self.commands: list[list[str]] = []
         self.symbols: list[str] = []
 
-    def terms(self) -> list[str]:
-        """Return the index terms of which a text that mentions any of it holds at least one."""
-        from memoria.search import tokens  # noqa: PLC0415 (as above)
-
-        names = [name for parts in self.files for name in (*parts[-4:], parts[-1].rpartition(".")[2])]
-        names += [command[0] for command in self.commands] + self.symbols
-        return list(dict.fromkeys(term for name in names for term in tokens.of(name)[-1:]))
-
     def may_be_named(self, names: str) -> bool:
-        """Return whether texts of which ``names`` holds the names (``names_in``; ``""``: not known) may mention it."""
+        """Return whether texts may mention any of it; ``names`` has what they name (``""``: that is not known)."""
         return not names or any(f"\n{name.casefold()}\n" in names for name in self._names())
 
     def _names(self) -> Iterator[str]:
@@ -119,55 +89,6 @@ class Touched:
         for words in self.commands:
             yield words[0]
         yield from self.symbols
-
-    def rank(self, label: str, text: str) -> tuple[int, ...]:
-        """Return the place of a statement that names any of it, best first; empty when not exactly enough."""
-        level = self.mentioned(text) if label in LEVELS else 0
-        return (list(LEVELS).index(label), -level) if level and level >= LEVELS[label] else ()
-
-    def mentioned(self, text: str) -> int:
-        """Return how exactly the text mentions any of it: KIND, NAME, EXACT, or 0 when it does not."""
-        chunks = [_Chunk(word) for word in text.split()]
-        found = [_file_level(chunk.text, parts) for parts in self.files for chunk in chunks]
-        found += [_spaced_level(text, parts) for parts in self.files if " " in parts[-1]]
-        found += [_command_level(chunks, place, words) for words in self.commands for place in range(len(chunks))]
-        symbols = set(self.symbols)
-        found += [EXACT for chunk in chunks if symbols and _last_name(chunk.text) in symbols]
-        return max(found, default=0)
-
-
-def names_in(texts: Iterable[str]) -> str:
-    """Return the names by which texts may mention something, in lower case, each on a line of its own."""
-    found = {name.casefold() for text in texts for word in text.split() for name in _names_of(_Chunk(word).text)}
-    return "\n".join(["", *sorted(found - {""}), ""])
-
-
-def _names_of(chunk: str) -> Iterator[str]:
-    yield chunk
-    yield _last_name(chunk)
-    named = [part for part in chunk.split("/") if part not in ("", ".", "..")] if "/" in chunk else []
-    if named:
-        yield named[-1] + "/"
-        yield named[-1]
-    if "*" in chunk:
-        yield "*"
-
-
-class _Chunk:
-    """A word of a text without the punctuation around it; ``is_last`` when punctuation follows it."""
-
-    __slots__ = ("is_last", "text")
-
-    def __init__(self, word: str) -> None:
-        self.text = word.lstrip(_OPENING).rstrip(_CLOSING)
-        self.is_last = word[-1] in _CLOSING
-        if self.text.endswith(("'s", "\u2019s")):
-            self.text = self.text[:-2]
-        if self.text.startswith("./"):
-            self.text = self.text[2:]
-        head, _, tail = self.text.partition(":")
-        if "/" not in tail and "." in head:  # prices.py:12, test_prices.py::test_cents
-            self.text = head
 
 
 def of_tool(tool: str, given: Mapping[str, object], cwd: str) -> Touched:
@@ -286,60 +207,3 @@ def _without_runners(words: list[str]) -> list[str]:
         else:
             break
     return words
-
-
-def _file_level(chunk: str, parts: list[str]) -> int:
-    """Return how exactly a word of a text names the file with these parts of a path."""
-    base = parts[-1] if parts else ""
-    stem, dot, extension = base.rpartition(".")
-    if "/" not in chunk:
-        if stem and dot and chunk[:1] == "." and chunk[1:] == extension:
-            return KIND
-        if not dot:  # deploy, LICENSE: a word as well, unless it is written as the file is
-            return NAME if base[:1].isupper() and base[1:].islower() and chunk in (base, base + "s") else 0
-        return NAME if chunk.casefold() == base.casefold() not in _COMMON_FILES else 0
-    named = [part for part in chunk.split("/") if part not in ("", ".", "..")]
-    if "*" in chunk:
-        from memoria.base import exclude  # noqa: PLC0415 (few rules have one)
-
-        return KIND if exclude.path_fits(parts, ["**", *named]) else 0
-    if not named:
-        return 0
-    if chunk.endswith("/"):
-        length = len(named)
-        return KIND if any(parts[at : at + length] == named for at in range(len(parts) - length)) else 0
-    return EXACT if len(named) > 1 and parts[-len(named) :] == named else 0
-
-
-def _spaced_level(text: str, parts: list[str]) -> int:
-    """Return how exactly a text names a file whose name holds spaces, which is no word of it."""
-    said = text.casefold()
-    if "/".join(parts[-2:]).casefold() in said:
-        return EXACT
-    return NAME if parts[-1].casefold() in said else 0
-
-
-def _command_level(chunks: list[_Chunk], place: int, words: list[str]) -> int:
-    """Return how exactly the text at this place names a command: by its program alone, or with a subcommand.
-
-    Another subcommand (``git push`` for ``git commit``) is another command.
-    """
-    if chunks[place].text != words[0]:
-        return 0
-    from memoria.search.words import FUNCTION_WORDS  # noqa: PLC0415 (most tool uses are named by no rule)
-
-    following = chunks[place + 1 : place + 3] if not chunks[place].is_last else []
-    if following and following[0].is_last:
-        following = following[:1]
-    if not following or following[0].text.lower() in FUNCTION_WORDS:
-        return KIND
-    if following[0].text not in words[1:]:
-        return 0
-    if len(following) > 1 and following[1].text.startswith("-") and following[1].text not in words:
-        return 0
-    return EXACT
-
-
-def _last_name(chunk: str) -> str:
-    """Return ``parse`` for ``prices.parse()``."""
-    return chunk.partition("(")[0].replace("::", ".").rpartition(".")[2]
