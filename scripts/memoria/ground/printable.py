@@ -98,9 +98,9 @@ class LogFile(logging.FileHandler):
 
     def _open(self) -> io.TextIOWrapper:
         try:
-            return open(self.baseFilename, "a", encoding=self.encoding, opener=files.private)
+            return open(self.baseFilename, "a", encoding=self.encoding, newline="\n", opener=files.private)
         except OSError:  # a log that cannot be written is not a reason to fail
-            return Path(os.devnull).open("w", encoding=self.encoding)
+            return Path(os.devnull).open("w", encoding=self.encoding, newline="\n")
 
 
 class _OneLine(logging.Formatter):
