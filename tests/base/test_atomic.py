@@ -38,13 +38,6 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_a_write_that_the_system_cuts_short_is_continued(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write = os.write
-    monkeypatch.setattr(os, "write", lambda descriptor, data: write(descriptor, bytes(data[:2])))
-    atomic.replace(str(file), b"a longer text")
-    assert file.read_bytes() == b"a longer text"
-
-
 def test_a_durable_write_syncs_the_file_before_the_rename_and_its_folder_after(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,32 +20,6 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def test_in_a_clone_the_program_of_the_clone_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert invocation.shown("status") == "`~/src/memoria/bin/memoria status`"
-    monkeypatch.setenv("HOME", "/home/mara")
-    assert invocation.shown("status") == f"`{root}/bin/memoria status`"
-    monkeypatch.setattr(places, "ROOT", "/home/mara/my clone")
-    assert invocation.shown("status") == '`"/home/mara/my clone/bin/memoria" status`'
-
-
-def test_who_runs_it_with_uv_goes_on_so(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(on_path(root)))
-    monkeypatch.setenv(invocation.UV_RUN, "1")
-    assert invocation.shown("status") == "`uv run memoria status`"
-
-
-def test_a_command_on_the_path_is_named_as_it_is(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(on_path(root)))
-    assert invocation.shown("status") == "`memoria status`"
-
-
-def on_path(root: Path) -> Path:
-    program = root / ".venv" / "bin" / "memoria"
-    program.parent.mkdir(parents=True)
-    program.touch(mode=0o755)
-    return program.parent
-
-
 def test_in_a_session_with_the_plugin_it_is_on_the_path_of_its_shells(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,19 +54,6 @@ def test_an_option_wins_over_the_file_and_the_environment_over_the_option(tmp_pa
     assert (settings.model, settings.origins["model"]) == ("offline", "MEMORIA_MODEL")
 
 
-@pytest.mark.parametrize("empty", [None, "", []])
-def test_an_option_left_empty_sets_nothing(tmp_path: Path, empty: object) -> None:
-    settings = load(tmp_path, {"daily_budget_usd": empty, "exclude": empty}, {"exclude": ["a"]})
-    assert (settings.daily_budget_usd, settings.exclude, settings.problems) == (1.0, ("a",), ())
-
-
-def test_a_folder_excluded_by_an_option_frees_none_that_the_file_excludes(tmp_path: Path) -> None:
-    settings = load(tmp_path, {"exclude": ["b"]}, {"exclude": ["a"]})
-    assert settings.exclude == ("a", "b")
-    assert settings.origins["exclude"].endswith(f"config.json and {PLUGIN_OPTION}")
-    assert load(tmp_path, {"exclude": "c"}, {}).exclude == ("c",)
-
-
 def test_a_wrong_or_unknown_option_is_named_and_the_next_source_stands(tmp_path: Path) -> None:
     settings = load(tmp_path, {"home": "notes", "colour": "red"}, {"home": str(tmp_path)})
     assert settings.home == str(tmp_path)
@@ -84,14 +71,6 @@ def test_neither_a_project_nor_another_plugin_sets_an_option(tmp_path: Path, mon
     write(tmp_path, {"pluginConfigs": {"other@memoria": {"options": {"home": "/other"}}}})
     env = {"HOME": str(tmp_path), "CLAUDE_PROJECT_DIR": str(project), "CLAUDE_PLUGIN_OPTION_HOME": "/evil"}
     assert Settings.load(env).home == ""
-
-
-@pytest.mark.parametrize("stored", [[], {"pluginConfigs": []}, {"pluginConfigs": {ID: 3}},
-                                    {"pluginConfigs": {ID: {"options": ["memoria@"]}}}])  # fmt: skip
-def test_a_form_that_holds_no_options_sets_nothing(tmp_path: Path, stored: object) -> None:
-    write(tmp_path, stored)
-    settings = Settings.load({"HOME": str(tmp_path)})
-    assert (settings.refusal, settings.origins) == ("", {})
 
 
 def test_while_the_clients_file_with_options_cannot_be_read_nothing_may_be_recorded(tmp_path: Path) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -61,19 +59,6 @@ def test_two_clones_are_one_project_and_two_repositories_of_one_name_are_two(tmp
     assert key(one, paths).startswith("api-")
 
 
-def test_the_remote_is_origin_or_else_the_only_one(tmp_path: Path, paths: Paths) -> None:
-    folder = repository(tmp_path / "api")
-    config = folder / ".git" / "config"
-    alone = project.key_of_path(str(folder))
-    config.write_text(f'[remote "up"]\n  url = "{SSH}" ; the first\n')
-    by_remote = key(folder, paths)
-    assert by_remote == project.key_of_remote("git.example.com/client1/api")
-    config.write_text(f'[remote "a"]\nurl = {SSH}\n[remote "b"]\nurl = {SSH}2\n')
-    assert key(folder, paths) == alone
-    config.write_text(f'[REMOTE "b"]\nurl = {SSH}2\n[remote "origin"] URL={SSH}\n')
-    assert key(folder, paths) == by_remote
-
-
 def test_worktrees_are_their_repository_unless_they_are_to_be_split(tmp_path: Path, paths: Paths) -> None:
     main, tree = repository(tmp_path / "api", SSH), tmp_path / "api-fix"
     store = main / ".git" / "worktrees" / "api-fix"
@@ -126,28 +111,6 @@ def test_identity_is_read_from_regular_files_of_the_repository_alone(tmp_path: P
     assert key(linked, paths) == project.key_of_path(str(linked))
 
 
-@pytest.mark.parametrize("kind", ["fifo", "loop", "device"])
-def test_a_marker_that_is_no_file_stops_nobody(tmp_path: Path, paths: Paths, kind: str) -> None:
-    folder = tmp_path / "odd"
-    folder.mkdir()
-    marker = folder / ".git"
-    if kind == "fifo":
-        os.mkfifo(marker)
-    else:
-        marker.symlink_to(marker if kind == "loop" else "/dev/zero")
-    assert key(folder, paths) == project.key_of_path(str(folder))
-
-
-def test_a_configuration_of_any_size_costs_one_bounded_read(tmp_path: Path, paths: Paths) -> None:
-    folder = repository(tmp_path / "big", SSH)
-    by_remote = key(folder, paths)
-    with (folder / ".git" / "config").open("a") as file:
-        file.write("#" * 50_000_000)
-    started = time.monotonic()
-    assert key(folder, paths) == by_remote
-    assert time.monotonic() - started < 0.2
-
-
 def test_a_repository_of_another_owner_is_not_believed(
     tmp_path: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,33 +127,3 @@ def test_a_broken_map_is_an_empty_one(tmp_path: Path, paths: Paths, text: str) -
     Path(paths.projects).write_text(text)
     folder = tmp_path / "plain"
     assert key(folder, paths) == project.key_of_path(str(folder))
-
-
-def test_aliases_that_go_in_a_circle_end_somewhere() -> None:
-    known = project.Known({}, {"a-000000": "b-000000", "b-000000": "a-000000"})
-    assert known.current("a-000000") in ("a-000000", "b-000000")
-
-
-def test_no_git_is_run_to_know_a_project(tmp_path: Path) -> None:
-    code = (
-        "import sys; from memoria.base import project; project.place(sys.argv[1]); print('subprocess' in sys.modules)"
-    )
-    root = Path(project.__file__).parents[2]
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", code, str(repository(tmp_path / "api", SSH))],
-        env={"PYTHONPATH": str(root)}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert done.stdout.strip() == "False"
-
-
-def test_a_path_longer_than_any_can_be_is_looked_for_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
-    def mode(path: str) -> int:
-        asked.append(path)
-        return 0
-
-    monkeypatch.setattr(project, "_mode", mode)
-    folder = "/a" * 200_000
-    assert project.place(folder).root == folder
-    assert asked == []

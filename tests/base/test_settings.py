@@ -32,10 +32,6 @@ def test_the_environment_wins_over_the_file_and_the_file_over_the_default(tmp_pa
     assert (settings.compile_interval_min, settings.model, settings.archive_mb) == (30, "offline", 200)
 
 
-def test_there_are_few_settings() -> None:
-    assert len(Settings.fields()) <= 26
-
-
 def test_a_former_setting_still_holds_and_is_named_with_what_to_do(tmp_path: Path) -> None:
     settings = load(tmp_path, {"hints": False, "thin_claims": 0}, MEMORIA_CONSOLIDATE="0")
     assert (settings.hints, settings.thin_claims, settings.consolidate) == (False, 0, False)
@@ -89,23 +85,6 @@ def test_a_home_of_the_wrong_type_never_names_a_folder(tmp_path: Path, value: ob
 @pytest.mark.parametrize("stored", ["{", "[]", "7", "\x00", "[" * 100_000])
 def test_a_broken_file_is_named_and_never_raises(tmp_path: Path, stored: str) -> None:
     assert "config.json cannot be read (" in load(tmp_path, stored).refusal
-
-
-def test_a_setting_that_is_unknown_is_named_and_refuses_nothing(tmp_path: Path) -> None:
-    settings = load(tmp_path, '{"unknown": 1}')
-    assert settings.problems
-    assert settings.refusal == ""
-
-
-def test_a_folder_in_the_place_of_the_file_is_named(tmp_path: Path) -> None:
-    Path(config_path({"XDG_CONFIG_HOME": str(tmp_path / "config")})).mkdir(parents=True)
-    assert "Is a directory" in load(tmp_path).refusal
-
-
-def test_several_values_are_split_and_numbers_among_them_are_numbers(tmp_path: Path) -> None:
-    settings = load(tmp_path, {"ollama_models": ["a:1", " b "]}, MEMORIA_RETRY_S="0, 1.5")
-    assert settings.ollama_models == ("a:1", "b")
-    assert settings.retry_s == (0.0, 1.5)
 
 
 def test_a_home_below_the_users_folder_means_the_same_place_everywhere(tmp_path: Path) -> None:

@@ -63,14 +63,6 @@ def test_a_killed_migration_goes_on_where_it_stopped(paths: Paths, monkeypatch: 
     assert done == [1, 2]
 
 
-@pytest.mark.parametrize("text", ["", "\n"])
-def test_a_version_that_a_power_cut_emptied_is_written_again(paths: Paths, text: str) -> None:
-    state.open_state(paths)
-    Path(paths.version).write_text(text, encoding="utf-8")
-    state.open_state(paths)
-    assert Path(paths.version).read_text(encoding="utf-8") == f"{STATE_VERSION}\n"
-
-
 @pytest.mark.parametrize("text", ["one", "-1", "0"])
 def test_a_version_that_nobody_wrote_is_refused(paths: Paths, text: str) -> None:
     state.open_state(paths)

@@ -6,12 +6,11 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from memoria.base import interpreter, user_environment
+from memoria.base import user_environment
 from places import ROOT
 
 PROC = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="the system does not tell")
@@ -68,12 +67,6 @@ def in_session(
     return found
 
 
-def test_outside_a_session_the_environment_is_the_users(home: Path, project: Path) -> None:
-    write(project, ANTHROPIC_BASE_URL="http://evil")
-    env = {"HOME": str(home), "ANTHROPIC_BASE_URL": "http://mine"}
-    assert user_environment.own(env, str(project), os.getpid()) == env
-
-
 @pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
 def test_what_a_project_names_goes(home: Path, project: Path, name: str) -> None:
     write(project, name, ANTHROPIC_BASE_URL="http://evil", MEMORIA_DISABLED=True)
@@ -81,21 +74,11 @@ def test_what_a_project_names_goes(home: Path, project: Path, name: str) -> None
     assert found == {"ANTHROPIC_API_KEY": "mine"}
 
 
-def test_a_folder_above_the_project_is_no_better(home: Path, project: Path) -> None:
-    write(project.parent, MEMORIA_HOME="/evil")
-    assert own(home, project, MEMORIA_HOME="/evil") == {}
-
-
 def test_what_the_user_level_settings_say_stands(home: Path, project: Path) -> None:
     write(home, ANTHROPIC_BASE_URL="http://mine", AWS_REGION="eu")
     write(project, ANTHROPIC_BASE_URL="http://evil")
     found = own(home, project, ANTHROPIC_BASE_URL="http://evil", AWS_REGION="eu")
     assert found == {"ANTHROPIC_BASE_URL": "http://mine", "AWS_REGION": "eu"}
-
-
-def test_in_the_home_itself_the_users_settings_are_no_projects(home: Path) -> None:
-    write(home, ANTHROPIC_BASE_URL="http://mine")
-    assert own(home, home, ANTHROPIC_BASE_URL="http://mine") == {"ANTHROPIC_BASE_URL": "http://mine"}
 
 
 @pytest.mark.parametrize("name", ["HOME", "CLAUDE_CONFIG_DIR"])
@@ -107,19 +90,6 @@ def test_a_project_does_not_become_the_user(
     write(project, **{name: chosen}, ANTHROPIC_BASE_URL="http://evil")
     env = {"CLAUDECODE": "1", name: chosen, "ANTHROPIC_BASE_URL": "http://evil"}
     assert user_environment.own(env, str(project), os.getpid()) == {"CLAUDECODE": "1"}
-
-
-def test_settings_that_are_no_json_are_searched_for_names(home: Path, project: Path) -> None:
-    write(project)
-    (project / ".claude" / "settings.json").write_text('{"env": {"MEMORIA_HOME": "/evil"}} // ours')
-    assert own(home, project, MEMORIA_HOME="/evil") == {}
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs FIFOs")
-def test_a_fifo_in_the_place_of_settings_holds_up_nobody(home: Path, project: Path) -> None:
-    (project / ".claude").mkdir()
-    os.mkfifo(project / ".claude" / "settings.json")
-    assert own(home, project, MEMORIA_HOME="/mine") == {"MEMORIA_HOME": "/mine"}
 
 
 @PROC
@@ -144,14 +114,6 @@ def test_a_hook_gets_nothing_from_settings_that_have_gone_meanwhile(home: Path, 
 
 
 @PROC
-def test_a_variable_typed_in_front_of_a_command_counts(home: Path, project: Path) -> None:
-    write(project, MEMORIA_HOME="/evil")
-    found = in_session(home, project, {"MEMORIA_HOME": "/evil"}, "command", wrapped=True)
-    assert found["ANSWER"] == "42"
-    assert "MEMORIA_HOME" not in found
-
-
-@PROC
 def test_a_client_that_a_session_started_passes_no_project_on(home: Path, project: Path) -> None:
     write(project, MEMORIA_HOME="/evil")
     hook = [sys.executable, "-S", "-I", "-c", OWN, str(ROOT / "scripts"), "hook"]
@@ -161,21 +123,3 @@ def test_a_client_that_a_session_started_passes_no_project_on(home: Path, projec
         env={"HOME": str(home), "PATH": os.defpath}, cwd=project, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "MEMORIA_HOME" not in json.loads(run.stdout)
-
-
-@PROC
-def test_a_pid_that_is_no_ancestors_is_not_believed(home: Path, project: Path) -> None:
-    stranger = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env={"MEMORIA_HOME": "/evil"})
-    try:
-        assert own(home, project, CLAUDE_PID=str(stranger.pid), AWS_REGION="eu")["AWS_REGION"] == "eu"
-    finally:
-        stranger.communicate(b"\n")
-
-
-def test_what_a_worker_inherits_is_listed() -> None:
-    inherit: Callable[[str], bool] = interpreter.may_inherit
-    foreign = "UV_FROZEN VIRTUAL_ENV PYTHONPATH PYTHONSTARTUP NODE_OPTIONS BUN_OPTIONS LD_PRELOAD OTEL_LOGS_EXPORTER"
-    switches = "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC DISABLE_TELEMETRY CLAUDE_CODE_ENABLE_TELEMETRY CLAUDECODE"
-    assert not [name for name in (foreign + " " + switches).split() if inherit(name)]
-    wanted = "PATH HOME LC_ALL XDG_CONFIG_HOME HTTPS_PROXY SSL_CERT_FILE ANTHROPIC_API_KEY AWS_PROFILE MEMORIA_MODEL"
-    assert all(inherit(name) for name in (*wanted.split(), "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_SKIP_BEDROCK_AUTH"))

@@ -30,10 +30,7 @@ from memoria.recall.prompt_notes import user_prompt_submit
 from memoria.recall.session_start import session_start
 from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.keeper import Keeper
-from memoria.transcripts.archive import Archive
-from memoria.transcripts.turn import Turn
 from memoria.wiki.folder import Wiki
-from memoria.worker import seen_folders
 
 SHOP_WORDS = "The pelican importer of the shop reads invoices from the harbour"
 BANK_WORDS = "The quagga ledger of the bank rounds invoices at the harbour"
@@ -124,21 +121,6 @@ def test_a_session_is_told_of_its_own_project_and_of_no_other(world: World) -> N
     assert "pelican" not in bank.casefold()
 
 
-def test_an_unknown_folder_starts_with_what_the_user_marked_to_hold_everywhere(world: World, tmp_path: Path) -> None:
-    told = world.told(tmp_path / "unknown").casefold()
-    assert "quagga" not in told
-    assert "pelican" not in told
-
-
-def test_a_setting_shares_projects(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEMORIA_SHARE_PROJECTS", "1")
-    world.prepare()
-    for folder in (world.shop, tmp_path / "unknown"):
-        told = world.told(folder)
-        assert SHOP_WORDS in told
-        assert BANK_WORDS in told
-
-
 @pytest.mark.parametrize("is_shared", [False, True])
 def test_what_is_excluded_later_is_told_nowhere_from_then_on(
     world: World,
@@ -180,18 +162,6 @@ def test_what_remains_of_an_excluded_project_is_counted_and_can_be_forgotten(
     assert excluded.remaining(world.home, ledger) == {}
     ledger.close()
     assert "nothing contains it" in capsys.readouterr().out
-
-
-def test_the_folders_of_older_entries_are_found_in_the_archive(world: World) -> None:
-    Path(world.home.paths.folders).unlink()
-    Archive.of(world.home.paths, 1).keep("01bb", DAY, [Turn("k1", "user", "What of it?", cwd=str(world.bank))])
-    (world.bank / ".memoria-off").touch()
-    visible = Visibility(world.home.settings, world.home.paths)
-    assert visible.hidden() == []
-    ledger = Ledger.of(world.home.paths)
-    seen_folders.look_up(world.home, ledger)
-    ledger.close()
-    assert Visibility(world.home.settings, world.home.paths).hidden() == [world.keys[world.bank]]
 
 
 def test_a_project_is_hidden_only_while_all_its_folders_are_excluded(world: World, tmp_path: Path) -> None:

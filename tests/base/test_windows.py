@@ -17,9 +17,8 @@ import pytest
 from memoria.base import atomic, sqlite, user_environment
 from memoria.base import paths as places
 from memoria.base.paths import Paths
-from memoria.capture import detach, transcript
+from memoria.capture import detach
 from memoria.search.words import word_set
-from memoria.wiki.folder import slugify
 from places import ROOT
 from syntax import nodes, tree
 
@@ -105,23 +104,6 @@ def test_every_call_that_is_not_on_every_system_stands_behind_a_test_of_the_syst
     assert found == {}
 
 
-@pytest.mark.parametrize(
-    ("source", "names"),
-    [
-        ("import os\nos.fork()", ["os.fork"]),
-        ("import fcntl", ["fcntl"]),
-        ("from os import nice", ["nice"]),
-        ("import os\nif hasattr(os, 'fork'):\n    os.fork()", []),
-        ("import os\ndef f():\n    if WINDOWS:\n        return\n    os.fork()", []),
-        ("import os\ndef f():\n    if WINDOWS:\n        pass\n    os.fork()", ["os.fork"]),
-        ("try:\n    import pwd\nexcept ImportError:\n    pwd = None", []),
-        ("import signal\nsignal.SIGKILL", ["signal.SIGKILL"]),
-    ],
-)
-def test_the_search_for_such_calls_finds_them(source: str, names: list[str]) -> None:
-    assert unguarded(ast.parse(source)) == names
-
-
 def test_no_text_file_is_written_with_the_systems_line_endings() -> None:
     """``open(..., "w")`` writes CRLF on Windows, where a file must hold the same bytes as elsewhere."""
     allowed = {"scripts/memoria/cli.py", "scripts/memoria/capture/spool.py", "scripts/memoria/models/scripted.py",
@@ -203,18 +185,6 @@ def test_a_held_lock_is_known_by_the_systems_own_lock(
     assert not detach.is_locked(str(tmp_path / "none.lock"))
 
 
-def test_no_worker_is_left_for_later_where_none_can_sleep(
-    paths: Paths, windows: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from memoria.base.settings import Settings  # noqa: PLC0415 (as the hooks do)
-
-    settings = Settings()
-    settings.spawns_per_min, settings.python = 1, sys.executable
-    Path(paths.worker_output).parent.mkdir(parents=True)
-    Path(paths.spawns("worker")).write_bytes(b".")
-    assert "no worker" in detach.start_worker(settings, paths)
-
-
 def test_a_file_that_somebody_has_open_is_replaced_as_soon_as_it_is_closed(
     tmp_path: Path, windows: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -238,19 +208,6 @@ def test_a_file_that_somebody_has_open_is_replaced_as_soon_as_it_is_closed(
     assert path.read_bytes() == b"new"
 
 
-def test_elsewhere_a_refusal_is_an_error_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tries = []
-
-    def replace(source: str, target: str) -> None:
-        tries.append((source, target))
-        raise PermissionError
-
-    monkeypatch.setattr(os, "replace", replace)
-    with pytest.raises(PermissionError):
-        atomic.replace(str(tmp_path / "x"), b"")
-    assert len(tries) == 1
-
-
 @pytest.mark.parametrize(
     ("path", "uri"),
     [
@@ -263,45 +220,7 @@ def test_a_database_on_a_drive_or_a_server_has_a_uri(path: str, uri: str, window
     assert sqlite.uri(path) == uri
 
 
-@pytest.mark.parametrize("title", ["Con", "AUX", "nul", "COM1", "lpt9", "prn"])
-def test_no_article_is_called_as_a_device_of_windows(title: str) -> None:
-    name = slugify(title)
-    assert name
-    assert not places.is_device(f"{name}.md")
-    assert slugify(name) == name
-
-
-def test_no_session_names_a_device() -> None:
-    assert not places.is_device(places.safe_name("aux"))
-    assert places.safe_name("aux") != places.safe_name("AUX")
-    assert places.safe_name("auxiliary") == "auxiliary"
-
-
 @pytest.mark.parametrize("name", ["con", "CON.md", "aux.", "nul .txt", "com7.tar.gz"])
 def test_a_device_is_known_with_any_ending_and_case(name: str) -> None:
     assert places.is_device(name)
     assert not places.is_device("x" + name)
-
-
-def test_a_projects_page_has_a_name_that_windows_takes_and_a_path_that_it_can_open(windows: None) -> None:
-    key = "what? a:b*c." * 20 + "-1a2b3c"
-    name = places.file_name(key)
-    assert not set(name) & set(places.FORBIDDEN)
-    assert name.endswith("-1a2b3c")
-    assert len(name) <= 110
-
-
-def test_the_names_that_memoria_makes_leave_a_home_of_eighty_characters_within_a_path_of_windows() -> None:
-    home = "C:\\Users\\" + "a" * 64 + "\\memoria"
-    session = places.safe_name("s" * 500)
-    job = f"{1:020d}.{2**31}.PostToolUseFailure.{session}.{10**9}-{10**9}.job.why"
-    assert len(f"{home}\\.memoria\\spool\\failed\\{job}") < 260
-    assert len(f"{home}\\knowledge\\connections\\.{slugify('b' * 500)}.md.{2**31}.tmp") < 260
-
-
-def test_a_session_id_leads_to_no_other_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
-    (tmp_path / "projects" / "-x").mkdir(parents=True)
-    (tmp_path / "secret.jsonl").touch()
-    for session in (r"..\..\secret", "../../secret"):
-        assert transcript.locate("", session, "/x") == ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -92,14 +91,6 @@ def test_a_page_of_another_site_can_read_and_change_nothing(server: Served) -> N
         assert posted.value.status == 403
 
 
-def test_a_name_that_was_bound_anew_to_this_machine_reads_nothing(server: Served) -> None:
-    with chromium(arguments=["--host-resolver-rules=MAP evil.example 127.0.0.1"]) as context:
-        entered(server, context)
-        answer = context.new_page().goto(f"http://evil.example:{server.port}{ARTICLE}")
-        assert answer.status == 421
-        assert "idempotency" not in answer.text()
-
-
 def test_the_keys_alone_lead_from_search_to_the_words_behind_a_claim(server: Served) -> None:
     with chromium() as context:
         page = entered(server, context)
@@ -124,29 +115,6 @@ def test_the_keys_alone_lead_from_search_to_the_words_behind_a_claim(server: Ser
         assert page.evaluate("document.activeElement.id") == "find"
 
 
-def test_what_is_typed_before_the_script_is_there_is_searched_for_too(server: Served) -> None:
-    with chromium() as context:
-        page = entered(server, context)
-        held: list[Any] = []
-        page.route("**/reader.js*", lambda route: held.append(route))  # noqa: PLW0108 (playwright looks into it)
-        page.goto(f"{server.origin}/", wait_until="commit")
-        page.locator("#find").fill("Pay")
-        until(lambda: page.title() and held, "the script is asked for")
-        held[0].continue_()
-        page.wait_for_selector("#results a")
-
-
-def test_a_tap_shows_the_card_of_a_source_inside_a_narrow_window(server: Served) -> None:
-    with chromium(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True) as context:
-        page = entered(server, context, ARTICLE)
-        page.locator("li.claim a.source").first.tap()
-        card = page.wait_for_selector("#card:not([hidden])")
-        box = card.bounding_box()
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= 390
-        assert "Make the key from the order" in card.inner_text()
-
-
 def test_no_page_is_wider_than_its_window(server: Served) -> None:
     with chromium() as context:
         page = entered(server, context, ARTICLE)
@@ -155,48 +123,6 @@ def test_no_page_is_wider_than_its_window(server: Served) -> None:
             for path in paths(page, server):
                 page.goto(server.origin + path)
                 assert page.evaluate("document.documentElement.scrollWidth") <= width, (path, width)
-
-
-def test_a_window_of_a_tablet_shows_the_name_in_one_line_and_all_pages(server: Served) -> None:
-    with chromium() as context:
-        page = entered(server, context, "/facts")
-        for width in (700, 820, 1024, 1100, 1440):
-            page.set_viewport_size({"width": width, "height": 800})
-            nav = page.evaluate("(n => [n.scrollWidth, n.clientWidth])(document.querySelector('.top nav'))")
-            assert nav[0] <= nav[1], (width, nav)
-            assert page.evaluate("document.querySelector('.brand span').offsetHeight") < 36, width
-
-
-def test_a_claim_is_put_right_and_taken_back_in_the_browser(server: Served) -> None:
-    with chromium() as context:
-        page = entered(server, context, ARTICLE)
-        page.locator("a.wrong").first.click(force=True)
-        page.locator("#text").fill("A charge carries a key made from the basket")
-        page.get_by_role("button", name="Put it right").click()
-        page.get_by_role("status").filter(has_text="your own word").wait_for()
-        assert page.get_by_text("A charge carries a key made from the basket").first.is_visible()
-        page.get_by_role("button", name="Take it back").click()
-        page.get_by_role("status").filter(has_text="Taken back").wait_for()
-        assert page.get_by_text("A charge carries an idempotency key").first.is_visible()
-        page.wait_for_url(f"{server.origin}{ARTICLE}")  # the message is not part of the address any more
-        page.reload()
-        assert page.get_by_role("status").filter(has_text="Taken back").count() == 0
-
-
-def test_what_happens_meanwhile_appears_without_reload(server: Served, home: Home) -> None:
-    with chromium() as context:
-        page = entered(server, context)
-        page.evaluate("window.mark = 1")
-        learned = (Learned("decision", "Orders are kept for seven years.", "l-zz00001"),)
-        told = Entry("new1", DAY, "18:00", "s-new", *SHOP, "A new session", learned=learned, turns=("tnew",), model="m")
-        DailyLog.of(home.paths).append(told)
-        page.get_by_text("Orders are kept for seven years.").wait_for(timeout=30_000)
-        page.get_by_text("A new session").first.wait_for(timeout=30_000)
-        assert page.evaluate("window.mark") == 1
-        article = entered(server, context, ARTICLE)
-        path = Path(home.paths.knowledge, "concepts", "checkout.md")
-        path.write_text(path.read_text().replace("Retries are counted per order", "Retries are counted per customer"))
-        article.get_by_text("Retries are counted per customer").wait_for(timeout=30_000)
 
 
 def test_a_new_entry_appears_on_each_list_and_in_the_graph_without_reload(server: Served, home: Home) -> None:
@@ -216,26 +142,6 @@ def test_a_new_entry_appears_on_each_list_and_in_the_graph_without_reload(server
             pages[path].get_by_text(text).first.wait_for(timeout=30_000)
         pages["/graph"].wait_for_selector('#graph a[href="/article/concepts/retention"]', state="attached")
         assert all(page.evaluate("window.mark") == 1 for page in pages.values())
-
-
-def test_the_keys_alone_lead_through_lists_and_the_graph(server: Served) -> None:
-    with chromium() as context:
-        page = entered(server, context, "/facts")
-        page.keyboard.press("j")
-        page.keyboard.press("j")
-        assert page.evaluate("document.activeElement.closest('table') !== null")
-        page.keyboard.press("Enter")
-        page.wait_for_url("**/fact/**")
-        page.goto(f"{server.origin}/graph")
-        before = float(page.get_attribute("#graph", "data-z"))
-        page.keyboard.press("+")
-        until(lambda: float(page.get_attribute("#graph", "data-z")) > before, "the graph is enlarged")
-        for _ in range(40):
-            page.keyboard.press("Tab")
-            if page.evaluate("document.activeElement.closest('#graph') !== null"):
-                break
-        page.keyboard.press("Enter")
-        page.wait_for_url("**/article/**")
 
 
 def test_reading_and_search_work_without_javascript(server: Served) -> None:

@@ -12,7 +12,6 @@ from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.statements.fact import GLOBAL
 from memoria.statements.keeper import Keeper
-from memoria.wiki.folder import Wiki
 from reader_home import Browser, fill
 
 PNPM = "/fact/l-c1002"
@@ -59,12 +58,6 @@ def test_an_edited_fact_keeps_its_earlier_wording_and_changes_its_daily_log(brow
         assert keeper.known("l-c1002").content.startswith("Use bun")
 
 
-def test_a_wording_without_words_or_too_long_is_refused_in_a_sentence(browser: Browser) -> None:
-    assert browser.post(f"{PNPM}/edit", form={"text": " "}).status == 409
-    assert "at most 600 characters" in browser.post(f"{PNPM}/edit", form={"text": "long " * 200}).text
-    assert "Use pnpm in the shop" in browser.get(PNPM).text
-
-
 def test_a_promoted_fact_holds_everywhere_and_a_deleted_one_is_gone(browser: Browser) -> None:
     browser.post(f"{PNPM}/promote")
     with Keeper.at(browser.home) as keeper:
@@ -74,20 +67,6 @@ def test_a_promoted_fact_holds_everywhere_and_a_deleted_one_is_gone(browser: Bro
     assert done.headers["location"].startswith("/facts?said=The+fact+was+deleted")
     assert browser.get(PNPM).status == 404
     assert "pnpm" not in browser.get("/facts?state=all").text
-
-
-def test_a_fact_is_not_changed_without_the_token_of_the_form(browser: Browser) -> None:
-    assert browser.post(f"{PNPM}/delete", token="wrong").status == 403
-    assert browser.get(PNPM).status == 200
-
-
-def test_deleting_a_fact_takes_its_claim_out_of_the_article(browser: Browser) -> None:
-    wiki = Wiki.of(browser.home.paths)
-    assert b"idempotency key" in (wiki.read("concepts/checkout") or b"")
-    browser.post("/fact/l-c1001/delete")
-    article = wiki.get("concepts/checkout")
-    assert article
-    assert not any("idempotency key made from the order" in claim.text for claim in article.claims)
 
 
 def test_a_fact_names_what_it_superseded_and_what_superseded_it(browser: Browser) -> None:

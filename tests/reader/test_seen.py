@@ -74,10 +74,6 @@ def test_where_the_transcript_is_gone_the_page_says_so_and_names_the_recorded_no
     assert 'href="/fact/l-c1001"' in page
 
 
-def test_a_session_that_nothing_is_known_of_has_no_such_page(home: Home) -> None:
-    assert Browser(home).enter().get("/session/nobody/seen").status == 404
-
-
 def test_what_was_given_in_a_folder_that_was_excluded_since_is_not_shown(home: Home, tmp_path: Path) -> None:
     hidden = tmp_path / "hidden"
     hidden.mkdir()

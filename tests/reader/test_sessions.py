@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from contextlib import closing
-from datetime import date, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from memoria.audit.changes import MISSING
-from memoria.audit.receipt import ASIDE, BEFORE, CAPTURED, OPEN, UNHOOKED, WAITING
 from memoria.base import project
 from memoria.daily.ledger import Call, Ledger
 from memoria.ground import clock
@@ -65,13 +62,6 @@ def test_the_day_of_a_session_without_entries_is_said_by_its_lines_and_not_by_th
     path = _transcript(home, "s-quiet", tmp_path, ["Only thanks."], {"skipped: nothing worth an entry": 1})
     os.utime(path, (0, 0))
     assert "20 November 2026" in Browser(home).enter().get("/sessions?only=none").text
-
-
-def test_a_session_can_be_read_turn_by_turn_with_the_reason_of_each(home: Home, tmp_path: Path) -> None:
-    _transcript(home, "s-quiet", tmp_path, ["Thanks a lot."], {"skipped: nothing worth an entry": 1})
-    page = Browser(home).enter().get("/session/s-quiet?turns=1").text
-    assert "Thanks a lot." in page
-    assert "not recorded yet" in page
 
 
 def test_what_may_not_be_kept_is_not_shown_from_the_transcript(home: Home, tmp_path: Path) -> None:
@@ -129,14 +119,6 @@ def test_the_receipt_names_what_is_missing_and_offers_to_compare(home: Home, tmp
     assert "Nothing is missing" not in page
 
 
-def test_the_receipt_accounts_for_every_turn(home: Home, tmp_path: Path) -> None:
-    fates = (CAPTURED, WAITING, ASIDE, OPEN, BEFORE, UNHOOKED, MISSING, "skipped: nothing worth an entry")
-    _transcript(home, "s-c1", tmp_path, ["Hello."], {fate: 2**number for number, fate in enumerate(fates)})
-    page = Browser(home).enter().get("/receipt").text.partition('<dl class="numbers">')[2].partition("</dl>")[0]
-    total, *parts = (int(number) for number in re.findall(r"<dd>(\d+)</dd>", page))
-    assert total == sum(parts) == 2 ** len(fates) - 1
-
-
 def test_costs_are_drawn_by_day_and_project_with_the_budget_as_a_line(home: Home) -> None:
     with closing(Ledger.of(home.paths)) as ledger:
         for ago, usd in ((0, 0.25), (1, 1.5), (40, 9.0)):
@@ -149,58 +131,3 @@ def test_costs_are_drawn_by_day_and_project_with_the_budget_as_a_line(home: Home
     assert 'class="limit" x1="0" x2="100" y1="33.333"' in page
     assert "<dd>$1.75</dd>" in page
     assert "<dd>$10.75</dd>" in browser.get("/receipt?days=92").text
-
-
-def test_the_sums_of_costs_are_those_of_the_days_that_the_plot_begins_and_ends_with(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    noon = home.zone.midnight(date(2026, 11, 20)) + timedelta(hours=12)
-    first = home.zone.midnight(date(2026, 10, 21))
-    monkeypatch.setattr(clock, "now", lambda: noon)
-    with closing(Ledger.of(home.paths)) as ledger:
-        for when, usd in ((first - timedelta(minutes=1), 4.0), (first, 0.5)):
-            ledger.book(Call("flush", "haiku", "shop-1a2b3c", "ok", 10, 5, usd), when)
-    page = Browser(home).enter().get("/receipt").text
-    assert "<span>21 October 2026</span><span>today</span>" in page
-    assert "in 31 days, 1 model call</dt><dd>$0.50</dd>" in page
-
-
-def test_sessions_are_shown_while_another_process_closes_the_ledger(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    browser = Browser(home).enter()
-    exists = Path.exists
-    monkeypatch.setattr(Path, "exists", lambda path: path.name.endswith("-wal") or exists(path))  # a moment ago
-    assert browser.get("/sessions").status == 200
-
-
-def test_costs_of_a_year_are_drawn_by_week_and_shown_as_soon_as_they_are_booked(home: Home) -> None:
-    home.settings.daily_budget_usd = 1.0
-    browser = Browser(home).enter()
-    assert "No model was called" in browser.get("/receipt?days=366").text
-    with closing(Ledger.of(home.paths)) as ledger:
-        for ago in range(300):
-            ledger.book(Call("flush", "haiku", "shop-1a2b3c", "ok", 10, 5, 0.5), clock.now() - timedelta(days=ago))
-    page = browser.get("/receipt?days=366").text
-    assert 40 < page.count('<rect class="c0" x=') < 50
-    assert "$3.5000" in page  # seven days of a full week
-    assert "Dollars by week and project; the line is the week's budget" in page
-    assert "<dd>$150.00</dd>" in page
-
-
-def test_costs_that_are_known_are_not_added_up_again(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    with closing(Ledger.of(home.paths)) as ledger:
-        ledger.book(Call("flush", "haiku", "shop-1a2b3c", "ok", 10, 5, 0.5), clock.now())
-    browser = Browser(home).enter()
-    browser.get("/")
-    asked: list[datetime] = []
-    calls = Ledger.calls_since
-
-    def counted(ledger: Ledger, when: datetime) -> list[tuple[datetime, Call]]:
-        if when < clock.now() - timedelta(days=20):  # what needs a person looks at the last day as well
-            asked.append(when)
-        return calls(ledger, when)
-
-    monkeypatch.setattr(Ledger, "calls_since", counted)
-    assert browser.get("/receipt").text == browser.get("/receipt").text
-    assert len(asked) == 1

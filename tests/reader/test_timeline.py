@@ -12,7 +12,6 @@ from memoria.statements.keeper import Keeper
 from memoria.wiki.transaction import Transactions, digest
 from reader_home import DAY, Browser, fill
 
-MONTH_AGO = (DAY - timedelta(days=30)).isoformat()
 BEFORE = (DAY - timedelta(days=1)).isoformat()
 
 
@@ -46,19 +45,6 @@ def test_a_day_has_a_page_that_leads_on(browser: Browser) -> None:
     assert browser.get("/day/never").status == 404
 
 
-def test_a_link_to_a_daily_log_leads_to_its_day(browser: Browser) -> None:
-    html = browser.site.markdown.line(f"See [[daily/{DAY}]].")
-    assert f'href="/day/{DAY}"' in html
-
-
-def test_as_of_a_day_only_what_was_known_then_is_shown(browser: Browser) -> None:
-    then = browser.get(f"/as-of?day={BEFORE}").text
-    assert "Use pnpm" not in then
-    assert "Adressen der Beiträge werden transliteriert" in then
-    assert "Payment provider" not in then
-    assert f'href="/article/concepts/order-queue?at={BEFORE}"' in then
-
-
 def test_as_of_a_day_a_fact_that_ended_later_still_holds_in_its_words_of_then(browser: Browser) -> None:
     with Keeper.at(browser.home) as keeper:
         fact = keeper.known("l-b1001")
@@ -67,14 +53,6 @@ def test_as_of_a_day_a_fact_that_ended_later_still_holds_in_its_words_of_then(br
     browser.site.look_again()
     assert "Adressen der Beiträge werden transliteriert" in browser.get(f"/as-of?day={BEFORE}").text
     assert "Other words." not in browser.get(f"/as-of?day={BEFORE}").text
-
-
-def test_an_article_as_of_a_day_says_how_that_is_known(browser: Browser) -> None:
-    page = browser.get(f"/article/concepts/checkout?at={MONTH_AGO}").text
-    assert "A failed charge is retried three times without a key" in page
-    assert "409" not in page
-    assert "worked out from its History" in page
-    assert browser.get(f"/article/concepts/umlaute?at={MONTH_AGO}").status == 404
 
 
 def test_what_a_step_replaced_is_shown_exactly_as_it_was(browser: Browser) -> None:

@@ -10,9 +10,8 @@ import pytest
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.index import sources
-from memoria.reader import watch
 from memoria.reader.catalog import Catalog
-from reader_home import Browser, fill, write
+from reader_home import Browser, fill
 from real_browser import until
 
 
@@ -70,33 +69,6 @@ def test_the_first_page_does_not_wait_for_the_search_index(
     found = browser.get("/search?q=idempotency").text
     assert "is being built" not in found
     assert "/article/concepts/checkout" in found
-
-
-def test_what_changes_while_the_index_is_built_is_shown_and_found_afterwards(
-    browser: Browser, gate: Gate, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    start(browser, gate, monkeypatch)
-    write(browser.home, "concepts/late", "# Late\n\nA zeppelin.\n")
-    browser.site.look_again()  # does not wait for the index that is being built
-    assert browser.get("/article/concepts/late").status == 200
-    gate.opened.set()
-    until(lambda: "/article/concepts/late" in browser.get("/search?q=zeppelin").text, "the new article is found")
-
-
-def test_a_page_that_cannot_be_shown_yet_says_so_and_is_asked_for_again(
-    browser: Browser, gate: Gate, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read = Catalog.read
-    monkeypatch.setattr(watch, "PATIENCE_SECONDS", 0.05)
-    monkeypatch.setattr(Catalog, "read", lambda *given: gate() and read(*given))
-    browser.site.watch.start()
-    assert gate.reached.wait(60)
-    answer = browser.get("/")
-    assert (answer.status, answer.headers["refresh"]) == (503, "1")
-    assert "being read" in answer.text
-    gate.opened.set()
-    until(lambda: browser.get("/").status == 200, "the first page is shown")
-    assert "refresh" not in browser.get("/").headers
 
 
 def test_a_memory_that_cannot_be_read_is_said_in_the_page(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:

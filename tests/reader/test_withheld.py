@@ -56,9 +56,3 @@ def test_the_page_of_an_entry_shows_no_turn_that_may_not_be_kept(home: Home) -> 
     assert not [text for text in (SECRET, "my salary", ZEPPELIN, OFF) if text in page]
     assert "Not shown: forgotten." in page
     assert ".memoria-off" in page
-
-
-def test_the_card_of_a_source_quotes_no_turn_that_may_not_be_kept(home: Home) -> None:
-    card = Browser(home).enter().get("/source/z1").text
-    assert "The zeppelin is silver." in card  # the last of the user's words about it that may be shown
-    assert not [text for text in (SECRET, "my salary", ZEPPELIN, OFF) if text in card]

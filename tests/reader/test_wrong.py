@@ -76,12 +76,3 @@ def test_a_form_about_what_has_changed_says_so(browser: Browser) -> None:
         assert "<h1>Not done</h1>" in answer.text
     assert browser.get("/wrong/correct").status in (404, 405)
     assert browser.get("/undo").status == 405
-
-
-def test_nothing_is_changed_without_the_forms_token(browser: Browser) -> None:
-    form = {"slug": SLUG, "claim": claim_of(browser)[1], "text": "Other"}
-    for path in ("/wrong/correct", "/wrong/retire", "/wrong/remove", "/undo"):
-        answer = browser.post(path, token="guessed", form=form)
-        assert answer.status == 403
-        assert "<h1>Not done</h1>" in answer.text
-        assert "reload the page and try again" in answer.text

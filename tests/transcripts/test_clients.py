@@ -71,15 +71,6 @@ def test_a_rollout_of_the_first_versions_keeps_its_day_and_both_of_two_equal_lin
     assert {turn.time for turn in read} == {datetime(2025, 7, 3, 8, tzinfo=UTC)}
 
 
-def test_slices_that_overlap_give_the_same_turns_once() -> None:
-    client, path = session("codex", ROLLOUT)
-    lines = list(client.lines(path))
-    whole = {turn.key for turn in turns(client, lines)}
-    for cut in range(1, len(lines)):
-        parts = [*turns(client, lines[: cut + 3]), *turns(client, lines[max(0, cut - 3) :])]
-        assert {turn.key for turn in parts} == whole
-
-
 def test_a_message_that_was_written_again_counts_once_with_all_its_tools() -> None:
     client, path = session("gemini", "6a1f0c2e")
     read = turns(client, client.lines(path))
@@ -100,39 +91,12 @@ def test_a_chat_is_of_the_folder_whose_hash_names_it() -> None:
     assert client.head(path).cwd == "/home/mira/lock"
 
 
-def test_a_chat_that_was_moved_to_the_newer_form_is_one_session() -> None:
-    client, path = session("gemini", "11112222")
-    newer = path.with_suffix(".jsonl")
-    whole = json.loads(path.read_text("utf-8"))
-    newer.write_text("".join(json.dumps(value) + "\n" for value in ({"sessionId": "x"}, *whole["messages"])), "utf-8")
-    found = [item.path for item in client.transcripts(client.folder({"GEMINI_CLI_HOME": str(Path.home())}))]
-    assert newer in found
-    assert path not in found
-
-
 def test_a_session_that_moved_into_the_database_is_taken_from_there_only() -> None:
     client, path = session("opencode", "opencode.db")
     copy = path.parent.parent / "storage" / "session" / "4b0ea68d" / f"{path.name}.json"
     copy.write_text(json.dumps({"id": path.name, "directory": "/home/mira/ferry"}), "utf-8")
     found = [item.session for item in client.transcripts(path.parent.parent)]
     assert sorted(found) == sorted(set(found))
-
-
-def test_a_database_of_another_form_holds_no_session(tmp_path: Path) -> None:
-    path = tmp_path / "opencode.db"
-    path.write_bytes(b"SQLite format 3\0 and nothing of the kind")
-    assert table.CLIENTS["opencode"].transcripts(path) == []
-    with pytest.raises(OSError, match="cannot be read"):
-        list(table.CLIENTS["opencode"].lines(path / "ses_1"))
-
-
-def test_a_path_is_known_by_its_place_or_its_name(tmp_path: Path) -> None:
-    environ = {"CODEX_HOME": str(tmp_path / "c"), "CLAUDE_CONFIG_DIR": str(tmp_path / "d")}
-    names = {
-        "c/sessions/x.jsonl": "codex", "d/projects/-a/x.jsonl": "claude", "b/rollout-2026.jsonl": "codex",
-        "b/session-1.json": "gemini", "b/opencode.db": "opencode", "b/abc.jsonl": "claude",
-    }  # fmt: skip
-    assert {name: table.owner(tmp_path / name, environ).name for name in names} == names
 
 
 @pytest.fixture(scope="module")

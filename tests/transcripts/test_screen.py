@@ -8,21 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from home_of import DAY, entry, scripted
-from memoria.audit.receipt import Receipt
-from memoria.base import project
+from home_of import DAY, scripted
 from memoria.capture.capture import capture
 from memoria.capture.hook import Event
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.ledger import Ledger
-from memoria.ground import projects
 from memoria.ground.home import Home
-from memoria.transcripts import client_files
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
 from memoria.worker import loop, worker
-from memoria.worker.compiler import Compile
 
 SUMMARY = {
     "worth_saving": True, "title": "Work", "context": "Work.", "key_exchanges": [],
@@ -107,27 +101,6 @@ def test_each_line_counts_by_its_own_folder_in_any_order(home: Home, session: Se
     assert Spool(home.paths.spool).jobs() == []
 
 
-def test_a_line_without_a_folder_belongs_to_the_one_before(home: Home, session: Session) -> None:
-    session.says("pelican", session.shop)
-    session.says("quagga", session.secret)
-    session.says("quagga again", None)
-    session.hook(home, "SessionEnd", session.shop)
-    looks(home)
-    assert "quagga" not in stored(home)
-
-
-def test_the_receipt_counts_the_excluded_lines_of_a_session_as_such(home: Home, session: Session) -> None:
-    session.says("pelican", session.shop)
-    session.says("Fine.", session.shop)
-    session.says("quagga", session.secret)
-    ledger = Ledger.of(home.paths)
-    (found,) = client_files.transcripts(session.path)
-    fates = Receipt(home, ledger, Spool(home.paths.spool), now=found.changed + 10_000).account(found).fates
-    ledger.close()
-    assert {fate.partition(" by ")[0]: count for fate, count in fates.items() if count == 1} == {"skipped: excluded": 1}
-    assert sum(fates.values()) == 3
-
-
 def test_what_waits_when_a_folder_is_excluded_is_let_go(home: Home, session: Session) -> None:
     session.says("quagga", session.shop)
     session.says("quagga again", session.shop)
@@ -152,14 +125,3 @@ def test_an_archive_whose_entry_was_never_written_is_swept_once_its_turns_are_re
     session.hook(home, "SessionEnd", session.shop)
     looks(home)
     assert {each.entry for each in archive.listed()} == {kept.entry, "0alone"}
-
-
-def test_what_is_excluded_is_not_compiled(home: Home, session: Session) -> None:
-    key = project.of(str(session.secret), home.settings, home.paths).key
-    entry(home, "01aa", "Work", context="The quagga.", project_key=key)
-    compile_ = Compile.of(home)
-    compile_.prepare()
-    assert [each.id for each in compile_.waiting()] == ["01aa"]
-    projects.see_folder(home.paths, key, str(session.secret))
-    assert compile_.waiting() == []
-    compile_.ledger.close()

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from memoria.models import tasks
 from memoria.transcripts import steps
-from memoria.transcripts.intake import Stretch
 from memoria.transcripts.steps import MAX_SAID, MAX_TOOL, Step
 from memoria.transcripts.turn import exchanges
 from memoria.transcripts.turn_reader import Reader
@@ -77,11 +75,6 @@ def test_an_error_stands_beside_its_command_when_several_ran_at_once() -> None:
     assert found[1:] == [("tool", "Bash make lint"), ("error", "exit 1: line too long"), ("tool", "Bash make test")]
 
 
-def test_an_error_whose_command_is_not_known_is_told_where_it_happened() -> None:
-    found = told(user("Go."), uses("a", "Bash", command="ls"), fails("z", "gone"), says("So it is."))
-    assert found[1:] == [("tool", "Bash ls"), ("error", "gone"), ("assistant", "So it is.")]
-
-
 @pytest.mark.parametrize(
     ("command", "shown"),
     [
@@ -95,10 +88,6 @@ def test_an_error_whose_command_is_not_known_is_told_where_it_happened() -> None
 )
 def test_paths_in_the_project_are_relative_and_others_are_not(command: str, shown: str) -> None:
     assert tools(told(user("Look."), uses("a", "Bash", command=command))) == [shown]
-
-
-def test_a_session_in_the_root_of_a_disk_keeps_its_paths() -> None:
-    assert tools(told(user("Look."), uses("a", "Read", file_path="/etc/hosts"), folder="/")) == ["Read /etc/hosts"]
 
 
 def test_an_edit_names_only_identifiers_that_stand_nowhere_else() -> None:
@@ -120,43 +109,12 @@ def test_an_edit_names_only_identifiers_that_stand_nowhere_else() -> None:
     assert "pick_delay" not in line
 
 
-def test_an_identifier_that_only_edits_name_is_told_once() -> None:
-    edits = [
-        uses(f"e{n}", "Edit", file_path=f"{CWD}/{n}.py", old_string="", new_string="weft_max = 1") for n in range(3)
-    ]
-    assert tools(told(user("Go."), *edits)) == ["Edit 0.py: weft_max", "Edit 1.py", "Edit 2.py"]
-
-
 def test_a_file_is_named_once_however_often_it_is_read() -> None:
     reads = [
         uses(f"r{n}", "Read", file_path=f"{CWD}/{name}") for n, name in enumerate(("a.py", "b.py", "a.py", "c.py"))
     ]
     edit = uses("e", "Edit", file_path=f"{CWD}/c.py", old_string="x", new_string="y")
     assert tools(told(user("Go."), *reads, edit)) == ["Read a.py", "Read b.py", "Edit c.py"]
-
-
-def test_a_read_that_failed_is_told_with_its_error() -> None:
-    reads = [uses("a", "Read", file_path=f"{CWD}/a.py"), uses("b", "Read", file_path=f"{CWD}/a.py")]
-    assert told(user("Go."), *reads, fails("b", "File does not exist."))[1:] == [
-        ("tool", "Read a.py"),
-        ("tool", "Read a.py"),
-        ("error", "File does not exist."),
-    ]
-
-
-def test_of_the_lists_of_todos_the_last_is_told() -> None:
-    lists = [
-        uses(f"t{n}", "TodoWrite", todos=[{"content": "Add the retry", "status": status}])
-        for n, status in enumerate(("pending", "in_progress", "completed"))
-    ]
-    assert tools(told(user("Go."), *lists)) == ["TodoWrite [completed] Add the retry"]
-
-
-def test_what_goes_into_the_clients_own_memory_is_told_whole() -> None:
-    path = "/home/ana/.claude/projects/-home-ana-loom/memory/MEMORY.md"
-    text = "The user wants retry_limit in every file."
-    rows = (user("Keep retry_limit."), uses("w", "Write", file_path=path, content=text))
-    assert tools(told(*rows)) == [f"Write {path}: {text}"]
 
 
 def test_a_long_report_of_a_sub_agent_keeps_both_ends_and_its_identifiers() -> None:
@@ -168,24 +126,6 @@ def test_a_long_report_of_a_sub_agent_keeps_both_ends_and_its_identifiers() -> N
     assert "weft_max" in text
     assert text.endswith("Ends.")
     assert len(text) < MAX_SAID + 200
-
-
-def test_a_long_text_keeps_its_middle_when_it_is_the_last_or_a_plan() -> None:
-    text = "Begins. " + "It is quite long. " * 100 + "weft_max. " + "And so on. " * 100 + "Ends."
-    plan = uses("p", "ExitPlanMode", plan=text)
-    assert ("assistant", text) in told(user("Go."), says("I look."), says(text))
-    assert ("assistant", text) in told(user("Go."), plan, says("Done."))
-    ((_, short), _) = [step for step in told(user("Go."), says(text), says("Done.")) if step[0] == "assistant"]
-    assert "weft_max" in short
-    assert len(short) < MAX_SAID + 100
-
-
-def test_a_request_marks_exchanges_that_were_judged() -> None:
-    parts = exchanges(Reader().read(lines(user("One."), says("Yes."), user("Two."), says("No."))))
-    material = Stretch(tuple(parts), ("k",), "k").material(CWD)
-    material[0]["judged"] = True
-    text = tasks.flush({"project": "loom", "exchanges": material}).text
-    assert "[1, judged] user: One.\nassistant: Yes.\n[2] user: Two.\nassistant: No." in text
 
 
 def test_a_command_that_carries_a_file_keeps_both_ends_and_its_identifiers_and_a_commit_is_whole() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,9 +15,8 @@ from hypothesis import strategies as st
 
 import memoria
 from memoria.transcripts import decoder
-from memoria.transcripts.decoder import decode
 from memoria.transcripts.tool_lines import LINE, describe
-from memoria.transcripts.turn import Exchange, Turn, exchanges, split
+from memoria.transcripts.turn import Turn, exchanges, split
 from memoria.transcripts.turn_reader import Reader
 from places import SHARED, TRANSCRIPTS
 
@@ -86,14 +84,6 @@ def said(name: str, role: str = "user") -> list[str]:
     return [turn.text for turn in read(lines_of(TRANSCRIPTS / name)) if turn.role == role]
 
 
-def test_what_people_typed_in_the_first_clients_is_kept_and_nothing_else() -> None:
-    assert said("client-1.0.jsonl") == [
-        "Spaced out, as the first clients wrote it",
-        "a message that is just a string",
-        "four hundred is too few",
-    ]
-
-
 def test_a_prompt_that_stands_only_in_the_queue_is_kept_where_it_was_answered() -> None:
     assert said("client-2.0.jsonl") == [
         "why is the build red?",
@@ -102,23 +92,6 @@ def test_a_prompt_that_stands_only_in_the_queue_is_kept_where_it_was_answered() 
         "PR 12, only the C files",
         "one more: bump the version",
     ]
-
-
-def test_answers_refusals_and_pasted_pictures_are_the_users_words() -> None:
-    assert said("client-2.1.jsonl") == [
-        "let us plan the export",
-        '"Which format?"="CSV, because the accountants open it in a spreadsheet"',
-        "keep the Parquet branch, legal wants it",
-        "semicolons as separators, this is for Austria\n[image]",
-        "and a header row",
-    ]
-    notes = ["(the user approved the plan)", "(the user rejected this tool use)", "(the user interrupted Claude here)"]
-    assert said("client-2.1.jsonl", "note") == notes
-
-
-def test_the_big_lines_of_a_new_client_are_passed_over() -> None:
-    lines = lines_of(TRANSCRIPTS / "client-2.1.329.jsonl")
-    assert [turn.text for turn in read(lines)] == ["what is in warp.toml?", "", "One setting: `threads = 800`."]
 
 
 def test_a_compaction_summary_is_not_taken_for_the_users_words() -> None:
@@ -154,21 +127,6 @@ def test_the_same_uuid_is_the_same_key_in_whatever_file() -> None:
     assert one.key == other.key
     assert len(one.key) == 10
     assert read([user("hello", "u-2")])[0].key != one.key
-
-
-def test_a_turn_is_kept_once_however_often_it_is_read() -> None:
-    lines = lines_of(DEMO[0])
-    assert read([*lines, *lines]) == read(lines)
-
-
-def test_one_line_can_hold_a_failure_and_the_users_words_under_different_keys() -> None:
-    content = [
-        {"type": "tool_result", "content": "Exit code 1\nno", "is_error": True},
-        {"type": "text", "text": "try harder"},
-    ]
-    words, failure = read([user(content)])
-    assert (words.role, words.text, failure.role, failure.text) == ("user", "try harder", "error", "exit 1: no")
-    assert words.key != failure.key
 
 
 @pytest.mark.parametrize(
@@ -230,15 +188,6 @@ def test_a_queued_prompt_waits_until_it_is_certain() -> None:
     assert reader.settle() == []
 
 
-def test_a_queued_prompt_that_is_repeated_or_taken_back_is_not_said_twice() -> None:
-    repeated = [queue("enqueue", "01", content="go on"), queue("dequeue", "02"), user("go on", "u1")]
-    assert [turn.text for turn in read(repeated)] == ["go on"]
-    joined = [queue("enqueue", "01", content="one"), queue("enqueue", "02", content="two"), user("one\ntwo", "u1")]
-    assert [turn.text for turn in read(joined)] == ["one\ntwo"]
-    assert read([queue("enqueue", "01", content="oops"), queue("popAll", "02", content="oops")]) == []
-    assert read([queue("enqueue", "01", content="oops"), queue("popAll", "02")]) == []
-
-
 @pytest.mark.parametrize("answered", [False, True])
 def test_a_prompt_that_the_client_queues_again_and_again_is_said_once(answered: bool) -> None:
     lines, reader, turns = [], Reader(), []
@@ -250,13 +199,6 @@ def test_a_prompt_that_the_client_queues_again_and_again_is_said_once(answered: 
         turns += list(reader.read(piece))
     turns += reader.settle()
     assert [turn.text for turn in turns if turn.role == "user"] == ["and then?"]
-
-
-def test_a_closing_that_names_nobody_is_not_guessed_while_others_wait() -> None:
-    notice = '{"task_id":"b1"}'
-    lines = [queue("enqueue", "01", content=notice), queue("enqueue", "02", content="mine"), queue("remove", "03")]
-    lines += [assistant("working", "a1", "2026-03-01T09:00:04Z"), user("mine", "u1")]
-    assert [turn.text for turn in read(lines)] == ["working", "mine"]
 
 
 def by_key(turns: Iterable[Turn]) -> dict[str, Turn]:
@@ -288,37 +230,6 @@ def test_whole_or_in_random_slices_gives_the_same_turns(path: Path) -> None:
             for turn in same.read(lines[start:end])
         ]
         assert [*parts, *same.settle()] == whole
-
-
-@every_transcript
-def test_a_random_prefix_gives_the_first_turns_of_the_whole(path: Path) -> None:
-    data, whole = path.read_bytes(), read(lines_of(path))
-    chance = Random(path.name)
-    for _ in range(3):
-        prefix = data[: chance.randrange(len(data) + 1)]
-        found = list(Reader().read(prefix.splitlines(keepends=True)))
-        assert [turn.key for turn in found] == [turn.key for turn in whole][: len(found)]
-
-
-@every_transcript
-def test_reading_only_what_is_kept_gives_the_same_turns_as_reading_all(path: Path) -> None:
-    lines = lines_of(path)
-    for keep in (False, True):
-        assert read(lines, keep_sidechains=keep) == read_wholly(lines, keep_sidechains=keep)
-
-
-@every_transcript
-def test_without_their_tool_lines_turns_are_the_same(path: Path) -> None:
-    reader = Reader(describing=False)
-    bare = [*reader.read(lines_of(path)), *reader.settle()]
-    assert [replace(turn, tools=()) for turn in bare] == [replace(turn, tools=()) for turn in read(lines_of(path))]
-    assert all(bool(turn.text or turn.tools) for turn in bare)
-
-
-def test_a_tools_output_is_not_decoded() -> None:
-    [value] = decode([result("the output of a tool")])
-    assert not isinstance(value["message"]["content"][0]["content"], str)
-    assert not isinstance(next(iter(decode([user("words", toolUseResult={"stdout": "x"})])))["toolUseResult"], dict)
 
 
 @pytest.mark.parametrize(
@@ -482,20 +393,6 @@ def test_no_line_makes_the_reader_raise(kind: str, value: dict[str, Any], blocks
         assert json.dumps(turn.text).encode()
 
 
-@settings(max_examples=200, deadline=None)
-@given(junk=st.binary(max_size=200))
-def test_junk_before_and_after_costs_no_other_line(junk: bytes) -> None:
-    torn = junk.replace(b"\n", b" ")
-    assert user("kept", "u1") in (lines := [torn + b"\n", user("kept", "u1"), torn])
-    assert [turn.text for turn in read(lines)] == ["kept"]
-
-
-def test_deep_nesting_and_a_line_of_two_megabytes_are_survived() -> None:
-    deep = b'{"type":"user","uuid":"d","message":' + b'{"a":' * 60_000 + b"1" + b"}" * 60_001
-    big = user([{"type": "text", "text": "look"}, {"type": "image", "source": {"data": "A" * 2_000_000}}], "u1")
-    assert [turn.text for turn in read([deep, big])] == ["look\n[image]"]
-
-
 def test_a_failing_tool_leaves_its_status_and_its_first_and_last_lines() -> None:
     output = "Exit code 2\n" + "\n".join(f"line {number}" for number in range(100))
     [turn] = read([result(output, is_error=True)])
@@ -556,13 +453,6 @@ def test_an_edit_keeps_the_names_of_any_language(language: str) -> None:
     shown = describe("Edit", {"file_path": "a", "old_string": "", "new_string": text})
     assert [name for name in names.split("|") if name not in shown] == []
     assert len(shown) < 2 * len(text)
-
-
-def test_an_edit_keeps_no_word_that_is_no_name() -> None:
-    text = (
-        "# a well-known rule: see the docs\nitems.sort()\n  .map(row)\ncolor: #ffcc00\nfrom there import it\nx ? y : z"
-    )
-    assert describe("Edit", {"file_path": "a", "new_string": text}) == "Edit a: items.sort()"
 
 
 def test_a_tool_line_is_bounded_and_names_what_it_left_out() -> None:
@@ -627,16 +517,3 @@ def test_splitting_leaves_nothing_out_and_keeps_to_the_limit(turns: list[Turn], 
     for call in calls:
         assert sum(part.size for part in call) <= limit
         assert all(part.size == len(part.text()) for part in call)
-
-
-def test_short_exchanges_share_a_call_and_are_never_divided() -> None:
-    parts = [Exchange((turn("user", "u" * 30, number), turn("assistant", "a" * 30, number))) for number in range(4)]
-    assert split(parts, 200) == [parts[:2], parts[2:]]
-
-
-@pytest.mark.parametrize("path", DEMO, ids=lambda path: path.stem)
-def test_the_demo_holds_conversations_worth_reading(path: Path) -> None:
-    parts = exchanges(read(lines_of(path)))
-    assert 8 <= len(parts) <= 15
-    assert all(part.material()["user"] and part.time for part in parts)
-    assert sum(bool(part.material()["tools"]) for part in parts) >= 4

@@ -10,13 +10,11 @@ import json
 import re
 from random import Random
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memoria.transcripts import prompt
 from memoria.transcripts.turn import Turn
 from memoria.transcripts.turn_reader import Reader
 from places import TRANSCRIPTS
@@ -80,33 +78,10 @@ def test_answers_to_questions_are_read_in_every_form_the_client_writes() -> None
     assert "(the user wants to clarify these questions)" in recorded("questions", "note")
 
 
-def test_answers_that_a_program_passes_on_are_read_too() -> None:
-    assert [text for text in recorded("program") if len(text) > 2] == [
-        '"Which store?"="flat files, please"',
-        "first show me the schema",
-        "write it into notes.md, not here",
-        '"Which store?"="SQLite" notes: but keep it small',
-    ]
-
-
-def test_a_plan_is_refused_with_words_approved_and_approved_with_edits() -> None:
-    assert recorded("plans") == [
-        "P1a plan", "P2a again", "use postgres instead", "P3a again", "And a step that I added", "P1a plan",
-    ]  # fmt: skip
-    notes = recorded("plans", "note")
-    assert notes[-2:] == ["(the user approved the plan after editing it)", "(the user approved the plan)"]
-
-
 def test_a_refusal_with_a_reason_and_an_approval_with_a_remark_are_the_users_words() -> None:
     said = recorded("permissions")
     assert "name it m.txt instead" in said
     assert "and then run the tests" in said
-
-
-def test_a_queued_prompt_is_kept_once_and_one_that_was_taken_back_is_not() -> None:
-    said = recorded("queue-and-interruptions")
-    assert said.count("queued one: also the docs") == said.count("queued two") == 1
-    assert not any("taken back" in text for text in said)
 
 
 def test_a_command_is_no_word_of_the_user_and_its_arguments_are_when_they_go_to_claude() -> None:
@@ -117,12 +92,6 @@ def test_a_command_is_no_word_of_the_user_and_its_arguments_are_when_they_go_to_
         "(the user ran /check)", "(the user ran in the shell: echo hi there)",
         "(the user ran /compact keep the names)", "(the user ran /clear)",
     ]  # fmt: skip
-
-
-def test_a_sub_agents_report_is_kept_as_the_assistants_and_a_hooks_stop_as_nobodys() -> None:
-    assert recorded("hooks-and-agents") == ["STOPME now", "H1 words", "H2 tool", "H3 agent"]
-    reports = [text for text in recorded("hooks-and-agents", "assistant") if "reported" in text]
-    assert reports == ['(a sub-agent reported: Agent "look" finished)\nThe shuttle module has two callers.']
 
 
 REPORT = [
@@ -144,18 +113,6 @@ def test_the_report_of_a_sub_agent_that_ran_in_the_foreground_is_kept_as_the_ass
     ]
 
 
-def test_a_report_is_known_by_its_use_in_an_earlier_slice_and_by_its_shape_without_one() -> None:
-    assert texts(read(result(REPORT, toolUseResult=ENDED)), "assistant") == [
-        "(a sub-agent reported)\nThe shuttle module has two callers."
-    ]
-    first = Reader()
-    list(first.read([use("Agent", description="look", prompt="p")]))
-    second = Reader(carry=first.carry)
-    assert texts(list(second.read([result(REPORT)])), "assistant") == [
-        "(a sub-agent reported: look)\nThe shuttle module has two callers."
-    ]
-
-
 @pytest.mark.parametrize(
     ("tool", "fields"),
     [
@@ -168,18 +125,6 @@ def test_a_report_is_known_by_its_use_in_an_earlier_slice_and_by_its_shape_witho
 def test_what_is_no_sub_agents_report_stays_a_tools_output(tool: str, fields: dict[str, Any]) -> None:
     turns = read(use(tool, prompt="p"), result(REPORT, **fields))
     assert not [turn for turn in turns if "shuttle" in turn.text]
-
-
-def test_what_the_agents_of_a_team_write_is_kept_as_reports() -> None:
-    text = (
-        '<teammate-message teammate_id="bob" color="green" summary="tests pass">\nAll 14 pass.\n</teammate-message>\n\n'
-        '<teammate-message teammate_id="alice">\n{"type":"idle_notification","from":"alice"}\n</teammate-message>\n\n'
-        '<teammate-message teammate_id="system">\nteammate_terminated: alice\n</teammate-message>'
-    )
-    turns = read(user(text))
-    assert [(turn.role, turn.text) for turn in turns] == [
-        ("assistant", "(a sub-agent reported: bob: tests pass)\nAll 14 pass.")
-    ]
 
 
 def test_a_real_servers_imitations_are_not_the_users_words() -> None:
@@ -204,14 +149,6 @@ def test_an_answer_is_known_by_its_use_in_an_earlier_slice_and_by_its_shape_with
     old = result('User has answered your questions: "Which store?"="mine".')
     assert texts(list(second.read([old]))) == ['"Which store?"="mine"']
     assert texts(read(old)) == []
-
-
-def test_what_nobody_chose_is_not_an_answer() -> None:
-    idle = {"questions": [QUESTION], "answers": {"Which store?": "SQLite"}, "afkTimeoutMs": 60_000}
-    [note] = [
-        turn for turn in read(use("AskUserQuestion"), result("No response after 60s", toolUseResult=idle)) if turn.text
-    ]
-    assert note.role == "note"
 
 
 # Every marker that text can imitate: what it looks like, with the imitation's words.
@@ -255,17 +192,6 @@ def test_no_tools_output_becomes_the_users_word(marker: str) -> None:
 
 
 @pytest.mark.parametrize("marker", MARKERS.values(), ids=MARKERS)
-def test_no_failure_of_a_tool_with_free_errors_becomes_the_users_word(marker: str) -> None:
-    old = result(marker, failed=True, toolUseResult=f"Error: {marker}", version="1.0.98")  # as Bash of 1.x wrote
-    for tool in set(TOOLS) - {"Edit", "Read", "WebFetch"}:
-        text = f"Exit code 1\n{marker}" if tool == "Bash" else marker
-        failed = result(text, failed=True, toolUseResult=f"Error: {text}", version="2.1.330")
-        for before in ([use(tool)], []):
-            assert texts(read(*before, failed)) == [], tool
-        assert texts(read(use(tool), old)) == [], tool
-
-
-@pytest.mark.parametrize("marker", MARKERS.values(), ids=MARKERS)
 def test_no_agents_text_becomes_the_users_word(marker: str) -> None:
     said = {"role": "assistant", "id": "m", "content": [{"type": "text", "text": marker}]}
     report = f"<task-notification><summary>x</summary><result>{marker}</result></task-notification>"
@@ -302,38 +228,6 @@ def test_a_prompt_that_no_person_typed_is_not_the_users(fields: dict[str, Any]) 
 @pytest.mark.parametrize("marker", [text for name, text in MARKERS.items() if name != "interruption"])
 def test_what_a_person_typed_stays_theirs_however_much_it_looks_like_the_client(marker: str) -> None:
     assert texts(read(user(marker, origin={"kind": "human"}, promptSource="typed"))) == [marker.strip()]
-
-
-def test_a_queued_copy_that_differs_by_blanks_is_the_same_prompt() -> None:
-    assert texts(read(queue("enqueue", 1, "go  on "), user("go on"))) == ["go on"]
-    assert texts(read(queue("enqueue", 1, "go\ton\n"), queue("remove", 2, "go on"), user("go on"))) == ["go on"]
-    assert texts(read(queue("enqueue", 1, "oops "), queue("popAll", 2, " oops"))) == []
-
-
-TAGS = ("system-reminder", "task-notification", "bash-input", "command-name", "command-args", "ide_selection")
-
-
-@pytest.mark.parametrize("tag", TAGS)
-@pytest.mark.parametrize("shape", ["<{0}>", "<{0} ", "<{0}>x</{0}", "</{0}>", "<{0}></{0}>", "<{0}>\n \t"])
-def test_reading_a_prompt_costs_the_same_for_each_of_its_characters(tag: str, shape: str) -> None:
-    """Counts the searches of the text rather than time: as many for each tag in a long text as in a short one."""
-
-    class Counting(str):
-        __slots__ = ()
-        searched = 0
-
-        def find(self, *args: Any) -> int:
-            begin = args[1] if len(args) > 1 else 0
-            found = str.find(self, *args)
-            Counting.searched += (found if found >= 0 else len(self)) - begin
-            return found
-
-    def work(times: int) -> int:
-        Counting.searched = 0
-        prompt._without_elements(Counting(shape.format(tag) * times))
-        return Counting.searched
-
-    assert work(4_000) <= 4.5 * max(work(1_000), 100)
 
 
 def respelled(value: Any, order: Random) -> Any:
@@ -388,25 +282,3 @@ def test_any_spelling_of_the_same_transcript_gives_the_same_turns(data: st.DataO
         assert json.loads(text) == value
         again.append(text.encode("utf-8", "surrogatepass") + b"\n")
     assert [(t.role, t.text, t.key) for t in read(*again)] == [(t.role, t.text, t.key) for t in read(*lines)]
-
-
-class Broken:
-    def raw_decode(self, text: str, at: int) -> Any:
-        raise RecursionError
-
-
-def test_huge_numbers_and_deep_nesting_cost_their_own_line_and_are_counted() -> None:
-    aside = (
-        b'{"type":"user","uuid":"n","sessionId":"s","message":{"content":"kept too"},"more":' + b"9" * 6_000 + b"}\n"
-    )
-    use = b'{"type":"tool_use","id":"t","name":"X","input":{"n":' + b"9" * 6_000 + b"}}"
-    huge = b'{"type":"assistant","uuid":"h","sessionId":"s","message":{"content":[' + use + b"]}}\n"
-    deep = b'{"type":"user","uuid":"d","sessionId":"s","message":{"content":' + b"[" * 3_000 + b"]" * 3_000 + b"}}\n"
-    reader = Reader()
-    turns = list(reader.read([aside, huge, deep, user("kept")]))
-    assert texts(turns) == ["kept too", "kept"]
-    assert reader.unreadable + sum(turn.role == "assistant" for turn in turns) == 2
-    with patch("memoria.transcripts.client_files._DECODER", Broken()):
-        torn = Reader()
-        assert list(torn.read([deep])) == []
-        assert torn.unreadable == 1
