@@ -11,7 +11,6 @@ import pytest
 from memoria.base import sqlite
 from memoria.ground import database
 from memoria.ground.errors import ExpectedError
-from places import ROOT
 
 ONE = "CREATE TABLE one (x TEXT); CREATE TRIGGER t AFTER INSERT ON one BEGIN DELETE FROM one WHERE x = ''; END;"
 TWO = "CREATE TABLE two (y TEXT); INSERT INTO two SELECT x FROM one;"
@@ -87,30 +86,3 @@ def test_a_database_that_another_process_has_made_anew_meanwhile_is_not_set_asid
     database.open_or_replace(path, opening).close()
     assert len(times) == 2
     assert len(aside(path)) == 1
-
-
-def test_a_locked_database_is_not_set_aside(path: Path) -> None:
-    with closing(opened(path, ONE)) as db, database.transaction(db):
-        with pytest.raises(sqlite3.OperationalError) as caught:
-            database.open_or_replace(
-                path, lambda: database.open_(path, (ONE, TWO), newer=ExpectedError, wait_s=sqlite.STEP_WAIT_S)
-            )
-        assert database.is_busy(caught.value)
-        assert database.is_refused(caught.value)
-        assert not database.is_damaged(caught.value)
-    assert aside(path) == []
-
-
-def test_a_transaction_that_the_disk_ended_says_so_and_not_that_there_was_none(path: Path) -> None:
-    with closing(opened(path, ONE)) as db:
-        pages = db.execute("PRAGMA page_count").fetchone()[0]
-        db.execute(f"PRAGMA max_page_count = {pages}")
-        with pytest.raises(sqlite3.OperationalError, match="full"), database.transaction(db):
-            db.execute("INSERT INTO one VALUES (?)", ("x" * 1_000_000,))
-        assert not db.in_transaction
-
-
-def test_databases_are_opened_by_two_modules() -> None:
-    package = ROOT / "scripts" / "memoria"
-    found = {path.name for path in package.rglob("*.py") if "sqlite3.connect(" in path.read_text("utf-8")}
-    assert found == {"database.py"}, "the other is base/sqlite.py, which opens only to read"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from memoria.ground import exchange as exchange_module
 from memoria.ground import replaced as replaced_module
 from memoria.ground.errors import SavedMeanwhileError
 from memoria.ground.exchange import Exchange
-from memoria.ground.replaced import Replaced, conflict_copies
+from memoria.ground.replaced import conflict_copies
 
 OLD, NEW, MINE = b"old", b"new", b"a person's"
 SWAP = f".day.md.{exchange_module._short(OLD)}{exchange_module._short(NEW)}.swap"
@@ -58,15 +57,6 @@ def has_leases(path: Path) -> bool:
 
 def beside(day: Path) -> list[str]:
     return sorted(path.name for path in day.parent.iterdir() if path != day)
-
-
-def test_the_content_is_replaced_and_nothing_is_left_beside_it(work: Exchange, day: Path) -> None:
-    work.replace(day, NEW, OLD)
-    assert (day.read_bytes(), beside(day)) == (NEW, [])
-    work.replace(day, None, NEW)
-    assert list(day.parent.iterdir()) == []
-    work.replace(day, OLD, None)
-    assert (day.read_bytes(), beside(day)) == (OLD, [])
 
 
 @pytest.mark.parametrize("step", ["files.written", "files.compared"])
@@ -282,13 +272,6 @@ def test_a_file_keeps_its_mode_and_attributes_and_a_symbolic_link_its_target(
     assert [path.name for path in elsewhere.iterdir()] == ["mine.md"]
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may give files away")
-def test_a_file_keeps_its_owner(work: Exchange, day: Path) -> None:
-    os.chown(day, 12345, 12346)
-    work.replace(day, NEW, OLD)
-    assert (day.stat().st_uid, day.stat().st_gid) == (12345, 12346)
-
-
 @pytest.mark.parametrize(("folder", "file"), [(0o700, 0o600), (0o755, 0o644)])
 def test_a_new_file_and_a_new_folder_are_open_to_those_that_the_folder_above_is_open_to(
     work: Exchange, day: Path, folder: int, file: int
@@ -306,13 +289,6 @@ def test_a_file_that_an_editor_has_moved_away_to_write_it_anew_is_waited_for(
     monkeypatch.setattr(exchange_module, "MISSING_S", 60)
     monkeypatch.setattr("time.sleep", lambda _: day.write_bytes(MINE))
     assert Exchange(tmp_path / "replaced").read(day) == MINE
-
-
-def test_a_file_that_nobody_edits_is_missing_at_once(
-    day: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("time.sleep", lambda _: pytest.fail("waited"))
-    assert Exchange(tmp_path / "replaced").read(day.with_name("2026-11-20.md")) is None
 
 
 def test_a_full_disk_leaves_the_file_as_it_was_and_nothing_beside_it(
@@ -349,11 +325,3 @@ def test_a_state_folder_on_another_disk_keeps_the_replaced_file_hidden_in_its_ow
     (copy,) = work.replaced.settle()
     assert copy.read_bytes() == MINE
     assert beside(day) == [copy.name]
-
-
-def test_a_record_that_cannot_be_read_costs_no_other(work: Exchange, day: Path) -> None:
-    with day.open("r+b") as editor:
-        work.replace(day, NEW, OLD)
-        editor.write(MINE)
-    (work.replaced.folder / "0-0-0.json").write_text(json.dumps(["?"]))
-    assert len(Replaced(work.replaced.folder).settle(everything=True)) == 1

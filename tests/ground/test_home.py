@@ -77,20 +77,6 @@ def test_the_worker_tightens_a_home_of_0_1_0_and_what_a_killed_run_left() -> Non
     assert Path(home.paths.daily, f"{home_of.DAY}.md").read_bytes() == content
 
 
-def test_links_and_what_they_lead_to_keep_their_mode(tmp_path: Path) -> None:
-    home = Home.open()
-    outside = tmp_path / "shared.md"
-    outside.write_text("for everybody\n")
-    outside.chmod(0o644)
-    _write(home)
-    Path(home.paths.knowledge, "shared.md").symlink_to(outside)
-    Path(home.paths.knowledge, "gone.md").symlink_to(tmp_path / "gone.md")
-    Path(home.paths.knowledge).chmod(0o755)
-    home.tighten()
-    assert stat.S_IMODE(outside.stat().st_mode) == 0o644
-    assert stat.S_IMODE(Path(home.paths.knowledge).stat().st_mode) == 0o700
-
-
 def test_folders_of_another_owner_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     home = Home.open()
     _write(home)
@@ -99,14 +85,3 @@ def test_folders_of_another_owner_are_left_alone(monkeypatch: pytest.MonkeyPatch
     before = _modes(home)
     home.tighten()
     assert _modes(home) == before
-
-
-def test_a_folder_that_leads_elsewhere_is_tightened_where_it_lies(tmp_path: Path) -> None:
-    vault = tmp_path / "vault"
-    vault.mkdir()
-    (vault / "2026-11-20.md").write_text("# Daily Log: 2026-11-20\n")
-    Path(tmp_path / "memoria").mkdir()
-    Path(tmp_path / "memoria" / "daily").symlink_to(vault)
-    home = Home.open()
-    worker.work(home)
-    assert {stat.S_IMODE(path.stat().st_mode) for path in (vault, vault / "2026-11-20.md")} == {0o700, 0o600}

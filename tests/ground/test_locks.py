@@ -37,24 +37,6 @@ def test_a_file_system_without_locks_is_refused_with_a_clear_word(
             pass
 
 
-def test_a_lock_that_the_system_gave_up_on_is_waited_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = [BlockingIOError(errno.EAGAIN, "gave up"), None, None]  # as Windows does after ten seconds
-
-    def give_up_once(*_: object) -> None:
-        if error := answers.pop(0):
-            raise error
-
-    monkeypatch.setattr(portalocker.portalocker, "LOCKER", give_up_once)
-    with locks.waiting(tmp_path / "a.lock"):
-        assert answers == [None]  # taken at the second try; one is left to let it go
-    assert answers == []
-
-
-def test_an_error_of_the_work_under_a_lock_is_not_taken_for_a_lock_that_cannot_be_had(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError), locks.held(tmp_path / "a.lock"):
-        (tmp_path / "missing").read_bytes()
-
-
 def test_a_lock_is_waited_for_only_as_long_as_said(tmp_path: Path) -> None:
     with locks.held(tmp_path / "lock") as mine:
         assert mine

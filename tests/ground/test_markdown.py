@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import random
 import re
-import time
 
 import pytest
 
 from memoria.ground import markdown
-from memoria.index import documents
 
 
 @pytest.mark.parametrize(
@@ -31,32 +29,12 @@ def test_a_link_to_anything_but_the_web_stays_as_words(said: str, written: str) 
     assert markdown.line(written) == written
 
 
-@pytest.mark.parametrize("value", ["!!bool maybe", "!!int ''", "!!float ''", "!!timestamp soon"])
-def test_a_value_that_is_not_what_its_tag_says_is_invalid_frontmatter_and_is_indexed_as_text(value: str) -> None:
-    with pytest.raises(ValueError, match="invalid frontmatter"):
-        markdown.Frontmatter(f"title: {value}")
-    found = documents.article("knowledge/concepts/heron.md", f"---\ntitle: {value}\n---\nHerons stand still.\n")
-    assert found.title == "heron"
-    assert any("Herons stand still." in passage.text for passage in found.passages)
-
-
 @pytest.mark.parametrize("before", ["```", "``` `", "\\`", "``", "` `` "])
 def test_backticks_that_open_no_code_shelter_no_link_and_no_picture(before: str) -> None:
     after = "`" if before == "\\`" else ""
     written = markdown.line(f"see {before} ![p](https://example.org/p.png) [[heron]] <img src=x>{after}")
     assert not any(live in written for live in ("![", "[[", "<img"))
     assert markdown.line(written) == written
-
-
-def test_what_is_inert_stays_as_it_is_when_it_is_written_again() -> None:
-    assert markdown.line("if [[[heron]]]") == markdown.line(markdown.line("if [[[heron]]]"))
-    assert markdown.line("said ^l-abcd") == r"said \^l-abcd"
-    assert markdown.line(r"said \^l-abcd") == r"said \^l-abcd"
-
-
-@pytest.mark.parametrize("seconds", [10**12, -(10**12), 2**62 // 10**9 * 1000])
-def test_a_file_time_that_no_calendar_has_is_no_day(seconds: int) -> None:
-    assert documents.day_of(seconds * 10**9) == ""
 
 
 @pytest.mark.parametrize(
@@ -143,14 +121,6 @@ def test_no_mixture_of_signs_stays_active_and_a_second_call_changes_nothing() ->
             assert not LIVE.search(rest), (said, short)
             assert not any(re.match(r"`+\s*\$?=|`+\s*INPUT\[", code) or "<%" in code for code in codes), (said, short)
             assert not re.match(r"\s*(?:>|~~~|#{1,6}\s|```(?!.*```))", short), (said, short)
-
-
-def test_a_long_line_of_one_sign_takes_no_time() -> None:
-    for piece in PIECES:
-        text = piece * 40_000
-        began = time.process_time()
-        markdown.line(text)
-        assert time.process_time() - began < 2, piece
 
 
 def test_a_cut_leaves_whole_words_and_whole_code() -> None:

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import logging
-import re
 import stat
-from collections.abc import Iterable
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from memoria.ground import printable
-from places import ROOT
-from syntax import nodes
 
 
 @pytest.mark.parametrize(
@@ -33,45 +27,6 @@ from syntax import nodes
 def test_only_what_can_be_read_is_printed(text: str, line: str, lines: str) -> None:
     assert printable.line(text) == line
     assert printable.lines(text) == lines
-
-
-@pytest.mark.parametrize(
-    ("text", "clause", "sentence"),
-    [
-        ("disk full", "disk full", "disk full."),
-        ("The answer does not fit.", "The answer does not fit", "The answer does not fit."),
-        ("Why does it fail?", "Why does it fail?", "Why does it fail?"),
-        ("and so on…", "and so on…", "and so on…"),
-    ],
-)
-def test_a_message_ends_in_one_mark(text: str, clause: str, sentence: str) -> None:
-    assert printable.clause(text) == clause
-    assert printable.sentence(text) == printable.sentence(sentence) == sentence
-
-
-FOREIGN = re.compile(r"\b(error|exc|reasons?|refusal|problems?|failures?|remark|stopped|entry\W+title|texts?\[0\])")
-ENDED = ("clause(", "sentence(", "rstrip(", "strerror", "exit_code")
-
-
-def doubled(nodes: Iterable[ast.AST]) -> list[str]:
-    """Return the expressions in f-strings that may end in a full stop of their own before another mark."""
-    found = []
-    for node in nodes:
-        parts = node.values if isinstance(node, ast.JoinedStr) else []
-        for part, after in pairwise(parts):
-            follows = str(after.value) if isinstance(after, ast.Constant) else ""
-            if isinstance(part, ast.FormattedValue) and re.match(r"\.(\s|$)|;", follows):
-                text = ast.unparse(part.value)
-                if FOREIGN.search(text) and not any(word in text for word in ENDED):
-                    found.append(text)
-    return found
-
-
-def test_no_message_of_another_is_followed_by_a_second_full_stop() -> None:
-    assert doubled(ast.walk(ast.parse('f"stopped: {error}. Try again."'))) == ["error"]
-    folder = ROOT / "scripts" / "memoria"
-    found = {str(path.relative_to(folder)): doubled(nodes(path)) for path in folder.rglob("*.py")}
-    assert {name: texts for name, texts in found.items() if texts} == {}
 
 
 @pytest.mark.parametrize(

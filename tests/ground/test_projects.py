@@ -14,7 +14,7 @@ from memoria.base import project
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.ground.errors import UsageError
-from memoria.ground.projects import Projects, find, labels
+from memoria.ground.projects import Projects, find
 
 UPSTREAM, FORK = "https://git.example.com/up/api", "https://git.example.com/me/api"
 
@@ -70,16 +70,6 @@ def test_a_renamed_folder_without_a_remote_keeps_its_key(tmp_path: Path, paths: 
     assert not learn(paths, moved), "nothing is new the second time"
 
 
-def test_a_new_repository_is_not_taken_for_one_that_was_deleted(tmp_path: Path, paths: Paths) -> None:
-    """File systems give the number of a deleted folder to the next one."""
-    folders = [repository(tmp_path / name) for name in ("api", "shop", "blog")]
-    learn(paths, *folders)
-    for number, folder in enumerate(folders):
-        shutil.rmtree(folder)
-        new = repository(tmp_path / f"new{number}")
-        assert key(paths, new) == project.key_of_path(str(new))
-
-
 def test_a_folder_that_an_archive_brings_along_passes_for_no_known_repository(tmp_path: Path, paths: Paths) -> None:
     folder = repository(tmp_path / "api")
     learn(paths, folder)
@@ -125,29 +115,6 @@ def test_a_repository_that_gets_a_remote_or_another_one_stays_the_same_project(t
     git(folder, "remote", "set-url", "origin", UPSTREAM)
     learn(paths, folder)
     assert stored(paths, alone) == stored(paths, first) == key(paths, folder)
-
-
-def test_another_clone_keeps_the_old_remotes_project_its_own(tmp_path: Path, paths: Paths) -> None:
-    one = repository(tmp_path / "one", UPSTREAM)
-    two = clone(one, tmp_path / "two")
-    learn(paths, one, two)
-    before = key(paths, one)
-    git(two, "remote", "set-url", "origin", FORK)
-    learn(paths, two)
-    assert (key(paths, one), stored(paths, before)) == (before, before)
-    assert key(paths, two) != before
-
-
-def test_another_repository_in_the_same_place_is_another_project(tmp_path: Path, paths: Paths) -> None:
-    folder = repository(tmp_path / "api", UPSTREAM)
-    by_path = project.key_of_path(str(folder))
-    learn(paths, folder)
-    before = key(paths, folder)
-    shutil.rmtree(folder)
-    repository(folder, said="another time")
-    learn(paths, folder)
-    assert key(paths, folder) != before
-    assert stored(paths, by_path) == before, "what was written then is still the other's"
 
 
 def test_a_remote_alone_gives_an_unpacked_folder_no_known_project(tmp_path: Path, paths: Paths) -> None:
@@ -211,17 +178,6 @@ def test_a_repository_cannot_have_the_worker_run_anything(tmp_path: Path, paths:
     assert not ran.exists()
 
 
-def test_a_repository_git_cannot_read_is_known_by_its_path_or_remote(
-    tmp_path: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder, empty = repository(tmp_path / "api", UPSTREAM), tmp_path / "empty"
-    (empty / ".git").mkdir(parents=True)
-    monkeypatch.setenv("PATH", str(tmp_path))  # no git here
-    learn(paths, folder, empty, tmp_path / "gone", tmp_path)
-    assert key(paths, folder) == project.key_of_remote("git.example.com/up/api")
-    assert key(paths, empty) == project.key_of_path(str(empty))
-
-
 def known(**keys: tuple[str, str]) -> project.Known:
     """Projects by key (``_`` for ``-``), with root and remote."""
     named = {key.replace("_", "-"): about for key, about in keys.items()}
@@ -234,13 +190,6 @@ KNOWN = known(
     shop_333333=("/w/webshop", "git.example.com/me/shop"),
 )
 KEYS = ("api-111111", "api-222222", "shop-333333")
-
-
-def test_projects_of_one_name_are_told_apart_by_owner_or_folder_and_others_are_not_renamed() -> None:
-    assert labels(KEYS, KNOWN) == {"api-111111": "client1-api", "api-222222": "client2-api", "shop-333333": "shop"}
-    assert labels(["api-1a2b3c", "api-4d5e6f"], project.Known({}, {})) == {
-        "api-1a2b3c": "api-1a2b3c", "api-4d5e6f": "api-4d5e6f"
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import partial
 
@@ -10,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoria.ground import key_patterns
 from memoria.ground.redact import Redactor, redact
 from redaction import Example, examples
 from redaction_blind import blind
@@ -63,16 +61,6 @@ def test_each_form_of_the_second_held_out_set_is_caught() -> None:
         assert redact(redact(example.text)) == redact(example.text), example
 
 
-def test_the_set_is_large_enough_to_mean_something() -> None:
-    assert len(SECRETS) >= 150
-    assert len(PLAIN) >= 150
-
-
-def test_redacting_twice_changes_nothing_more() -> None:
-    once = [redact(example.text) for example in SECRETS]
-    assert [redact(text) for text in once] == once
-
-
 PIECES = [example.text for example in SECRETS + PLAIN] + ["token: ", "password=", "[redacted:token]", "\n", '"', "\\n"]
 
 
@@ -88,11 +76,6 @@ def test_redacting_any_text_twice_changes_nothing_more(parts: list[str]) -> None
 def test_a_key_does_not_survive_whatever_stands_around_it(before: str, after: str) -> None:
     text = f"{before} {KEY} {after}"
     assert KEY not in redact(text)
-
-
-def test_the_words_around_a_secret_stay() -> None:
-    assert redact(f"Use {KEY} for CI.") == "Use [redacted:github-token] for CI."
-    assert redact('{"password": "hunter2!"}') == '{"password": "[redacted:password]"}'
 
 
 @pytest.mark.parametrize("at", range(4, len(KEY) - 4))
@@ -112,10 +95,6 @@ def test_secrets_side_by_side_are_two_and_a_mark_is_none() -> None:
     redactor = Redactor([r"zebra|\[redacted:[a-z]+\]"])
     assert redactor.redact("[redacted:token] zebrazebra") == "[redacted:token] [redacted:own][redacted:own]"
     assert redactor.counts == {"own": 2}
-
-
-def test_a_letter_whose_lower_case_is_longer_moves_nothing() -> None:
-    assert redact("İİİ PASSWORD=hunter2 İ") == "İİİ PASSWORD=[redacted:password] İ"
 
 
 @pytest.mark.parametrize(
@@ -141,28 +120,6 @@ def test_own_patterns_are_redacted_and_bad_ones_named() -> None:
     assert len(redactor.problems) == 2
     assert "'('" in redactor.problems[0]
     assert "'x*'" in redactor.problems[1]
-
-
-def test_every_shape_is_in_the_set_or_named_by_its_source() -> None:
-    assert {shape.source for shape in key_patterns.SHAPES if not shape.source} == set()
-    assert {example.kind for example in SECRETS} >= {shape.kind for shape in key_patterns.SHAPES} - UNTRIED
-
-
-UNTRIED = {"onepassword-token", "artifactory-key", "facebook-token", "tavily-key"}
-
-
-def test_a_line_of_two_megabytes_is_no_trouble() -> None:
-    line = "x" * 1_000_000 + f" {KEY} " + "ab3D/" * 200_000
-    assert KEY not in redact(line)  # in seconds; that the time grows with the length alone is measured in bench
-
-
-def test_marks_are_readable_words() -> None:
-    assert all(re.fullmatch(r"[a-z0-9-]{1,40}", shape.kind) for shape in key_patterns.SHAPES)
-
-
-def test_a_port_is_no_password() -> None:
-    text = "login host -p 2222\nmongod --dbpath x -p 27017\nsqlcmd -S db -p 1433"
-    assert redact(text) == text
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,6 @@ from memoria.ground.home import Home
 from memoria.index import sources
 from memoria.index.client_memory import ClientMemory, folder_name
 from memoria.index.index import Index
-from memoria.mcp import search as mcp_search
-from memoria.mcp.calls import Session
-from memoria.pages import housekeeping
 from memoria.recall import prompt_notes
 from memoria.statements.keeper import Keeper
 
@@ -90,14 +87,6 @@ def test_it_follows_the_file_and_goes_with_it_and_is_never_written(client: Clien
     assert found(home, "quokka") == []
 
 
-def test_an_unchanged_memory_is_not_read_again(client: Client, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    client.remember("MEMORY.md", "- The wombat gate is open.\n")
-    assert found(home, "wombat")
-    monkeypatch.setattr(ClientMemory, "document", lambda _, memory: pytest.fail(f"{memory.path} was read again"))
-    monkeypatch.setattr("memoria.transcripts.client_files.head", lambda path: pytest.fail(f"{path} was asked again"))
-    assert found(home, "wombat")
-
-
 @pytest.mark.parametrize("way", ["setting", "marker"])
 def test_an_excluded_project_is_not_read_and_leaves_the_index(
     client: Client, home: Home, monkeypatch: pytest.MonkeyPatch, way: str
@@ -159,34 +148,6 @@ def test_a_folder_that_the_users_settings_name_is_read_instead_for_all_projects(
     assert ClientMemory.of(home.paths).project(memory) == ""
 
 
-@pytest.mark.parametrize("where", ["/", "notes", "~", "", 7, "/no\0where"])
-def test_for_a_folder_that_the_client_does_not_take_the_usual_one_is_read(
-    client: Client, home: Home, where: object
-) -> None:
-    client.remember("MEMORY.md", TOPIC)
-    chosen(Path(os.environ["CLAUDE_CONFIG_DIR"]), where)
-    assert found(home, "wombat gate")
-
-
-@pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
-def test_a_project_can_have_no_folder_read_and_its_own_is_not_while_it_names_one(
-    client: Client, home: Home, tmp_path: Path, name: str
-) -> None:
-    client.remember("MEMORY.md", TOPIC)
-    (tmp_path / "others").mkdir()
-    (tmp_path / "others" / "quokka.md").write_text("- The quokka gate of another project.\n")
-    (client.work / ".claude").mkdir()
-    (client.work / ".claude" / name).write_text(json.dumps({"autoMemoryDirectory": str(tmp_path / "others")}))
-    assert found(home, "wombat gate") == found(home, "quokka") == []
-
-
-def test_a_setting_of_ours_leaves_it_unread(client: Client, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    client.remember("MEMORY.md", TOPIC)
-    assert found(home, "wombat gate")
-    monkeypatch.setenv("MEMORIA_CLIENT_MEMORY", "false")
-    assert found(home, "wombat gate") == [], "what was in the index leaves it"
-
-
 def test_secrets_in_it_do_not_reach_the_index(client: Client, home: Home) -> None:
     key = "AKIA" + "IOSFODNN7" + "EXAMPLQ"
     client.remember("MEMORY.md", f"- The wombat bucket takes {key}.\n<private>quokka</private>\n")
@@ -209,30 +170,6 @@ def test_forgetting_names_the_clients_file_that_still_holds_it(
     assert not any("pangolin" in page.read_text() for page in Path(home.paths.daily).glob("*.md"))
 
 
-def test_a_fact_that_the_client_has_in_another_project_is_offered_as_global(client: Client, home: Home) -> None:
-    path = client.remember("MEMORY.md", "# Memory\n\n- Never use float for money.\n")
-    before = path.read_bytes()
-    with Keeper.at(home) as keeper:
-        keeper.take([a_fact("Never use float for money.", "correction"), a_fact("Deploys go out on Tuesdays.", "fact")])
-        for _ in range(2):
-            housekeeping.compare_with_client(home, keeper)
-        offered = keeper.offered()
-    assert [(event.content, event.also) for event in offered] == [
-        ("Never use float for money.", (project.key_of_path(str(client.work)),))
-    ]
-    assert offered[0].seen == 1, "nobody said it again"
-    assert path.read_bytes() == before
-
-
-def test_links_and_other_files_are_left_alone(client: Client, home: Home, tmp_path: Path) -> None:
-    outside = tmp_path / "secret.md"
-    outside.write_text("The wombat gate.\n")
-    client.remember("notes.txt", "The wombat gate.\n")
-    (client.folder / "memory" / "link.md").symlink_to(outside)
-    (client.folder / "README.md").write_text("The wombat gate.\n")
-    assert found(home, "wombat") == []
-
-
 def test_a_folder_without_transcripts_is_told_by_its_name_and_a_strangers_is_left_out(
     client: Client, home: Home
 ) -> None:
@@ -242,14 +179,6 @@ def test_a_folder_without_transcripts_is_told_by_its_name_and_a_strangers_is_lef
     stranger.parent.mkdir(parents=True)
     stranger.write_text("- The wombat gate is shut.\n")
     assert found(home, "wombat gate") == [str(client.folder / "memory" / "MEMORY.md")]
-
-
-def test_whose_a_memory_is_stays_known_when_transcripts_and_folder_are_gone(client: Client, home: Home) -> None:
-    client.remember("MEMORY.md", "- The wombat gate is open.\n")
-    assert found(home, "wombat")
-    client.transcript.unlink()
-    client.work.rmdir()
-    assert found(home, "wombat")
 
 
 def test_a_prompt_is_given_a_topic_that_fits_it(client: Client, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,9 +198,3 @@ def test_a_prompt_is_given_a_topic_that_fits_it(client: Client, home: Home, monk
     text = str(told["hookSpecificOutput"])
     assert str(path) in text
     assert "[memory, " in text
-
-
-def test_a_model_finds_it_and_is_told_where_it_lies(client: Client, home: Home) -> None:
-    path = client.remember("deploy.md", TOPIC)
-    own = project.of(str(client.work), home.settings, home.paths)
-    assert str(path) in mcp_search.search(Session(home, own, "s2"), {"query": "wombat gate", "kinds": ["memory"]})

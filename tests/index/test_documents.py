@@ -75,18 +75,6 @@ def test_a_heading_in_code_is_no_section_and_fences_may_have_trailing_blanks() -
     assert not any("title:" in passage.text for passage in found.passages)
 
 
-def test_a_code_fence_is_closed_by_one_that_is_as_long_and_says_nothing() -> None:
-    text = "## One\n\n````\n```\n## no heading\n```python\n````  \n\n## Two\n\n~~~\n```\n## no\n~~~\n"
-    assert [section.heading for section in Article("concepts/x", text).sections] == ["One", "Two"]
-
-
-def test_links_to_other_articles_are_no_passages_of_an_article() -> None:
-    rows = "- [[concepts/tides|Tides]]\n- A claim. [[daily/2026-11-20#^e-01aa]]"
-    page = documents.article("knowledge/concepts/x.md", f"# X\n\n## Related\n\n{rows}\n")
-    assert len(page.passages) == 1
-    assert "A claim." in page.passages[0].text
-
-
 def test_a_long_text_is_several_passages() -> None:
     text = "word " * 1_000
     passages = list(documents.cut(text, "user"))

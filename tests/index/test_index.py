@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import os
 import sqlite3
@@ -16,12 +15,10 @@ from hypothesis import strategies as st
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.base.visibility import Visibility
-from memoria.commands import search
-from memoria.ground import database
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
 from memoria.index.sources import scanned
-from memoria.search import layout, tokens
+from memoria.search import layout
 from memoria.search.reader import Finder, UnreadableError
 
 ARTICLE = """---
@@ -106,23 +103,10 @@ def test_an_id_finds_just_what_it_names(home: Path, path: Path) -> None:
         assert keys(index, "l-7f3a", kinds=("article",)) == keys(index, "l 7f3a", kinds=("article",))
 
 
-def test_an_alias_finds_its_article(home: Path, path: Path) -> None:
-    with Index(path) as index:
-        index.sync(home)
-        assert keys(index, "worker lock")[0] == "knowledge/concepts/flush-lock.md"
-
-
 def test_a_day_is_found_as_people_write_it(home: Path, path: Path) -> None:
     with Index(path) as index:
         index.sync(home)
         assert "daily/2026-11-21.md#^e-01k9x3" in keys(index, "what happened on 21 November 2026")
-
-
-def test_what_did_not_change_is_not_read_again(home: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Index(path) as index:
-        assert index.sync(home) > 0
-        monkeypatch.setattr(Path, "read_text", lambda *_: pytest.fail("read"))
-        assert index.sync(home) == 0
 
 
 def test_a_changed_file_is_found_by_its_new_words_only(home: Path, path: Path) -> None:
@@ -142,13 +126,6 @@ def test_a_removed_file_is_found_no_more_and_leaves_nothing(home: Path, path: Pa
         index.sync(home)
         assert len(index) == 0
     assert tables(path) == (0, 0, 0)
-
-
-def test_one_changed_entry_does_not_touch_the_others(home: Path, path: Path) -> None:
-    with Index(path) as index:
-        index.sync(home)
-        (home / "daily/2026-11-21.md").write_text(DAILY.replace("turquoise", "magenta"))
-        assert index.sync(home) == 1
 
 
 @settings(max_examples=30, deadline=None)
@@ -218,15 +195,6 @@ def test_further_sources_are_fed_and_follow_what_they_give(home: Path, path: Pat
         assert keys(index, "pangolin") == []
 
 
-def test_the_users_own_words_rank_above_the_same_words_of_others() -> None:
-    with Index(":memory:") as index:
-        index.add(
-            Document(f"archive/{name}", "turn", passages=(Passage("we deploy on fridays", own=own),))
-            for name, own in (("a", False), ("b", True), ("c", False))
-        )
-        assert keys(index, "deploy fridays")[0] == "archive/b"
-
-
 def test_a_superseded_fact_leads_to_its_successor() -> None:
     old = note("old", "the port is 8080", superseded_by="knowledge/concepts/mid.md")
     mid = note("mid", "a new listener", superseded_by="knowledge/concepts/new.md")
@@ -236,25 +204,6 @@ def test_a_superseded_fact_leads_to_its_successor() -> None:
         (hit,) = index.search("port 8080")
         assert hit.key == "knowledge/concepts/new.md"
         assert hit.passages == ["it listens on 9090"]
-
-
-def test_facts_that_supersede_each_other_in_a_circle_are_still_found() -> None:
-    with Index(":memory:") as index:
-        index.add(
-            [
-                note("a", "port 8080", superseded_by="knowledge/concepts/b.md"),
-                note("b", "port 9090", superseded_by="knowledge/concepts/a.md"),
-            ]
-        )
-        assert len(index.search("port")) in (1, 2)
-
-
-def test_projects_and_kinds_can_be_asked_for(home: Path, path: Path) -> None:
-    with Index(path) as index:
-        index.sync(home)
-        assert keys(index, "workers turquoise", project="other-aaaaaa") == ["daily/2026-11-21.md#^e-01k9x3"]
-        assert all("^l-" in key for key in keys(index, "tabs port", kinds=("fact",)))
-        assert keys(index, "workers", project="no-such") == []
 
 
 # --- what happens to the file ---------------------------------------------------------------------------------------
@@ -295,20 +244,6 @@ def test_an_index_of_another_version_is_made_anew(home: Path, path: Path, versio
         assert keys(index, "zebra")
 
 
-def test_an_index_with_the_vectors_of_an_earlier_version_is_made_anew_without_them(home: Path, path: Path) -> None:
-    with Index(path) as index:
-        index.sync(home)
-    with sqlite3.connect(path) as db:
-        db.execute("CREATE TABLE vectors (id INTEGER PRIMARY KEY, model TEXT NOT NULL, packed BLOB NOT NULL)")
-        db.execute("INSERT INTO vectors VALUES (1, 'wordllama-l2-supercat-256', x'01')")
-        db.execute("PRAGMA user_version = 9")
-    with Index(path) as index:
-        index.sync(home)
-        assert keys(index, "zebra")
-    with sqlite3.connect(path) as db:
-        assert not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'vectors'").fetchall()
-
-
 def test_an_index_that_another_one_makes_meanwhile_is_not_emptied_again(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -328,20 +263,6 @@ def test_an_index_that_another_one_makes_meanwhile_is_not_emptied_again(
         assert keys(index, "herons") == ["knowledge/concepts/heron.md"]
 
 
-def test_an_index_made_with_other_unicode_tables_is_made_anew(home: Path, path: Path) -> None:
-    with Index(path) as index:
-        index.sync(home)
-        index._db.execute("UPDATE facts SET value = '1.0.0' WHERE name = 'unicode'")
-    with Index(path) as index:
-        assert index.was_empty
-
-
-def test_a_reader_of_no_file_is_told_so(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableError):
-        Finder(str(tmp_path / "none.db"))
-    assert not (tmp_path / "none.db").exists()
-
-
 def test_readers_see_the_old_index_until_a_rebuild_is_whole(home: Path, path: Path) -> None:
     with Index(path) as index:
         index.sync(home)
@@ -352,23 +273,9 @@ def test_readers_see_the_old_index_until_a_rebuild_is_whole(home: Path, path: Pa
             assert keys(reader, "zebra")
 
 
-def test_a_locked_index_is_left_as_it_is(home: Path, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    waits = database.connect.__kwdefaults__
-    assert waits
-    monkeypatch.setitem(waits, "wait_s", 0.01)
-    with Index(path) as holder, Index(path) as other, holder._transaction():
-        assert other.sync(home) == 0
-        assert other.search("zebra") == []
-
-
 def test_without_an_index_the_files_themselves_are_searched(home: Path) -> None:
     with scanned(home, "zebra stripe", {}) as index:
         assert keys(index, "zebra stripe")[0] == "knowledge/concepts/flush-lock.md"
-
-
-def test_the_index_is_its_owners_alone(path: Path) -> None:
-    with Index(path):
-        assert path.stat().st_mode & 0o777 == 0o600
 
 
 def _write(path: Path, name: str, stop: object) -> None:
@@ -447,17 +354,6 @@ def test_text_is_found_as_people_and_code_write_it(text: str, query: str) -> Non
         assert keys(index, query)[:1] == ["knowledge/concepts/wanted.md"]
 
 
-@pytest.mark.slow
-@settings(max_examples=200, deadline=None)
-@given(st.text())
-def test_any_text_can_be_indexed_and_asked_for(text: str) -> None:
-    with Index(":memory:") as index:
-        index.add([note("a", text, title=text, tags=(text,))])
-        assert keys(index, text) == (["knowledge/concepts/a.md"] if tokens.of_query(text) else [])
-        index.remove(["knowledge/concepts/a.md"])
-        assert keys(index, text) == []
-
-
 @pytest.mark.parametrize(
     "query",
     [
@@ -485,35 +381,8 @@ def test_no_query_is_a_syntax_error(paths: Paths, query: str) -> None:
         index.finder.search(query, project=query, view=Visibility(Settings.load({}), paths, query), kinds=(query,))
 
 
-def test_a_query_of_a_megabyte_is_answered() -> None:
-    with Index(":memory:") as index:
-        index.add([note("a", "zebra")])
-        assert keys(index, "zebra " + "lorem ipsum dolor " * 60_000)
-        assert keys(index, "zebra" + "x" * 1_000_000) == []
-
-
-def test_a_line_of_a_megabyte_and_a_file_that_is_not_text_are_taken_in(home: Path, path: Path) -> None:
-    (home / "knowledge/concepts/long.md").write_text("quagga " + "word " * 200_000)
-    (home / "knowledge/concepts/binary.md").write_bytes(os.urandom(10_000) + b" platypus ")
-    (home / "knowledge/concepts/broken.md").write_text("---\ntitle: [unclosed\n---\n# Broken\nnarwhal\n")
-    with Index(path) as index:
-        index.sync(home)
-        for word, name in (("quagga", "long"), ("platypus", "binary"), ("narwhal", "broken")):
-            assert keys(index, word) == [f"knowledge/concepts/{name}.md"]
-
-
 def test_a_word_in_the_title_outranks_the_same_word_in_the_text() -> None:
     with Index(":memory:") as index:
         index.add(note(f"n{number}", "a walrus among other animals") for number in range(3))
         index.add([note("titled", "an animal among others", title="Walrus")])
         assert keys(index, "walrus")[0] == "knowledge/concepts/titled.md"
-
-
-def test_a_batch_line_that_names_no_possible_project_is_answered_with_nothing(tmp_path: Path) -> None:
-    parser = argparse.ArgumentParser()
-    search.arguments(parser)
-    args = parser.parse_args(["--batch", "unused"])
-    index = Index(":memory:")
-    index.add([note("heron", "Herons stand still.", project="pond")])
-    assert search._answer(index, r'{"query": "herons", "collection": "\ud800"}', args) == {"results": []}
-    assert len(search._answer(index, '{"query": "herons", "collection": "pond"}', args)["results"]) == 1

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
-from contextlib import closing
 from datetime import date
 from pathlib import Path
 
@@ -12,16 +10,8 @@ import pytest
 
 from memoria.base import state
 from memoria.base.paths import Paths
-from memoria.base.settings import Settings
-from memoria.daily.daily_log import DailyLog
-from memoria.daily.ledger import Ledger
-from memoria.ground import files
-from memoria.ground.clock import Zone
 from memoria.index import sources
 from memoria.index.index import Index
-from memoria.pages.page import Pages
-from memoria.search import layout
-from memoria.statements.keeper import Keeper
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
 
@@ -85,19 +75,6 @@ def test_archived_turns_are_found_with_their_session_and_read_once(
         assert sources.refresh(index, world) == 0
 
 
-@pytest.mark.parametrize(
-    ("model", "importance"),
-    [("claude:haiku", layout.NOTED), ("offline", layout.USUAL), ("own-words", layout.USUAL)],
-)
-def test_turns_that_a_model_has_noted_are_less_important(world: Paths, model: str, importance: float) -> None:
-    Path(world.daily, "2026-11-20.md").write_text(DAY.replace("model=scripted", f"model={model}"), "utf-8")
-    archive(world).keep("abcdefgh", date(2026, 11, 20), turns("I love pangolins"))
-    with Index(world.index) as index:
-        sources.refresh(index, world)
-    with closing(sqlite3.connect(world.index)) as database:
-        assert database.execute("SELECT importance FROM documents WHERE kind = 'turn'").fetchall() == [(importance,)]
-
-
 def test_a_forgotten_conversation_is_not_found_any_more(world: Paths) -> None:
     archive(world).keep("abcdefgh", date(2026, 11, 20), turns("I love pangolins"))
     with Index(world.index) as index:
@@ -105,13 +82,6 @@ def test_a_forgotten_conversation_is_not_found_any_more(world: Paths) -> None:
         archive(world).remove("abcdefgh")
         sources.refresh(index, world)
         assert index.search("pangolins") == []
-
-
-def test_turns_that_cannot_be_read_are_left_out(world: Paths) -> None:
-    files.replace(Path(world.archive, "2026-11-20-abcdefgh.jsonl.gz"), b"no gzip")
-    with Index(world.index) as index:
-        sources.refresh(index, world)
-        assert index.search("port", kinds=("entry",))
 
 
 def test_the_sentence_that_an_ended_fact_was_learned_from_is_found_no_more(world: Paths) -> None:
@@ -129,50 +99,6 @@ def test_the_sentence_that_an_ended_fact_was_learned_from_is_found_no_more(world
         assert not any("8080" in passage for hit in index.search("listener 8080") for passage in hit.passages)
         (hit,) = index.search("restart the relay", kinds=("turn",))
         assert "The gauge is fine." in hit.passages[0]
-
-
-def test_an_index_made_anew_holds_the_same(world: Paths) -> None:
-    archive(world).keep("abcdefgh", date(2026, 11, 20), turns("I love pangolins"))
-    with Index(world.index) as index:
-        sources.refresh(index, world)
-        count, (before,) = len(index), index.search("pangolins")
-        sources.refresh(index, world, anew=True)
-        (after,) = index.search("pangolins")
-        assert (len(index), after.score, after.session) == (count, before.score, before.session)
-
-
-def test_a_replaced_fact_leads_to_its_successor_on_another_day(world: Paths) -> None:
-    with Index(world.index) as index:
-        sources.refresh(index, world)
-        (hit,) = index.search("listener port 8080", kinds=("fact",))
-        assert hit.key == "daily/2026-11-21.md#^l-bbbbbbbb"
-        assert hit.project == ""
-        assert index.search("wombats", kinds=("fact",)) == []
-
-
-def test_the_particulars_of_a_fact_are_no_words_of_its_entry(world: Paths) -> None:
-    with Index(world.index) as index:
-        sources.refresh(index, world)
-        assert index.search("importance successor") == []
-
-
-def page_of(paths: Paths, name: str) -> str:
-    daily, ledger = DailyLog.of(paths), Ledger.of(paths)
-    daily.refresh(ledger)
-    with Index(paths.index) as index:
-        sources.refresh(index, paths)
-        with Keeper.of(paths, Zone("UTC")) as keeper:
-            Pages.of(paths).prepare(Settings.load(), ledger, daily, index, keeper)
-    ledger.close()
-    return Path(paths.page, f"{name}.md").read_text("utf-8")
-
-
-def article(paths: Paths, name: str, summary: str, updated: str) -> None:
-    path = Path(paths.knowledge, "concepts", f"{name}.md")
-    text = (
-        f"---\ntitle: {name}\naliases: []\ntags: []\nsources: []\ncreated: '{updated}'\nupdated: '{updated}'\n---\n\n"
-    )
-    files.replace(path, f"{text}# {name}\n\n{summary}\n")
 
 
 def test_a_rebuild_lists_the_archive_no_more_often_for_more_entries(

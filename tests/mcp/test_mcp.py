@@ -66,19 +66,6 @@ def test_working_memory_lives_from_one_server_to_the_next(tmp_path: Path) -> Non
     drive(tmp_path, second)
 
 
-def test_sessions_are_kept_apart_and_projects_are_reached_outwards(tmp_path: Path) -> None:
-    home(tmp_path)
-
-    async def one(client: Client) -> None:
-        await call(client, "remember_now", key="k", value=1)
-
-    async def other(client: Client) -> None:
-        assert "There is no such key" in await call(client, "working", key="k", outwards=True)
-
-    drive(tmp_path, one)
-    drive(tmp_path, other, CLAUDE_CODE_SESSION_ID="s-2")
-
-
 def test_every_tool_says_what_it_takes_and_refuses_the_rest_in_words(tmp_path: Path) -> None:
     home(tmp_path)
 
@@ -107,23 +94,6 @@ def test_every_tool_says_what_it_takes_and_refuses_the_rest_in_words(tmp_path: P
         for name, given, words in wrong:
             assert words in await refused(client, name, **given), (name, given)
         assert "there are working, remember_now" in await refused(client, "destroy")
-
-    drive(tmp_path, scenario)
-
-
-def test_pages_are_read_by_path_or_link_and_in_parts(tmp_path: Path) -> None:
-    home(tmp_path)
-
-    async def scenario(client: Client) -> None:
-        for name in ("knowledge/concepts/spool.md", "concepts/spool", "[[concepts/spool#Spool|the spool]]"):
-            page = await call(client, "read", path=name)
-            assert "Lines 1 to 3 of 3, undated" in page, "the time of a file says nothing"
-            assert fenced(page).startswith("knowledge/concepts/spool.md\n\n# Spool")
-            assert "a rename is the claim" in page
-        day = await call(client, "read", path="daily/2026-11-21", first_line=991, lines=5)
-        assert "Lines 991 to 995 of 1000, as of 2026-11-21; read on with first_line 996." in day
-        assert "line 995" in day
-        assert "line 996" not in day.split("\n", 1)[1]
 
     drive(tmp_path, scenario)
 
@@ -178,34 +148,6 @@ def test_what_is_too_long_for_one_answer_is_read_on_to_its_end(tmp_path: Path) -
     drive(tmp_path, scenario)
 
 
-def test_what_grows_by_being_put_out_of_effect_is_shown_whole_and_within_the_cap(tmp_path: Path) -> None:
-    top = home(tmp_path)
-    rows = [f"{'<memory ' * 4}{'<system ' * 4}{number};" for number in range(900)]
-    value = "".join(f"{'<working-memory ' * 9}{number};" for number in range(300))
-    (top / "knowledge" / "concepts" / "tags.md").write_text("\n".join(rows))
-
-    async def scenario(client: Client) -> None:
-        read, line = "", 1
-        while line:
-            answer = await call(client, "read", path="concepts/tags", first_line=line)
-            assert len(answer.encode()) < 22_000
-            read += fenced(answer).partition("\n\n")[2] + "\n"
-            more = re.search(r"read on with first_line (\d+)", answer)
-            line = int(more[1]) if more else 0
-        assert re.findall(r"(\d+);", read) == [str(number) for number in range(900)]
-        await call(client, "remember_now", key="k", value=value)
-        read, at = "", 1
-        while at:
-            answer = await call(client, "working", key="k", first_character=at)
-            assert len(answer.encode()) < 22_000
-            read += fenced(answer).replace("\n", "")
-            more = re.search(r"read on with first_character (\d+)", answer)
-            at = int(more[1]) if more else 0
-        assert re.findall(r"(\d+);", read) == [str(number) for number in range(300)]
-
-    drive(tmp_path, scenario)
-
-
 def test_what_is_remembered_is_found_and_what_is_forgotten_is_gone(tmp_path: Path) -> None:
     top = home(tmp_path)
     day = top / "daily"
@@ -224,20 +166,6 @@ def test_what_is_remembered_is_found_and_what_is_forgotten_is_gone(tmp_path: Pat
         assert "takes the day lock" not in "".join(path.read_text() for path in day.glob("*.md"))
         assert "Nothing found" in await call(client, "search", query="flush worker lock", kinds=["fact"])
         assert "no learned fact" in await refused(client, "forget", id=ident)
-
-    drive(tmp_path, scenario)
-
-
-def test_a_secret_and_a_preference_are_not_remembered_as_the_assistant_has_them(tmp_path: Path) -> None:
-    top = home(tmp_path)
-    key = "sk-ant-api03-" + "Ab1" * 31 + "AA"
-
-    async def scenario(client: Client) -> None:
-        await call(client, "remember", content=f"The staging key of the service is {key} until Monday.")
-        assert "'preference' is not one of" in await refused(
-            client, "remember", content="The user prefers tabs.", kind="preference"
-        )
-        assert key not in "".join(path.read_text() for path in (top / "daily").glob("*.md"))
 
     drive(tmp_path, scenario)
 
@@ -262,19 +190,6 @@ def test_no_secret_reaches_working_memory_or_the_facts(tmp_path: Path) -> None:
     held = [path for path in (tmp_path / "memoria").rglob("*") if path.is_file()]
     assert any(path.suffix == ".db" for path in held)
     assert [path for path in held if password.encode() in path.read_bytes() or own.encode() in path.read_bytes()] == []
-
-
-def test_search_finds_articles_and_says_where_to_read_them(tmp_path: Path) -> None:
-    home(tmp_path)
-
-    async def scenario(client: Client) -> None:
-        found = await call(client, "search", query="claim by rename")
-        path = fenced(found).split(" · ")[0]
-        assert path == "knowledge/concepts/spool.md"
-        assert "a rename is the claim" in await call(client, "read", path=path)
-        assert "Nothing found" in await call(client, "search", query="zyzzyva")
-
-    drive(tmp_path, scenario)
 
 
 def test_read_opens_every_kind_of_result_that_search_names(tmp_path: Path) -> None:
@@ -350,22 +265,6 @@ def test_keys_are_deleted_and_facts_are_listed_and_reworded(tmp_path: Path) -> N
         assert "no learned fact" in await refused(client, "update", id="l-00000000", content="Something else here.")
 
     drive(tmp_path, scenario)
-
-
-def test_limits_of_working_memory_are_settings(tmp_path: Path) -> None:
-    home(tmp_path)
-
-    async def scenario(client: Client) -> None:
-        assert "at most 20 characters" in await refused(client, "remember_now", key="k", value="x" * 40)
-        for number in range(4):
-            await call(client, "remember_now", key=f"k{number}", value=number)
-            await call(client, "remember_now", note=f"note {number}")
-        held = await call(client, "working")
-        assert "k3" in held
-        assert '"k0"' not in held
-        assert "note 0" not in held
-
-    drive(tmp_path, scenario, MEMORIA_WORKING_VALUE_CHARS="20", MEMORIA_WORKING_KEYS="2", MEMORIA_WORKING_NOTES="2")
 
 
 GREETING = {
@@ -495,15 +394,6 @@ def test_nothing_outside_the_two_folders_is_read(tmp_path: Path) -> None:
         with pytest.raises(PageNotFoundError):
             library.read(name)
     assert library.read("concepts/inside").path == "knowledge/concepts/spool.md"
-
-
-def test_a_vault_that_is_a_link_itself_is_read(tmp_path: Path) -> None:
-    top, vault = tmp_path / "memoria", tmp_path / "vault"
-    vault.mkdir()
-    top.mkdir()
-    (vault / "index.md").write_text("# Index\n")
-    (top / "knowledge").symlink_to(vault)
-    assert Library(Paths(str(top))).read("knowledge/index").path == "knowledge/index.md"
 
 
 def test_the_real_client_lets_a_model_use_the_tools(tmp_path: Path) -> None:

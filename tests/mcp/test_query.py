@@ -9,7 +9,6 @@ import pytest
 
 from home_of import DAY, article, catalogued, entry, run, scripted
 from memoria.commands import query
-from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.markdown import links
 from memoria.wiki.folder import Wiki
@@ -64,30 +63,11 @@ def test_a_link_that_leads_nowhere_is_not_printed_as_one_and_is_named(
         assert name in shown.split("do not resolve: ")[1]
 
 
-def test_what_no_passage_says_is_named(
-    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    home, _ = answering(tmp_path, monkeypatch, "Held for 42 seconds. [[concepts/worker-lock]]", "concepts/worker-lock")
-    run(query, home, "how long is the worker lock held")
-    assert "not in the passages: 42" in capsys.readouterr().out
-
-
 def test_without_a_language_model_the_passages_are_printed(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(query, home, "worker lock spool") == 0
     shown = capsys.readouterr().out
     assert "[[concepts/worker-lock]]" in shown
     assert "Hold `worker.lock` before reading the spool." in shown
-
-
-def test_a_model_that_cannot_be_had_leaves_the_passages(
-    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    scripted(tmp_path, monkeypatch, query=[{"error": "unavailable", "message": "not logged in", "retry_now": False}])
-    assert run(query, Home.open(), "worker lock") == 0
-    shown = capsys.readouterr().out
-    assert "not logged in" in shown
-    assert "Hold `worker.lock` before reading the spool." in shown
-    assert run(query, Home.open(), "worker lock", "--file-back") == 1
 
 
 def test_a_filed_answer_is_an_article_with_sources_in_index_and_log(
@@ -126,17 +106,3 @@ def test_the_offline_answer_is_made_of_the_passages_own_sentences_and_can_be_fil
     assert page
     assert any("Deploys run on Fridays with `make ship`." in claim.text for claim in page.claims)
     assert all(claim.sources for claim in page.claims)
-
-
-def test_an_answer_that_rests_on_no_entry_is_not_filed(
-    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home, _ = answering(tmp_path, monkeypatch, "Just so.", "concepts/invented")
-    with pytest.raises(ExpectedError, match="rests on no entry"):
-        run(query, home, "worker lock", "--file-back")
-    assert not (Wiki.of(home.paths).folder / "qa").exists()
-
-
-def test_nothing_found_is_said(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(query, home, "quagga") == 0
-    assert "contain nothing about this" in capsys.readouterr().out

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import Client
-from mcp.shared.exceptions import MCPError
 
-from home_of import DAY, article, entry, run, scripted
+from home_of import DAY, article, entry, scripted
 from mcp_client import call, drive, fenced, refused
 from memoria.base import project
 from memoria.capture import cursor
-from memoria.commands import forget
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
@@ -80,12 +77,6 @@ def book(home: Home) -> None:
         DailyLog.of(home.paths).refresh(ledger)
 
 
-async def failed(request: Awaitable[object]) -> str:
-    with pytest.raises(MCPError) as error:
-        await request
-    return str(error.value)
-
-
 def test_why_shows_the_words_and_who_said_them_without_the_secret_in_them(home: Home, tmp_path: Path) -> None:
     async def scenario(client: Client) -> None:
         for asked in (CLAIM, "cache", "Cache", "[[concepts/cache]]", "e-01aa", f"daily/{DAY}#^e-01aa"):
@@ -96,18 +87,6 @@ def test_why_shows_the_words_and_who_said_them_without_the_secret_in_them(home: 
             assert "W1nter" not in shown
             assert "vault" not in shown.lower()
 
-    drive(tmp_path, scenario)
-
-
-def test_why_shows_no_text_that_was_forgotten_though_the_transcript_has_it(home: Home, tmp_path: Path) -> None:
-    run(forget, home, "The harbour master lives at Quay 7", "--yes")
-
-    async def scenario(client: Client) -> None:
-        shown = await call(client, "why", statement="e-01aa")
-        assert "In the ferry folder." in shown
-        assert "Quay 7" not in shown
-
-    assert "Quay 7" in (tmp_path / "s1.jsonl").read_text()
     drive(tmp_path, scenario)
 
 
@@ -143,17 +122,6 @@ def test_a_model_answers_from_this_project_with_checked_links(
     assert "ferry" in asked
     assert "vault" not in asked
     assert "W1nter" not in asked
-
-
-def test_without_a_model_a_question_is_answered_with_the_passages(home: Home, tmp_path: Path) -> None:
-    async def scenario(client: Client) -> None:
-        shown = fenced(await call(client, "query", question="Where does the cache lie?"))
-        assert "There is no language model" in shown
-        assert "ferry folder" in shown
-        assert "vault" not in shown
-        assert "contain nothing" in await call(client, "query", question="zyzzyva")
-
-    drive(tmp_path, scenario, MEMORIA_MODEL="offline")
 
 
 def test_in_an_excluded_folder_nothing_is_asked_and_nothing_of_it_shown(home: Home, tmp_path: Path) -> None:
@@ -192,24 +160,6 @@ def test_a_fact_of_another_project_is_neither_listed_changed_nor_deleted(home: H
     drive(tmp_path, still_there, CLAUDE_PROJECT_DIR=str(other))
 
 
-def test_with_shared_projects_the_facts_of_an_excluded_one_are_not_listed(home: Home, tmp_path: Path) -> None:
-    other = tmp_path / "bank"
-    other.mkdir()
-
-    async def there(client: Client) -> None:
-        await call(client, "remember", content="The vault opens at nine.")
-
-    async def here(client: Client) -> None:
-        assert ("vault" in await call(client, "facts", everywhere=True)) is not excluded
-
-    drive(tmp_path, there, CLAUDE_PROJECT_DIR=str(other))
-    bank = project.of(str(other), home.settings, home.paths).key
-    Path(home.paths.folders).write_text(json.dumps({bank: [str(other)]}))
-    for excluded in (False, True):
-        more = {"MEMORIA_EXCLUDE": "bank"} if excluded else {}
-        drive(tmp_path, here, MEMORIA_SHARE_PROJECTS="true", **more)
-
-
 def test_a_page_is_read_without_what_belongs_to_other_projects(home: Home, tmp_path: Path) -> None:
     (tmp_path / "secret.md").write_text("ferry secret")
     entry(home, "01cc", "Elsewhere", day=DAY.replace(day=19), session="s3", project_key=OTHER)
@@ -224,33 +174,5 @@ def test_a_page_is_read_without_what_belongs_to_other_projects(home: Home, tmp_p
             said = await refused(client, "read", path=path)
             assert "there is no" in said, path
             assert len(said) < 2_100
-
-    drive(tmp_path, scenario)
-
-
-def test_what_is_too_long_is_cut_and_says_so(home: Home, tmp_path: Path) -> None:
-    article(
-        home, "concepts/long", "Long", *((f"{CLAIM} Number {number}. " + "码" * 900, "01aa") for number in range(20))
-    )
-
-    async def scenario(client: Client) -> None:
-        shown = await call(client, "why", statement="concepts/long")
-        assert len(shown.encode()) < 25_000
-        assert "Only the beginning is shown." in shown
-        text = await call(client, "read", path="knowledge/concepts/long")
-        assert len(text.encode()) < 25_000
-        assert "read on with first_line" in text
-
-    drive(tmp_path, scenario)
-
-
-def test_a_day_without_a_log_is_answered_with_the_days_that_have_one(home: Home, tmp_path: Path) -> None:
-    entry(home, "01cc", "Elsewhere", day=DAY.replace(day=19), session="s3", project_key=OTHER)
-    book(home)
-
-    async def scenario(client: Client) -> None:
-        for day in ("daily/2026-11-23", "2026-11-23.md", "daily/2026-11-19"):
-            said = await refused(client, "read", path=day)
-            assert f"the latest days that have one: {DAY}" in said
 
     drive(tmp_path, scenario)

@@ -52,23 +52,11 @@ def server(tmp_path: Path) -> Server:
 
 
 @pytest.mark.parametrize("name", WRITING)
-def test_a_tool_writes_where_nothing_is_excluded(server: Server, name: str) -> None:
-    assert server.call(name, **WRITING[name])
-
-
-@pytest.mark.parametrize("name", WRITING)
 def test_nothing_is_written_in_an_excluded_folder(server: Server, name: str) -> None:
     (server.folder / ".memoria-off").touch()
     with pytest.raises(RefusedError, match="excluded"):
         server.call(name, **WRITING[name])
     assert server.call("working")
-
-
-@pytest.mark.parametrize("name", WRITING)
-def test_nothing_is_written_while_memoria_is_off(server: Server, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEMORIA_DISABLED", "1")
-    with pytest.raises(RefusedError, match="switched off"):
-        server.call(name, **WRITING[name])
 
 
 def test_nothing_is_written_while_memoria_is_off_in_the_session(server: Server, tmp_path: Path) -> None:

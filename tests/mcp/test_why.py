@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,8 @@ import pytest
 
 from home_of import DAY, article, entry, run
 from memoria.capture import cursor
-from memoria.commands import forget, search, show, why
 from memoria.commands import learned as learned_facts
-from memoria.ground.errors import ExpectedError
+from memoria.commands import search, show, why
 from memoria.ground.home import Home
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.screen import Tombstones
@@ -82,15 +80,6 @@ def test_neither_a_secret_nor_what_was_forgotten_is_shown_though_the_transcript_
         assert form or "1 turn of it: not shown (forgotten)" in shown
 
 
-def test_an_article_leads_to_all_its_claims_and_one_without_a_source_says_so(
-    home: Home, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(why, home, "Worker lock") == 0
-    shown = capsys.readouterr().out
-    assert CLAIM in shown
-    assert "By hand.\n  in [[concepts/worker-lock]]\n  cites no source" in shown
-
-
 def test_when_the_transcript_is_gone_the_archive_answers(
     home: Home, transcript: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -102,13 +91,6 @@ def test_when_the_transcript_is_gone_the_archive_answers(
     assert all(turn["archived"] and turn["transcript"] is None for turn in source["turns"])
     run(why, home, "concepts/worker-lock")
     assert "archive (the transcript is gone)" in capsys.readouterr().out
-
-
-def test_when_nothing_is_left_that_is_said(home: Home, transcript: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    transcript.unlink()
-    Archive.of(home.paths, 1).remove("01aa")
-    run(why, home, "concepts/worker-lock")
-    assert "no longer in the transcript or in the archive" in capsys.readouterr().out
 
 
 def test_of_a_long_conversation_only_the_turns_that_say_it_are_shown_with_its_words_marked(
@@ -130,22 +112,6 @@ def test_of_a_long_conversation_only_the_turns_that_say_it_are_shown_with_its_wo
     assert shown.count("Chatter") == 1
 
 
-def test_a_transcript_that_no_cursor_names_is_not_gone(
-    home: Home, transcript: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """An imported session has no cursor; it is found in the client's folder."""
-    folder = Path(os.environ["CLAUDE_CONFIG_DIR"], "projects", "-p")
-    folder.mkdir(parents=True)
-    moved = transcript.rename(folder / "s1.jsonl")
-    Path(home.paths.cursors, "s1").unlink()
-    run(why, home, "worker.lock", "spool")
-    shown = capsys.readouterr().out
-    assert f"{moved}:2" in shown
-    moved.write_text("{}\n")
-    run(why, home, "worker.lock", "spool")
-    assert f"archive (no longer in {moved})" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     "named", ["e-01aa", "^e-01aa", f"[[daily/{DAY}#^e-01aa|Flush race]]", "l-7f3a91kc", "^l-7f3a91kc"]
 )
@@ -165,17 +131,3 @@ def test_an_entry_and_a_fact_are_traced_by_their_id(
     assert named.strip("^[]").split("^")[-1].split("|")[0] in paths
     assert run(learned_facts, home, "list", named) == 0
     assert "l-7f3a91kc" in capsys.readouterr().out
-
-
-def test_forgetting_a_fact_by_its_id_leaves_the_entry(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    log = Path(home.paths.daily, f"{DAY}.md")
-    learned = "**Learned:**\n\n- [fact] The lock comes too late. ^l-7f3a91kc\n"
-    log.write_text(log.read_text().replace("\n^e-01aa", f"\n{learned}\n^e-01aa"))
-    assert run(forget, home, "l-7f3a91kc", "--yes") == 0
-    assert "l-7f3a91kc" not in log.read_text()
-    assert "entry=01aa" in log.read_text()
-
-
-def test_what_nobody_claimed_is_an_error_in_one_line(home: Home) -> None:
-    with pytest.raises(ExpectedError, match="No article and no claim"):
-        run(why, home, "quagga", "stripes")

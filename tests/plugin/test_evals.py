@@ -34,8 +34,8 @@ def run(tmp_path: Path, folder: Path, *words: str) -> dict[str, Any]:
     return result | {"status": done.returncode}
 
 
-def test_every_case_passes_with_the_plugin_and_no_memory_of_its_own_comes_about(tmp_path: Path) -> None:
-    result = run(tmp_path, ROOT / "plugin")
+def test_a_case_passes_with_the_plugin_alone_and_no_memory_of_its_own_comes_about(tmp_path: Path) -> None:
+    result = run(tmp_path, ROOT / "plugin", "--case", "re*")  # three of them; each is two runs of the client
     scores = {
         case["name"]: {arm: [run["score"] for run in runs] for arm, runs in case["arms"].items()}
         for case in result["cases"]
@@ -43,29 +43,11 @@ def test_every_case_passes_with_the_plugin_and_no_memory_of_its_own_comes_about(
     for name, arms in sorted(scores.items()):
         print(f"{name:<26} with {arms['with'][0]:.2f}  without {arms['without'][0]:.2f}")
     print(result["aggregates"])
-    assert set(scores) == CASES
+    assert set(scores) == {name for name in CASES if name.startswith("re")}
     assert all(arms["with"] == [1] for arms in scores.values()), result["cases"]
-    assert all(arms["without"][0] < 1 for name, arms in scores.items() if name != "plain-question")
+    assert all(arms["without"][0] < 1 for arms in scores.values())
     assert result["status"] == 0
     assert not (tmp_path / "user" / "memoria").exists()
-
-
-def test_a_case_fails_when_the_memory_answers_something_else(tmp_path: Path) -> None:
-    folder = tmp_path / "plugin"
-    (folder / ".claude-plugin").mkdir(parents=True)
-    manifest = json.loads((ROOT / "plugin" / ".claude-plugin" / "plugin.json").read_text("utf-8"))
-    (folder / ".claude-plugin" / "plugin.json").write_text(json.dumps(manifest))
-    for name in ("skills", "evals"):
-        copied(ROOT / "plugin" / name, folder / name)
-    (folder / "evals" / "mocks" / "memoria" / "search.md").write_text("Nothing found.")
-    result = run(tmp_path, folder, "--case", "recall-a-decision")
-    assert result["aggregates"]["casesPassed"] == 0
-    assert result["status"] == 1
-
-
-def test_the_root_of_the_repository_runs_the_same_cases(tmp_path: Path) -> None:
-    result = run(tmp_path, ROOT, "--case", "plain-question", "--ablation", "none")
-    assert (result["aggregates"]["casesPassed"], result["suite"]["plugins"][0]["name"]) == (1, "memoria")
 
 
 def test_the_stand_ins_are_the_tools_that_the_server_has(tmp_path: Path) -> None:
@@ -83,11 +65,3 @@ def test_the_stand_ins_are_the_tools_that_the_server_has(tmp_path: Path) -> None
     assert LISTED.read_text("utf-8") == text, f"write this to {LISTED.relative_to(ROOT)}:\n{text}"
     names = {tool["name"] for tool in tools}
     assert {path.stem for path in LISTED.parent.glob("*.md")} < names
-
-
-def copied(source: Path, target: Path) -> None:
-    for path in source.rglob("*"):
-        if path.is_file():
-            place = target / path.relative_to(source)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(path.read_bytes())

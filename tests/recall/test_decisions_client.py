@@ -13,7 +13,6 @@ import pytest
 from client_session import Session, held
 from memoria.base import project, state
 from memoria.base.paths import Paths
-from memoria.capture.open_sessions import OpenSessions
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
 from messages_api import MessagesApi
@@ -116,24 +115,3 @@ def test_a_subagent_is_given_the_part_of_the_page_that_concerns_its_task(world: 
     assert RULE in given
     assert ABOUT in given
     assert OTHER not in given
-
-
-def test_the_settings_switch_each_of_them_off(world: World) -> None:
-    world.env |= {"MEMORIA_TOOL_NOTES": "0", "MEMORIA_ERROR_NOTES": "0", "MEMORIA_SUBAGENT_PAGE": "0"}
-    error = "echo 'ld: cannot find libzebra for the linker' >&2; exit 1"
-    world.session(world.read(), world.edit("true", "false"), ("Bash", {"command": error}), ("Agent", TASK))
-    everything = "".join(world.sent())
-    assert TABS not in everything
-    assert FIX not in everything
-    assert "that may concern this task" not in everything
-
-
-def test_what_a_slash_command_expands_to_is_given_no_notes_and_is_not_the_goal(world: World) -> None:
-    command = world.work / ".claude" / "commands" / "ship.md"
-    command.parent.mkdir(parents=True)
-    command.write_text("Install libzebra-dev where the linker cannot find libzebra.\n")
-    session = world.session(prompt="/ship staging")
-    sent = world.sent()[-1]
-    assert "where the linker cannot find" in sent, "the command was expanded"
-    assert FIX not in sent
-    assert "linker" not in OpenSessions(world.paths.where).block(session.id)

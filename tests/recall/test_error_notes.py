@@ -51,25 +51,8 @@ def test_an_error_that_was_met_before_is_given_what_helped_once(world: Paths) ->
     assert fail(world) == ""
 
 
-@pytest.mark.parametrize("error", ["", "Exit code 1", "Exit code 1\nTests: 3 of 40", "make: *** [all] Error 1"])
-def test_an_error_without_words_of_its_own_is_given_nothing(world: Paths, error: str) -> None:
-    remember(world, FIX, "make builds all of it with one worker.")
-    assert fail(world, error) == ""
-
-
-def test_a_command_that_the_user_stopped_is_given_nothing(world: Paths) -> None:
-    remember(world, FIX)
-    assert fail(world, interrupt=True) == ""
-
-
 def test_a_note_that_only_repeats_the_error_is_not_given(world: Paths) -> None:
     remember(world, "ModuleNotFoundError: no yaml worker")
-    assert fail(world) == ""
-
-
-@pytest.mark.parametrize("more", [{"session": "s1"}, {"key": "zoo-123456"}])
-def test_notes_of_this_session_and_of_other_projects_are_not_given(world: Paths, more: dict[str, str]) -> None:
-    remember(world, FIX, **more)
     assert fail(world) == ""
 
 
@@ -86,11 +69,6 @@ def test_a_note_that_shares_only_a_word_or_only_that_there_was_an_error_is_not_g
 ) -> None:
     remember(world, text)
     assert fail(world, error) == ""
-
-
-def test_the_setting_switches_it_off(world: Paths) -> None:
-    remember(world, FIX)
-    assert fail(world, MEMORIA_ERROR_NOTES="off") == ""
 
 
 def test_only_the_lines_that_say_what_went_wrong_are_looked_up() -> None:

@@ -18,7 +18,7 @@ from memoria.base.settings import Settings
 from memoria.capture import detach, hook
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
-from memoria.recall import certain_notes, prompt_notes, shown_notes
+from memoria.recall import certain_notes, prompt_notes
 from memoria.recall.session_start import session_start
 from places import PAYLOADS, ROOT
 
@@ -81,11 +81,6 @@ def test_a_prompt_is_given_the_note_that_fits_it_with_its_date_and_source(world:
     assert row.endswith("(knowledge/concepts/worker-lock.md)")
 
 
-def test_a_prompt_that_nothing_fits_is_given_nothing(world: Paths) -> None:
-    remember(world, note())
-    assert ask(world, "translate the marketing brochure into Portuguese please") == ""
-
-
 @pytest.mark.parametrize(
     "prompt",
     ["", "  ", "yes, go on", "ok", "/compact keep the flush race and the worker lock",
@@ -106,17 +101,6 @@ def test_a_prompt_that_no_person_wrote_is_given_nothing(world: Paths, source: st
     assert prompt_notes.user_prompt_submit(event, Settings.load({}), world)
 
 
-AROUND = (
-    "The marketing brochure needs new colours before Tuesday. Could you also translate it into Portuguese?",
-    "My sister visits the island in August. Pick a hotel near the beach with a garden.",
-)
-
-
-def test_a_prompt_that_begins_with_a_path_is_no_command(world: Paths) -> None:
-    remember(world, note())
-    assert ask(world, "/tmp/flush lost the worker lock in the flush race, why?")
-
-
 def test_a_note_comes_once_a_session_and_again_after_a_compaction(world: Paths) -> None:
     remember(world, note())
     assert ask(world)
@@ -126,17 +110,6 @@ def test_a_note_comes_once_a_session_and_again_after_a_compaction(world: Paths) 
     session_start(event, Settings.load({}), world)
     assert ask(world)
     assert ask(world) == ""
-
-
-def test_hooks_that_are_installed_twice_give_a_note_once(world: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both look at the same moment, before either has recorded what it shows."""
-    remember(world, note())
-    monkeypatch.setattr(shown_notes.ShownNotes, "add", lambda *_: None)
-    said = []
-    for installation in ("the plugin", "the clone"):
-        monkeypatch.setattr(hook, "installation", lambda name=installation: name)
-        said.append(ask(world))
-    assert [bool(text) for text in said] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -152,13 +125,6 @@ def test_only_a_persons_prompt_is_where_the_session_was(world: Paths, source: st
     assert ("port the parser" in stored) == is_persons
 
 
-def test_a_session_is_not_told_what_it_said_itself_until_it_was_compacted(world: Paths) -> None:
-    remember(world, note(session="s1", kind="entry"))
-    assert ask(world) == ""
-    assert ask(world, session="s2")
-    assert shown_notes.ShownNotes(world.hints, "s1").keys() == set()
-
-
 def test_a_prompt_in_an_excluded_folder_is_given_nothing(world: Paths, tmp_path: Path) -> None:
     remember(world, note())
     secret = tmp_path / "secret"
@@ -168,12 +134,6 @@ def test_a_prompt_in_an_excluded_folder_is_given_nothing(world: Paths, tmp_path:
     assert ask(world, cwd=str(tmp_path))
 
 
-def test_the_setting_switches_it_off(world: Paths) -> None:
-    remember(world, note())
-    assert ask(world, MEMORIA_HINTS="false") == ""
-    assert ask(world)
-
-
 def test_the_notes_own_project_comes_first(world: Paths) -> None:
     own = project.key_of_path("/nowhere/shop")
     everywhere = note("all", "A flush race: the worker lock was free in every project.")
@@ -181,21 +141,6 @@ def test_the_notes_own_project_comes_first(world: Paths) -> None:
     first, second = rows(ask(world))
     assert "concepts/ours.md" in first
     assert "concepts/all.md" in second
-
-
-def test_a_note_of_another_project_says_which_also_where_both_have_one_name(world: Paths) -> None:
-    own = project.key_of_path("/nowhere/shop")
-    texts = (
-        "The flush race took the worker lock.",
-        "A flush race freed the worker lock.",
-        "In a flush race the lock waits.",
-    )
-    owners = {"ours": own, "theirs": "Shop-000000", "blogs": "blog-4d5e6f"}
-    remember(world, *(note(name, text, project=key) for text, (name, key) in zip(texts, owners.items(), strict=True)))
-    said = {row.rpartition("/")[2]: row for row in rows(ask(world, MEMORIA_SHARE_PROJECTS="1"))}
-    assert said["ours.md)"].startswith("- [article, 2026-11-20] ")
-    assert said["theirs.md)"].startswith("- [article, 2026-11-20, Shop-000000] ")
-    assert said["blogs.md)"].startswith("- [article, 2026-11-20, blog] ")
 
 
 def test_what_is_said_stays_within_its_size_and_its_notes_are_whole(world: Paths) -> None:
@@ -258,44 +203,7 @@ def test_the_hook_as_the_client_starts_it_says_the_recorded_payloads_notes(world
     assert run_hook(world, json.dumps({**PAYLOAD, "prompt": PROMPT}).encode()).stdout == b""
 
 
-@pytest.mark.parametrize("payload", [b"", b"{", b"[]", b'{"prompt": 7}', b"\xff\xfe"])
-def test_the_hook_ends_well_and_silent_on_anything(world: Paths, payload: bytes) -> None:
-    remember(world, note())
-    run = run_hook(world, payload)
-    assert (run.returncode, run.stdout, run.stderr) == (0, b"", b"")
-
-
-def test_a_torn_line_in_the_sessions_file_is_skipped(world: Paths) -> None:
-    given = shown_notes.ShownNotes(world.hints, "s1")
-    given.add(["a"])
-    with Path(given.path).open("ab") as file:
-        file.write(b'{"key": "b", "ma\n[1]\n{"at": 1, "key": "c", "marks": []}\n')  # the last as version 0.1.0 wrote it
-    assert given.keys() == {"a", "c"}
-
-
 # -- the fence
-
-
-@pytest.mark.parametrize(
-    "tag", ["<system-reminder>", "</ system-reminder", "< System x", "<memoria-notes-1>", "<" + " " * 5000 + "system>"]
-)
-def test_a_forged_tag_is_only_text(tag: str) -> None:
-    assert fence.neutral(f"a {tag}").startswith("a &lt;")
-
-
-@pytest.mark.parametrize("text", ["a < b", "<div>", "<systemd>", "<", "<<", "1 <2"])
-def test_what_is_no_forged_tag_stays(text: str) -> None:
-    assert fence.neutral(text) == text
-
-
-def test_a_text_that_holds_its_own_mark_gets_another() -> None:
-    plain = fence.fenced("notes", "x")
-    mark = plain.splitlines()[0][len("<notes-") : -1]
-    numbers = [f"{(int(mark, 16) + n) & 0xFFFFFF:06x}" for n in range(-3, 4)]
-    inner = "x " + " ".join(numbers)
-    said = fence.fenced("notes", inner).splitlines()
-    assert said[0].replace("<", "</") == said[-1]
-    assert said[0][len("<notes-") : -1] not in inner
 
 
 def conversation(name: str, *said: tuple[str, str], **more: Any) -> Document:
@@ -340,34 +248,6 @@ def test_a_fact_and_the_turn_it_was_learned_from_take_one_place(world: Paths) ->
     assert row.startswith("- [fact, 2026-11-19, the user] We bill in whole cents; amounts are integers. (daily/")
 
 
-def test_a_fact_and_the_entry_that_says_it_between_other_words_take_one_place(world: Paths) -> None:
-    rule = "The night ferry and the flush race stay in the harbour, `turnWorkerLock` is removed"
-    entry = Document(
-        path="daily/2026-11-19.md", anchor="e-abcd1234", kind="entry", session="then", date="2026-11-19",
-        passages=(Passage(f"- {rule}. 1. keep both 2. flush them at night", "Decisions Made"),),
-    )  # fmt: skip
-    fact = Document(
-        path="daily/2026-11-19.md", anchor="l-abcd1234", kind="fact", session="then", date="2026-11-19",
-        passages=(Passage(f"{rule}."),),
-    )  # fmt: skip
-    remember(world, entry, fact)
-    (row,) = rows(
-        ask(world, "Is turnWorkerLock of the worker still called? Does the night ferry belong with the flush race?")
-    )
-    assert row.startswith("- [fact")
-
-
-def test_two_facts_of_one_session_are_two_answers(world: Paths) -> None:
-    facts = [
-        Document(
-            path="daily/2026-11-19.md", anchor=f"l-abcd{number}", kind="fact", session="then", passages=(Passage(text),)
-        )
-        for number, text in enumerate(("We bill in whole cents.", "Whole cents are what we round to when we bill."))
-    ]
-    remember(world, *facts)
-    assert len(rows(ask(world, "do we bill in whole cents?"))) == 2
-
-
 PASTES = {
     "a log": "2026-11-20 09:14:02 flush race worker lock",
     "a command's output": "\u276f flush race worker lock",
@@ -389,10 +269,3 @@ def test_what_was_only_pasted_is_not_the_question(world: Paths, paste: str) -> N
     assert ask(world, f"Have a look at this:\n{paste}") == ""
     if not paste.startswith("#"):
         assert ask(world, f"{PROMPT}\n\n{paste}", session="s2")
-
-
-def test_the_folders_that_all_files_of_a_project_share_are_no_question(world: Paths) -> None:
-    work = "/home/ada/ledger/services/api/src"
-    remember(world, note("other-file", f"Worked on {work}/invoices/late_fees.py and on its imports."))
-    assert ask(world, f"does {work}/reports/monthly.py still hold the old header?") == ""
-    assert "late_fees.py" in ask(world, f"what is {work}/invoices/late_fees.py for?")

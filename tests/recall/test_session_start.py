@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks import SESSION, Client, exchange
+from hooks import Client, exchange
 from memoria.base import project, state
-from memoria.capture.open_sessions import BLOCK, OpenSessions
 from memoria.recall import start_line
 from places import ROOT
 
@@ -23,11 +22,6 @@ def page(client: Client, name: str, text: str) -> None:
     Path(client.paths.page, f"{name}.md").write_text(text, encoding="utf-8")
 
 
-def test_the_welcome_is_said_once(client: Client) -> None:
-    assert "memoria status" in json.loads(client.fire("SessionStart", source="startup"))["systemMessage"]
-    assert client.fire("SessionStart", source="startup") == ""
-
-
 @pytest.mark.parametrize("source", ["startup", "resume", "clear", "compact"])
 def test_a_session_starts_with_its_projects_page_byte_for_byte(client: Client, source: str) -> None:
     own = project.key_of_path(str(client.cwd))
@@ -39,32 +33,11 @@ def test_a_session_starts_with_its_projects_page_byte_for_byte(client: Client, s
     assert output == {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "Läuft ✓\n"}}
 
 
-def test_a_project_without_a_page_starts_with_the_global_one(client: Client) -> None:
-    page(client, "global", "elsewhere")
-    assert "elsewhere" in client.fire("SessionStart")
-
-
 def test_a_page_never_exceeds_what_the_client_shows(client: Client) -> None:
     page(client, "global", "<m>\n" + "a line of the page\n" * 2_000 + "</m>\n")
     given = json.loads(client.fire("SessionStart"))["hookSpecificOutput"]["additionalContext"]
     assert 9_400 < len(given) <= 9_500
     assert given.endswith("</m>\n")
-
-
-def test_a_session_is_given_nothing_when_the_page_has_no_room(tmp_path: Path) -> None:
-    """README: ``page_chars`` 0 switches the page off, and with it where the session was."""
-    client = Client(tmp_path, MEMORIA_PAGE_CHARS="0")
-    state.open_state(client.paths)
-    page(client, "global", "elsewhere")
-    block = Path(OpenSessions(client.paths.where).path(SESSION, BLOCK))
-    block.parent.mkdir(exist_ok=True)
-    block.write_text("the goal was this", encoding="utf-8")
-    assert "additionalContext" not in client.fire("SessionStart", source="resume")
-    client.env.pop("MEMORIA_PAGE_CHARS")
-    assert (
-        "elsewhere\nthe goal was this"
-        in json.loads(client.fire("SessionStart", source="resume"))["hookSpecificOutput"]["additionalContext"]
-    )
 
 
 def test_a_setting_of_a_wrong_type_is_told_at_the_start_until_it_is_corrected(client: Client) -> None:
@@ -128,8 +101,3 @@ def test_hooks_that_are_installed_twice_inject_the_page_once_and_say_so_once(cli
     assert len(messages) == 1
     (told,) = messages
     assert "`memoria install` takes" in json.loads(told)["systemMessage"]
-
-
-def test_the_same_installation_answers_a_repeated_event_again(client: Client) -> None:
-    page(client, "global", "the page")
-    assert all("the page" in client.fire("SessionStart", source="compact") for _ in range(2))

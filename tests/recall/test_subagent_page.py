@@ -55,12 +55,6 @@ def test_a_subagent_is_given_the_rules_and_what_concerns_its_task(world: Paths) 
     ]
 
 
-def test_without_a_known_task_it_is_given_nothing(world: Paths) -> None:
-    assert fire(world, "SubagentStart", agent_type="Explore", agent_id="a1") == ""
-    begin(world, TASK)
-    assert fire(world, "SubagentStart", agent_type="Plan", agent_id="a2") == ""
-
-
 def test_subagents_that_are_started_together_share_their_tasks(world: Paths) -> None:
     begin(world, TASK)
     begin(world, "Which boats are painted blue?")
@@ -78,15 +72,3 @@ def test_a_long_page_is_cut_between_rows(world: Paths) -> None:
     rows = [row for row in said.splitlines() if row.startswith("- ")]
     assert 0 < sum(map(len, rows)) <= subagent_page.RULES_CHARS
     assert all(row.endswith("x" * 90) for row in rows)
-
-
-def test_an_agent_tool_with_any_input_is_survived(world: Paths) -> None:
-    for given in ({}, {"prompt": 3, "subagent_type": ["x"]}, {"prompt": "a"}):
-        assert fire(world, "PreToolUse", tool_name="Agent", tool_input=given) == ""
-
-
-def test_a_type_of_any_length_costs_the_next_sub_agents_nothing(world: Paths) -> None:
-    for kind in ("x" * 3_000_000, "Explore"):
-        begin(world, TASK, kind)
-        assert "zebra" in fire(world, "SubagentStart", agent_type=kind, agent_id=kind[:9])
-    assert Path(world.hints, "s1").stat().st_size < 10_000

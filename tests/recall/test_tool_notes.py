@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -79,11 +78,6 @@ def test_it_is_given_again_after_a_compaction_and_to_a_subagent_which_knows_noth
     assert use(world, "Edit", agent="a1", file_path=f"{CWD}/Makefile") == ""
     shown_notes.ShownNotes(world.hints, "s1").compacted()
     assert use(world, "Edit", file_path=f"{CWD}/Makefile")
-
-
-def test_what_the_session_said_itself_is_in_its_context(world: Paths) -> None:
-    remember(world, fact(TABS, session="s1"))
-    assert use(world, "Edit", file_path=f"{CWD}/Makefile") == ""
 
 
 @pytest.mark.parametrize(
@@ -173,20 +167,6 @@ def test_a_claim_that_names_a_symbol_of_the_edit_is_given(world: Paths) -> None:
     assert use(world, "Edit", session="s2", file_path=f"{CWD}/a.py", old_string="price", new_string="x") == ""
 
 
-@pytest.mark.parametrize("kind", ["operational", "debugging"])
-def test_what_was_done_once_is_no_rule(world: Paths, kind: str) -> None:
-    remember(world, fact("Often run: `make -j4`; src/prices.py failed.", kind), claim("`make -j4` ran.", "Key Points"))
-    assert use(world, "Bash", command="make -j4") == ""
-    assert use(world, "Edit", file_path=f"{CWD}/src/prices.py") == ""
-
-
-def test_only_notes_of_the_project_are_given(world: Paths) -> None:
-    remember(world, fact(TABS, project="zoo-123456"))
-    assert use(world, "Edit", file_path=f"{CWD}/Makefile") == ""
-    remember(world, fact(TABS, number=2, project=""))
-    assert use(world, "Edit", file_path=f"{CWD}/Makefile")
-
-
 def test_the_users_correction_comes_before_what_else_names_the_file(world: Paths) -> None:
     rest = [fact(f"src/prices.py has part {number}.", "fact", number + 10) for number in range(5)]
     remember(world, fact("Keep src/prices.py free of floats."), *rest)
@@ -204,52 +184,6 @@ def test_the_setting_switches_it_off_and_a_missing_or_broken_index_gives_nothing
     with open(world.index, "wb") as file:  # noqa: PTH123 (a str)
         file.write(b"no database" * 1000)
     assert use(world, "Edit", file_path=f"{CWD}/Makefile") == ""
-
-
-@pytest.mark.parametrize("given", [{}, {"file_path": 7}, {"command": ["ls"]}, {"edits": "x", "file_path": ""}])
-def test_any_input_is_survived(world: Paths, given: dict[str, Any]) -> None:
-    remember(world, fact(TABS))
-    for tool in ("Edit", "Bash", "MultiEdit", "Agent", "NotebookEdit"):
-        assert use(world, tool, **given) == ""
-
-
-def test_a_large_edit_costs_no_more_than_its_beginning() -> None:
-    text = json.dumps([f"some_symbol_{number}" for number in range(100_000)])
-    touched = tool_notes.of_tool("Edit", {"file_path": "/a/b.py", "old_string": text, "new_string": text}, "/a")
-    assert len(touched.symbols) == tool_notes.MAX_SYMBOLS
-
-
-@pytest.mark.parametrize("odd", ["~\0/x", "~\ud800/x", "\0", "\ud800/prices.py"])
-def test_a_name_that_no_file_can_have_hides_no_note(world: Paths, odd: str) -> None:
-    remember(world, fact("Never run `make deploy` on a Friday."))
-    assert use(world, "Edit", file_path=odd) == ""
-    assert "on a Friday" in use(world, "Bash", command=f"make deploy {odd}")
-
-
-def test_a_command_over_many_files_costs_no_more_than_one_over_the_first() -> None:
-    touched = tool_notes.of_tool("Bash", {"command": "rm " + " ".join(f"a/{n}.py" for n in range(400))}, CWD)
-    assert len(touched.files) == tool_notes.MAX_FILES
-    several = tool_notes.of_tool("Bash", {"command": "; ".join(f"rm a/{n}.py b/{n}.py" for n in range(400))}, CWD)
-    assert len(several.files) <= tool_notes.MAX_FILES
-
-
-def test_many_edits_of_a_file_cost_no_more_than_the_first() -> None:
-    def edits(count: int) -> list[dict[str, str]]:
-        return [{"old_string": f"oldName{n}", "new_string": "x"} for n in range(count)]
-
-    touched = [tool_notes.of_tool("MultiEdit", {"file_path": "a.py", "edits": edits(n)}, CWD) for n in (100, 10)]
-    assert touched[0].symbols == [f"oldName{n}" for n in range(tool_notes.MAX_EDITS)]
-    assert touched[1].symbols == [f"oldName{n}" for n in range(10)]
-
-
-def test_of_a_long_list_of_shown_notes_the_newest_are_known(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shown_notes, "MAX_BYTES", 400)
-    shown = shown_notes.ShownNotes(paths.hints, "s1")
-    for number in range(50):
-        shown.add([f"key-{number}"])
-    keys = shown.keys()
-    assert "key-49" in keys
-    assert "key-0" not in keys
 
 
 def test_what_no_rule_names_reads_nothing_else(world: Paths, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,13 +12,12 @@ from typing import Any
 
 import pytest
 
-from memoria.base import interpreter, state
+from memoria.base import state
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.capture import detach, hook
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
-from memoria.models import chain
 from memoria.recall import prompt_notes, shown_notes
 from places import ROOT
 
@@ -87,11 +86,6 @@ def test_a_question_that_is_answered_for_certain_is_answered_at_once(paths: Path
     assert handed == []
 
 
-def test_an_uncertain_question_is_weighed(paths: Paths, handed: Handed) -> None:
-    assert ask(paths, "Which discount do the prices of the shop allow to members of the club, by the way?")
-    assert len(handed) == 1
-
-
 @pytest.mark.parametrize(
     "env", [{"MEMORIA_WEIGH_NOTES": "false"}, {"MEMORIA_MODEL": "offline"}, {"MEMORIA_MODEL": "offline,claude:haiku"}]
 )
@@ -103,36 +97,11 @@ def test_without_a_model_words_decide_at_once(paths: Paths, handed: Handed, env:
     assert handed == []
 
 
-def test_another_client_is_never_made_to_wait(paths: Paths, handed: Handed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(prompt_notes.CLIENT)
-    output = ask(paths)
-    assert output is None or "async" not in output
-    assert handed == []
-
-
-def test_a_client_that_is_too_old_to_go_on_is_answered_at_once(paths: Paths, handed: Handed) -> None:
-    output = ask(paths, client="old")
-    assert output is None or "async" not in output
-    assert handed == []
-
-
 def test_at_most_as_many_are_weighed_in_a_minute_as_the_setting_allows(paths: Paths, handed: Handed) -> None:
     for number in range(5):
         ask(paths, session=f"s{number}", MEMORIA_SPAWNS_PER_MIN="2")
     assert 2 <= len(handed) <= 4, "a minute of the clock may end meanwhile"
     assert len(handed) < 5
-
-
-def test_of_two_installations_only_one_weighs(paths: Paths, handed: Handed, monkeypatch: pytest.MonkeyPatch) -> None:
-    ask(paths)
-    monkeypatch.setenv("CLAUDE_PLUGIN_ROOT", str(ROOT))
-    ask(paths)
-    assert len(handed) == 1
-
-
-def test_nothing_is_weighed_in_an_excluded_folder(paths: Paths, handed: Handed) -> None:
-    assert ask(paths, MEMORIA_EXCLUDE="/nowhere/shop") is None
-    assert handed == []
 
 
 def test_a_long_prompt_is_handed_over_by_its_ends(paths: Paths, handed: Handed) -> None:
@@ -192,23 +161,3 @@ def test_the_hook_becomes_the_process_that_weighs(paths: Paths, tmp_path: Path) 
     assert request.startswith('{"session": "s1"')
     assert run.stderr == b"", "what it complains of is for the worker's log"
     assert "oops" in Path(paths.worker_output).read_text("utf-8")
-
-
-def test_a_process_that_cannot_be_started_is_in_the_log_and_nowhere_else(paths: Paths, tmp_path: Path) -> None:
-    state.open_state(paths)
-    run = as_the_client(paths, MEMORIA_PYTHON=str(tmp_path / "gone"))
-    assert (run.returncode, run.stderr) == (0, b"")
-    assert json.loads(run.stdout)["async"] is True
-    assert "ERROR FileNotFoundError" in Path(paths.hook_log).read_text("utf-8")
-
-
-def test_an_environment_that_is_being_built_weighs_nothing(
-    paths: Paths, handed: Handed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(interpreter, "find", lambda _: "")
-    ask(paths)
-    assert handed == []
-
-
-def test_the_models_that_can_choose_are_those_of_the_table_without_the_offline_one() -> None:
-    assert {*prompt_notes.MODELS, "offline"} == set(chain.BACKENDS)

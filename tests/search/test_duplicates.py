@@ -5,14 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from memoria.index import documents
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
-from memoria.search import duplicates
-from memoria.search.words import bigrams, jaccard
 
 FACT = "Use pnpm instead of npm for the shop, because the lock file is pnpm's."
 DAY = f"""# Daily Log: 2026-11-20
@@ -55,13 +51,6 @@ def test_a_fact_and_the_entry_it_is_a_line_of_are_one_result(tmp_path: Path) -> 
     assert (kind, passages) == ("fact", [FACT])
 
 
-def test_what_an_entry_says_besides_its_fact_is_a_passage_of_the_one_result(tmp_path: Path) -> None:
-    query = "node_modules build cache, and pnpm instead of npm because of the lock file"
-    ((_, passages),) = found(tmp_path, query)
-    assert sum("pnpm" in passage for passage in passages) == 1
-    assert any("node_modules" in passage for passage in passages)
-
-
 def test_a_claim_in_the_same_words_is_not_shown_beside_the_fact(tmp_path: Path) -> None:
     hits = found(tmp_path, "pnpm instead of npm lock file", article(FACT))
     assert len(hits) == 1
@@ -90,17 +79,6 @@ def test_another_number_is_another_thing(tmp_path: Path) -> None:
     assert all(any(f"every {number} minutes" in passage for passage in hit.passages) for number in (10, 15))
 
 
-def test_a_claim_of_several_sessions_is_a_result_of_its_own(tmp_path: Path) -> None:
-    later = DAY.replace("abcdefgh", "zyxwvuts").replace("s1", "s2").replace("abc12345", "zyx12345")
-    claim = "Since the move the shop is built with pnpm instead of npm. [[daily/2026-11-20#^e-zyxwvuts]]"
-    with Index(tmp_path / "index.db") as index:
-        index.add(documents.of_file("daily/2026-11-20.md", DAY))
-        index.add(documents.of_file("daily/2026-11-21.md", later))
-        index.add(documents.of_file("knowledge/concepts/shop.md", article(claim)))
-        hits = index.search("the shop is built with pnpm instead of npm")
-    assert [hit.kind for hit in hits].count("article") == 1
-
-
 def test_the_documents_of_one_session_are_one_result_that_names_the_others(tmp_path: Path) -> None:
     said = (Passage("Once more: we always use pnpm here, npm writes another lock file.", "user", own=True),)
     turns = Document(path="archive/abcdefgh", kind="turn", session="s1", project="shop-000001", passages=said)
@@ -110,18 +88,3 @@ def test_the_documents_of_one_session_are_one_result_that_names_the_others(tmp_p
         assert len(index.search("pnpm, npm and the lock file", kinds=("fact",))) == 1
     found_keys = {hit.key, *hit.also}
     assert found_keys == {"archive/abcdefgh", "daily/2026-11-20.md#^e-abcdefgh", "daily/2026-11-20.md#^l-abc12345"}
-
-
-def test_two_articles_are_never_taken_for_one(tmp_path: Path) -> None:
-    hits = found(tmp_path, "dough in the shop", article("Dough is made."), article("Dough is made."))
-    assert [kind for kind, _ in hits].count("article") >= 2
-
-
-@given(st.data())
-def test_whether_two_sentences_say_the_same_depends_on_their_pairs_of_words_alone(data: st.DataObject) -> None:
-    one = data.draw(st.lists(st.sampled_from("abcdefghijklmnop"), max_size=30))
-    changes = st.dictionaries(st.integers(0, 30), st.sampled_from("abpqrst"), max_size=6)
-    changed = data.draw(changes)
-    other = [changed.get(place, word) for place, word in enumerate(one)] + data.draw(st.lists(st.just("z"), max_size=2))
-    is_same = jaccard(bigrams(one), bigrams(other)) >= duplicates.SAME or (bool(one) and one == other)
-    assert duplicates.same(one, other) == is_same

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
 from memoria.search import ranking, reader
-
-COUNTS = st.floats(min_value=0.01, max_value=1e5)
 
 
 def document(name: str, *texts: str, title: str = "") -> Document:
@@ -18,26 +14,10 @@ def document(name: str, *texts: str, title: str = "") -> Document:
     return Document(path=f"knowledge/concepts/{name}.md", kind="article", title=title, passages=passages)
 
 
-@given(COUNTS, COUNTS, st.floats(min_value=0, max_value=40))
-def test_what_a_word_says_is_a_number_and_never_less_than_nothing(count: float, others: float, bits: float) -> None:
-    assert 0 <= ranking.fit(count, count + others, bits) < 1e3
-
-
-@given(st.integers(1, 50), st.integers(50, 5_000), st.integers(1, 5_000), st.floats(min_value=0, max_value=30))
-def test_the_same_words_say_no_more_in_a_longer_text(count: int, length: int, more: int, bits: float) -> None:
-    assert ranking.fit(count, length + more, bits) <= ranking.fit(count, length, bits) + 0.01
-
-
 def test_a_rarer_word_says_more() -> None:
     rare, common, unknown = (ranking.information(holding, 1_000) for holding in (1, 50, 0))
     assert unknown > rare > common
     assert ranking.fit(1, 20, rare) > ranking.fit(1, 20, common)
-
-
-def test_a_document_of_one_word_is_found_by_it() -> None:
-    with Index(":memory:") as index:
-        index.add([document("a", "zebra"), document("b", "other words about other things")])
-        assert [(hit.path, hit.score > 0) for hit in index.search("zebra")] == [("knowledge/concepts/a.md", True)]
 
 
 def test_the_right_passage_is_found_behind_more_words_than_two_bytes_count() -> None:
