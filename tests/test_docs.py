@@ -126,6 +126,16 @@ def test_no_line_of_prose_is_longer_than_a_line_of_code(page: Path) -> None:
     assert long_lines(page.read_text("utf-8")) == []
 
 
+def test_no_line_of_a_template_a_script_or_a_style_is_longer_either() -> None:
+    folders = (ROOT / "scripts" / "memoria" / "reader", ROOT / "band")
+    pages = [
+        path for folder in folders for ending in ("html", "js", "ts", "css") for path in folder.rglob(f"*.{ending}")
+    ]
+    lines = [(path.name, line) for path in pages for line in path.read_text("utf-8").split("\n")]
+    assert len(lines) > 2000
+    assert [(name, line) for name, line in lines if len(line) > MAX_COLUMNS] == []
+
+
 def test_each_decision_has_a_number_of_its_own_which_its_heading_says() -> None:
     pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
     numbers = [page.name[:4] for page in pages]

@@ -10,7 +10,7 @@ export function lineOf(facts) {
   return `${counted(recalled, 'note')} recalled · ${learned} learned · ${dollars(usd)} today`
 }
 
-/** Returns the rows of one list of the pane; those of facts can be forgotten, and promoted unless they hold everywhere. */
+/** Returns the rows of one list of the pane; a fact can be forgotten, and promoted unless it holds everywhere. */
 export function rowsOf(notes) {
   return notes.map(note => ({
     id: note.id,

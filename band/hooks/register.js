@@ -45,7 +45,8 @@ export function register(on, options) {
 /** Registers the command, and looks now and from time to time: a worker may learn a while after a turn. */
 async function begin($, state) {
   try {
-    await $.command.register({ name: NAME, description: 'Show what memoria recalled and learned in this session', immediate: true })
+    const description = 'Show what memoria recalled and learned in this session'
+    await $.command.register({ name: NAME, description, immediate: true })
   } catch (error) {
     $.ui.log(`${NAME}: the command is not registered (${error?.message ?? error})`, { to: 'debug' })
   }
@@ -163,10 +164,12 @@ function rowOf($, e, state, row, key) {
   const isAsked = state.asked === row.id
   const buttons = []
   if (row.canForget) {
-    buttons.push(Button({ key: `forget-${key}`, label: isAsked ? 'forget it?' : 'forget', onPress: () => forget($, state, row.id) }))
+    const label = isAsked ? 'forget it?' : 'forget'
+    buttons.push(Button({ key: `forget-${key}`, label, onPress: () => forget($, state, row.id) }))
   }
   if (row.canPromote) {
-    buttons.push(Button({ key: `promote-${key}`, label: 'promote', onPress: () => change($, state, 'promote', row.id) }))
+    const onPress = () => change($, state, 'promote', row.id)
+    buttons.push(Button({ key: `promote-${key}`, label: 'promote', onPress }))
   }
   return Box({
     flexDirection: 'row',

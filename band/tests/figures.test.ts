@@ -31,7 +31,8 @@ describe('figures', () => {
   })
 
   test('memoria is started as the option says, then as the plugin, from the PATH, and from a clone', () => {
-    const installed = JSON.stringify({ version: 2, plugins: { 'memoria@memoria': [{ installPath: '/cache/memoria/0.1.0' }] } })
+    const places = [{ installPath: '/cache/memoria/0.1.0' }]
+    const installed = JSON.stringify({ version: 2, plugins: { 'memoria@memoria': places } })
     const settings = '{"hooks":{"Stop":[{"hooks":[{"args":["-S","/src/memoria/hooks/session-start.py"]}]}]}}'
     const found = programsOf({ command: '/opt/memoria', installed, settings, root: '/src/band' })
     expect(found.map(program => program.argv.at(-1))).toEqual([

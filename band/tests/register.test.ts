@@ -1,12 +1,16 @@
 import { describe, expect, mock, test } from 'claude-code/testing'
 
 const SESSION = '0b1c'
-const NOTE = { id: 'l-7f3a', kind: 'fact', title: '', text: 'Releases are built with uv.', source: 'daily', is_global: false }
+const TEXT = 'Releases are built with uv.'
+const NOTE = { id: 'l-7f3a', kind: 'fact', title: '', text: TEXT, source: 'daily', is_global: false }
 const LEARNED = { id: 'l-9k2x', kind: 'preference', text: 'Tests run without a network.', is_global: false }
-const PROPS = { title: 'memoria', isFocused: true, bodyColumns: 100, placement: 'inline', scroll: { offset: 0, bodyRows: 20 }, view: {} }
+const SCROLL = { offset: 0, bodyRows: 20 }
+const PROPS = { title: 'memoria', isFocused: true, bodyColumns: 100, placement: 'inline', scroll: SCROLL, view: {} }
 
 /** The world beneath the mod: a memoria that answers, and a record of what was run, shown and told. */
-function world(on, answers = { status: { session: SESSION, recalled: [NOTE], learned: [LEARNED], today_usd: 0.0149, watch: ['/state/learned.db'] } }) {
+const WATCH = ['/state/learned.db']
+const STATUS = { session: SESSION, recalled: [NOTE], learned: [LEARNED], today_usd: 0.0149, watch: WATCH }
+function world(on, answers = { status: STATUS }) {
   const seen = { ran: [], statuses: [], toasts: [], opened: [], mtime: 1 }
   const clock = mock.clock(on)
   mock.env(on, { HOME: '/home/me' })
@@ -20,7 +24,9 @@ function world(on, answers = { status: { session: SESSION, recalled: [NOTE], lea
     const words = e.argv.slice(e.argv[0] === 'memoria' ? 1 : 5)
     seen.ran.push(words.join(' '))
     const answer = answers[words[0]]
-    return answer === undefined ? { deny: 'ENOENT' } : { value: { exitCode: 0, stdout: JSON.stringify(answer), stderr: '', isStdoutTruncated: false, isStderrTruncated: false } }
+    if (answer === undefined) return { deny: 'ENOENT' }
+    const stdout = JSON.stringify(answer)
+    return { value: { exitCode: 0, stdout, stderr: '', isStdoutTruncated: false, isStderrTruncated: false } }
   })
   on('ui.status', ($, e) => (seen.statuses.push(e.text), { value: undefined }))
   on('ui.toast', ($, e) => (seen.toasts.push(e.text), { value: undefined }))
@@ -29,10 +35,13 @@ function world(on, answers = { status: { session: SESSION, recalled: [NOTE], lea
   return { seen, clock }
 }
 
-const start = ($, isInteractive = true) => $.session.start({ cwd: '/work', surface: isInteractive ? 'terminal' : null, isInteractive })
+const start = ($, isInteractive = true) =>
+  $.session.start({ cwd: '/work', surface: isInteractive ? 'terminal' : null, isInteractive })
 const turn = $ => $.turn.complete({ answer: 'done', durationMs: 1, isAborted: false, turnId: 't1', reason: 'answer' })
-const open = $ => $.command.run({ command: 'memoria-band', args: '', origin: { kind: 'composer' }, presentation: { isFullscreen: false, columns: 120 } })
-const mount = $ => $.ui.mount({ plugin: 'memoria-band', surface: 'terminal', component: 'Pane', requestId: 'memoria-band', props: PROPS })
+const RUN = { command: 'memoria-band', args: '', origin: { kind: 'composer' } }
+const open = $ => $.command.run({ ...RUN, presentation: { isFullscreen: false, columns: 120 } })
+const PANE = { plugin: 'memoria-band', surface: 'terminal', component: 'Pane', requestId: 'memoria-band' }
+const mount = $ => $.ui.mount({ ...PANE, props: PROPS })
 
 describe('register', () => {
   test('the line is shown after the session started, which did not wait for it', async ($, on) => {

@@ -180,8 +180,9 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The body as text."""
-        return self.body.decode()
+        """The body as text, without the line breaks of the templates, which a browser does not show."""
+        text = re.sub(r">\s*\n\s*<", "><", self.body.decode())
+        return re.sub(r"\n +", " ", text)
 
 
 @dataclass(slots=True)

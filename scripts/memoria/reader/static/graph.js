@@ -9,7 +9,8 @@ if (picture) {
   let timer = 0;
   let running = null;
 
-  const draw = () => svg().firstElementChild.setAttribute("transform", `translate(${shift.x} ${shift.y}) scale(${shift.k})`);
+  const draw = () =>
+    svg().firstElementChild.setAttribute("transform", `translate(${shift.x} ${shift.y}) scale(${shift.k})`);
 
   const place = () => {
     const { x, y, z, unit } = svg().dataset;
@@ -62,7 +63,8 @@ if (picture) {
 
   const at = (event) => {
     const box = svg().getBoundingClientRect();
-    return { x: ((event.clientX - box.left) / box.width) * WIDTH, y: ((event.clientY - box.top) / box.height) * HEIGHT };
+    const x = ((event.clientX - box.left) / box.width) * WIDTH;
+    return { x, y: ((event.clientY - box.top) / box.height) * HEIGHT };
   };
 
   picture.addEventListener("wheel", (event) => {
@@ -84,7 +86,10 @@ if (picture) {
     moved += Math.hypot(now.x - before.x, now.y - before.y);
     if (moved < 4) return;
     const other = [...down].find(([id]) => id !== event.pointerId)?.[1];
-    if (other) enlarge(Math.hypot(now.x - other.x, now.y - other.y) / (Math.hypot(before.x - other.x, before.y - other.y) || 1), other.x, other.y);
+    if (other) {
+      const apart = Math.hypot(before.x - other.x, before.y - other.y) || 1;
+      enlarge(Math.hypot(now.x - other.x, now.y - other.y) / apart, other.x, other.y);
+    }
     else move(now.x - before.x, now.y - before.y);
     down.set(event.pointerId, now);
   });
@@ -103,7 +108,10 @@ if (picture) {
       event.preventDefault();
       steps[link.dataset.move]();
     });
-  const keys = { ArrowLeft: "Left", ArrowRight: "Right", ArrowUp: "Up", ArrowDown: "Down", "+": "Larger", "=": "Larger", "-": "Smaller" };
+  const keys = {
+    ArrowLeft: "Left", ArrowRight: "Right", ArrowUp: "Up", ArrowDown: "Down",
+    "+": "Larger", "=": "Larger", "-": "Smaller",
+  };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.("input, select, textarea")) return;
     if (event.key === "0") location.assign("/graph");

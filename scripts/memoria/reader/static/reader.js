@@ -12,7 +12,8 @@ if (themeButton) {
   themeButton.hidden = false;
   themeButton.addEventListener("click", () => {
     const root = document.documentElement;
-    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    const chosen = root.dataset.theme;
+    const dark = chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
     document.cookie = `memoria_theme=${root.dataset.theme}; path=/; max-age=31536000; samesite=strict`;
   });
@@ -163,7 +164,8 @@ document.addEventListener("keydown", (event) => {
 });
 
 const move = (step, event) => {
-  const links = $$("#results a, .learned a, .projects a, .page a, .wide a").filter((link) => link.offsetParent !== null);
+  const all = $$("#results a, .learned a, .projects a, .page a, .wide a");
+  const links = all.filter((link) => link.offsetParent !== null);
   if (!links.length) return;
   const at = links.indexOf(document.activeElement);
   const next = links[at < 0 ? (step > 0 ? 0 : links.length - 1) : at + step];
@@ -180,7 +182,10 @@ const live = $$("[data-live]");
 let news = null;
 
 const shown = new Map(); // by id what the server last said, which may not be what scripts and people made of it
-const isInUse = (part) => part.contains(document.activeElement) || part.matches(":active") || (!getSelection().isCollapsed && part.contains(getSelection().anchorNode));
+const isInUse = (part) =>
+  part.contains(document.activeElement) ||
+  part.matches(":active") ||
+  (!getSelection().isCollapsed && part.contains(getSelection().anchorNode));
 
 const renew = async () => {
   const answer = await fetch(location.href).catch(() => null);
