@@ -243,7 +243,7 @@ def _ask(home: Home, prompts: list[tuple[str, str]], *, is_random: bool) -> Outc
         model = StandIn(choose)
         setattr(weigher, "Metered", model)  # noqa: B010
         for request in given:
-            said += weigher.weighed(home, weigher.Request.read(request.decode()))[1]
+            said += weigher.weighed(home, weigher.Request.read(request.decode(), home))[1]
         notes = [row for row in said.splitlines() if row.startswith("- [")]
         is_beside = bool(needed) and any(needed in row for row in notes)
         outcome.beside += is_beside

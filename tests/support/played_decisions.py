@@ -182,7 +182,7 @@ class Played(Player):
                 event.after()
         if not handed:
             return tuple(str(answer or "").split("\\n"))[1:]
-        request = Request.read(handed[0].decode())
+        request = Request.read(handed[0].decode(), self.home)
         return tuple(note.line for note in offer.notes(self.home, request.asked, request.project, request.session))
 
     def _page(self, project: str) -> str:

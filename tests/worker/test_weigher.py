@@ -20,6 +20,7 @@ import pytest
 from facts import a_fact
 from home_of import run, scripted
 from memoria.base import fence
+from memoria.capture import detach
 from memoria.capture.open_sessions import OpenSessions
 from memoria.commands import weigh
 from memoria.daily.ledger import Ledger
@@ -30,6 +31,7 @@ from memoria.index.index import Index
 from memoria.models.protocol import Completion, Prompt
 from memoria.models.scripted import ScriptedFile
 from memoria.recall.shown_notes import ShownNotes
+from memoria.search import layout
 from memoria.statements.keeper import Keeper
 from memoria.transcripts.screen import Tombstones
 from memoria.worker import offer, weigher
@@ -71,7 +73,7 @@ class World:
                 }  # fmt: skip
                 file.write(json.dumps(line) + "\n")
 
-    def weigh(self, prompt: str = "Add a discount", capsys: Any = None, at: float | None = None) -> str:
+    def weigh(self, prompt: str = "Add a discount code", capsys: Any = None, at: float | None = None) -> str:
         request = {
             "session": SESSION, "transcript": str(self.transcript), "cwd": "/nowhere/shop", "project": "shop-1a2b3c",
             "prompt": prompt, "asked": prompt, "at": time.time() if at is None else at, "client": os.getppid(),
@@ -205,7 +207,7 @@ def test_nothing_is_asked_or_sent_once_a_text_was_forgotten_or_the_prompt_answer
     with locks.held(Path(world.home.paths.model_lock)):
         waits = threading.Thread(target=world.weigh, kwargs={"capsys": capsys})
         waits.start()
-        Tombstones.of(world.home.paths).add("Add a discount")
+        Tombstones.of(world.home.paths).add("Add a discount code")
     waits.join()
     assert not calls.exists()
 
@@ -235,7 +237,7 @@ def test_an_answer_that_quotes_the_prompt_is_not_in_the_log(
 ) -> None:
     caplog.set_level("INFO")
     world = World(tmp_path, monkeypatch, "You said: paint the quokka.")
-    assert world.weigh("Paint the quokka", capsys=capsys) == ""
+    assert world.weigh("Paint the quokka purple", capsys=capsys) == ""
     assert "BadAnswerError" in caplog.text
     assert "quokka" not in caplog.text
 
@@ -245,13 +247,13 @@ def test_the_model_is_told_the_end_of_the_conversation_without_the_prompt_itself
 ) -> None:
     world = World(tmp_path, monkeypatch, {"needed": []})
     world.say(*((role, f"{role} turn {n}") for n in range(6) for role in ("user", "assistant")))
-    world.say(("user", "Add a discount"))
+    world.say(("user", "Add a discount code"))
     world.weigh(capsys=capsys)
     asked = world.asked()
     assert "[Claude] assistant turn 5" in asked
     assert "[user] user turn 3" in asked
     assert "turn 2" not in asked
-    assert asked.count("Add a discount") == 1
+    assert asked.count("Add a discount code") == 1
     assert "1: - [fact, 2026-11-20] Prices are whole cents." in asked
 
 
@@ -331,13 +333,13 @@ def test_nothing_is_given_when_the_session_has_gone_on(
     cursor = Path(world.home.paths.cursors, SESSION)
     cursor.parent.mkdir(exist_ok=True)
     if next_ != "captured":  # with ``where_you_were`` off no prompt is recorded
-        sessions.prompted(SESSION, "Add a discount")
+        sessions.prompted(SESSION, "Add a discount code")
     events: dict[str, Callable[[], object]] = {
         "answered": lambda: sessions.answered(SESSION),
         "prompted": lambda: sessions.prompted(SESSION, "Write a poem"),
         "captured": lambda: cursor.write_text("{}"),
     }
-    world.meanwhile(events.get(next_, lambda: sessions.prompted(SESSION, "Add a discount")))
+    world.meanwhile(events.get(next_, lambda: sessions.prompted(SESSION, "Add a discount code")))
     assert bool(world.weigh(capsys=capsys, at=time.time() - 60)) is (next_ not in events)
 
 
@@ -347,7 +349,7 @@ def test_over_the_budget_nothing_is_asked(
     usage = {"answer": {"needed": [1]}, "usage": {"cost_usd": 2.0}}
     world = World(tmp_path, monkeypatch, usage, usage)
     assert world.weigh(capsys=capsys)
-    assert world.weigh("Add a tax", capsys=capsys) == "", "the day's dollar is spent"
+    assert world.weigh("Add a sales tax", capsys=capsys) == "", "the day's dollar is spent"
 
 
 def test_the_notes_and_the_conversation_cannot_close_their_fence(
@@ -448,3 +450,24 @@ def test_what_the_search_finds_is_offered_first_then_the_rules_of_work_within_th
     assert "#^l-" not in world.asked(), "where a note stands says nothing to the one who chooses"
     assert 20 < len(rows) <= offer.NOTES
     assert sum(len(row) for _, row in rows) <= offer.MAX_CHARS
+
+
+def test_a_prompt_without_words_to_look_up_asks_no_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The hook counts no content words, because that takes it longer than all the rest."""
+    world = World(tmp_path, monkeypatch, {"needed": [1]})
+    assert world.weigh("yes, please just do it now", capsys=capsys) == ""
+    assert not world.script.with_name(world.script.name + ".calls").exists()
+    assert world.weigh(capsys=capsys)
+
+
+def test_an_index_of_another_version_is_renewed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = World(tmp_path, monkeypatch, {"needed": [1]})
+    started: list[object] = []
+    monkeypatch.setattr(detach, "start_worker", lambda *_: started.append(1))
+    monkeypatch.setattr(layout, "VERSION", layout.VERSION + 1)
+    assert world.weigh(capsys=capsys) == ""
+    assert started == [1]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 
-from memoria.base import atomic, quickjson
+from memoria.base import quickjson
 
 OFF = ".off"  # ends the name of the file with the spans; the names of cursors hold no dot
 UNCOPIED = ".uncopied"  # ends the name of the file that says that nothing of a session is copied
@@ -50,6 +50,8 @@ def latest(folder: str, session: str) -> Cursor | None:
 
 def write(folder: str, session: str, cursor: Cursor) -> None:
     """Replace the session's cursor in one step; not synced, because an older one only causes a second reading."""
+    from memoria.base import atomic  # noqa: PLC0415 (a prompt's hook only reads)
+
     text = quickjson.dumps({"transcript": cursor.transcript, "end": cursor.end, "mark": cursor.mark.hex()})
     atomic.replace(os.path.join(folder, session), text.encode("utf-8", "replace"), step="cursor")
 
@@ -64,7 +66,7 @@ def is_uncopied(folder: str, session: str) -> bool:
 
 def set_uncopied(folder: str, session: str) -> None:
     """Let the jobs of this session hold no copy of its transcript from now on."""
-    os.close(os.open(os.path.join(folder, session + UNCOPIED), os.O_WRONLY | os.O_CREAT, atomic.PRIVATE))
+    os.close(os.open(os.path.join(folder, session + UNCOPIED), os.O_WRONLY | os.O_CREAT, 0o600))
 
 
 class PausedSpans:
@@ -165,6 +167,8 @@ def _size(transcript: str) -> int | None:
 
 
 def _write_spans(folder: str, session: str, found: PausedSpans | None) -> None:
+    from memoria.base import atomic  # noqa: PLC0415 (as above)
+
     text = ""
     if found is not None:
         spans = [list(span) for span in found.spans]

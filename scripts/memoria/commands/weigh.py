@@ -33,7 +33,7 @@ def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (all c
     """Print the hook's answer, or nothing when the prompt needs no note; return 0."""
     housekeeping.lower_priority()
     began = time.monotonic()
-    request = Request.read("" if sys.stdin.isatty() else sys.stdin.read())
+    request = Request.read("" if sys.stdin.isatty() else sys.stdin.read(), home)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # the client's way of ending a hook
     done = threading.Event()

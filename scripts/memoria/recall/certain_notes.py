@@ -6,6 +6,7 @@ compaction, and none that its page shows.
 
 from __future__ import annotations
 
+from memoria.base import project
 from memoria.base.visibility import Visibility
 from memoria.recall import note_rows, shown_notes
 from memoria.search import reader
@@ -31,9 +32,10 @@ INTRO = (
 )
 
 
-def answer(event: hook.Event, settings: Settings, paths: Paths, own: str, asked: str) -> dict[str, object] | None:
+def answer(event: hook.Event, settings: Settings, paths: Paths, asked: str) -> dict[str, object] | None:
     """Return the notes that answer a prompt for certain; None when none does."""
     shown = shown_notes.ShownNotes(paths.hints, event.session_id)
+    own = project.of(event.cwd, settings, paths).key
     view = Visibility(settings, paths, own)
     session = "" if shown.was_compacted() else event.session_id  # until a compaction the context has what it said
     try:

@@ -11,12 +11,8 @@ from __future__ import annotations
 import os
 import time
 
-from memoria.base import exclude, project, quickjson
+from memoria.base import exclude, quickjson
 from memoria.capture import cursor, hook, open_sessions
-from memoria.recall import shown_notes
-from memoria.search import layout, tokens
-from memoria.search.hit import is_question, sentences
-from memoria.search.words import QUESTION_PAIRS, QUESTION_WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +28,7 @@ PROMPT_ENDS = (2_600, 1_400)  # characters of a long prompt's beginning and end:
 # a secret that is cut here is redacted or left out there
 TIMEOUT_MS = 60_000  # that the client is told; the process itself gives up earlier
 WORDS = 3  # a prompt with fewer content words ("yes, go on") asks nothing that can be looked up
+LETTERS_OF_WORD = 3  # of a word that may be one of them
 READ_CHARS = 1_000  # of the prompt's beginning and of its end; pasted text lies in between
 DOCUMENT_CHARS = 600  # a longer prompt with headings holds a document, such as a plan, from its first heading on
 BEGINNING = 3  # words of a sentence, one of which asks: "in which month"
@@ -47,6 +44,21 @@ _AROUND = "\"'()[]{}<>*_`,.;:!?\u00bf\u00a1"
 _ROOTS = ("/", "~/", "./", "../", "@", "`/", "`~/", "'/", '"/', "(/")
 _BULLETS = ("- ", "* ", "+ ")
 _SHELL_MARKS = frozenset("%$#")
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
+# What a question begins with, also one without its mark; no words that begin a subordinate clause as often ("when").
+QUESTION_WORDS = frozenset((
+    "how", "what", "which", "who", "whom", "whose", "why", "was", "wer", "wem", "wen", "welche", "welchem",
+    "welchen", "welcher", "welches", "wo", "warum", "wieso", "wie", "wieviel", "woher", "wohin", "comment",
+    "combien", "pourquoi", "quel", "quelle", "quelles", "quels", "cuál", "cuáles", "cuánto", "cuántos", "cuántas",
+    "cuánta", "dónde", "qué", "quién", "quiénes", "cómo", "где", "зачем", "как", "какая", "какие", "какой", "какое",
+    "какую", "кто", "куда", "почему", "сколько", "qual", "quale", "quali", "quanti", "quanto", "perché", "quem",
+    "quais", "hoe", "hoeveel", "waar", "waarom", "wat", "welk", "welke", "wie", "ile", "jak", "jaka", "jaki",
+    "jakie", "jakim", "dlaczego", "gdzie", "kto",
+))  # fmt: skip
+QUESTION_PAIRS = (  # of scripts without blanks
+    "什么", "什麼", "多少", "哪", "怎么", "怎麼", "谁", "誰", "吗", "嗎", "呢", "为何",
+    "何", "いつ", "どこ", "どの", "なぜ", "ですか", "ますか",
+)  # fmt: skip
 
 
 def user_prompt_submit(event: hook.Event, settings: Settings, paths: Paths) -> dict[str, object] | None:
@@ -59,20 +71,16 @@ def user_prompt_submit(event: hook.Event, settings: Settings, paths: Paths) -> d
     if not settings.hints or not asks or not os.path.exists(paths.index):
         return None
     asked = typed(prompt)
-    if len(tokens.of_query(asked)) < WORDS:
+    if not has_words(asked):
         return None
-    own = project.of(event.cwd, settings, paths).key
     is_weighed = may_weigh(event, settings)
     if not is_weighed or only_asks(asked):
         from memoria.recall import certain_notes  # noqa: PLC0415 (most prompts are handed over)
 
-        answer = certain_notes.answer(event, settings, paths, own, asked)
+        answer = certain_notes.answer(event, settings, paths, asked)
         if answer or not is_weighed:
             return answer
-    if not layout.is_current(paths.index):
-        shown_notes.no_notes(event, settings, paths, ValueError("the index is of another version"))
-        return None
-    return handed_over(event, settings, paths, own, asked)
+    return handed_over(event, settings, paths, asked)
 
 
 def _record(event: hook.Event, prompt: str, paths: Paths, *, is_asked: bool) -> None:
@@ -95,6 +103,11 @@ def is_asking(prompt: str) -> bool:
     return not (first[0].startswith("/") and "/" not in first[0][1:])
 
 
+def has_words(asked: str) -> bool:
+    """Return whether a prompt may have WORDS content words, going by their length; whoever searches counts them."""
+    return not asked.isascii() or sum(len(word.strip(_AROUND)) >= LETTERS_OF_WORD for word in asked.split()) >= WORDS
+
+
 def may_weigh(event: hook.Event, settings: Settings) -> bool:
     """Return whether a model can be asked while the client goes on, and a person may be there to see what comes.
 
@@ -107,14 +120,14 @@ def may_weigh(event: hook.Event, settings: Settings) -> bool:
     return settings.weigh_notes and first in MODELS and not client.startswith(PROGRAM)
 
 
-def handed_over(event: hook.Event, settings: Settings, paths: Paths, own: str, asked: str) -> dict[str, object]:
+def handed_over(event: hook.Event, settings: Settings, paths: Paths, asked: str) -> dict[str, object]:
     """Return the answer that the hook goes on in the background, and let it do so.
 
-    ``own`` is the project that asks, ``asked`` what the person typed of the prompt. What else there is to do waits
-    until the client has that answer, because the user waits for it.
+    ``asked`` is what the person typed of the prompt. What else there is to do waits until the client has that answer,
+    because the user waits for it.
     """
     told = {
-        "session": event.session_id, "transcript": event.transcript, "cwd": event.cwd, "project": own, "asked": asked,
+        "session": event.session_id, "transcript": event.transcript, "cwd": event.cwd, "asked": asked,
         "at": time.time(), "client": os.getppid(), "prompt": _ends(event.text("prompt")),
         "recorded": open_sessions.OpenSessions(paths.where).latest_prompt(event.session),
     }  # fmt: skip
@@ -145,14 +158,16 @@ def _ends(prompt: str) -> str:
 
 def only_asks(prompt: str) -> bool:
     """Return whether a prompt asks and orders nothing: each of its sentences is a question."""
+    if not (_begins_as_question(prompt) or any(mark in prompt for mark in _QUESTION_MARKS)):
+        return False
+    from memoria.search.hit import is_question, sentences  # noqa: PLC0415 (most prompts order something)
+
     told = sentences(prompt)
-    return bool(told) and all(map(_asks, told))
+    return bool(told) and all(is_question(sentence) or _begins_as_question(sentence) for sentence in told)
 
 
-def _asks(sentence: str) -> bool:
-    """Return whether a sentence asks: by its mark, or by a word that it begins with."""
-    if is_question(sentence):
-        return True
+def _begins_as_question(sentence: str) -> bool:
+    """Return whether a sentence asks by a word that it begins with."""
     first = (word.strip(_AROUND).lower() for word in sentence.split()[:BEGINNING])
     return not QUESTION_WORDS.isdisjoint(first) or any(pair in sentence for pair in QUESTION_PAIRS)
 

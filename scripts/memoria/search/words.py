@@ -42,19 +42,6 @@ _ROMANCE = word_set(  # French, Spanish, Portuguese, Italian
 # Left out of the search index: any text can be searched for, so this holds nothing that could be a content word.
 FUNCTION_WORDS = ENGLISH | GERMAN | _ROMANCE
 
-# What a question begins with, also one without its mark; no words that begin a subordinate clause as often ("when").
-QUESTION_WORDS = word_set(
-    """how what which who whom whose why was wer wem wen welche welchem welchen welcher welches wo warum wieso wie
-    wieviel woher wohin comment combien pourquoi quel quelle quelles quels cuál cuáles cuánto cuántos cuántas cuánta
-    dónde qué quién quiénes cómo где зачем как какая какие какой какое какую кто куда почему сколько qual quale quali
-    quanti quanto perché quem quais hoe hoeveel waar waarom wat welk welke wie ile jak jaka jaki jakie jakim dlaczego
-    gdzie kto"""
-)
-QUESTION_PAIRS = (  # of scripts without blanks
-    "什么", "什麼", "多少", "哪", "怎么", "怎麼", "谁", "誰", "吗", "嗎", "呢", "为何",
-    "何", "いつ", "どこ", "どの", "なぜ", "ですか", "ますか",
-)  # fmt: skip
-
 _WORD = Pattern(r"\w+")
 _WORD_OR_NUMBER = Pattern(r"\d[\d.,:]*\d|\w+")
 _HUMP = Pattern(r"(?<=[a-z0-9])(?=[A-Z])")

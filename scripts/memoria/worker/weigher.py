@@ -16,9 +16,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from memoria.base import exclude
+from memoria.base import exclude, project
 from memoria.base.paths import Paths, safe_name
 from memoria.base.settings import Settings
+from memoria.capture import detach
 from memoria.capture.open_sessions import OpenSessions
 from memoria.daily.ledger import Ledger
 from memoria.ground.errors import BadAnswerError, ExpectedError, MemoryStoreError
@@ -27,7 +28,7 @@ from memoria.ground.redact import Redactor
 from memoria.models import tasks
 from memoria.models.metered import Metered
 from memoria.models.protocol import Completion, Prompt
-from memoria.recall import certain_notes, note_rows
+from memoria.recall import certain_notes, note_rows, prompt_notes
 from memoria.recall.shown_notes import ShownNotes
 from memoria.search import tokens
 from memoria.search.reader import Finder, UnreadableError
@@ -65,13 +66,14 @@ class Request:
     client: int
 
     @classmethod
-    def read(cls, text: str) -> Request:
+    def read(cls, text: str, home: Home) -> Request:
         """Return the request in a JSON object; raise ExpectedError when it is none."""
         try:
             value: dict[str, Any] = json.loads(text)
-            names = ("session", "transcript", "cwd", "project", "prompt", "asked", "recorded")
+            names = ("session", "transcript", "cwd", "prompt", "asked", "recorded")
             told = {name: str(value[name]) for name in names}
-            return cls(**told, at=float(value["at"]), client=int(value["client"]))
+            own = project.of(told["cwd"], home.settings, home.paths).key
+            return cls(**told, project=own, at=float(value["at"]), client=int(value["client"]))
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise ExpectedError(
                 "memoria weigh is run by the hook of a prompt and reads what that hands over on its standard input; "
@@ -83,11 +85,15 @@ def weighed(home: Home, request: Request) -> tuple[list[str], str]:
     """Return the keys of the notes that the prompt needs and the text to give, both empty when it needs none."""
     shown = ShownNotes(home.paths.hints, request.session)
     number = tokens.code(request.asked)
-    if number in shown.asked():
+    if number in shown.asked() or len(tokens.of_query(request.asked)) < prompt_notes.WORDS:
         return [], ""
     try:
         notes = offer.notes(home, request.asked, request.project, request.session)
-    except (UnreadableError, MemoryStoreError, sqlite3.Error) as error:
+    except UnreadableError as error:  # such as after an upgrade
+        started = detach.start_worker(home.settings, home.paths)
+        log.info("session %s: no note was weighed (%s): %s", request.session, started, error)
+        return [], ""
+    except (MemoryStoreError, sqlite3.Error) as error:
         log.info("session %s: no note was weighed: %s", request.session, error)
         return [], ""
     completion = _answer(home, request, notes) if notes else None
