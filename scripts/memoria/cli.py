@@ -47,14 +47,11 @@ VERBS = {
     "forget": "remove a text, entry, session, project or article everywhere",
 }
 
-# What a verb does with an option is a module of its own where it is another work; until 0.4 also a verb of this name.
-PARTS = {
-    "diff": ("undo --show", "show what the last compile changed in the wiki"),
-    "lint": ("doctor --wiki", "report what is wrong with the wiki; --fix repairs what is safe to repair"),
-    "working": ("show --working", "show what a session holds in mind: task, notes, keys, checkpoints"),
-}
 # The names that verbs had before 0.3, until 0.4.
-FORMER = {"uninstall": "install --remove", **{name: form for name, (form, _) in PARTS.items()}}
+FORMER = {
+    "diff": "undo --show", "lint": "doctor --wiki", "uninstall": "install --remove", "working": "show --working",
+}  # fmt: skip
+WIKI = "--wiki"  # makes of ``doctor`` the module ``lint``, which is another work with other options
 # What hooks, the reader and clients start.
 STARTED = {
     "consolidate": "ask which of the most similar facts and claims still hold, and end the others",
@@ -69,7 +66,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "Run": (("status", "verify", "doctor"), ("flush", "compile")),
     "Set up": (("demo", "install", "config", "ingest", "sync"), ("move",)),
 }
-READING = frozenset((*GROUPS["Read"][0], *GROUPS["Read"][1], "status", "verify", "doctor", *PARTS))
+READING = frozenset((*GROUPS["Read"][0], *GROUPS["Read"][1], "status", "verify", "doctor", "lint"))
 LAST_STREAM = 2  # the descriptor of standard error
 
 log = logging.getLogger(__name__)
@@ -104,10 +101,8 @@ def _meant(words: Sequence[str]) -> tuple[str, list[str]]:
     if verb in FORMER:
         print(f"memoria: `{verb}` is `{FORMER[verb]}` now", file=sys.stderr)
         verb, *rest = [*FORMER[verb].split(), *rest]
-    for name, (form, _) in PARTS.items():
-        whole, option = form.split()
-        if verb == whole and option in rest:
-            return name, [word for word in rest if word != option]
+    if verb == "doctor" and WIKI in rest:
+        return "lint", [word for word in rest if word != WIKI]
     return (verb if verb in {*VERBS, *STARTED} else ""), rest
 
 
@@ -120,11 +115,11 @@ def parsers(verbs: Sequence[str]) -> tuple[CommandParser, dict[str, CommandParse
     made = parser.add_subparsers(dest="verb", metavar="VERB", required=True, prog=parser.prog)
     subparsers = {}
     for verb in verbs or VERBS:
-        form, line = PARTS.get(verb) or (verb, VERBS.get(verb) or STARTED[verb])
+        line = VERBS.get(verb) or STARTED.get(verb) or "report what is wrong with the wiki; --fix repairs what is safe"
         about = line[0].upper() + line[1:] + "."
         subparsers[verb] = made.add_parser(
             verb,
-            prog=f"{parser.prog} {form}",
+            prog=f"{parser.prog} {FORMER.get(verb, verb)}",
             help=line,
             description=about,
             formatter_class=_unmeasured,
@@ -227,7 +222,7 @@ def _discard_output() -> None:
 
 def _reads(name: str, args: argparse.Namespace) -> bool:
     """Return whether a verb only shows what is there; the exchange with a server brings something."""
-    return name in READING and getattr(args, "action", "") != "sync"
+    return (name in READING and getattr(args, "action", "") != "sync") or bool(getattr(args, "show", None))
 
 
 def _run_in_home(verb: ModuleType, args: argparse.Namespace, *, reads: bool) -> int:
@@ -254,8 +249,7 @@ def _module(verb: str) -> ModuleType:
 
 def script(verb: str) -> int:
     """Run a verb for ``scripts/<verb>.py`` and return its exit status."""
-    form, _ = PARTS.get(verb, (verb, ""))
-    return main([*form.split(), *sys.argv[1:]])
+    return main([*FORMER.get(verb, verb).split(), *sys.argv[1:]])
 
 
 def _log_to(home: Home) -> None:

@@ -1,4 +1,4 @@
-"""``memoria working``: a session's memory for a person and for a program."""
+"""``memoria show --working``: a session's memory for a person and for a program."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from memoria.commands import working
+from memoria.commands import show
 from memoria.ground.home import Home
 from memoria.working import TaskState, WorkingMemory
 
@@ -26,8 +26,8 @@ def fill(session: str) -> None:
 
 def run(*words: str) -> None:
     parser = argparse.ArgumentParser()
-    working.arguments(parser)
-    assert working.command(parser.parse_args(words), Home.open()) == 0
+    show.arguments(parser)
+    assert show.command(parser.parse_args(["--working", *words]), Home.open()) == 0
 
 
 def test_the_latest_session_is_shown_and_another_by_the_start_of_its_id(capsys: pytest.CaptureFixture[str]) -> None:
@@ -38,6 +38,6 @@ def test_the_latest_session_is_shown_and_another_by_the_start_of_its_id(capsys: 
     for words in ("session     bbb-2", "Fix the race", "40 %", "a note", 'found = {"a": null}', "before", "aaa-1"):
         assert words in shown
     assert "\x1b" not in shown
-    run("--session", "aaa", "--json")
+    run("aaa", "--json")
     facts = json.loads(capsys.readouterr().out)
     assert (facts["session"], facts["values"], facts["store"]["store"]) == ("aaa-1", {"found": {"a": None}}, "sqlite")

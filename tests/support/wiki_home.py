@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from unittest.mock import patch
 
 from memoria.commands import compile as compiling
-from memoria.commands import diff, undo
+from memoria.commands import undo
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry, Learned
 from memoria.daily.ledger import Ledger
@@ -80,7 +80,7 @@ class WikiHome:
         return self.run(undo, *words)
 
     def diff(self, *words: str) -> int:
-        return self.run(diff, *words)
+        return self.run(undo, "--show", *words)
 
     def text(self, slug: str) -> str:
         return Path(self.home.paths.knowledge, f"{slug}.md").read_bytes().decode()

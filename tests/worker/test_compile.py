@@ -403,7 +403,7 @@ def test_diff_shows_what_the_last_compile_did(wiki: WikiHome, capsys: pytest.Cap
     assert "--- a/concepts/port.md\n+++ b/concepts/port.md\n" in out
     assert "\n-- The port of the listener is 8080 [[" in out
     assert "\n+- The port of the listener is 9090 [[" in out
-    wiki.diff("--step", "2")
+    wiki.diff("2")
     assert "--- /dev/null\n+++ b/concepts/port.md\n" in capsys.readouterr().out
 
 

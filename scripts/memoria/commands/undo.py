@@ -7,7 +7,9 @@ takes them in again, perhaps with a better model, a corrected entry, or without 
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -18,19 +20,26 @@ from memoria.ground.command_parser import positive
 from memoria.ground.errors import ExpectedError, NothingToUndoError
 from memoria.ground.home import Home
 from memoria.wiki.folder import INDEX
-from memoria.wiki.transaction import Transactions
+from memoria.wiki.transaction import End, Row, Step, Transactions
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--steps", type=positive, default=1, metavar="N", help="how many changes of the wiki to undo")
     parser.add_argument("--list", action="store_true", help="list what can be undone, newest first, and stop")
-    parser.add_argument("--show", action="store_true", help="show what a change did, and stop")
+    parser.add_argument(
+        "--show", nargs="?", type=positive, const=1, metavar="N", help="show what the N-th last change did, and stop"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
-    """Undo the newest steps; raise NothingToUndoError when there are fewer."""
+    """Undo the newest steps, or show one; raise NothingToUndoError when there are fewer."""
+    if args.show:
+        transactions = Transactions.of(home.paths)
+        _refuse_more_than(len(transactions.steps()), args.show)
+        _show(transactions, args.show, as_json=args.json)
+        return 0
     with locks.held(Path(home.paths.compile_lock)) as mine:
         if not mine:
             raise ExpectedError("A compile is running; try again when it is done.")
@@ -39,12 +48,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         if args.list:
             _list(transactions, as_json=args.json)
             return 0
-        known = len(transactions.steps())
-        if args.steps < 1 or args.steps > known:
-            stored = printable.counted(known, "step")
-            raise NothingToUndoError(
-                f"Only {stored} can be undone; {invocation.shown('undo --list')} lists what there is."
-            )
+        _refuse_more_than(len(transactions.steps()), args.steps)
         undone, waiting = undo(home, args.steps)
     if args.json:
         print(
@@ -57,6 +61,45 @@ def command(args: argparse.Namespace, home: Home) -> int:
         entries = printable.counted(waiting, "entry")
         print(f"{entries} waiting again for the next compile ({invocation.shown('status')} shows how many).")
     return 0
+
+
+def _refuse_more_than(known: int, wanted: int) -> None:
+    if wanted > known:
+        stored = printable.counted(known, "step")
+        raise NothingToUndoError(f"Only {stored} can be undone; {invocation.shown('undo --list')} lists what there is.")
+
+
+def _show(transactions: Transactions, number: int, *, as_json: bool) -> None:
+    """Print what one change did, as a unified diff, and the facts that a consolidation ended."""
+    step = transactions.steps()[number - 1]
+    if as_json:
+        files = [{"path": row["path"], "diff": "\n".join(_file(transactions, step, row))} for row in step.files]
+        print(json.dumps({"label": step.label, "files": files, "facts": step.facts}, indent=2, ensure_ascii=False))
+        return
+    print(f"# {step.label}")
+    for row in step.files:
+        print("\n".join(_file(transactions, step, row)))
+    for end in step.facts:
+        print("\n".join(_fact(end)))
+
+
+def _fact(end: End) -> Iterator[str]:
+    instead, why = end.get("instead", ""), end.get("why", "")
+    verb = "is repeated by" if end.get("repetition") else "gave way to"
+    yield f"fact {end['id']} {verb} {end.get('successor') or 'a claim'}{f': {why}' if why else ''}"
+    yield f"-{end.get('content', '')}"
+    yield f" {instead}"
+
+
+def _file(transactions: Transactions, step: Step, row: Row) -> Iterator[str]:
+    old, new = transactions.before(step, row), transactions.after(step, row)
+    path = row["path"]
+    names = "/dev/null" if old is None else f"a/{path}", "/dev/null" if new is None else f"b/{path}"
+    return difflib.unified_diff(_lines(old), _lines(new), *names, lineterm="")
+
+
+def _lines(data: bytes | None) -> list[str]:
+    return (data or b"").decode("utf-8", "replace").splitlines()
 
 
 def _list(transactions: Transactions, *, as_json: bool) -> None:
