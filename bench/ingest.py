@@ -2,10 +2,9 @@
 
 Reads every *.jsonl under DIR (default: the real transcripts beside the repository, or in ``$MEMORIA_SHARED``), and then
 a made-up file of current proportions, from disk (in the page cache): once with `json.loads` on every line, once as
-`memoria ingest` reads before it asks (head and census), once as `memoria verify` does (turns with their text), and once
-as the worker does (turns with a line for each tool use). Prints MB/s of each (CPU time, best of several rounds, in
-turn, so that a busy machine slows all of them), how many times as fast as `json.loads` that is, and how near the census
-comes to the exact count.
+`memoria verify` does, and `memoria ingest` before it asks (turns with their text), and once as the worker does (turns
+with a line for each tool use). Prints MB/s of each (CPU time, best of several rounds, in turn, so that a busy machine
+slows all of them) and how many times as fast as `json.loads` that is.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from memoria.audit import estimate
 from memoria.transcripts import client_files
 from memoria.transcripts.turn_reader import Reader
 
@@ -39,14 +37,6 @@ def parse_all(paths: Paths) -> None:
                     continue
 
 
-def count_all(paths: Paths) -> estimate.Volume:
-    total = estimate.Volume()
-    for path in paths:
-        client_files.head(path)
-        total += estimate.count(path)
-    return total
-
-
 def read_all(paths: Paths, *, describing: bool = True) -> tuple[int, int]:
     turns = chars = 0
     for path in paths:
@@ -59,8 +49,7 @@ def read_all(paths: Paths, *, describing: bool = True) -> tuple[int, int]:
 
 WAYS: dict[str, Callable[[Paths], object]] = {
     "json.loads on every line": parse_all,
-    "census (before asking)": count_all,
-    "turns (verify)": lambda paths: read_all(paths, describing=False),
+    "turns (verify, before asking)": lambda paths: read_all(paths, describing=False),
     "turns and tool lines (worker)": read_all,
 }
 
@@ -73,14 +62,12 @@ def measure(title: str, paths: Paths) -> None:
             start = time.process_time()
             way(paths)
             best[name] = min(best[name], time.process_time() - start)
-    found, (turns, chars) = count_all(paths), read_all(paths)
-    print(f"{title}: {len(paths)} files, {size:.1f} MB, {found.lines:,} lines, {turns:,} turns")
+    turns, chars = read_all(paths)
+    print(f"{title}: {len(paths)} files, {size:.1f} MB, {turns:,} turns, {chars:,} characters")
     for name, seconds in best.items():
         print(
             f"  {name:<30}{size / seconds:6.0f} MB/s   {best['json.loads on every line'] / seconds:4.1f} times as fast"
         )
-    print(f"  census: {found.turns:,} turns ({found.turns / max(turns, 1) - 1:+.1%}), "
-          f"{found.chars:,} characters ({found.chars / max(chars, 1) - 1:+.1%})")  # fmt: skip
 
 
 def made(path: Path, size: int) -> None:

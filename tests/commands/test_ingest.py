@@ -18,15 +18,12 @@ from pathlib import Path
 import pytest
 
 from memoria import cli
-from memoria.audit import estimate
 from memoria.audit.receipt import Receipt
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
 from memoria.models import prices
 from memoria.transcripts import client_files
-from memoria.transcripts.turn_reader import Reader
-from places import SHARED
 from shelves import DAY, Shelf, entries, since
 
 pytestmark = pytest.mark.slow
@@ -215,16 +212,3 @@ def test_what_the_budget_does_not_allow_waits_and_is_said(
     assert "already waiting in the spool" in ingest("--yes")[1]
     wait_for(lambda: not Spool(home.paths.spool).jobs())  # a larger budget does not have to wait for tomorrow
     assert len(entries(home)) == 6
-
-
-@pytest.mark.skipif(not (SHARED / "transcripts").is_dir(), reason="no real transcripts here")
-def test_the_census_of_real_transcripts_is_near_the_exact_count() -> None:
-    total, turns, chars = estimate.Volume(), 0, 0
-    for path in (SHARED / "transcripts").glob("*.jsonl"):
-        total += estimate.count(path)
-        reader = Reader()
-        with path.open("rb") as file:
-            for turn in (*reader.read(file), *reader.settle()):
-                turns, chars = turns + 1, chars + turn.size
-    assert abs(total.turns / turns - 1) < 0.1
-    assert abs(total.chars / chars - 1) < 0.1

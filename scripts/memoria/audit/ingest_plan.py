@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memoria.audit import estimate
 from memoria.audit.changes import OPEN_S
 from memoria.audit.receipt import BY_PROGRAM, Account, Receipt
 from memoria.base import project
@@ -24,8 +23,11 @@ from memoria.transcripts import client_files
 from memoria.transcripts.client_files import Found, Head
 from memoria.transcripts.clients import table
 from memoria.transcripts.clients.client import Client
+from memoria.transcripts.turn_reader import Reader
 
 Source = tuple[Client, Path]
+
+TOOL_CHARS = 160  # of a model's request for a tool use, beyond its name; the mean over 73 real transcripts
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,10 @@ def _counted(receipt: Receipt, found: Found, head: Head, owner: project.Project,
     if fates is not None and not account.open_turns:
         plan.passed["already recorded" if account.turns else "nothing was said"] += 1
         return None
-    counted = estimate.count(found.path, table.of(found))
+    client, keeps = table.of(found), receipt.home.settings.keep_sidechains
+    reader = Reader(keep_sidechains=keeps, describing=False, decode=client.decoder())
+    turns = [*reader.read(client.lines(found.path)), *reader.settle()]
+    chars = sum(turn.size + len(turn.tools) * TOOL_CHARS for turn in turns)
     if fates is None:
-        return Item(account, counted.turns, counted.chars)
-    return Item(account, account.open_turns, counted.chars * account.open_turns // max(1, account.turns))
+        return Item(account, len(turns), chars)
+    return Item(account, account.open_turns, chars * account.open_turns // max(1, account.turns))
