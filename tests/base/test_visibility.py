@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from home_of import DAY, article, catalogued, entry, run
-from memoria.audit import excluded
+from memoria.audit import finding
 from memoria.base import project
 from memoria.base.settings import Settings
 from memoria.base.visibility import Visibility
@@ -156,10 +156,10 @@ def test_what_remains_of_an_excluded_project_is_counted_and_can_be_forgotten(
     (world.bank / ".memoria-off").touch()
     key = world.keys[world.bank]
     ledger = Ledger.of(world.home.paths)
-    assert excluded.remaining(world.home, ledger) == {key: 1}
+    assert finding.excluded_entries(world.home, ledger) == {key: 1}
     assert run(forget, world.home, "--project", key, "--yes") == 0
     DailyLog.of(world.home.paths).refresh(ledger)
-    assert excluded.remaining(world.home, ledger) == {}
+    assert finding.excluded_entries(world.home, ledger) == {}
     ledger.close()
     assert "nothing contains it" in capsys.readouterr().out
 

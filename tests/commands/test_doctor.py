@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from memoria import cli
-from memoria.audit import client_checks, rehearsal, state_checks
+from memoria.audit import client_checks, self_test, state_checks
 from memoria.audit.finding import BROKEN, NOTE, OK, Finding
 from memoria.audit.self_test import Fired, SelfTest
 from memoria.base import interpreter
@@ -258,8 +258,8 @@ def test_a_hook_that_fails_the_rehearsal_is_broken(home: Home, monkeypatch: pyte
     broken = tmp_path / "python3"
     broken.write_text("#!/bin/sh\necho no such module >&2\nexit 1\n")
     broken.chmod(0o755)
-    monkeypatch.setattr(rehearsal, "client_python", lambda environ: str(broken))
-    assert "no such module" in one(rehearsal.check_rehearsal(home), BROKEN).text
+    monkeypatch.setattr(self_test, "client_python", lambda environ: str(broken))
+    assert "no such module" in one(self_test.check_rehearsal(home), BROKEN).text
 
 
 def test_the_rehearsals_home_stays_until_all_that_works_in_it_has_ended(
@@ -296,6 +296,6 @@ def test_the_rehearsals_home_stays_until_all_that_works_in_it_has_ended(
 
     monkeypatch.setattr(SelfTest, "replay", replay)
     monkeypatch.setattr(time, "sleep", look_again)
-    assert [finding.level for finding in rehearsal.check_rehearsal(home)] == [OK, OK]
+    assert [finding.level for finding in self_test.check_rehearsal(home)] == [OK, OK]
     assert left == []
     assert not homes[0].exists()

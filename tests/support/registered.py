@@ -12,8 +12,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from memoria.audit.client_settings import Hooks, plugin_hooks
-from memoria.audit.codex_settings import codex_hooks
+from memoria.audit.client_settings import Hooks, codex_hooks, plugin_hooks
 from places import PAYLOADS, ROOT
 
 CONTEXT_EVENTS = ("SessionStart", "SubagentStart", "UserPromptSubmit", "PreToolUse", "PostToolUseFailure")

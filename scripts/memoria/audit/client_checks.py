@@ -7,11 +7,12 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memoria.audit import client_plugin, mcp_probe
+from memoria.audit import client_plugin
 from memoria.audit.client_settings import ClientSettings, client_python, settings_file
 from memoria.audit.finding import BROKEN, NOTE, OK, Finding, Findings
 from memoria.base import interpreter, invocation
@@ -25,6 +26,13 @@ from memoria.transcripts import client_files
 HOOK_PYTHON, WORKER_PYTHON = (3, 9), (3, 11)
 PACKAGES = ("memoria", "claude_agent_sdk", "jsonschema", "yaml")
 CLIENT_PATIENCE_S = 30.0  # what the client gives an MCP server
+STAND_IN = "status"  # the only tool of what answers until the server can
+GREETING = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "doctor", "version": "1"}}
+REQUESTS: tuple[dict[str, object], ...] = (
+    {"id": 0, "method": "initialize", "params": GREETING},
+    {"method": "notifications/initialized"},
+    {"id": 1, "method": "tools/list"},
+)
 NO_PYTHON_WINDOWS = (
     "install Python 3.9 or newer and make it answer to `python3`: the installer from python.org brings only py.exe and "
     "python.exe, so copy python.exe to python3.exe beside it; Windows' own python3.exe only opens the Store"
@@ -156,13 +164,11 @@ def check_client(home: Home) -> Findings:
 def check_mcp(home: Home) -> Findings:
     """Start the MCP server as the client does, and ask which tools it offers."""
     started = time.monotonic()
-    try:
-        tools = mcp_probe.tools(_server(home), home.settings.python, CLIENT_PATIENCE_S)
-    except mcp_probe.ProbeError as error:
-        yield Finding("mcp", BROKEN, str(error), "see the finding about the worker; the client shows more in /mcp")
-        return
+    tools, problem = _tools_of(_server(home), home.settings.python)
     seconds = time.monotonic() - started
-    if tools == [mcp_probe.STAND_IN]:
+    if problem:
+        yield Finding("mcp", BROKEN, problem, "see the finding about the worker; the client shows more in /mcp")
+    elif tools == [STAND_IN]:
         yield Finding("mcp", NOTE, "the server answers and has no tools yet", "see the finding about the worker")
     else:
         yield Finding("mcp", OK, f"the server offers {len(tools)} tools after {seconds:.1f} s")
@@ -176,6 +182,29 @@ def _server(home: Home) -> list[str]:
     declared = json.loads(manifest.read_text("utf-8"))["mcpServers"]["memoria"]
     words = [word.replace("${CLAUDE_PLUGIN_ROOT}", places.ROOT) for word in declared["args"]]
     return [client_python(os.environ) or declared["command"], *words]
+
+
+def _tools_of(server: list[str], python: str) -> tuple[list[str], str]:
+    """Return the tools that a server offers, and why there are none; it serves a home of its own in an empty folder."""
+    with tempfile.TemporaryDirectory(prefix="memoria-doctor-", ignore_cleanup_errors=True) as folder:
+        inherited = interpreter.reduced(os.environ)
+        kept = {name: value for name, value in inherited.items() if not name.startswith(("MEMORIA_", "CLAUDE"))}
+        scratch = {"MEMORIA_HOME": str(Path(folder, "home")), "MEMORIA_REDIS_URL": "", "CLAUDE_PROJECT_DIR": folder}
+        scratch |= {"MEMORIA_PYTHON": python} if python else {}
+        asked = b"".join(json.dumps({"jsonrpc": "2.0", **request}).encode() + b"\n" for request in REQUESTS)
+        try:
+            run = subprocess.run(server, input=asked, env={**kept, **scratch}, cwd=folder, capture_output=True,
+                                 timeout=CLIENT_PATIENCE_S, check=False)  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return [], f"the server did not answer within {CLIENT_PATIENCE_S:.0f} s"
+        except OSError as error:
+            return [], f"{server[0]} cannot be run ({error.strerror})"
+    try:
+        (answer,) = (message for line in run.stdout.splitlines() if (message := json.loads(line)).get("id") == 1)
+        return [str(tool["name"]) for tool in answer["result"]["tools"]], ""
+    except (ValueError, KeyError, TypeError, AttributeError):
+        words = run.stderr.decode("utf-8", "replace").strip().splitlines() or ["it said nothing"]
+        return [], f"the server ended with status {run.returncode}: {words[-1][:300]}"
 
 
 def _asked(words: list[str], deadline_s: float = 20.0) -> str:

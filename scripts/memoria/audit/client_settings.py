@@ -3,6 +3,12 @@
 Codex's hooks.json has the same form, and is written here. Everything that is not ours stays as it is, in its order; a
 file that cannot be understood is never touched. Knows the form of the client's ``hooks`` (event -> groups -> handlers:
 Claude Code's settings and hooks reference) and where its settings lie; does not know what the hooks do.
+
+Codex, read from its source (openai/codex, ``codex-rs/hooks/src/engine/discovery.rs``, ``schema.rs``) and documentation
+(https://developers.openai.com/codex/hooks), 2026: ``$CODEX_HOME/hooks.json`` maps events to groups of handlers, a
+handler's ``command`` is a line for the user's shell (``commandWindows`` for cmd.exe), an exit status of 2 makes Codex
+go on with what the hook said, and a handler runs only after the user has trusted it. A handler that is declared
+``async`` was passed over in earlier versions.
 """
 
 from __future__ import annotations
@@ -12,7 +18,9 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath, PureWindowsPath
@@ -21,11 +29,18 @@ from memoria.base.atomic import PRIVATE
 from memoria.ground import clock, files
 from memoria.ground.errors import ClientSettingsError, SavedMeanwhileError
 from memoria.ground.exchange import Exchange
+from memoria.transcripts.clients.table import CLIENTS
 
 Object = dict[str, object]
 Hooks = dict[str, list[Object]]  # event -> groups, each {"hooks": [handler, ...]}, perhaps with a "matcher"
 FLOOR_FLAGS = ["-S", "-I"]  # how every handler of ours starts its interpreter
 LAUNCHER = "run"
+CODEX_EVENTS = ("SessionStart", "Stop")  # those that all versions with hooks have, from 0.114 on
+CODEX_TIMEOUT_S = 30
+CODEX_TRUST = (
+    "Codex runs a hook only after you have trusted it: start codex, open /hooks and trust memoria's two hooks. "
+    "Codex before 0.130 also needs codex_hooks = true under [features] in its config.toml."
+)
 
 
 def settings_file(project: Path | None, environ: Mapping[str, str]) -> Path:
@@ -241,3 +256,42 @@ def _is_root(root: Path, words: list[str]) -> bool:
     own = Path(__file__).parents[1] / "hooks"
     is_launched = any((own / f"{word}.py").is_file() for word in words if word.replace("-", "").isalpha())
     return root.name == "memoria" or words[1:3] == FLOOR_FLAGS or is_launched  # moved or removed since
+
+
+# -- Codex
+
+
+def codex_folder(environ: Mapping[str, str]) -> Path:
+    """Return the folder of Codex's settings."""
+    return CLIENTS["codex"].folder(environ)
+
+
+def codex_hooks_file(environ: Mapping[str, str]) -> Path:
+    """Return the user's file of hooks."""
+    return codex_folder(environ) / "hooks.json"
+
+
+def codex_hooks(root: Path, python: str) -> Hooks:
+    """Return the hooks of the memoria at ``root``.
+
+    A memoria that has been removed must not make Codex go on: the status is 0 whatever the interpreter says.
+    """
+    launcher = str(root / "hooks" / LAUNCHER)
+    launched = [launcher, "codex", launcher, *([python] if python else [])]
+    words = [python or "python3", *FLOOR_FLAGS, str(root / "hooks" / "codex.py")]
+    handler: dict[str, object] = {
+        "type": "command",
+        "command": f"{shlex.join(launched)} || true",
+        "commandWindows": f"{subprocess.list2cmdline(words)} || exit 0",
+        "timeout": CODEX_TIMEOUT_S,
+    }
+    return {event: [{"hooks": [dict(handler)]}] for event in CODEX_EVENTS}
+
+
+def codex_switched_off(environ: Mapping[str, str]) -> bool:
+    """Return whether Codex's config.toml says that no hook is to run."""
+    try:
+        features = tomllib.loads((codex_folder(environ) / "config.toml").read_text("utf-8")).get("features")
+    except (OSError, ValueError):
+        return False
+    return isinstance(features, dict) and any(features.get(name) is False for name in ("hooks", "codex_hooks"))

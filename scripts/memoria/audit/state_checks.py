@@ -12,9 +12,18 @@ from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
-from memoria.audit import excluded, forgotten
 from memoria.audit.client_settings import settings_file
-from memoria.audit.finding import BROKEN, NOTE, OK, Finding, Findings
+from memoria.audit.finding import (
+    BROKEN,
+    NOTE,
+    OK,
+    UNFINISHED,
+    Finding,
+    Findings,
+    excluded_entries,
+    forgetting_problems,
+    still_stored,
+)
 from memoria.audit.receipt import not_understood
 from memoria.base import invocation
 from memoria.base import paths as places
@@ -42,22 +51,22 @@ def check_excluded(home: Home) -> Findings:
     """Check whether something is still stored of projects that were excluded since."""
     try:
         with closing(Ledger.of(home.paths)) as ledger:
-            found = excluded.remaining(home, ledger)
+            found = excluded_entries(home, ledger)
     except (ExpectedError, sqlite3.Error):  # another check names it
         return
     for project, count in found.items():
         yield Finding(
             "excluded",
             NOTE,
-            excluded.sentence(project, count),
+            still_stored(project, count),
             f"run {invocation.shown(f'forget --project {project}')}",
         )
 
 
 def check_forgotten(home: Home) -> Findings:
     """Check whether it is known what was forgotten, and all of it is gone."""
-    for text, remedy in forgotten.problems(home.paths):
-        yield Finding("forgotten", NOTE if text == forgotten.UNFINISHED else BROKEN, text, remedy)
+    for text, remedy in forgetting_problems(home.paths):
+        yield Finding("forgotten", NOTE if text == UNFINISHED else BROKEN, text, remedy)
 
 
 def check_home(home: Home) -> Findings:

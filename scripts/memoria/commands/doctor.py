@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 
-from memoria.audit import client_checks, rehearsal, state_checks
+from memoria.audit import client_checks, self_test, state_checks
 from memoria.audit.finding import BROKEN, NOTE, OK, Finding, Findings
 from memoria.base.invocation import shown
 from memoria.base.paths import STATE_VERSION
@@ -179,5 +179,5 @@ CHECKS: tuple[Callable[[Home], Findings], ...] = (
     state_checks.check_disk, state_checks.check_lock, state_checks.check_synced, state_checks.check_jobs,
     state_checks.check_understood, state_checks.check_clock, check_sync, check_memory_server,
     check_redis,
-    rehearsal.check_rehearsal,
+    self_test.check_rehearsal,
 )  # fmt: skip

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from memoria.audit import client_plugin, codex_settings
+from memoria.audit import client_plugin, client_settings
 from memoria.audit.client_settings import ClientSettings, client_python, settings_file
 from memoria.base import invocation, paths
 from memoria.ground import projects
@@ -96,21 +96,21 @@ def _took_out(settings: ClientSettings, home: Home) -> str:
 def _codex(args: argparse.Namespace, home: Home) -> int:
     if args.project is not None:
         raise UsageError("--project is for Claude Code; Codex's hooks are installed for the user.")
-    settings = ClientSettings.read(codex_settings.hooks_file(os.environ))
+    settings = ClientSettings.read(client_settings.codex_hooks_file(os.environ))
     if args.remove:
         print(_took_out(settings, home) if settings.ours else f"there are no hooks of memoria in {settings.path}.")
         return 0
-    if not codex_settings.folder(os.environ).is_dir():
-        raise ExpectedError(f"there is no {codex_settings.folder(os.environ)}: Codex has not run here.")
-    hooks = codex_settings.codex_hooks(Path(paths.ROOT), interpreter(os.environ))
+    if not client_settings.codex_folder(os.environ).is_dir():
+        raise ExpectedError(f"there is no {client_settings.codex_folder(os.environ)}: Codex has not run here.")
+    hooks = client_settings.codex_hooks(Path(paths.ROOT), interpreter(os.environ))
     copy = settings.write(settings.merged(hooks), Exchange.of(home.paths))
     if settings.ours == hooks:
         print(f"memoria's hooks stand in {settings.path} already; nothing was changed.")
     else:
         print(f"memoria's {len(hooks)} hooks stand in {settings.path} now."
               + (f" The file as it was: {copy.name}" if copy else ""))  # fmt: skip
-    print(f"{codex_settings.TRUST}\nWhat is remembered goes to {home.paths.home}.")
-    if codex_settings.switched_off(os.environ):
+    print(f"{client_settings.CODEX_TRUST}\nWhat is remembered goes to {home.paths.home}.")
+    if client_settings.codex_switched_off(os.environ):
         print("Note: config.toml switches Codex's hooks off: no hook will run until that is changed.")
     return 0
 

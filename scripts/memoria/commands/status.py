@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from memoria.audit import excluded, forgotten
+from memoria.audit import finding
 from memoria.base import invocation
 from memoria.base.paths import Paths
 from memoria.capture.spool import Spool
@@ -158,8 +158,8 @@ def gather(home: Home) -> dict[str, Any]:
                 for time, kind, subject, text in ledger.notes(limit=50)
                 if kind in ("missing", "refused", "compile-failed", "consolidate-failed")
             ][:10],
-            "excluded": excluded.remaining(home, ledger),
-            "forgotten": [": ".join(found) for found in forgotten.problems(paths)],
+            "excluded": finding.excluded_entries(home, ledger),
+            "forgotten": [": ".join(found) for found in finding.forgetting_problems(paths)],
             "sync": _sync(home),
             "memory_server": _memory_server(home),
             "problems": [*home.settings.problems, *chain.problems(home.settings)],
@@ -309,7 +309,7 @@ def _lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
     rows += [f"settings      {problem}" for problem in facts["problems"]]
     rows += [f"forgotten     {problem}" for problem in facts["forgotten"]]
     rows += [
-        f"excluded      {excluded.sentence(project, count)}; "
+        f"excluded      {finding.still_stored(project, count)}; "
         f"{invocation.shown(f'forget --project {project}')} removes them"
         for project, count in facts["excluded"].items()
     ]
