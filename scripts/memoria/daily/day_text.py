@@ -43,6 +43,7 @@ from memoria.daily.entry_form import (
 from memoria.ground import markdown
 from memoria.ground.files import sha256
 
+_BULLETS = ("-", "*", "+")
 _PART = "### "  # the level of an entry's heading, and of the parts that a person adds
 
 
@@ -160,7 +161,7 @@ class DayText:
         for number, row in enumerate(self.rows):
             while span and number > span.last:
                 span = next(spans, None)
-            match = LEARNED.fullmatch(row)
+            match = LEARNED.fullmatch(row) if "^l-" in row else None
             if not match or not match["id"]:
                 continue
             end = number + 1
@@ -182,9 +183,9 @@ class DayText:
         for number, (row, in_code) in enumerate(markdown.code_rows(self.rows)):
             while span and number > span.last:
                 span, label = next(spans, None), ""
-            if found := LABEL.match(row):
+            if found := LABEL.match(row) if row.startswith("**") else None:
                 label = found["label"]
-            match = BOX.fullmatch(row)
+            match = BOX.fullmatch(row) if row.lstrip()[:1] in _BULLETS else None
             if in_code or span is None or number < span.first or match is None or not match["text"]:
                 continue
             if match["box"] or label == "Action Items":
@@ -228,6 +229,8 @@ class DayText:
         first, heading = 0, None
         runs = self._runs() if any(f" model={HAND} " in row for row in self.rows) else []
         for number, row in enumerate(self.rows):
+            if not row.startswith(("<", "#")):  # most rows: a pattern costs more
+                continue
             if marker := MARKER.fullmatch(row):
                 by_hand = marker[5] == HAND
                 spans.append(_Span(runs[number] if by_hand else first, number, None if by_hand else heading, marker))

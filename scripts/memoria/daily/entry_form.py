@@ -184,7 +184,7 @@ def is_ours(row: str) -> bool:
     """Return whether a row is a learned fact, belongs to one, or is one of memoria's comments."""
     if row.startswith(COMMENT) or is_particulars(row):
         return True
-    match = LEARNED.fullmatch(row)
+    match = LEARNED.fullmatch(row) if "^l-" in row else None
     return match is not None and match["id"] is not None
 
 
@@ -213,7 +213,7 @@ def _listed_facts(label: str, section: str) -> Iterator[Learned]:
 
 def is_particulars(row: str) -> bool:
     """Return whether a row holds the particulars of a learned fact."""
-    return PARTICULARS.fullmatch(row) is not None
+    return "<!--" in row and PARTICULARS.fullmatch(row) is not None
 
 
 def keys(joined: str) -> tuple[str, ...]:

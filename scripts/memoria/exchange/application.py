@@ -135,7 +135,7 @@ class Application:
 
     def _note(self, file: str, day: date, done: Iterable[str]) -> None:
         """Note what the file holds now, for the next scan, and tell the keeper of statements."""
-        wanted = set(done)
+        wanted, stamp = set(done), self.daily.stamp(day)
         rows = Day(self.daily.text(day))
         held = {piece.id: digest_of(piece.text) for piece in rows.pieces(day) if piece.kind != FORGET}
         with self.records.transaction():
@@ -147,9 +147,18 @@ class Application:
                     self.records.unshow(ident)
                 else:
                     self.records.show(ident, file, GONE, self.records.dots(ident))
-        facts = {fact.id: fact for fact in lines.of_day(rows, day)}
-        for ident in wanted:
-            if ident in facts or self.keeper.store.day(ident) == day:
+            now = {ident: shown.digest for ident, shown in self.records.shown_in(file).items() if shown.digest != GONE}
+            if now == held:
+                self.records.read(file, stamp)
+        self._tell(rows, day, [ident for ident in wanted if ident.startswith("l-")])
+
+    def _tell(self, rows: Day, day: date, idents: Iterable[str]) -> None:
+        """Tell the keeper of statements that it knew; it reads new ones from the log by itself."""
+        store, gone = self.keeper.store, self.keeper.store.gone()
+        known = [ident for ident in idents if ident in gone or store.get(ident)]
+        facts = {fact.id: fact for fact in lines.of_day(rows, day)} if known else {}
+        for ident in known:
+            if ident in facts or store.day(ident) == day:
                 self.keeper.take_over(ident, facts.get(ident), day)
 
 
@@ -182,7 +191,8 @@ class _Writing:
             else:
                 self.rows.drop_entry(ident.removeprefix("e-"))
         for ident, text in entries.items():
-            self._entry(ident, text, statements, is_new=held.get(ident) != digest_of(text))
+            is_new, stands = held.get(ident) != digest_of(text), ident in held
+            self._entry(ident, text, statements, is_new=is_new, stands=stands)
         for entry, facts in statements.items():
             for fact in facts:
                 time, where = f"{self.zone.local(fact.time):%H:%M}", "everywhere" if fact.project == GLOBAL else ""
@@ -196,11 +206,13 @@ class _Writing:
         elif line := self.rows.line_of(ident):
             self.rows.remove(line)
 
-    def _entry(self, ident: str, text: str, statements: dict[str, list[Fact]], *, is_new: bool) -> None:
+    def _entry(
+        self, ident: str, text: str, statements: dict[str, list[Fact]], *, is_new: bool, stands: bool
+    ) -> None:
         name, items = ident.removeprefix("e-"), self._items(ident)
         if is_new:
             own = [lines.learned(fact) for fact in statements.pop(name, ())]
-            self.rows.put_entry(name, day_of(text)[1], own, items)
+            self.rows.put_entry(name, day_of(text)[1], own, items, stands=stands)
         for item, state in () if is_new else items.items():
             self.rows.set_item(name, item, state)
 

@@ -93,9 +93,11 @@ class Day(DayText):
 
     # -- writing
 
-    def put_entry(self, ident: str, bare: str, statements: Sequence[Learned], closed: Mapping[str, str]) -> None:
-        """Write an entry in place of what stands of it, or at the end; statements that stand in it stay in it."""
-        span = next((span for span in self._spans() if span.marker[1] == ident), None)
+    def put_entry(
+        self, ident: str, bare: str, statements: Sequence[Learned], closed: Mapping[str, str], *, stands: bool
+    ) -> None:
+        """Write an entry in place of what ``stands`` of it, or anew; statements that stand in it stay in it."""
+        span = next((span for span in self._spans() if span.marker[1] == ident), None) if stands else None
         if span is None:
             self._insert(block(bare, statements, closed))
             return

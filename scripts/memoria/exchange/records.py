@@ -133,6 +133,7 @@ class Records:
     def __init__(self, path: Path, random: Callable[[], str] = _random) -> None:
         """Open or create the file; one that cannot be read is set aside, and the next exchange fills a new one."""
         self.random = random
+        self._known: dict[str, list[Record]] = {}  # by id, as they were last read
         self.db: sqlite3.Connection = database.open_or_replace(
             path, lambda: database.open_(path, _MIGRATIONS, newer=NewerExchangeError)
         )
@@ -166,6 +167,7 @@ class Records:
         if self.is_gone(record.whole):
             return False
         run = self.db.execute
+        self._known.pop(record.id, None)
         for dot in record.over:
             if run("INSERT OR IGNORE INTO replaced VALUES (?)", (dot,)).rowcount > 0:
                 run("DELETE FROM records WHERE dot = ?", (dot,))
@@ -184,6 +186,7 @@ class Records:
             return False
         row = (record.dot, record.id, record.line, mine)
         self.db.execute("INSERT OR REPLACE INTO gone VALUES (?, ?, ?, ?)", row)
+        self._known.clear()
         for part in (record.id, *self.parts(record.id)):
             self.db.execute("DELETE FROM records WHERE id = ?", (part,))
         self.be_due([record.id])
@@ -237,8 +240,10 @@ class Records:
 
     def known(self, ident: str) -> list[Record]:
         """Return the records of an id that no known record replaces, in an order that is the same on all machines."""
-        rows = self.db.execute("SELECT line FROM records WHERE id = ? ORDER BY dot", (ident,))
-        return [Record.parse(line) for (line,) in rows]
+        if ident not in self._known:
+            rows = self.db.execute("SELECT line FROM records WHERE id = ? ORDER BY dot", (ident,))
+            self._known[ident] = [Record.parse(line) for (line,) in rows]
+        return self._known[ident]
 
     def live(self, ident: str) -> list[Record]:
         """Return the records of an id whose texts stand, one for each text.
@@ -311,6 +316,10 @@ class Records:
     def show(self, ident: str, file: str, digest: str, dots: Iterable[str]) -> None:
         """Record what a file holds of an id."""
         self.db.execute("INSERT OR REPLACE INTO shown VALUES (?, ?, ?, ?)", (ident, file, digest, " ".join(dots)))
+
+    def read(self, file: str, stamp: str) -> None:
+        """Record that a file was looked at."""
+        self.db.execute("INSERT OR REPLACE INTO files VALUES (?, ?)", (file, stamp))
 
     def unshow(self, ident: str) -> None:
         """Record that no file was ever seen to hold an id."""

@@ -122,8 +122,9 @@ class Scan:
             self._compare(piece, name)
         self._miss(source, found, texts, [name for name in known if name not in stamps])
         left = {shown.file for shown in self.held}
-        rows = [(name, stamps[name]) for name in texts if name not in left]
-        self.records.db.executemany("INSERT OR REPLACE INTO files VALUES (?, ?)", rows)
+        for name in texts:
+            if name not in left:
+                self.records.read(name, stamps[name])
 
     def _compare(self, piece: Piece, name: str) -> None:
         if piece.kind == FORGET:
