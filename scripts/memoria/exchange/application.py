@@ -206,9 +206,7 @@ class _Writing:
         elif line := self.rows.line_of(ident):
             self.rows.remove(line)
 
-    def _entry(
-        self, ident: str, text: str, statements: dict[str, list[Fact]], *, is_new: bool, stands: bool
-    ) -> None:
+    def _entry(self, ident: str, text: str, statements: dict[str, list[Fact]], *, is_new: bool, stands: bool) -> None:
         name, items = ident.removeprefix("e-"), self._items(ident)
         if is_new:
             own = [lines.learned(fact) for fact in statements.pop(name, ())]

@@ -29,7 +29,7 @@ LOCAL_S: Final = 60.0
 LOOSE: Final = 60  # objects that the own clone may hold unpacked
 _REFS: Final = "refs/memoria/"
 _SCHEMES: Final = ("ssh://", "git://", "http://", "https://", "file://", "git+ssh://")
-_AGAIN: Final = ("stale info", "[rejected]", "fetch first", "cannot lock ref", "failed to update ref")
+_AGAIN: Final = ("atomic push failed", "stale info", "[rejected]", "cannot lock ref", "failed to update ref")
 _SSH: Final = "-o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=10 -o ServerAliveCountMax=3"
 
 
@@ -101,6 +101,7 @@ class Git:
         self.address = address
         self.clone = clone
         self.limit_s = limit_s
+        self.environment = _environment(clone, is_far=is_far(address))
         self.refs: dict[str, str] = {}
         self.blobs: dict[Place, str] = {}
 
@@ -156,6 +157,9 @@ class Git:
             if any(sign in str(error) for sign in _AGAIN):
                 return False
             raise
+        pairs = (spec.split(":") for spec in specs)
+        updates = "".join(f"update {ref} {commit}\n" for commit, ref in pairs)
+        self._run("update-ref", "--stdin", given=updates.encode())  # so that nothing here keeps what was replaced
         return True
 
     def shred(self) -> None:
@@ -176,7 +180,7 @@ class Git:
         command = ["git", *(part for each in settings for part in ("-c", each)), *arguments]
         try:
             process = subprocess.Popen(
-                command, cwd=self.clone, env=_environment(self.clone), start_new_session=True,
+                command, cwd=self.clone, env=self.environment, start_new_session=True,
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             )  # fmt: skip
         except OSError as error:
@@ -204,15 +208,15 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.communicate()
 
 
-def _environment(clone: Path) -> dict[str, str]:
+def _environment(clone: Path, *, is_far: bool) -> dict[str, str]:
     """Return the user's environment without what could ask a person or belongs to a repository."""
     found = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") and name != "SSH_ASKPASS"}
     names = {f"GIT_{role}_{part}": value for role in ("AUTHOR", "COMMITTER")
              for part, value in (("NAME", "memoria"), ("EMAIL", "memoria@localhost"))}  # fmt: skip
     return found | names | {
         "GIT_DIR": str(clone), "GIT_TERMINAL_PROMPT": "0", "GCM_INTERACTIVE": "never", "SSH_ASKPASS_REQUIRE": "never",
-        "GIT_ALLOW_PROTOCOL": "ssh:git:http:https:file", "GIT_SSH_COMMAND": _ssh(found), "LC_ALL": "C",
-    }  # fmt: skip
+        "GIT_ALLOW_PROTOCOL": "ssh:git:http:https:file", "LC_ALL": "C",
+    } | ({"GIT_SSH_COMMAND": _ssh(found)} if is_far else {})  # fmt: skip
 
 
 def _ssh(environment: Mapping[str, str]) -> str:

@@ -1,0 +1,138 @@
+"""``memoria sync`` as a person runs it, on two machines."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from facts import a_fact
+from memoria import cli
+from memoria.exchange import rounds
+from memoria.ground.home import Home
+from memoria.statements.keeper import Keeper
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a verb on one of the machines, with something to type; returns what it printed, first the exit status."""
+
+    def on(machine: str, *words: object, typed: str = "") -> str:
+        monkeypatch.setenv("HOME", str(tmp_path / machine))
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / machine / ".config"))
+        monkeypatch.setenv("MEMORIA_HOME", str(tmp_path / machine / "memoria"))
+        monkeypatch.setattr(rounds, "label", lambda: machine)
+        monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+        status = cli.main(list(map(str, words)))
+        printed = capsys.readouterr()
+        return f"{status} {printed.out}{printed.err}"
+
+    return on
+
+
+def learn(*contents: str) -> None:
+    home = Home.open()
+    with Keeper.at(home) as keeper:
+        keeper.take([a_fact(content) for content in contents], "shop")
+
+
+def known() -> set[str]:
+    with Keeper.at(Home.open()) as keeper:
+        return {fact.content for fact in keeper.store.facts()}
+
+
+def words_in(printed: str) -> str:
+    return next(row.strip() for row in printed.split("\n") if row.startswith("  ") and len(row.split()) == 12)
+
+
+def test_the_same_command_on_each_machine_makes_one_memory(tmp_path: Path, run: Run) -> None:
+    assert run("desk", "sync", tmp_path / "shared") == "0 Nothing new.\n"
+    learn("Use pnpm.", "Use tabs.")
+    assert run("desk", "sync") == "0 2 statements sent.\n"
+    assert run("laptop", "sync", tmp_path / "shared") == "0 2 statements from desk.\n"
+    assert known() == {"Use pnpm.", "Use tabs."}
+    told = json.loads(run("laptop", "sync", "--status", "--json")[2:])
+    assert [machine["label"] for machine in told["machines"]] == ["desk"]
+    assert (told["encrypted"], told["held"], told["problem"], told["pairs"]) == (False, 0, "", [])
+
+
+def test_an_encrypted_exchange_asks_the_next_machine_for_twelve_words(tmp_path: Path, run: Run) -> None:
+    subprocess.run(["git", "init", "-q", "--bare", tmp_path / "host.git"], check=True)
+    first = run("desk", "sync", tmp_path / "host.git", "--encrypt")
+    learn("Use pnpm.")
+    run("desk", "sync")
+    wrong = run("laptop", "sync", tmp_path / "host.git", typed="abandon " * 11 + "about\n")
+    assert wrong.startswith("1 ")
+    assert "Nothing was changed" in wrong
+    assert run("laptop", "sync", "--status").startswith("1 "), "no address was kept either"
+    assert "1 statement from desk" in run("laptop", "sync", tmp_path / "host.git", typed=words_in(first))
+    assert known() == {"Use pnpm."}
+    assert run("laptop", "sync", "--key") == f"0 {words_in(first)}\n"
+
+
+def test_a_new_key_locks_the_others_out_until_they_have_it(tmp_path: Path, run: Run) -> None:
+    first = run("desk", "sync", tmp_path / "shared", "--encrypt")
+    run("laptop", "sync", tmp_path / "shared", typed=words_in(first))
+    learn("Use pnpm.")
+    second = run("desk", "sync", "--key", "new")
+    assert words_in(second) != words_in(first)
+    assert "another key" in run("laptop", "sync")
+    assert "1 statement sent" in run("laptop", "sync", tmp_path / "shared", typed=words_in(second))
+    assert "1 statement from laptop" in run("desk", "sync")
+
+
+def test_off_exchanges_nothing_more_and_deletes_nothing(tmp_path: Path, run: Run) -> None:
+    run("desk", "sync", tmp_path / "shared")
+    learn("Use pnpm.")
+    run("desk", "sync")
+    assert run("desk", "sync", "--off").startswith("0 ")
+    assert "Name a git address or a folder" in run("desk", "sync")
+    assert known() == {"Use pnpm."}
+    assert "1 statement from desk" in run("laptop", "sync", tmp_path / "shared")
+
+
+def test_two_wordings_are_named_until_one_of_them_ends(tmp_path: Path, run: Run) -> None:
+    run("desk", "sync", tmp_path / "shared")
+    learn("Use pnpm here.")
+    run("desk", "sync")
+    run("laptop", "sync", tmp_path / "shared")
+    for machine in ("desk", "laptop"):
+        day = next((tmp_path / machine / "memoria" / "daily").glob("*.md"))
+        day.write_text(day.read_text().replace("Use pnpm here. ^", f"Use pnpm on the {machine}. ^"))
+        run(machine, "sync")
+    assert "two wordings" in run("laptop", "sync", "--status")
+    told = json.loads(run("laptop", "status", "--json")[2:])["sync"]
+    (pair,) = told["pairs"]
+    assert run("laptop", "learned", "delete", pair["other"]).startswith("0 ")
+    run("laptop", "sync")
+    run("desk", "sync")
+    assert "two wordings" not in run("desk", "sync", "--status")
+
+
+def test_forget_says_who_was_not_met_and_what_a_host_may_keep(tmp_path: Path, run: Run) -> None:
+    subprocess.run(["git", "init", "-q", "--bare", tmp_path / "host.git"], check=True)
+    run("desk", "sync", tmp_path / "host.git")
+    run("laptop", "sync", tmp_path / "host.git")
+    learn("The zeppelin lands on Friday.")
+    run("laptop", "sync")
+    run("desk", "sync")
+    printed = run("desk", "forget", "zeppelin", "--yes")
+    assert "Not met since, and may hold it until then: laptop" in printed
+    assert "git host" in printed
+    assert "1 forgotten here" in run("laptop", "sync")
+    assert known() == set()
+
+
+def test_what_cannot_be_reached_is_an_error_of_one_line_that_status_and_doctor_repeat(tmp_path: Path, run: Run) -> None:
+    run("desk", "sync", tmp_path / "shared")
+    for path in sorted((tmp_path / "shared").rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    (tmp_path / "shared").rmdir()
+    assert run("desk", "sync").startswith("1 memoria: ")

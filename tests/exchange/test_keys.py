@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from exchange_lives import MEMORY
+from memoria.base.paths import Paths
+from memoria.exchange import keys, segments
+from memoria.exchange.carriers import CarrierError, Folder
+from memoria.exchange.keys import Key
+from memoria.exchange.meeting import TEST, Meeting, WrongKeyError
+from memoria.exchange.records import Records
+from memoria.ground.errors import ExpectedError
+
+
+def test_twelve_words_are_the_key_in_every_way_that_a_person_writes_them() -> None:
+    key = Key.new()
+    assert len(key.words.split()) == 12
+    assert Key.of_words(f"  {key.words.upper()}\n").secret == key.secret
+    assert Key.of_words(" ".join(word[:4] for word in key.words.split())).secret == key.secret
+
+
+def test_the_words_are_those_of_the_standard() -> None:
+    assert Key(bytes(16)).words == "abandon " * 11 + "about"
+    assert Key(bytes.fromhex("7f" * 16)).words == (
+        "legal winner thank year wave sausage worth useful legal winner thank yellow"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("abandon " * 12, "do not belong together"),
+        ("abandon " * 11, "you gave 11"),
+        ("abandon " * 11 + "mnemosyne", "'mnemosyne' is none of them"),
+    ],
+)
+def test_words_that_are_no_key_are_refused_with_the_reason(words: str, said: str) -> None:
+    with pytest.raises(ExpectedError, match=said):
+        Key.of_words(words)
+
+
+def test_a_key_is_kept_for_its_owner_alone(paths: Paths) -> None:
+    key = Key.new()
+    assert keys.kept(paths) is None
+    keys.keep(paths, key)
+    assert Path(paths.exchange_key).stat().st_mode & 0o777 == 0o600
+    kept = keys.kept(paths)
+    assert kept is not None
+    assert kept.secret == key.secret
+    keys.drop(paths)
+    assert keys.kept(paths) is None
+
+
+def test_the_keyring_keeps_it_where_there_is_one(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    ring: dict[tuple[str, ...], str] = {}
+
+    def keyring(action: str, _: Paths, *given: str) -> str:
+        if action == "set_password":
+            ring["key",] = given[0]
+        elif action == "delete_password":
+            ring.clear()
+        return ring.get(("key",), "")
+
+    monkeypatch.setattr(keys, "_keyring", keyring)
+    key = Key.new()
+    assert keys.keep(paths, key) == "the system's keyring"
+    assert not Path(paths.exchange_key).exists()
+    kept = keys.kept(paths)
+    assert kept is not None
+    assert kept.secret == key.secret
+
+
+def test_a_sealed_segment_tells_nothing_and_another_key_opens_nothing() -> None:
+    key = Key.new()
+    _, data = segments.sealed(['{"i":"l-1","k":"x","d":"1","t":"a secret"}'], key)
+    assert b"secret" not in data
+    assert [record.text for record in segments.opened(data, key) or ()] == ["a secret"]
+    assert segments.opened(data, Key.new()) is None
+    assert segments.opened(data, None) is None
+    assert segments.opened(data[:-1], key) is None
+    assert segments.opened(segments.sealed(["{}"], None)[1], key) is None, "nobody slips in what is not sealed"
+
+
+def records(*texts: str) -> Records:
+    rng = random.Random(1)
+    made = Records(MEMORY, lambda: f"{rng.getrandbits(64):016x}")
+    for text in texts:
+        made.put(f"l-{text}", "x", text, ())
+    return made
+
+
+def test_another_key_changes_nothing_and_says_so(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    Meeting(records("one"), folder, Key.new(), "a").hold()
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for key, said in ((Key.new(), "another key"), (None, "no key")):
+        mine = records("two")
+        with pytest.raises(WrongKeyError, match=said):
+            Meeting(mine, folder, key, "b").hold()
+        assert mine.known("l-one") == []
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_a_test_record_that_is_half_copied_is_waited_for(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    key = Key.new()
+    Meeting(records("one"), folder, key, "a").hold()
+    test = tmp_path.joinpath(*TEST)
+    test.write_bytes(test.read_bytes()[:20])
+    for mine in (key, None):
+        with pytest.raises(CarrierError, match="on their way"):
+            Meeting(records("two"), folder, mine, "b").hold()
+
+
+def test_a_new_key_seals_everything_anew_and_the_old_one_opens_nothing(tmp_path: Path) -> None:
+    folder, old, new = Folder(tmp_path), Key.new(), Key.new()
+    Meeting(records("one"), folder, old, "a").hold()
+    mine = records("two")
+    Meeting(mine, folder, old, "b").rekey(new)
+    with pytest.raises(WrongKeyError):
+        Meeting(records(), folder, old, "a").hold()
+    late = records()
+    Meeting(late, folder, new, "c").hold()
+    assert late.live("l-one")
+    assert late.live("l-two")
+    found = [segments.opened(data, new) for place, data in folder.read(folder.listed())
+             if place[1].endswith(segments.ENDING)]  # fmt: skip
+    assert None not in found
