@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from exchange_lives import Machine as Plain
-from memoria.base.user_environment import reduce
+from memoria.base.interpreter import reduced
 from memoria.exchange import carriers
 from memoria.exchange.carriers import CarrierError, Folder, Git
 
@@ -72,7 +72,7 @@ def test_the_agent_reaches_ssh_which_asks_nobody(tmp_path: Path, monkeypatch: py
     told = tmp_path / "told"
     ssh(os.environ["HOME"], f'echo "$SSH_AUTH_SOCK $GIT_TERMINAL_PROMPT $@" > {told}; exit 255')
     monkeypatch.setenv("SSH_AUTH_SOCK", "/run/agent")
-    assert reduce(os.environ)["SSH_AUTH_SOCK"] == "/run/agent", "the worker inherits it"
+    assert reduced(os.environ)["SSH_AUTH_SOCK"] == "/run/agent", "the worker inherits it"
     with pytest.raises(CarrierError, match="could not use"):
         git(tmp_path, "ssh://git@host.invalid/memory.git").listed()
     assert told.read_text().startswith("/run/agent 0 ")

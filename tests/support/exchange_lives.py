@@ -79,6 +79,7 @@ class Machine:
         return copy
 
     def restore(self, saved: Records) -> None:
+        self.records = Records(MEMORY, self._dot)
         saved.db.backup(self.records.db)
 
 

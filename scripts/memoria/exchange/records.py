@@ -16,8 +16,8 @@ import json
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Container, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -151,9 +151,15 @@ class Records:
         """Close the file."""
         self.db.close()
 
-    def transaction(self) -> AbstractContextManager[None]:
-        """Return a context that commits everything the block does, or rolls it back when the block raises."""
-        return database.transaction(self.db)
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Commit everything the block does, or roll it back when the block raises."""
+        try:
+            with database.transaction(self.db):
+                yield
+        except BaseException:
+            self._known.clear()
+            raise
 
     # -- the merge
 
