@@ -141,7 +141,7 @@ def _is_plan(given: Mapping[str, Any]) -> bool:
 
 
 def _answers(given: Mapping[str, Any], text: str) -> Answer | None:
-    """The answers as ``"question"="answer"``, with notes; from the text where an old client wrote no fields."""
+    """Return the answers as ``"question"="answer"``, with notes; from the text where an old client wrote no fields."""
     if not _is_asked(given):
         begins = _ANSWERED.match(text)
         return Answer(_GO_ON.sub("", text[begins.end() :]).rstrip(". \n")) if begins else None
@@ -168,7 +168,7 @@ def _in_order(asked: list[Any], answered: set[str]) -> list[str]:
 
 
 def _one(question: object, answered: object, annotation: object) -> str:
-    """One question's answer, ``""`` when the person gave none."""
+    """Return one question's answer, ``""`` when the person gave none."""
     note = annotation.get("notes") if isinstance(annotation, Mapping) else None
     chosen = ", ".join(map(str, answered)) if isinstance(answered, list) else answered
     own = chosen if isinstance(chosen, str) and chosen != _NOTES_ONLY else ""
@@ -196,7 +196,7 @@ def _approval(given: Mapping[str, Any], text: str, before: str) -> Answer | None
 
 
 def _denial(line: Mapping[str, Any], kind: str, text: str) -> Answer | None:
-    """A use that did not run, as the client's own fields tell it."""
+    """Return what the user said or did about a use that did not run, by the client's own fields."""
     words = line.get("userFeedback")
     if kind == "user-rejected":
         if isinstance(words, str) and words.strip():
@@ -221,7 +221,7 @@ def _refusal(text: str) -> Answer:
 
 
 def _clarification(words: str) -> Answer:
-    """The words of a refusal; of "chat about this" only what the person had answered so far."""
+    """Return the words of a refusal; of "chat about this" only what the person had answered so far."""
     if not words.startswith(_CLARIFIES):
         return Answer(words)
     asked = _QUESTIONS.search(words)

@@ -69,7 +69,7 @@ class Archive:
 
     @classmethod
     def of(cls, paths: Paths, cap_mb: int = 0, redactor: Redactor | None = None) -> Archive:
-        """The archive of these paths; without ``cap_mb`` it is for reading."""
+        """Return the archive of these paths; without ``cap_mb`` it is for reading."""
         return cls(Path(paths.archive), cap_mb * 1_000_000, redactor)
 
     def keep(self, entry_id: str, day: date, turns: Iterable[Turn]) -> None:
@@ -93,7 +93,7 @@ class Archive:
         self.prune(spare=path)
 
     def turns(self, entry_id: str) -> list[Turn] | None:
-        """The turns kept for an entry, in their order; None when there are none. ArchiveError: they cannot be read."""
+        """Return the turns kept for an entry, None when there are none; raise ArchiveError if they cannot be read."""
         path = self._path(entry_id)
         if path is None:
             return None
@@ -103,7 +103,7 @@ class Archive:
             return None
 
     def read(self, kept: Kept) -> list[Turn]:
-        """The turns of one listed file; none when it has gone. ArchiveError: they cannot be read."""
+        """Return the turns of one listed file; none when it has gone; raise ArchiveError if they cannot be read."""
         try:
             return list(_read(kept.path))
         except FileNotFoundError:
@@ -117,7 +117,7 @@ class Archive:
             return None
 
     def remove(self, entry_id: str) -> bool:
-        """Forget an entry's turns, readable or not; whether there were any."""
+        """Remove an entry's turns, readable or not; return whether there were any."""
         path = self._path(entry_id)
         if path is None:
             return False
@@ -126,14 +126,14 @@ class Archive:
         return True
 
     def listed(self) -> list[Kept]:
-        """The kept files, oldest first; a file that goes meanwhile is left out."""
+        """Return the kept files, oldest first; a file that goes meanwhile is left out."""
         return [
             Kept(self.folder / name[0], name[2], name[1], (status.st_mtime_ns, status.st_size))
             for name, status in self._files()
         ]
 
     def size(self) -> int:
-        """Bytes that the kept files take."""
+        """Return the bytes that the kept files take."""
         return sum(status.st_size for _, status in self._files())
 
     def prune(self, spare: Path | None = None) -> int:
@@ -155,14 +155,14 @@ class Archive:
         return removed
 
     def _path(self, entry_id: str) -> Path | None:
-        """The file of an entry, whatever its day."""
+        """Return the file of an entry, whatever its day."""
         if not is_entry_id(entry_id):
             return None
         found = (name for name in self._names() if name[2] == entry_id)
         return next((path for name in found if (path := self.folder / name[0]).is_file()), None)
 
     def _files(self) -> list[tuple[re.Match[str], os.stat_result]]:
-        """The files named as ours, oldest first; one that goes meanwhile is left out."""
+        """Return the files named as ours, oldest first; one that goes meanwhile is left out."""
         found = []
         for name in sorted(self._names(), key=lambda name: name[0]):
             with suppress(FileNotFoundError):
@@ -172,12 +172,12 @@ class Archive:
         return found
 
     def _names(self) -> Iterator[re.Match[str]]:
-        """The names in the folder that are like ours, in two parts: the day and the entry's id."""
+        """Yield the names in the folder that are like ours, in two parts: the day and the entry's id."""
         with suppress(FileNotFoundError, NotADirectoryError):
             yield from filter(None, map(_NAME.fullmatch, os.listdir(self.folder)))  # noqa: PTH208 (as above)
 
     def _readable(self, path: Path) -> Iterator[Turn]:
-        """What a file holds already; one that cannot be read is set aside, so that nothing is written over it."""
+        """Yield the turns in a file; set one aside that cannot be read, so that nothing is written over it."""
         if not path.exists():
             return
         try:

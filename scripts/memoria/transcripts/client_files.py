@@ -68,12 +68,12 @@ class Head:
 
 
 def folder(environ: Mapping[str, str]) -> Path:
-    """Where the client keeps transcripts."""
+    """Return where the client keeps transcripts."""
     return _config(environ) / "projects"
 
 
 def kept_days(environ: Mapping[str, str]) -> float:
-    """For how many days after its last line the client keeps a transcript."""
+    """Return for how many days after its last line the client keeps a transcript."""
     try:
         settings = json.loads((_config(environ) / "settings.json").read_bytes())
         days = float(settings["cleanupPeriodDays"])
@@ -88,7 +88,7 @@ def _config(environ: Mapping[str, str]) -> Path:
 
 
 def transcripts(root: Path, *, sides: bool = False) -> list[Found]:
-    """The transcripts at or under ``root``, the one that changed longest ago first; ``sides``: sub-agents' too.
+    """Return the transcripts at or under ``root``, the one that changed longest ago first; ``sides``: sub-agents' too.
 
     What is no regular file or vanishes meanwhile is passed over.
     """
@@ -102,7 +102,7 @@ def in_order(items: Iterable[Found]) -> list[Found]:
 
 
 def transcripts_in(folder: Path) -> list[Found]:
-    """The transcripts in one project's folder, sub-agents' aside, in no order; none when it cannot be listed."""
+    """Return the transcripts in one project's folder, sub-agents' aside, in no order; none when it cannot be listed."""
     try:
         paths = [path for path in folder.iterdir() if path.suffix == ".jsonl"]
     except OSError:
@@ -138,7 +138,7 @@ def _is_side(path: Path) -> bool:
 
 
 def head(path: Path) -> Head:
-    """The transcript's head; OSError when it cannot be read.
+    """Return the transcript's head; OSError when it cannot be read.
 
     A session is called as its file is: the first lines of one that was resumed or forked may name the one before. A
     sub-agent's file belongs to the session that its lines name.
@@ -165,7 +165,7 @@ def cwds(lines: Iterable[bytes]) -> Iterator[str]:
 
 
 def open_lines(path: Path) -> BinaryIO:
-    """The transcript's bytes, to be read line by line: most of them are longer than a usual buffer."""
+    """Return the transcript's bytes, to be read line by line: most of them are longer than a usual buffer."""
     return path.open("rb", buffering=READ_BYTES)
 
 
@@ -174,7 +174,7 @@ def _text(value: object) -> str:
 
 
 def moment(text: str, zone: clock.Zone, now: datetime) -> float:
-    """``2026-11-01`` or ``14d`` as seconds since the epoch: the start of that day; ValueError when it is neither."""
+    """Return the start of a day (``2026-11-01``, ``14d``) in seconds since the epoch; raise ValueError for others."""
     if text.endswith("d") and text[:-1].isdigit():
         day = zone.day(now - timedelta(days=int(text[:-1])))
     else:

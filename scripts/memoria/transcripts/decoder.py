@@ -84,7 +84,7 @@ _STATUS, _NUMBERED = b"<exit_code>", b"\\u00"
 
 
 def decode(lines: Iterable[bytes], unreadable: Callable[[], None] = lambda: None) -> Iterator[Json]:
-    """The objects on these lines that turns can be made of, with all that ``turn`` asks for.
+    """Yield the objects on these lines that turns can be made of, with all that ``turn`` asks for.
 
     A tool's output may come undecoded: ``is_silent`` and ``output`` take it. ``unreadable`` is called for a whole line
     that holds something and from which no object can be read.
@@ -109,7 +109,7 @@ def decode(lines: Iterable[bytes], unreadable: Callable[[], None] = lambda: None
 
 
 def is_silent(block: object) -> bool:
-    """Whether a block is a tool's result that certainly holds no failure."""
+    """Return whether a block is a tool's result that certainly holds no failure."""
     if not isinstance(block, dict) or block.get("type") != "tool_result" or block.get("is_error") is True:
         return False
     content = block.get("content")
@@ -128,7 +128,7 @@ def may_name(holder: Json, key: str, name: str) -> bool:
 
 
 def output(holder: Json, key: str = "content") -> object:
-    """What stands under ``key`` as JSON has it: a tool's output is text or a list of blocks."""
+    """Return what stands under ``key`` as JSON has it: a tool's output is text or a list of blocks."""
     content = holder.get(key)
     if not isinstance(content, msgspec.Raw):
         return content

@@ -133,7 +133,7 @@ class Intake:
         return [*(turn.key for turn in self.turns(lambda _: False, settle=True)), *self.dropped]
 
     def turns(self, known: Callable[[str], bool], *, settle: bool) -> Iterator[Turn]:
-        """New turns in the order they were written, each once; ``known`` says which keys are recorded already.
+        """Yield new turns in the order they were written, each once; ``known`` says which keys are recorded already.
 
         ``settle``: nothing more will come, so prompts that are still queued count as typed. Otherwise the jobs whose
         queued prompts are undecided are named in ``unresolved`` afterwards, to be read again with what follows.
@@ -202,7 +202,7 @@ class Intake:
             yield from self._range(transcript, max(end, copied_from), None)
 
     def _range(self, transcript: str, start: int, end: int | None) -> Iterator[bytes]:
-        """The transcript's lines from ``start``; ``end`` None means what was written after the hook looked."""
+        """Yield the transcript's lines from ``start``; ``end`` None means what was written after the hook looked."""
         if not self.client.has_byte_ranges:
             yield from self._whole(transcript)
             return

@@ -66,14 +66,14 @@ _SUMMARY_FLAGS = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
 
 
 def clean(text: str) -> str:
-    """Text that can be written anywhere: no NULs and no lone surrogates (the client escapes both)."""
+    """Return text that can be written anywhere: no NULs and no lone surrogates (the client escapes both)."""
     if "\0" in text:
         text = text.replace("\0", "")
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def speaker(line: Mapping[str, Any]) -> Speaker:
-    """Who wrote the text of a user line or of a queued command, by the line's own fields.
+    """Return who wrote the text of a user line or of a queued command, by the line's own fields.
 
     ``client``: the client's own words. ``other``: somebody or something else, which the client passes on.
     ``report``: a background task's notification.
@@ -99,7 +99,7 @@ def speaker(line: Mapping[str, Any]) -> Speaker:
 
 
 def _is_one_of(value: object, known: tuple[str, ...]) -> bool:
-    """Whether a field says a person, or says nothing."""
+    """Return whether a field says a person, or says nothing."""
     return value is None or value in known
 
 
@@ -109,7 +109,7 @@ def is_verbatim(line: Mapping[str, Any]) -> bool:
 
 
 def typed_words(text: str) -> str:
-    """The words a person typed here, '' when the client wrote it; of a command to Claude its arguments."""
+    """Return the words a person typed here, '' when the client wrote it; of a command to Claude its arguments."""
     text = text.strip()
     if "<" not in text:
         return "" if text.startswith(_UNTYPED) else text
@@ -124,7 +124,7 @@ def typed_words(text: str) -> str:
 
 
 def mark(text: str) -> str:
-    """What a person did here without words for Claude: a command, ``!`` and a line for the shell; ``""`` for none."""
+    """Return what a person did here without words for Claude: a command, a line for the shell; ``""`` for nothing."""
     text = text.strip()
     if text.startswith(_COMMAND):
         name, words = _command(text)
@@ -136,7 +136,7 @@ def mark(text: str) -> str:
 
 
 def _command(text: str) -> tuple[str, str]:
-    """A slash command's name, and its arguments when they are words for Claude.
+    """Return a slash command's name, and its arguments when they are words for Claude.
 
     A command that is a prompt begins with its message; one that the client carries out itself, with its name: the
     arguments of ``/model opus`` are a setting and no words.
@@ -147,13 +147,13 @@ def _command(text: str) -> tuple[str, str]:
 
 
 def command_line(text: str) -> tuple[str, str]:
-    """The name and the arguments of a typed line that is a slash command, ``""`` twice when it is none."""
+    """Return the name and the arguments of a typed line that is a slash command, ``""`` twice when it is none."""
     name, _, words = text.partition(" ")
     return (name, words.strip()) if _NAMED.fullmatch(name) else ("", "")
 
 
 def queued_words(text: str) -> tuple[str, bool]:
-    """The words of a queued prompt, or what the user did without words for Claude; and whether it is the latter."""
+    """Return a queued prompt's words, or what the user did without words, and whether it is the latter."""
     name, words = command_line(text)
     if not name:
         return text, False
@@ -163,7 +163,7 @@ def queued_words(text: str) -> tuple[str, bool]:
 
 
 def queued_forms(content: object) -> list[str]:
-    """What a user line's text may have been in the queue: the text, and a command as it was typed."""
+    """Return what a user line's text may have been in the queue: the text, and a command as it was typed."""
     text = clean(plain(content)).strip()
     name = _element(text, "command-name") if text.startswith(_COMMAND) else ""
     if not name:
@@ -172,20 +172,20 @@ def queued_forms(content: object) -> list[str]:
 
 
 def _shell(text: str) -> str:
-    """The command of a ``!`` line that is nothing else."""
+    """Return the command of a ``!`` line that is nothing else."""
     whole = text.startswith("<bash-input>") and text.endswith("</bash-input>")
     return _element(text, "bash-input") if whole else ""
 
 
 def _element(text: str, name: str) -> str:
-    """What the first element of this name holds, ``""`` when there is none."""
+    """Return what the first element of this name holds, ``""`` when there is none."""
     begin = text.find(f"<{name}>")
     end = text.find(f"</{name}>", begin)
     return text[begin + len(name) + 2 : end].strip() if -1 < begin < end else ""
 
 
 def _without_elements(text: str) -> str:
-    """The text without the client's elements; one that is not closed stays. One pass, however many there are."""
+    """Return the text without the client's elements; one that is not closed stays. One pass, however many there are."""
     parts: list[str] = []
     unclosed: set[str] = set()
     at = kept = 0
@@ -205,7 +205,7 @@ def _without_elements(text: str) -> str:
 
 
 def report(text: str) -> str:
-    """What sub-agents reported in a notification or a message, under its summary; ``""`` when it brings no result."""
+    """Return what sub-agents reported in a notification or a message, with its summary; ``""`` for no result."""
     if text.lstrip().startswith(_MESSAGE):
         return "\n".join(_messages(text))
     begin, end = text.find("<result>"), text.rfind("</result>")
@@ -228,12 +228,12 @@ def _messages(text: str) -> Iterator[str]:
 
 
 def is_interruption(text: str) -> bool:
-    """The mark the client writes when the user stops Claude."""
+    """Return whether a text is the mark that the client writes when the user stops Claude."""
     return text.lstrip().startswith(_INTERRUPT)
 
 
 def spoken_words(content: object, *, verbatim: bool = False) -> str:
-    """The typed words of a message's content: a string, or text blocks, pictures and documents as a short mark."""
+    """Return the typed words of a message's content; a picture or document becomes a short mark."""
     read = str.strip if verbatim else typed_words
     if isinstance(content, str):
         return read(content)
@@ -247,13 +247,13 @@ def spoken_words(content: object, *, verbatim: bool = False) -> str:
 
 
 def marks(content: object) -> str:
-    """What a person did in this content without words for Claude."""
+    """Return what a person did in this content without words for Claude."""
     blocks = content if isinstance(content, list) else [content]
     return "\n".join(filter(None, (mark(text) for text in map(texts, blocks) if text)))
 
 
 def texts(block: object) -> str | None:
-    """The text of a block; None when it is of another kind."""
+    """Return the text of a block; None when it is of another kind."""
     if isinstance(block, dict):
         block = block.get("text") if block.get("type") == "text" else None
     return block if isinstance(block, str) else None
@@ -268,7 +268,7 @@ def _picture(block: object) -> str:
 
 
 def plain(content: object) -> str:
-    """All text of a tool result's content, whatever its form."""
+    """Return all text of a tool result's content, whatever its form."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -291,7 +291,7 @@ class Queued:
 
 
 def _normal(text: str) -> str:
-    """The text as two copies of one prompt agree: blanks at a line's ends and runs of them do not count."""
+    """Return the form in which two copies of one prompt are equal: runs of blanks are one blank."""
     return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
 
 
@@ -308,13 +308,13 @@ class Queue:
     given: list[str] = field(default_factory=list)
 
     def dump(self) -> dict[str, Any]:
-        """The state as JSON values; ``Queue.load`` brings it back."""
+        """Return the state as JSON values; ``Queue.load`` brings it back."""
         entries = [asdict(entry) for entry in self.entries]
         return {"entries": entries, "unnamed": self.unnamed, "closed": self.closed, "given": self.given}
 
     @classmethod
     def load(cls, state: dict[str, Any]) -> Queue:
-        """The queue as ``dump`` saw it; TypeError or KeyError when the state is not one of ours."""
+        """Return the queue as ``dump`` saw it; TypeError or KeyError when the state is not one of ours."""
         entries = [Queued(**entry) for entry in state["entries"]]
         return cls(entries, int(state["unnamed"]), str(state["closed"]), list(map(str, state.get("given", ()))))
 
@@ -332,7 +332,7 @@ class Queue:
         return self._give([old for old in surplus if not old.said])
 
     def close(self, text: str, time: str) -> None:
-        """A ``remove`` or ``dequeue``: the named entry left, or one that the log does not name (text '')."""
+        """Take in a ``remove`` or ``dequeue``: the named entry left, or one that the log does not name (text '')."""
         waiting = [entry for entry in self.entries if not entry.left]
         if text:
             named = [entry for entry in waiting if _normal(entry.text) == _normal(text)]
@@ -345,7 +345,7 @@ class Queue:
         self._forget()
 
     def take_back(self, text: str) -> None:
-        """A ``popAll``: the user has the text in the input line again; without a text, all that still waits."""
+        """Take in a ``popAll``: the user has the text in the input line again; without a text, all that still waits."""
         waiting = [entry for entry in self.entries if not entry.left]
         if not text:
             taken = waiting[self.unnamed :]
@@ -358,7 +358,7 @@ class Queue:
         self._forget()
 
     def seen(self, text: str) -> None:
-        """A user line or queued command said this; several prompts may have been joined in it."""
+        """Mark the prompts that a user line or queued command repeats; several may have been joined in it."""
         unsaid, whole = self.open, _normal(text)
         match = [entry for entry in unsaid if _normal(entry.text) == whole][:1]
         if not match and unsaid:
@@ -371,7 +371,7 @@ class Queue:
         self._forget()
 
     def certain(self, time: str) -> list[Queued]:
-        """An answer was written at ``time``: prompts that had left before it are lost; they are given out, once."""
+        """Return the prompts that had left before an answer at ``time`` and are lost, each once."""
         lost = [entry for entry in self.entries if entry.left and not entry.said and entry.left < time]
         for entry in lost:
             entry.said = True
@@ -380,7 +380,7 @@ class Queue:
         return self._give(lost)
 
     def settle(self) -> list[Queued]:
-        """The session is over: everything that exists nowhere else is given out and the queue is empty."""
+        """End the session: return the prompts that exist nowhere else, and empty the queue."""
         lost = self.open
         self.entries, self.unnamed = [], 0
         return self._give(lost)

@@ -34,7 +34,7 @@ _UPDATE = re.compile(r"TaskUpdate \[(\w+)\] (?!#)(.+)", re.DOTALL)
 
 
 def describe(name: str, given: object) -> str:
-    """The line for a use of tool ``name`` with input ``given``; never empty, never longer than ``LINE``."""
+    """Return the line for a use of tool ``name`` with input ``given``; never empty, never longer than ``LINE``."""
     values: Input = given if isinstance(given, Mapping) else {}
     if kept := saved_line(name, values):  # what went into the client's own memory is told whole
         return kept[:LINE]
@@ -43,7 +43,7 @@ def describe(name: str, given: object) -> str:
 
 
 def one_line(text: object, limit: int = COMMAND) -> str:
-    """Text on one line; of what is over ``limit`` the identifiers, up to ``NAMES`` characters."""
+    """Return a text on one line; of what is over ``limit``, only the identifiers."""
     flat = _SPACE.sub(" ", text).strip() if isinstance(text, str) else ("" if text is None else str(text))
     if len(flat) <= limit:
         return flat
@@ -52,13 +52,13 @@ def one_line(text: object, limit: int = COMMAND) -> str:
 
 
 def _fit(words: Iterable[str], limit: int) -> str:
-    """As many whole words as fit."""
+    """Return as many whole words as fit."""
     line = " ".join(words)
     return line if len(line) <= limit else line[:limit].rsplit(" ", 1)[0]
 
 
 def names(old: Iterable[str], new: Iterable[str]) -> str:
-    """Identifiers of an edit, those that it brings or takes away first, at most ``NAMES`` characters."""
+    """Return the identifiers of an edit, added and removed ones first, at most ``NAMES`` characters."""
     before, after = identifiers.in_code(old), identifiers.in_code(new)
     common = set(before) & set(after)
     ordered = [word for word in (*after, *before) if word not in common] + [word for word in after if word in common]
@@ -118,7 +118,7 @@ def _task_create(given: Input) -> str:
 
 
 def _task_update(given: Input) -> str:
-    """The change of a task: its status and, where a reader knows it, its subject in place of its number."""
+    """Return the change of a task: its status and, where a reader knows it, its subject in place of its number."""
     task = _first(given, "subject") or f"#{given.get('taskId', '?')}"
     return f"[{given['status']}] {task}" if given.get("status") else task
 
@@ -142,7 +142,7 @@ def _plan(_given: Input) -> str:
 
 
 def _any(given: Input) -> str:
-    """A tool not known by name (MCP servers, tools to come): every short value under its key."""
+    """Describe a tool that is not known by name (an MCP server's, one to come): every short value under its key."""
     return " ".join(f"{key}={one_line(value, 200)}" for key, value in given.items() if value not in (None, "", [], {}))
 
 
@@ -182,7 +182,7 @@ def is_memory(path: str) -> bool:
 
 
 def saved_line(name: str, given: Mapping[str, Any]) -> str:
-    """A tool use that wrote into the client's memory as one line that ``saved_texts`` reads back; ``""`` for others."""
+    """Return a line for a tool use that wrote into the client's memory, for ``saved_texts``; ``""`` for others."""
     if name == "Bash":
         command = str(given.get("command", "")).strip().replace("\n", _NEWLINE)
         return f"{name} {command}" if _writes_memory(command) else ""

@@ -59,11 +59,11 @@ class Exchange:
         return sum(turn.size for turn in self.turns)
 
     def texts(self, role: Role) -> list[str]:
-        """The texts of one role, in order."""
+        """Return the texts of one role, in order."""
         return [turn.text for turn in self.turns if turn.role == role and turn.text]
 
     def material(self) -> dict[str, Any]:
-        """The exchange as models get it: ``user`` and ``assistant`` text, ``tools``, ``errors`` and ``notes`` lists."""
+        """Return the exchange as models get it: the texts of each role and the tool lines."""
         return {
             "user": "\n\n".join(self.texts("user")),
             "assistant": "\n\n".join(self.texts("assistant")),
@@ -73,13 +73,13 @@ class Exchange:
         }
 
     def cleaned(self, clean: Callable[[str], str]) -> Exchange:
-        """The same with every text and tool line put through ``clean``."""
+        """Return the same with every text and tool line put through ``clean``."""
         return Exchange(
             tuple(replace(turn, text=clean(turn.text), tools=tuple(map(clean, turn.tools))) for turn in self.turns)
         )
 
     def text(self) -> str:
-        """The exchange as compact readable text, in the order it happened."""
+        """Return the exchange as compact readable text, in the order it happened."""
         return "".join(map(_format, self.turns))
 
 
@@ -149,7 +149,7 @@ def _pieces(turn: Turn, limit: int) -> Iterator[Turn]:
 
 
 def _cuts(text: str, width: int) -> Iterator[str]:
-    """The text in pieces of at most ``width``, cut after a line or a word where one ends in the second half."""
+    """Yield the text in pieces of at most ``width``, cut after a line or a word where one ends in the second half."""
     at = 0
     while at < len(text):
         end = at + width

@@ -74,7 +74,7 @@ class Reader:
         self.unreadable = 0  # whole lines so far from which nothing could be read
 
     def read(self, lines: Iterable[bytes]) -> Iterator[Turn]:
-        """The turns of these lines, each key once."""
+        """Yield the turns of these lines, each key once."""
         from memoria.transcripts.decoder import decode  # noqa: PLC0415 (25 ms that only a transcript is worth)
 
         for value in (self._decode or decode)(lines, self._count_unreadable):
@@ -105,7 +105,7 @@ class Reader:
         return {ident: use.name for ident, use in self._uses.items()}
 
     def settle(self) -> list[Turn]:
-        """The session is over: the pending prompts, which are then pending no more."""
+        """End the session: return the pending prompts."""
         return list(self._fresh(map(_queued_turn, self._queue.settle())))
 
     def _fresh(self, turns: Iterable[Turn]) -> Iterator[Turn]:
@@ -230,7 +230,7 @@ class _Said:
             self.failed.append(ident)
 
     def turns(self, value: dict[str, Any]) -> list[Turn]:
-        """The line's turns; the first has the line's own key."""
+        """Return the line's turns; the first has the line's own key."""
         parts: tuple[tuple[Role, list[str]], ...] = (
             ("user", self.words), ("note", self.marks), ("error", self.errors), ("assistant", self.reports),
         )  # fmt: skip
@@ -240,7 +240,7 @@ class _Said:
 
 
 def _load_carry(carry: str) -> tuple[Queue, dict[str, Use]]:
-    """A carry that cannot be read is no reason to lose a session: its prompts come from their lines again."""
+    """Return the queue and open uses of a carry; one that cannot be read is empty: prompts come from lines again."""
     try:
         state = json.loads(carry) if carry else {}
         uses = {ident: Use(str(name), str(about)) for ident, (name, about) in state.get("uses", {}).items()}
@@ -250,7 +250,7 @@ def _load_carry(carry: str) -> tuple[Queue, dict[str, Use]]:
 
 
 def _is_notice(text: str) -> bool:
-    """Background tasks queue their notices as JSON among the user's prompts."""
+    """Return whether a queued text is the JSON notice of a background task, not a prompt."""
     return text.startswith('{"task_id":')
 
 
@@ -291,7 +291,7 @@ def _line(name: str, given: object, describing: bool) -> str:
 
 
 def _holds_plan(use: dict[str, Any]) -> bool:
-    """A plan put before the user is text, and the whole of it matters."""
+    """Return whether a tool use puts a plan before the user, which is text and kept whole."""
     given = use.get("input")
     return use.get("name") in answers.PLANS and isinstance(given, dict) and bool(given.get("plan"))
 
@@ -344,7 +344,7 @@ def _is_queued(value: dict[str, Any]) -> bool:
 
 
 def _queued_command(value: dict[str, Any]) -> list[Turn]:
-    """A prompt typed while Claude worked, as newer clients repeat it once it was handed over."""
+    """Return the turns of a prompt typed while Claude worked, which newer clients repeat once it was handed over."""
     if not _is_queued(value) or value.get("isMeta") is True:
         return []
     attachment, said = value["attachment"], _Said()
@@ -354,7 +354,7 @@ def _queued_command(value: dict[str, Any]) -> list[Turn]:
 
 
 def _failure(block: dict[str, Any], text: str) -> str:
-    """The first and last lines of a failed tool's output after its exit status; '' when it did not fail."""
+    """Return the first and last lines of a failed tool's output after its exit status; '' when it did not fail."""
     status = _STATUS.search(text)
     if block.get("is_error") is not True and status is None:
         return ""
@@ -385,7 +385,7 @@ def _turn(value: dict[str, Any], role: Role, text: str, tools: tuple[str, ...] =
 
 
 def _key(value: dict[str, Any], part: str) -> str:
-    """``part`` tells further turns of one line from its first."""
+    """Return a turn's key; ``part`` distinguishes further turns of one line from its first."""
     uuid = value.get("uuid")
     if isinstance(uuid, str) and uuid:
         return _digest(f"{uuid}#{part}" if part else uuid)
@@ -394,7 +394,7 @@ def _key(value: dict[str, Any], part: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """Ten characters of base32: 50 bits; that any two of 30,000 turns collide has a chance of one in two million."""
+    """Return ten characters of base32: 50 bits; two of 30,000 turns collide with a chance of one in two million."""
     digest = hashlib.sha1(text.encode("utf-8", "replace"), usedforsecurity=False).digest()
     bits = int.from_bytes(digest[:7], "big") >> 6
     high, low = bits >> 30, bits & 0x3FFFFFFF
