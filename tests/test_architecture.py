@@ -222,11 +222,6 @@ def test_no_room_needs_itself_around_a_corner() -> None:
     assert needs == {}, "these rooms import each other in a circle"
 
 
-def test_the_front_page_holds_no_code() -> None:
-    body = tree(PACKAGE / "__init__.py").body
-    assert [type(node) for node in body] == [ast.Expr, ast.Assign]
-
-
 def test_each_foreign_package_is_known_to_one_room() -> None:
     """What is external passes one room, so that it can be replaced there."""
     known: dict[str, set[str]] = {}
@@ -315,13 +310,6 @@ def test_functions_are_short() -> None:
     lengths = dict(functions())
     assert {name: lines for name, lines in lengths.items() if lines > MAX_LENGTH} == {}
     assert statistics.median(lengths.values()) < MEDIAN
-
-
-def test_the_clients_files_are_thin() -> None:
-    """A door only finds its package and hands over; what it does is a verb's."""
-    for path in [*(ROOT / "hooks").glob("*.py"), *(ROOT / "scripts").glob("*.py")]:
-        assert sum(1 for node in nodes(path) if isinstance(node, ast.FunctionDef | ast.ClassDef)) == 0, path
-        assert len(tree(path).body) <= (16 if path.name == "start.py" else 11), path
 
 
 def test_every_hook_of_the_plugin_has_its_file_and_the_other_way_round() -> None:

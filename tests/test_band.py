@@ -63,19 +63,6 @@ def test_the_store_finds_nothing_to_report_about_the_band(tmp_path: Path, api: M
     assert (report["success"], done.returncode) == (True, 0)
 
 
-@pytest.mark.slow
-def test_the_marketplace_installs_the_band_without_anything_else(tmp_path: Path, api: MessagesApi) -> None:
-    root = tmp_path / "a clöne"
-    for name in (".claude-plugin", "plugin", "hooks", "band"):
-        shutil.copytree(ROOT / name, root / name, symlinks=True)
-    for words in (["marketplace", "add", str(root)], ["install", "memoria-band@memoria"]):
-        done = claude(tmp_path, api, "plugin", *words)
-        assert done.returncode == 0, done.stdout + done.stderr
-    (cached,) = (tmp_path / "user" / ".claude" / "plugins" / "cache").glob("memoria/memoria-band/*")
-    assert {path.name for path in cached.iterdir()} >= {"hooks", "README.md", "LICENSE"}
-    assert not (cached / "scripts").exists()
-
-
 def remember(home: Home) -> None:
     """A rule of an earlier session, and a preference of this one."""
     state.open_state(home.paths)

@@ -139,12 +139,3 @@ def test_its_plugin_is_renewed_and_removed_like_that_of_a_clone(person: Person) 
     assert done.returncode == 0, done.stdout
     assert person.run("uninstall").returncode == 0
     assert json.loads(person.settings.read_text("utf-8"))["enabledPlugins"] == {}
-
-
-def test_uvx_runs_it_and_says_that_its_hooks_go_with_the_cache(wheel: Path, tool: Tool, person: Person) -> None:
-    env = {**person.env, "UV_CACHE_DIR": tool.cache}
-    words = ["tool", "run", "--offline", "--python", sys.executable, "--from", str(wheel), "memoria"]
-    done = uv(*words, "--version", **env)
-    assert done.stdout == f"memoria {memoria.__version__}\n", done.stderr
-    done = uv(*words, "install", **env)
-    assert "uv tool install --no-binary-package claude-agent-sdk claude-memoria" in done.stdout, done.stderr

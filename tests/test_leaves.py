@@ -9,13 +9,11 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from client_screen import READY, Screen
-from client_session import wait_until
 from installed import fingerprint
 from logging_proxy import LoggingProxy
 from memoria.daily.ledger import Ledger
@@ -96,37 +94,6 @@ def test_a_projects_settings_change_nothing(person: Person, proxy: LoggingProxy)
     assert fingerprint(person.work) == before
 
 
-def has_trusted(screen: Screen) -> bool:
-    """Press the dialog's next key unless it is closed: the client may draw it anew and lose a key while it starts."""
-    text = screen.text
-    if "Trusting this folder" not in text:
-        return True
-    screen.press("Enter" if f"{READY} Yes, I trust this folder" in text else "Down")
-    with suppress(AssertionError):
-        wait_until(lambda: screen.text != text, "the client takes the key", 10)
-    return False
-
-
-@pytest.mark.slow
-def test_a_folder_that_the_person_trusts_in_the_clients_dialog_changes_nothing(person: Person, tmp_path: Path) -> None:
-    keys = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS")  # of which the client asks again
-    foreign = {name: value for name, value in person.foreign().items() if name not in keys}
-    person.settings(person.work, **foreign)
-    before = fingerprint(person.work)
-    with Screen(person.env, person.work, tmp_path / "tmux", "--plugin-dir", str(ROOT), is_trusted=False) as screen:
-        screen.see("Trusting this folder")
-        wait_until(lambda: has_trusted(screen), "the dialog closes", 120)
-        screen.ask("Fix the race in `flush.py`. Always take the lock before reading the spool.", "scripted answer")
-        screen.leave()
-    person.wait()
-    assert person.evil.messages, "the session itself goes where the project says"
-    assert person.titles() == ["Fix the race"]
-    assert {request.headers["x-api-key"] for request in of_memoria(person.api)} == {DUMMY_KEY}
-    assert of_memoria(person.evil) == []
-    assert not person.mark.exists()
-    assert fingerprint(person.work) == before
-
-
 @pytest.mark.slow
 def test_a_key_and_an_endpoint_of_the_user_level_settings_work(person: Person) -> None:
     own = {name: person.env.pop(name) for name in ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "MEMORIA_HOME")}
@@ -162,11 +129,8 @@ def test_an_endpoint_for_one_project_is_written_into_config_and_holds_for_it_alo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["offline", "scripted"])
-def test_without_a_claude_model_no_request_is_made(person: Person, proxy: LoggingProxy, model: str) -> None:
-    script = person.home / "script.json"
-    script.write_text(json.dumps({"flush": [{"worth_saving": True, "title": "Fix the race"}]}))
-    person.env["MEMORIA_MODEL"] = f"scripted:{script}" if model == "scripted" else model
+def test_without_a_claude_model_no_request_is_made(person: Person, proxy: LoggingProxy) -> None:
+    person.env["MEMORIA_MODEL"] = "offline"
     person.session()
     person.wait()
     assert of_memoria(person.api) == []
@@ -191,7 +155,6 @@ HELD = {
     "The packages":
         "capture/test_build.py::test_it_is_built_from_the_lock_with_hashes_and_a_second_run_does_nothing",
     "Endpoint, key, proxy": """test_leaves.py::test_a_projects_settings_change_nothing
-        test_leaves.py::test_a_folder_that_the_person_trusts_in_the_clients_dialog_changes_nothing
         test_leaves.py::test_a_key_and_an_endpoint_of_the_user_level_settings_work""",
     "If a project needs another endpoint": """
         test_leaves.py::test_an_endpoint_for_one_project_is_written_into_config_and_holds_for_it_alone

@@ -20,8 +20,6 @@ import pytest
 from client_screen import Screen
 from client_session import Probe, Session, probe_plugin, wait_until
 from memoria.base import user_environment
-from memoria.transcripts import tool_lines
-from memoria.transcripts.turn_reader import Reader
 from messages_api import MessagesApi
 from places import PAYLOADS, ROOT
 from real_client import clean_env
@@ -150,35 +148,6 @@ def test_what_the_client_says_of_tools_subagents_and_commands_is_what_is_recorde
     assert_known(world, USED)
 
 
-def test_the_transcript_says_of_tasks_what_the_clients_events_say(world: World) -> None:
-    """So memoria opens and closes items by the transcript, and needs no hook for TaskCreated and TaskCompleted."""
-    uses: list[tuple[str, dict[str, Any]]] = [
-        ("TaskUpdate", {"taskId": "1", "status": "completed"}),
-        ("TaskCreate", {"subject": "Count the spots", "description": "of the leopard"}),
-        ("TaskCreate", {"subject": "Count the stripes", "description": "of the zebra"}),
-    ]
-    steps = [{"type": "tool_use", "id": f"toolu_{n}", "name": name, "input": put} for n, (name, put) in enumerate(uses)]
-    world.api.answer = lambda body: [steps.pop()] if steps and body.get("tools") else "scripted answer"
-    probes = {event: Probe(RECORD, {}) for event in ("TaskCreated", "TaskCompleted", "Stop")}
-    plugin = probe_plugin(world.plugin, world.found, probes)
-    with world.session("--plugin-dir", str(plugin), "--allowedTools", "TaskCreate,TaskUpdate") as session:
-        session.ask("count the stripes and the spots")
-        session.settle()
-        assert session.end() == 0
-    told = recorded(world)
-    events = [(each["hook_event_name"], each["task_subject"]) for each in told if "task_subject" in each]
-    assert sorted(events) == [
-        ("TaskCompleted", "Count the stripes"),
-        ("TaskCreated", "Count the spots"),
-        ("TaskCreated", "Count the stripes"),
-    ]
-    reader = Reader()
-    with Path(told[0]["transcript_path"]).open("rb") as file:
-        turns = [*reader.read(file), *reader.settle()]
-    tasks = tool_lines.read_tasks(line for turn in turns for line in turn.tools)
-    assert tasks.statuses == {"Count the stripes": "completed", "Count the spots": "pending"}
-
-
 def test_every_recorded_payload_is_held_against_the_client() -> None:
     assert {path.stem for path in PAYLOADS.glob("*.json")} == PRINTED | TYPED | USED
 
@@ -275,55 +244,16 @@ def gate(world: World) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize(
-    ("start", "hook_waits"),
-    [("double fork", False), ("double fork", True), ("spawn", False)],
+    ("event", "start", "hook_waits"),
+    [("Stop", "double fork", False), ("SessionEnd", "double fork", True), ("SessionEnd", "spawn", False)],
     ids=["hook returns at once", "hook is cancelled", "hook spawns it and ends"],
 )
-@pytest.mark.parametrize("event", ["Stop", "SessionEnd"])
 def test_a_worker_started_by_detach_lives_on_when_the_client_is_done(
     world: World, gate: Path, event: str, start: str, hook_waits: bool
 ) -> None:
     child_of_a_hook(world, event, start, hook_waits=hook_waits)
     gate.touch()
     wait_until((world.found / "lives").exists, "the child lives after the client has gone")
-
-
-@pytest.mark.parametrize(
-    ("event", "start", "hook_waits"),
-    [
-        ("SessionEnd", "fork", True),
-        ("SessionEnd", "setsid", True),
-        ("Stop", "fork", True),  # when the hook has gone already, it is a matter of milliseconds
-        ("Stop", "setsid", True),
-    ],
-)
-def test_nothing_less_than_a_double_fork_survives(
-    world: World, gate: Path, event: str, start: str, hook_waits: bool
-) -> None:
-    """Why detach is what it is. When this fails, a simpler detach may do: measure the whole table again."""
-    pid = child_of_a_hook(world, event, start, hook_waits=hook_waits)
-    wait_until(lambda: not is_alive(pid), "the client ended the child")
-    assert not (world.found / "lives").exists()
-
-
-def test_the_client_lets_a_plugins_session_end_hook_run_for_less_than_its_timeout(world: World) -> None:
-    """1.5 s for all of them together, whatever a plugin's hooks.json says: SessionEnd must be quick."""
-    source = 'open(os.path.join(folder, "began"), "w").close()\ntime.sleep(600)\nopen(folder + "/ended", "w").close()\n'
-    with world.probing({"SessionEnd": Probe(source, {"timeout": 600})}) as session:
-        session.ask("hello")
-        assert session.end() == 0
-    assert (world.found / "began").exists()
-    assert not (world.found / "ended").exists()
-
-
-def test_the_client_reports_what_a_hook_around_a_compaction_prints(world: World) -> None:
-    """So that the test below can fail."""
-    with world.probing({"PreCompact": Probe('print("noise")', {}), "PostCompact": Probe("", {})}) as session:
-        session.ask("hello")
-        session.compact()
-        session.end()
-    (report,) = session.compactions
-    assert ["noise" in line for line in report.splitlines()] == [True, False]
 
 
 def test_our_hooks_end_well_and_say_nothing_but_at_the_start(world: World, tmp_path: Path) -> None:

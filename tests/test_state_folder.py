@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-from pathlib import Path, PurePosixPath
-
-import pytest
+from pathlib import Path
 
 from memoria.base import state
 from memoria.base.paths import Paths
 from memoria.pages import housekeeping
 
 NAME = re.compile(r"[.\w-]+(?:/[\w.-]*)*")
-BESIDE = re.compile(r"(-wal|-shm|\.bak-.+|\.lock|\.1|\..*\.tmp)$")  # what the last paragraph says of any file
 
 
 def named() -> set[str]:
@@ -25,43 +20,6 @@ def named() -> set[str]:
         parts = [part.strip() for part in row.split("  ") if part.strip()]
         found |= {part for part in parts if NAME.fullmatch(part)}
     return found
-
-
-def unexplained(folder: Path) -> list[str]:
-    """What lies in the folder and is neither named nor part of a folder that is."""
-    names = named()
-    return [
-        name
-        for path in sorted(folder.rglob("*"))
-        if not is_explained(name := path.relative_to(folder).as_posix() + "/" * path.is_dir(), names)
-    ]
-
-
-def is_explained(name: str, names: set[str]) -> bool:
-    if name in names or BESIDE.sub("", name) in names:
-        return True
-    above = next((f"{folder}/" for folder in PurePosixPath(name).parents if f"{folder}/" in names), None)
-    if above is None:
-        return False
-    listed = [other for other in names if other.startswith(above) and other != above]
-    in_it = not name.endswith("/") and PurePosixPath(name).parent == PurePosixPath(above)
-    return not listed or (in_it and all(other.endswith("/") for other in listed))
-
-
-@pytest.mark.slow
-def test_the_readme_of_the_state_folder_names_every_file_and_folder_that_the_demo_makes(tmp_path: Path) -> None:
-    home = tmp_path / "demo"
-    run = subprocess.run(
-        [sys.executable, "-m", "memoria", "demo", "--home", str(home)], capture_output=True, text=True, check=False
-    )
-    assert run.returncode == 0, run.stderr
-    folder = Path(Paths(str(home)).state)
-    assert (folder / "README").read_text("utf-8") == state.README
-    assert unexplained(folder) == []
-    (folder / "rubbish").touch()
-    (folder / "spool" / "old").mkdir()
-    (folder / "log" / "other.log").touch()
-    assert unexplained(folder) == ["log/other.log", "rubbish", "spool/old/"], "the test can fail"
 
 
 def test_the_readme_names_every_path_of_the_state_folder_and_no_other(paths: Paths) -> None:

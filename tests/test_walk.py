@@ -187,16 +187,3 @@ def test_a_real_session_becomes_a_wiki_and_the_next_session_starts_with_it(
     asked = [text_of(r.body) for r in api.requests[before:] if r.body and not is_ours(r.body)]
     assert any(json.dumps(own, ensure_ascii=False)[1:-1] in text for text in asked)
     assert following.failed_hooks == []
-
-
-def test_a_session_that_is_killed_is_taken_up_by_the_next_one(world: tuple[World, MessagesApi]) -> None:
-    person, _ = world
-    person.env["MEMORIA_FLUSH_IDLE_MIN"] = "0"
-    with person.session() as session:
-        session.ask("remember that the harbour gauge is off by 3 cm")
-        session.kill()
-    assert person.entries() == []
-    with person.session() as following:
-        following.ask("hello")
-        following.end()
-    wait_until(lambda: {entry.session for entry in person.entries()} == {session.id, following.id}, "both entries", 60)

@@ -16,11 +16,10 @@ from typing import Any
 
 import pytest
 
-from client_screen import READY, Screen
+from client_screen import Screen
 from client_session import Session, wait_until
 from memoria.base.paths import Paths
 from memoria.capture.open_sessions import OpenSessions
-from memoria.capture.spool import Spool
 from memoria.transcripts.archive import Archive
 from memoria.working import Checkpoint, WorkingMemory
 from memoria.working.sqlite_store import SqliteStore
@@ -151,28 +150,6 @@ def test_a_session_that_is_killed_tells_the_next_one_where_it_was_once(world: tu
     assert "where-you-were" not in told(api, before)
 
 
-def test_a_session_that_is_killed_in_mid_turn_tells_the_next_one_its_last_prompt(
-    world: tuple[World, MessagesApi],
-) -> None:
-    person, api = world
-    asked = f"now {UNANSWERED} instead, the token is ab12cd34ef56gh78"
-    with person.session() as session:
-        person.begun(session)
-        session.settle()
-        session.begin(asked)
-        wait_until(lambda: UNANSWERED in person.places.block(session.id), "the hook has seen it", 60)
-        session.kill()
-    person.killed.set()
-    before = len(api.requests)
-    with person.session() as following:
-        following.ask("hello")
-        following.end()
-    sent = told(api, before)
-    assert f"now {UNANSWERED} instead" in sent
-    assert GOAL in sent
-    assert "ab12cd34ef56gh78" not in sent
-
-
 def test_a_prompt_that_the_client_was_killed_over_stands_in_a_daily_log_once(world: tuple[World, MessagesApi]) -> None:
     person, api = world
     first, later = f"{UNANSWERED}: deploys go out on Thursdays.", f"{UNANSWERED}: wombat owns the invoices."
@@ -196,44 +173,3 @@ def test_a_prompt_that_the_client_was_killed_over_stands_in_a_daily_log_once(wor
     kept = [each for each in archive.listed() if f"^e-{each.entry}\n" in text]
     said = [turn.text for each in kept for turn in archive.read(each) if turn.role == "user"]
     assert sorted(said) == sorted([first, GOAL, later])
-
-
-def test_sessions_that_are_left_without_a_prompt_leave_nothing_that_waits_or_failed(
-    world: tuple[World, MessagesApi],
-) -> None:
-    person, _ = world
-    with person.screen() as screen:
-        screen.ask(GOAL, "scripted answer")
-        screen.leave()
-    spool = Spool(person.paths.spool)
-    wait_until(lambda: not spool.jobs(), "the worker has summarised the session", 60)
-    with person.screen() as screen:  # opened and left
-        screen.see(READY)
-        screen.leave()
-    with person.screen() as screen:  # another is resumed right after the start
-        screen.ask("/resume", GOAL[:20])
-        screen.press("Enter")
-        screen.see("scripted answer")
-        screen.leave()
-    wait_until(lambda: person.hook_log().count(" SessionEnd ") >= 4, "four sessions have ended", 60)
-    wait_until(lambda: not spool.jobs(), "nothing waits", 60)
-    assert spool.jobs(spool.failed) == []
-    assert sum("left without a prompt" in line for line in person.hook_log().splitlines()) == 2
-
-
-def test_a_session_that_ends_leaves_nothing_to_the_next_but_to_the_one_that_resumes_it(
-    world: tuple[World, MessagesApi],
-) -> None:
-    person, api = world
-    with person.session() as session:
-        block = person.begun(session)
-        session.end()
-    before = len(api.requests)
-    with person.session() as following:
-        following.ask("hello")
-        following.end()
-    assert "where-you-were" not in told(api, before)
-    with person.session("--resume", session.id) as resumed:
-        resumed.ask("where were we?")
-        resumed.end()
-    assert as_sent(block.strip()) in told(api, before)
