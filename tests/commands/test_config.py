@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -158,20 +156,9 @@ def test_keys_and_passwords_are_not_listed(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().out == "k-secret\n"
 
 
-def test_a_broken_file_is_named_and_can_be_edited(
-    surroundings: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_broken_file_is_named_and_left(surroundings: Path, capsys: pytest.CaptureFixture[str]) -> None:
     surroundings.parent.mkdir(parents=True)
     surroundings.write_text("{broken")
     assert cli.main(["config", "set", "day_notice", "false"]) == 1
-    assert "memoria config edit" in capsys.readouterr().err
+    assert str(surroundings) in capsys.readouterr().err
     assert surroundings.read_text() == "{broken"
-    editor = tmp_path / "editor.py"
-    editor.write_text("import sys; open(sys.argv[1], 'w').write(sys.argv[0] and '{\"day_notice\": \"perhaps\"}')")
-    monkeypatch.setenv("EDITOR", shlex.join([sys.executable, str(editor)]))
-    monkeypatch.delenv("VISUAL", raising=False)
-    assert cli.main(["config", "edit"]) == 1
-    assert "day_notice must be true or false" in capsys.readouterr().err
-    editor.write_text("import sys; open(sys.argv[1], 'w').write('{\"day_notice\": false}')")
-    assert cli.main(["config", "edit"]) == 0
-    assert not Settings.load().day_notice

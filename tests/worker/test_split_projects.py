@@ -107,7 +107,5 @@ def test_the_folder_one_stands_in_is_meant_by_default(
 ) -> None:
     assert cli.main(["flush", "--now"]) == 0
     monkeypatch.chdir(clones[1])
-    assert cli.main(["learned", "top"]) == 0
-    assert "house 1" in capsys.readouterr().out
     assert cli.main(["search", "heron", "--project"]) == 0
     assert "house 1" in capsys.readouterr().out

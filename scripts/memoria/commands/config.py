@@ -1,4 +1,4 @@
-"""Config: list the settings and where each value comes from; set, unset and edit them in config.json.
+"""Config: list the settings and where each value comes from; set and unset them in config.json.
 
 A value is checked before it is written, by the same rule that reads it. What may be a key or a password is not listed;
 ``get`` prints it.
@@ -11,19 +11,16 @@ import difflib
 import json
 import os
 import re
-import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from memoria.base import invocation
-from memoria.base.atomic import PRIVATE
 from memoria.base.paths import Paths
 from memoria.base.settings import CHANGE_OPTION, MEND_CONFIG, PLUGIN_OPTION, Field, Settings, config_path
-from memoria.ground import clock, files, printable
+from memoria.ground import clock, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.exchange import Exchange
 from memoria.ground.home import change_config
@@ -43,7 +40,7 @@ _PASSWORD = re.compile(r"(?<=:)[^:@/]+(?=@)")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``memoria config [list|get|set|unset|edit|path]``; list is default."""
+    """Add the arguments of ``memoria config [list|get|set|unset|path]``; list is default."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     listed = actions.add_parser("list", help="every setting, its value and where that comes from (the default)")
     listed.add_argument("--changed", action="store_true", help="only settings that are not at their default")
@@ -57,7 +54,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     put.add_argument("value", nargs="+", help="the value; several words make a list where the setting is one")
     unset = actions.add_parser("unset", help="take settings out of config.json, so that the default holds")
     unset.add_argument("name", nargs="+")
-    actions.add_parser("edit", help="open config.json in $VISUAL or $EDITOR and check what was saved")
     actions.add_parser("path", help="print where config.json is")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(action="list", changed=False, explain=False)
@@ -68,13 +64,9 @@ def without_home(args: argparse.Namespace) -> int:
     if args.action == "path":
         print(config_path(os.environ))
         return 0
-    if args.action == "edit":
-        return _edit(Path(config_path(os.environ)))
     settings = Settings.load()
     if settings.refusal:
-        is_ours = settings.refusal.startswith(config_path(os.environ))
-        opens = f"; {invocation.shown('config edit')} opens it" if is_ours else ""
-        raise ExpectedError(f"{settings.refusal}: {MEND_CONFIG}{opens}")
+        raise ExpectedError(f"{settings.refusal}: {MEND_CONFIG}")
     return {"list": _list, "get": _get, "set": _set, "unset": _unset}[args.action](args, settings)
 
 
@@ -191,20 +183,6 @@ def _unset(args: argparse.Namespace, settings: Settings) -> int:
         origin = after.origins.get(name, DEFAULT)
         print(f"{name} is no longer set in {path}; {origin}: {_shown(getattr(after, name)) or 'empty'}.")
     return 0
-
-
-def _edit(path: Path) -> int:
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
-    if not path.exists():
-        files.replace(path, "{}\n", mode=PRIVATE)
-    try:
-        status = subprocess.run([*shlex.split(editor), str(path)], check=False).returncode
-    except OSError as error:
-        raise ExpectedError(f"{editor} cannot be started ({error.strerror}); set EDITOR, or edit {path}") from None
-    after = Settings.load()
-    for problem in filter(None, (after.refusal, *after.problems)):
-        print(f"memoria: {problem}", file=sys.stderr)
-    return 1 if status or after.refusal or after.problems else 0
 
 
 def _exchange(settings: Settings) -> Exchange:

@@ -1,4 +1,4 @@
-"""Learned: list, filter, edit, delete, promote and count the learned facts.
+"""Learned: list, filter, edit, delete and promote the learned facts.
 
 Every change goes to the daily log first, then to the store, to the prepared pages and, if there is a memory server, to
 the queue for it. The network is used only through ``exchange.sync``, and only when a server is configured.
@@ -21,20 +21,18 @@ from memoria.base import invocation, project
 from memoria.daily import reference
 from memoria.daily.ledger import Ledger
 from memoria.exchange.memory_server import Server
-from memoria.exchange.sync import Sync, state_of
+from memoria.exchange.sync import Sync
 from memoria.ground import clock, printable, projects
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.pages.refresh import renew
 from memoria.statements.fact import GLOBAL, KINDS, Fact
 from memoria.statements.keeper import Keeper
-from memoria.statements.store import corrected, leading, made_again
-
-TOP: Final = 20  # facts shown by ``top``; a page has room for about as many
+from memoria.statements.store import corrected
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``memoria learned [list|top|edit|delete|promote|counts|sync|retry]``; list is default."""
+    """Add the arguments of ``memoria learned [list|edit|delete|promote|sync|retry]``; list is default."""
     parser.add_argument("--json", action="store_true", help="print JSON")
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     show = actions.add_parser("list", help="the facts, newest last (the default)")
@@ -43,8 +41,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument("--project", default="", help="only this project (its name, key or folder) and global facts")
     show.add_argument("--since", default="", metavar="DAY", help="only facts learned or repeated since YYYY-MM-DD")
     show.add_argument("--ended", action="store_true", help="also replaced facts")
-    top = actions.add_parser("top", help="what a session starts with, most important first")
-    top.add_argument("--project", default=".", help="for this project (default: the folder you are in)")
     edit = actions.add_parser("edit", help="change the wording of a fact")
     edit.add_argument("id")
     edit.add_argument("text", nargs="+")
@@ -52,7 +48,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     delete.add_argument("id", nargs="+")
     promote = actions.add_parser("promote", help="make facts hold in every project; without an id: list candidates")
     promote.add_argument("id", nargs="*")
-    actions.add_parser("counts", help="the number of facts by kind and by state of the exchange with the memory server")
     actions.add_parser("sync", help="exchange facts with the memory server now, in full")
     actions.add_parser("retry", help="retry what the memory server refused too often")
     parser.set_defaults(action="list", words=[], project="", kind="", since="", ended=False)
@@ -91,10 +86,6 @@ def _named(named: reference.Reference, keeper: Keeper) -> list[Fact]:
     return [fact for learned in entry.learned if (fact := keeper.store.get(learned.id))]
 
 
-def _top(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
-    return _print(args, home, keeper, leading(keeper.store, _project_key(args.project, home, keeper) or GLOBAL)[:TOP])
-
-
 def _edit(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     return _print(args, home, keeper, _told(correcting.edit(home, keeper, args.id, " ".join(args.text)), keeper))
 
@@ -119,25 +110,6 @@ def _promote(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
         _write(
             f"\nRun {invocation.shown(f'learned promote {offered[-1].id}')} to make that fact hold in every project."
         )
-    return 0
-
-
-def _counts(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
-    kinds, state = keeper.store.counts(), state_of(keeper) if home.settings.memory_api_url else {}
-    again = sum(map(made_again, keeper.store.facts(kind="correction")))
-    waiting = len(keeper.outbox.waiting())
-    if args.json:
-        _write(json.dumps({"kinds": kinds, "corrected_again": again, "waiting": waiting, "server": state}, indent=2))
-        return 0
-    for name, count in kinds.items():
-        _write(f"{name:12} {count:5}")
-    _write(f"{'total':12} {sum(kinds.values()):5}")
-    if again:
-        _write(f"{printable.counted(again, 'correction')} had to be made again")
-    if waiting:
-        _write(f"{waiting} waiting to be written ({keeper.outbox.folder})")
-    if state:
-        _write("memory server: " + ", ".join(f"{count} {name}" for name, count in state.items()))
     return 0
 
 
@@ -171,11 +143,9 @@ def _retry(args: argparse.Namespace, _: Home, keeper: Keeper) -> int:
 
 _ACTIONS: Final[dict[str, Callable[[argparse.Namespace, Home, Keeper], int]]] = {
     "list": _list,
-    "top": _top,
     "edit": _edit,
     "delete": _delete,
     "promote": _promote,
-    "counts": _counts,
     "sync": _sync,
     "retry": _retry,
 }

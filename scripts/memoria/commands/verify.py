@@ -36,8 +36,7 @@ from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
-from memoria.ground import clock, locks, printable, projects
-from memoria.ground.errors import UsageError
+from memoria.ground import locks, printable
 from memoria.ground.home import Home
 from memoria.pages import notices, refresh
 from memoria.statements.keeper import Keeper
@@ -86,15 +85,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repair", action="store_true", help="capture what is missing and start the worker")
     parser.add_argument("--restore", action="store_true", help="bring deleted daily logs back from the archive")
     parser.add_argument("--all", action="store_true", help="also read transcripts that were compared before")
-    parser.add_argument("--agent", choices=list(table.CLIENTS), help="only the sessions of this agent (default: all)")
-    parser.add_argument("--project", metavar="NAME", default="", help="only this project (its name or key)")
-    parser.add_argument("--since", metavar="DAY", default="", help="only sessions since 2026-11-01, or 14d")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Print the receipt; return 1 when something is missing (and was not repaired), deleted, or cannot be read."""
-    since = _since(args.since, home)
     ledger = Ledger.of(home.paths)
     try:
         daily = DailyLog.of(home.paths)
@@ -102,8 +97,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         lost_days = restore.lost_days(home, ledger)
         restored = _restored(home, ledger, lost_days) if args.restore and lost_days else []
         receipt = Receipt(home, ledger, Spool(home.paths.spool))
-        agents = [args.agent] if args.agent else list(table.CLIENTS)
-        findings = compare(receipt, since, args.project, agents, forced=args.all)
+        findings = compare(receipt, forced=args.all)
         removed = ledger.gone_entries(entry.id for day in daily.days() for entry in daily.entries(day))
         lost = [text for _, _, _, text in ledger.notes("missing", 1000)]
         repaired = [receipt.capture(account, "Verify") for account in findings.missing] if args.repair else []
@@ -132,32 +126,16 @@ def _restored(home: Home, ledger: Ledger, lost_days: Sequence[restore.Lost]) -> 
     return restored
 
 
-def _since(text: str, home: Home) -> float:
-    try:
-        return client_files.moment(text, home.zone, clock.now()) if text else 0.0
-    except ValueError:
-        raise UsageError(f"--since takes a day such as 2026-11-01, or 14d; not {text!r}.") from None
-
-
-def compare(
-    receipt: Receipt, since: float, name: str, agents: Sequence[str] = tuple(table.CLIENTS), *, forced: bool = False
-) -> Findings:
-    """Account for every session of these agents that has changed ``since`` (seconds since the epoch)."""
+def compare(receipt: Receipt, *, forced: bool = False) -> Findings:
+    """Account for every session of every agent."""
     findings = Findings()
-    accounts: list[Account] = []
-    for found in table.sessions(agents, sides=receipt.home.settings.keep_sidechains):
-        if found.changed < since:
-            continue
+    for found in table.sessions(list(table.CLIENTS), sides=receipt.home.settings.keep_sidechains):
         try:
-            account = receipt.account(found, forced=forced)
+            findings.accounts.append(receipt.account(found, forced=forced))
         except FileNotFoundError:  # the client has deleted it in the meantime
             continue
         except OSError as error:
             findings.unreadable.append(f"{found.path}: {error.strerror or error}")
-            continue
-        accounts.append(account)
-    key = projects.meant(name, {account.project_key for account in accounts}, receipt.home) if name else ""
-    findings.accounts = [account for account in accounts if key in ("", account.project_key)]
     return findings
 
 
