@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
 
 _OPENING = re.compile(r"[\[{]")
+MOST_FALSE = 1_000  # brackets that open nothing: an error of the decoder takes longer the further in it is
 
 
 def read(text: str, prompt: Prompt) -> JsonObject:
@@ -51,12 +52,13 @@ def check(value: object, schema: JsonObject) -> JsonObject:
 def _values(text: str) -> Iterator[Any]:
     """Yield the outermost objects and lists of a text that are JSON."""
     decoder = json.JSONDecoder(strict=False, parse_constant=_no_constant)
-    end = 0
-    while start := _OPENING.search(text, end):
+    end = false = 0
+    while false < MOST_FALSE and (start := _OPENING.search(text, end)):
         try:
             value, end = decoder.raw_decode(text, start.start())
         except ValueError:
             end = start.end()
+            false += 1
         except RecursionError:  # no answer is nested so deeply, nor is what follows
             return
         else:
