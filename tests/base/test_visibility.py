@@ -20,8 +20,6 @@ from memoria.daily.ledger import Ledger
 from memoria.ground import projects
 from memoria.ground.errors import PageNotFoundError
 from memoria.ground.home import Home
-from memoria.index import sources
-from memoria.index.index import Index
 from memoria.mcp import search as mcp_search
 from memoria.mcp.calls import Session
 from memoria.mcp.pages import Library
@@ -178,6 +176,3 @@ def test_what_holds_everywhere_is_shown_everywhere(world: World) -> None:
     assert visible.shows(GLOBAL)
     assert visible.shows("")
     assert not visible.shows("elsewhere-000000")
-    with Index(world.home.paths.index) as index:
-        sources.refresh(index, world.home.paths)
-        assert index.cited()["knowledge/concepts/all.md"] == set(world.keys.values())

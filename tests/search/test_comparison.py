@@ -72,10 +72,3 @@ def test_different_things_are_neither(one: str, other: str) -> None:
 def test_of_texts_that_say_the_same_the_first_is_distinct() -> None:
     texts = ["Use tabs in Makefiles.", "Use tabs, not spaces.", "Makefiles use tabs, always.", "Use tabs in Makefiles."]
     assert comparison.distinct(texts) == [0, 1]
-
-
-def test_a_conversation_concerns_what_its_request_names_or_what_it_tells_most_of() -> None:
-    known = ["Add the retry to the uploader."]
-    assert comparison.concern(known, "fix the uploader", "done", 0.34)
-    assert comparison.concern(known, "fix it", "The retry is in the uploader.", 0.34)
-    assert not comparison.concern(known, "fix it", "The uploader of the old shop is gone.", 0.34)

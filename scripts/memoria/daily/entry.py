@@ -56,11 +56,6 @@ class Entry:
     agent: str = ""
 
     @property
-    def is_noted(self) -> bool:
-        """Whether a model wrote the summary, and neither plain rules nor the user."""
-        return self.model not in ("", "offline", "own-words")  # the last one is of earlier versions
-
-    @property
     def source(self) -> str:
         """The entry as a wikilink's target, e.g. ``daily/2026-11-21#^e-01k9x2``."""
         return f"daily/{self.day.isoformat()}#^e-{self.id}"

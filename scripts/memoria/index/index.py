@@ -198,18 +198,6 @@ class Index:
             log.warning("search: nothing was found, because %s", error)
             return []
 
-    def cited(self) -> dict[str, set[str]]:
-        """Return the projects of the entries that each article cites, by its path; ``?`` for an entry that is unknown.
-
-        An article without citations is left out.
-        """
-        projects = {ident: about.project for ident, about in self.entries().items()}
-        found: defaultdict[str, set[str]] = defaultdict(set)
-        for path, kind, ident in self._citing():
-            if kind == "article":
-                found[path].add(projects.get(ident, "?"))
-        return dict(found)
-
     def citations(self) -> dict[str, set[str]]:
         """Return the paths of the articles that cite each entry, now or in their history, by the entry's id."""
         found: defaultdict[str, set[str]] = defaultdict(set)

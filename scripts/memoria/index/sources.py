@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
 from datetime import date
 from functools import cache, partial
 from pathlib import Path
@@ -26,7 +25,7 @@ from memoria.index.documents import Document, Stamp
 from memoria.index.ended import Ended, history_stamps, of
 from memoria.index.index import About, Index, Stamped
 from memoria.recall import naming_notes
-from memoria.search import layout, tokens
+from memoria.search import tokens
 from memoria.statements import lines
 from memoria.statements.fact import Fact
 from memoria.statements.past import Past
@@ -89,7 +88,7 @@ def _archived(index: Index, archive: Archive, daily: Path, ended: Ended) -> dict
     It is read only when the file is new, or when it or the log of its day has changed, where its facts may have ended.
     """
     known: dict[str, About] = {}  # the entries' fields, queried once, after the index has read the daily logs
-    day_of = cache(partial(_read, daily))
+    outdated = cache(partial(_outdated, daily))
 
     @cache
     def stamp_of(day: str) -> Stamp:
@@ -101,12 +100,9 @@ def _archived(index: Index, archive: Archive, daily: Path, ended: Ended) -> dict
             known.update(index.entries())
         entry = kept.entry
         about = known.get(entry, About("", "", "", kept.day))
-        outdated, noted = day_of(kept.day)
-        facts = [fact for fact in outdated if fact.session in ("", about.session)]
+        facts = [fact for fact in outdated(kept.day) if fact.session in ("", about.session)]
         past = [each for fact in facts for each in ended.of_fact(fact)]
-        importance = layout.NOTED if entry in noted else layout.USUAL
-        found = _conversation(archive, kept, about, [*past, *ended.past(f"daily/{kept.day}#^e-{entry}")])
-        return [replace(document, importance=importance) for document in found]
+        return _conversation(archive, kept, about, [*past, *ended.past(f"daily/{kept.day}#^e-{entry}")])
 
     return {
         f"archive/{archived.path.name}": (
@@ -126,15 +122,14 @@ def _stamp(daily: Path, day: str) -> Stamp:
     return stat.st_mtime_ns, stat.st_size
 
 
-def _read(daily: Path, day: str) -> tuple[list[Fact], set[str]]:
-    """Return the facts of a day that no longer hold or were worded anew, and the ids of the entries by a model."""
+def _outdated(daily: Path, day: str) -> list[Fact]:
+    """Return the facts of a day that no longer hold or were worded anew."""
     try:
         when = date.fromisoformat(day)
         text = DayText(home_files.text(daily / f"{day}.md", daily), NO_ALIASES)
     except (OSError, ValueError):
-        return [], set()
-    outdated = [fact for fact in lines.of_day(text, when) if fact.ended or fact.history]
-    return outdated, {part.entry.id for part in text.parts(when) if part.entry and part.entry.is_noted}
+        return []
+    return [fact for fact in lines.of_day(text, when) if fact.ended or fact.history]
 
 
 def _conversation(archive: Archive, kept: Kept, about: About, past: Collection[Past]) -> list[Document]:

@@ -222,17 +222,6 @@ def repeated_in(claim: Words, text: Words, least: float) -> bool:
     return covered(claim, text) >= least
 
 
-def concern(known: Iterable[str], request: str, said: str, most: float) -> bool:
-    """Return whether a conversation may be about something known.
-
-    It may when its ``request`` shares a word with one of the texts, or when all that was ``said`` holds more than this
-    share of one's words.
-    """
-    asked, everything = words(request).stems, words(said).stems
-    about = [words(text).stems for text in known]
-    return any(asked & stems or coverage(stems, everything) > most for stems in about)
-
-
 def covered(claim: Words, text: Words) -> float:
     """Return the share of the claim's signed words that ``text`` holds, 0 to 1."""
     return coverage(claim.signed, text.signed)

@@ -11,7 +11,6 @@ HEADS = 2  # ordinals 0 and 1 are the title, and the names with the day
 KINDS = ("article", "entry", "fact", "turn", "memory")
 HISTORY = "history"  # what no longer holds: found only by those who ask for it
 USUAL = 0.5  # importance of a document of which nobody said how much it matters
-NOTED = 0.45  # that of turns whose conversation a model has noted, since what matters of them stands in the note
 PREPARED = "prepared"  # in ``facts`` while what rules name is written as the index says it
 TOOLS = "tools"  # the label of a turn's tool lines, which are no statements
 ASKED = "?"  # the label of a phrase by which a document is asked for, which is found but not shown; no word
