@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memoria.base.visibility import Visibility
 
 CANDIDATES = 80  # documents that are scored; a lower number is faster
-POSTINGS = 250  # for each candidate, the passages that may be read for all words, to bound the cost of a query
+POSTINGS = 100  # for each candidate, the passages that are read to find candidates, to bound the cost of a query
 BEST = (1.0, 0.5, 0.25)  # weights of the best passages; the others have none
 AROUND = ((0, 1.0), (-1, 0.5), (1, 0.5), (-2, 0.25), (2, 0.25))  # weights of a passage and its neighbours
 CENTRES = 5  # passages of a document that are scored with their neighbours
@@ -78,7 +78,7 @@ class Ranking:
     def best(self, words: Sequence[str], scope: Scope, limit: int) -> tuple[list[Found], dict[str, float]]:
         """Return the documents of the scope that fit the words, best first, and the information in each word."""
         sizes, held = self.holding(words, scope, POSTINGS * self._most)
-        bits = {word: information(len(held.get(word, ())) or sizes[word], scope.words) for word in words}
+        bits = {word: information(len(held[word]) if word in held else sizes[word], scope.words) for word in words}
         by_document: dict[int, list[tuple[float, Counts]]] = {}
         for word, rows in held.items():
             of_word: dict[int, Counts] = {}
@@ -88,6 +88,10 @@ class Ranking:
                 by_document.setdefault(document, []).append((bits[word], counts))
         likely = sorted(by_document, key=lambda document: (-_likelihood(by_document[document]), -document))
         asked = likely[: max(self._most, 2 * limit)]
+        for word in (word for word in words if sizes[word] and word not in held):
+            for document in asked:
+                if counts := self._within(word, document):
+                    by_document[document].append((bits[word], counts))
         found = []
         for document, kind, packed in self._db.execute(
             f"SELECT id, kind, lengths FROM documents WHERE id IN ({_marks(asked)})",  # noqa: S608 (question marks)
@@ -101,7 +105,8 @@ class Ranking:
     def holding(self, words: Sequence[str], scope: Scope, most: int) -> tuple[dict[str, int], dict[str, Counts]]:
         """Return how many passages of the index hold each word, and how often those of the scope do, by their rows.
 
-        At most ``most`` passages are read, for the rarest words first, and of the last word the newest ones.
+        At most ``most`` passages are read, for the rarest words first; the words that these are not enough for are left
+        out, but of the rarest the newest are read.
         """
         variants = [word + mark for word in words for mark, _ in layout.MARKS]
         asked = f"SELECT term, doc FROM vocabulary WHERE term IN ({_marks(variants)})"  # noqa: S608 (question marks)
@@ -112,13 +117,24 @@ class Ranking:
             rows: Counts = {}
             for mark, count in layout.MARKS:
                 if most > len(rows) and word + mark in known:
-                    rows.update(dict.fromkeys(self.match(_quoted(word + mark), scope, most - len(rows)), count))
+                    rows.update(dict.fromkeys(self._match(_quoted(word + mark), scope, most - len(rows)), count))
+            if found and len(rows) >= most:
+                break
             most -= len(rows)
-            if rows:
-                found[word] = rows
+            found[word] = rows
         return sizes, found
 
-    def match(self, expression: str, scope: Scope, most: int) -> list[int]:
+    def _within(self, word: str, document: int) -> Counts:
+        """Return how often a word occurs in which passages of one document."""
+        span = (document << layout.SHIFT, (document << layout.SHIFT) + layout.LAST)
+        asked = "SELECT rowid FROM terms WHERE terms MATCH ? AND rowid BETWEEN ? AND ?"
+        return {
+            row & layout.LAST: count
+            for mark, count in layout.MARKS
+            for (row,) in self._db.execute(asked, (_quoted(word + mark), *span))
+        }
+
+    def _match(self, expression: str, scope: Scope, most: int) -> list[int]:
         """Return the newest passages that match an expression of the full-text search, by their rows."""
         asked = "SELECT rowid FROM terms WHERE terms MATCH ? ORDER BY rowid DESC LIMIT ?"
         return [row for (row,) in self._db.execute(asked, (f"({expression}){scope.expression}", most))]
