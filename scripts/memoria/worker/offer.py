@@ -22,9 +22,9 @@ from memoria.statements.store import Store
 
 NOTES = 40  # that are offered
 MAX_CHARS = 8_000  # of them all
-FOUND = 24  # statements of the search
-RECORDS = 6  # articles, entries and turns of the search, where no statement says it
-MOST_RULES = 8
+FOUND = 32  # statements of the search
+RECORDS = 4  # articles, entries and turns of the search, where no statement says it
+MOST_RULES = 4
 RECORD_KINDS = ("article", "entry", "memory", "turn")
 RULES = ("correction", "preference", "operational")  # kinds of statements that hold for work that shares no word
 
