@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memoria.working import Note, TaskState
 from memoria.working.task_reading import MAX_CHARS, observe, where_you_were
-from places import SHARED
 
 Json = dict[str, Any]
 
@@ -68,18 +66,6 @@ def test_the_goal_is_the_users_and_a_remark_does_not_replace_it() -> None:
     assert "said" not in state
 
 
-def test_a_slash_command_is_no_goal() -> None:
-    state = observe(Transcript().says("Fix the race in flush").says("/compact keep the plan and the tests").lines)
-    assert state["goal"] == "Fix the race in flush"
-
-
-@pytest.mark.parametrize("typed", ["/compact", "/compact keep the plan and the tests", "/model a long name of one"])
-def test_a_queued_command_that_the_client_carries_out_is_no_goal(typed: str) -> None:
-    before = observe(Transcript().says("Fix the race in flush").lines)
-    state = observe(queued(typed), before)
-    assert (state["goal"], state.get("said")) == ("Fix the race in flush", before.get("said"))
-
-
 def test_a_queued_prompt_is_the_goal() -> None:
     assert observe(queued("/review now the race in flush"))["goal"] == "now the race in flush"
 
@@ -115,12 +101,6 @@ def test_the_last_failure_stands_until_the_same_command_succeeds() -> None:
     assert "failure" not in state
 
 
-def test_a_persons_no_is_not_a_failure() -> None:
-    refusal = "The user doesn't want to proceed with this tool use. The tool use was rejected."
-    said = Transcript().uses("Bash", {"command": "rm -rf x"}, "a").gets(refusal, "a", failed=True)
-    assert "failure" not in observe(said.lines)
-
-
 def test_files_are_the_last_touched_each_once_and_relative_to_the_project() -> None:
     said = Transcript()
     for path in ("/home/ada/project/a.py", "/etc/b", "/home/ada/project/a.py"):
@@ -146,17 +126,6 @@ def test_sub_agents_secrets_and_broken_lines_leave_no_trace() -> None:
     assert state["files"] == []
     assert key not in json.dumps(state)
     assert "Use the key" in state["goal"]
-
-
-@pytest.mark.slow
-def test_what_is_kept_is_bounded_however_long_the_session() -> None:
-    said = Transcript()
-    for number in range(300):
-        said.says(f"request {number} " + "word " * 2000)
-        said.uses("Write", {"file_path": f"/home/ada/project/{number}" + "x" * 300})
-        said.uses("TodoWrite", {"todos": [{"content": "c" * 1000, "status": "pending"}] * 200})
-        said.uses("Bash", {"command": "never ends " + "y" * 5000}, f"t{number}")
-    assert len(json.dumps(observe(said.lines))) < 40_000
 
 
 def full() -> Json:
@@ -190,11 +159,6 @@ def test_the_block_holds_goal_open_tasks_failure_question_files_and_notes() -> N
     assert "note 3" not in block
 
 
-def test_nothing_to_say_is_nothing() -> None:
-    assert where_you_were({}) == ""
-    assert where_you_were({"tasks": [], "files": []}) == ""
-
-
 @pytest.mark.parametrize("limit", [300, 500, 1000, MAX_CHARS])
 def test_the_block_keeps_to_its_limit_and_the_goal_is_the_last_to_go(limit: int) -> None:
     state = full()
@@ -218,15 +182,3 @@ def test_hostile_text_stays_inside_the_fence() -> None:
     assert "<system-reminder" not in block
     assert "\u202e" not in block
     assert len(block) <= MAX_CHARS
-
-
-def test_real_transcripts_are_observed_in_slices_as_in_one(tmp_path: Path) -> None:
-    found = sorted((SHARED / "transcripts").glob("*.jsonl"))
-    if not found:
-        pytest.skip("no shared transcripts here")
-    for path in found:
-        lines = path.read_bytes().splitlines(keepends=True)
-        whole = observe(lines)
-        half = len(lines) // 2
-        assert observe(lines[half:], observe(lines[:half])) == whole, path.name
-        assert len(where_you_were(whole)) <= MAX_CHARS

@@ -1,4 +1,4 @@
-"""Sixteen processes at work on one session: no update is lost, in the embedded store and in Redis."""
+"""Processes at work on one session: no update is lost, in the embedded store and in Redis."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from memoria.working.sqlite_store import SqliteStore
 from memoria.working.store import Store
 from redis_server import RedisServer, require_redis
 
-PROCESSES = 16
+PROCESSES = 6
 TIMES = 10
-LIMIT_S = 2.0  # the longest that a call may take while sixteen processes recover
+LIMIT_S = 2.0  # the longest that a call may take while the processes recover
 LIMITS = Limits(scratchpad_entries=PROCESSES * TIMES)
 
 WORKER = """
@@ -59,7 +59,7 @@ def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Cal
 
 
 @pytest.mark.slow
-def test_sixteen_processes_on_one_session_lose_no_update(shared: tuple[Callable[[], Store], list[str]]) -> None:
+def test_processes_on_one_session_lose_no_update(shared: tuple[Callable[[], Store], list[str]]) -> None:
     opener, (file, url) = shared
 
     async def before() -> None:
@@ -135,14 +135,13 @@ asyncio.run(main())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("machines", [1, 2])
-def test_sixteen_writers_whose_server_is_killed_and_restarted_lose_nothing(tmp_path: Path, machines: int) -> None:
+def test_writers_whose_server_is_killed_and_restarted_lose_nothing(tmp_path: Path) -> None:
     require_redis()
     server = RedisServer(tmp_path).start()
     stop = tmp_path / "stop"
     workers = []
     for number in range(PROCESSES):
-        folder = tmp_path / f"machine {number % machines}"
+        folder = tmp_path / f"machine {number % 2}"
         folder.mkdir(exist_ok=True)
         command = [sys.executable, "-c", STEADY_WORKER, f"w{number}", str(folder / "working.db"), server.url, str(stop)]
         workers.append(subprocess.Popen([*command, "100000"], stdout=subprocess.PIPE, text=True))
@@ -195,29 +194,6 @@ def test_sixteen_writers_whose_server_is_killed_and_restarted_lose_nothing(tmp_p
         assert float(longest) < LIMIT_S + float(late), "a call took long"
 
 
-def test_a_killed_writer_leaves_whole_records_and_no_lock(tmp_path: Path) -> None:
-    file = tmp_path / "working.db"
-    worker = subprocess.Popen([sys.executable, "-c", WORKER, "w", str(file), "", "100000", "50"])
-
-    async def notes() -> list[str]:
-        async with await WorkingMemory.for_session("s", store=SqliteStore(file)) as memory:
-            return await memory.get_scratchpad()
-
-    deadline = time.monotonic() + 60
-    while len(asyncio.run(notes())) < 20:
-        assert time.monotonic() < deadline
-    worker.kill()
-    worker.wait(20)
-
-    async def after() -> None:
-        async with await WorkingMemory.for_session("s", store=SqliteStore(file)) as memory:
-            numbers = [int(note.split()[1]) for note in await memory.get_scratchpad()]
-            assert numbers == list(range(numbers[0], numbers[-1] + 1))
-            await memory.append_scratchpad("w 0")
-
-    asyncio.run(after())
-
-
 def nowhere(url: str) -> Callable[[], SharedStore]:
     def connect() -> SharedStore:
         from memoria.working.redis_store import RedisStore  # noqa: PLC0415 (an extra)
@@ -225,27 +201,6 @@ def nowhere(url: str) -> Callable[[], SharedStore]:
         return RedisStore(url)
 
     return connect
-
-
-def test_a_waiting_writer_does_not_hold_the_event_loop(tmp_path: Path) -> None:
-    file = tmp_path / "working.db"
-    other = SqliteStore(file)
-
-    async def scenario() -> None:
-        memory = await WorkingMemory.for_session("s", store=SqliteStore(file))
-        await other.scopes()
-        assert other._connection is not None
-        other._connection.execute("BEGIN IMMEDIATE")
-        writing = asyncio.create_task(memory.set("k", 1))
-        for _ in range(50):  # a writer that held the loop until its patience ended would be done
-            await asyncio.sleep(0.002)
-        assert not writing.done()
-        assert await memory.get("k") is None  # reading needs no lock
-        other._connection.execute("COMMIT")
-        await writing
-        assert await memory.get("k") == 1
-
-    asyncio.run(scenario())
 
 
 def test_what_waits_is_written_back_by_whoever_comes_next(tmp_path: Path) -> None:

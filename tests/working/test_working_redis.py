@@ -15,12 +15,12 @@ from memoria.base.settings import Settings
 from memoria.commands import doctor
 from memoria.ground.errors import StoreUnreachableError
 from memoria.ground.home import Home
-from memoria.working import Scope, TaskState, WorkingMemory, failover_store
+from memoria.working import TaskState, WorkingMemory, failover_store
 from memoria.working.failover_store import FailoverStore, SharedStore, open_store
 from memoria.working.sqlite_store import SqliteStore
 from memoria.working.store import Put, Record
 from redis_server import RedisServer, require_redis
-from shared_memory import machine, shared, until, until_back
+from shared_memory import machine, shared, until_back
 
 pytestmark = pytest.mark.usefixtures("impatient")
 
@@ -56,32 +56,6 @@ def test_nothing_written_before_during_or_after_an_outage_is_lost(server: RedisS
     asyncio.run(scenario())
 
 
-def test_what_another_machine_wrote_later_wins_over_the_journal(server: RedisServer, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with machine(server.url, tmp_path / "a.db") as here:
-            await here.set_task_state(TaskState("goal"))
-            await here.set("gone", "old")
-            server.kill()
-            for key in ("contested", "gone"):
-                await here.set(key, "written during the outage")
-            await here.update_task_progress(step="old step", percent=10)
-            await here.append_scratchpad("here")
-            server.start()
-            async with machine(server.url, tmp_path / "b.db") as there:
-                await there.set("contested", "written later")
-                await there.delete("gone")
-                await there.update_task_progress(step="new step")
-                await there.append_scratchpad("there")
-            await until_back(here)
-            assert await here.get_all() == {"contested": "written later"}
-            state = await here.get_task_state()
-            assert state is not None
-            assert (state.step, state.percent, state.revision) == ("new step", 10.0, 2)
-            assert await here.get_scratchpad() == ["here", "there"]
-
-    asyncio.run(scenario())
-
-
 def test_clearing_and_restoring_during_an_outage_reach_the_server(server: RedisServer, tmp_path: Path) -> None:
     async def scenario() -> None:
         async with machine(server.url, tmp_path / "a.db") as memory:
@@ -98,46 +72,6 @@ def test_clearing_and_restoring_during_an_outage_reach_the_server(server: RedisS
             await memory.set("kept", 2)
             await memory.restore_checkpoint(checkpoint)
             assert await memory.get_all() == {"kept": 1}
-
-    asyncio.run(scenario())
-
-
-def test_what_is_written_back_twice_is_the_same_as_once(server: RedisServer, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        embedded, store = SqliteStore(tmp_path / "a.db", standing_in=True), shared(server.url)
-        there = await WorkingMemory.for_session("s", store=store)
-        await there.set("k", "older")
-        memory = await WorkingMemory.for_session("s", store=embedded)
-        await memory.append_scratchpad("note")
-        await memory.update_task_progress(percent=5)
-        await memory.create_checkpoint()
-        await memory.set("k", "newer")
-        await memory.delete("k")
-        records = await embedded.records("session:s", internal=True)
-        for _ in range(2):
-            await store.take_over("session:s", await embedded.deleted("session:s"), records)
-            assert await there.get_scratchpad() == ["note"]
-            assert len(await there.list_checkpoints()) == 1
-            assert (await there.get_task_state() or TaskState()).revision == 1
-            assert await there.get_all() == {}
-        await there.close()
-        await memory.close()
-
-    asyncio.run(scenario())
-
-
-def test_nothing_stays_in_the_embedded_store_once_the_server_has_it(server: RedisServer, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        server.kill()
-        async with machine(server.url, tmp_path / "a.db") as memory:
-            await memory.set("k", "during")
-            await memory.append_scratchpad("during")
-            await memory.delete("other")
-            server.start()
-            await until_back(memory)
-            embedded = SqliteStore(tmp_path / "a.db")
-            assert await embedded.held() == {}
-            await embedded.close()
 
     asyncio.run(scenario())
 
@@ -180,39 +114,6 @@ def test_a_healthy_server_is_not_away_while_its_package_is_imported(
     asyncio.run(scenario())
 
 
-def test_calls_that_one_pause_of_the_server_cuts_off_count_as_one(
-    server: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(failover_store, "CALL_S", 0.2)
-    monkeypatch.setattr(failover_store, "FIRST_RETRY_S", 10.0)
-    monkeypatch.setattr(failover_store, "LAST_RETRY_S", 300.0)
-
-    async def scenario() -> None:
-        store = FailoverStore(lambda: shared(server.url), SqliteStore(tmp_path / "a.db", standing_in=True))
-        await store.put("session:s", "k", Put("1", 60))
-        assert server.process is not None
-        server.process.send_signal(signal.SIGSTOP)
-        await asyncio.gather(*(store.get("session:s", "k") for _ in range(6)))
-        server.process.send_signal(signal.SIGCONT)
-        assert store._delay == 20.0, "seconds until the look after the next"
-        await store.close()
-
-    asyncio.run(scenario())
-
-
-def test_a_server_that_restarts_between_two_calls_is_not_noticed(server: RedisServer, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with machine(server.url, tmp_path / "a.db") as memory:
-            await memory.set("k", 1)
-            server.kill()
-            server.start()  # knows no scripts and none of our connections
-            assert await memory.get("k") == 1
-            await memory.set("k", 2)
-            assert (await memory.get_stats())["degraded"] is False
-
-    asyncio.run(scenario())
-
-
 def test_versions_grow_even_past_a_machine_whose_clock_is_ahead(server: RedisServer) -> None:
     async def scenario() -> None:
         store: Any = shared(server.url)
@@ -223,56 +124,6 @@ def test_versions_grow_even_past_a_machine_whose_clock_is_ahead(server: RedisSer
         assert (record.value, record.version) == ("2", ahead + 1)
         assert 50 < await store._client.ttl("memoria:{session:s}:v:k") <= 60
         await store.close()
-
-    asyncio.run(scenario())
-
-
-def test_the_server_itself_expires_keys(server: RedisServer) -> None:
-    async def scenario() -> None:
-        store: Any = shared(server.url)
-        memory = await WorkingMemory.create(Scope("project", "p"), store=store)
-        await memory.set("short", 1, ttl_seconds=0.1)
-        await memory.set("endless", 1)
-
-        async def expired() -> bool:
-            return not await store._client.exists("memoria:{project:p}:v:short")
-
-        assert 0 < await store._client.pttl("memoria:{project:p}:v:short") <= 100
-        assert await store._client.pttl("memoria:{project:p}:v:endless") == -1
-        await until(expired)
-        assert await memory.get("short", "missing") == "missing"
-        assert await memory.list_keys() == ["endless"]
-        await memory.close()
-
-    asyncio.run(scenario())
-
-
-@pytest.mark.parametrize("policy", ["volatile-lru", "volatile-ttl", "allkeys-lru"])
-def test_what_the_server_evicts_is_a_miss_and_nothing_else_breaks(server: RedisServer, policy: str) -> None:
-    async def scenario() -> None:
-        store: Any = shared(server.url)
-        await store._client.config_set("maxmemory-policy", policy)
-        await store._client.config_set("maxmemory", "4mb")
-        memory = await WorkingMemory.for_session("s", store=store)
-        for number in range(200):
-            await memory.set(f"k{number:03}", "x" * 60_000)
-        evicted = (await store._client.info("stats"))["evicted_keys"]
-        assert evicted > 0
-        await store._client.config_set("maxmemory", "1gb")  # answering takes memory too: no more evictions now
-        kept = await memory.get_all()
-        assert len(kept) < 200
-        assert await memory.list_keys() == sorted(kept)
-        found = {key for number in range(200) if await memory.exists(key := f"k{number:03}")}
-        if policy == "allkeys-lru":  # may evict the list of keys, which is said
-            assert found >= set(kept)
-            assert "volatile-lru" in (await memory.get_stats())["reason"]
-        else:
-            assert found == set(kept)
-            assert (await memory.get_stats())["reason"] == ""
-        await memory.set("k000", "again")
-        assert await memory.get("k000") == "again"
-        await memory.clear()
-        await memory.close()
 
     asyncio.run(scenario())
 
@@ -317,38 +168,6 @@ def test_one_prefix_a_scope_and_nothing_is_searched_for(server: RedisServer, tmp
             "memoria:ends",
         }
         await store.close()
-
-    asyncio.run(scenario())
-
-
-def test_a_session_leaves_nothing_behind_in_the_end(server: RedisServer) -> None:
-    async def scenario() -> None:
-        store: Any = shared(server.url)
-        await store.register("session:old", 0.05)
-        await store._client.zadd("memoria:{session:old}:u", {"k": 1})
-
-        async def swept() -> bool:
-            await store.register("project:p", None)
-            return not await store._client.exists("memoria:{session:old}:u")
-
-        await until(swept)
-        assert [seen.name for seen in await store.scopes()] == ["project:p"]
-        await store.close()
-
-    asyncio.run(scenario())
-
-
-def test_an_address_that_makes_no_sense_is_said_and_not_fatal(monkeypatch: pytest.MonkeyPatch) -> None:
-    require_redis()
-    monkeypatch.setenv("MEMORIA_REDIS_URL", "nonsense")
-
-    async def scenario() -> None:
-        async with await WorkingMemory.for_session("s") as memory:
-            await memory.set("k", 1)
-            assert await memory.get("k") == 1
-            stats = await memory.get_stats()
-            assert stats["degraded"]
-            assert "MEMORIA_REDIS_URL" in stats["reason"]
 
     asyncio.run(scenario())
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
-from memoria.ground.errors import StoreTooNewError, WorkingStoreError
 from memoria.working import Limits, WorkingMemory
-from memoria.working.sqlite_store import MIGRATIONS, SqliteStore
+from memoria.working.sqlite_store import SqliteStore
 from memoria.working.store import Put
 
 
@@ -53,40 +51,6 @@ def test_a_file_broken_while_in_use_is_set_aside_and_working_goes_on(tmp_path: P
     file.write_bytes(content)
     run(file, write)
     assert len(list(tmp_path.glob("working.db.bak-*Z"))) == 1
-
-
-def test_a_file_of_a_newer_memoria_is_left_alone(tmp_path: Path) -> None:
-    file = tmp_path / "working.db"
-    with sqlite3.connect(file) as db:
-        db.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
-    db.close()
-    before = file.read_bytes()
-    with pytest.raises(StoreTooNewError, match="newer memoria"):
-        run(file, write)
-    assert list(tmp_path.glob("*.bak-*")) == []
-    assert file.read_bytes() == before
-
-
-def test_a_file_that_is_deleted_under_a_running_process_is_made_anew(tmp_path: Path) -> None:
-    file = tmp_path / "working.db"
-
-    async def scenario(memory: WorkingMemory) -> None:
-        await memory.set("k", 1)
-        for path in tmp_path.glob("working.db*"):
-            path.unlink()
-        assert await memory.get("k") is None
-        await memory.set("k", 2)
-        other = await WorkingMemory.for_session("s", store=SqliteStore(file))
-        assert await other.get("k") == 2
-        await other.close()
-
-    run(file, scenario)
-
-
-def test_a_folder_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path) -> None:
-    (tmp_path / "taken").write_text("a file where the folder should be")
-    with pytest.raises(WorkingStoreError, match="taken"):
-        run(tmp_path / "taken" / "working.db", write)
 
 
 def test_reading_counts_for_eviction_in_another_process_too(tmp_path: Path) -> None:

@@ -6,30 +6,25 @@ import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from memoria.ground.errors import (
     BadKeyError,
-    BadScopeError,
     BadValueError,
     CheckpointNotFoundError,
-    StoreBusyError,
     StoreUnreachableError,
 )
 from memoria.working import Limits, Scope, TaskState, WorkingMemory
 from memoria.working.failover_store import FailoverStore, SharedStore
 from memoria.working.sqlite_store import SqliteStore
 from memoria.working.store import Put, Store
-from memory_store import MemoryStore
 from redis_server import RedisServer, require_redis
 
 Open = Callable[[], Store]
 Scenario = Callable[[Store], Awaitable[None]]
-KINDS = ("memory", "sqlite", "redis", "failover", "failover-away")
+KINDS = ("sqlite", "redis", "failover-away")
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +39,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
 def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
     kind: str = request.param
     file = tmp_path / "state" / "working.db"
-    if kind == "memory":
-        store = MemoryStore()
-        return lambda: store
     if kind == "sqlite":
         return lambda: SqliteStore(file)
     if kind == "failover-away":
@@ -55,9 +47,7 @@ def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
     server.flush()
     from memoria.working.redis_store import RedisStore  # noqa: PLC0415 (an extra)
 
-    if kind == "redis":
-        return lambda: RedisStore(server.url)
-    return lambda: FailoverStore(lambda: RedisStore(server.url), SqliteStore(file, standing_in=True))
+    return lambda: RedisStore(server.url)
 
 
 def nowhere() -> SharedStore:
@@ -105,34 +95,6 @@ def test_a_value_comes_back_as_it_was_and_a_stored_null_is_not_a_miss(opener: Op
         assert await memory.get("other", "missing") == "missing"
         assert await memory.get("other") is None
         assert not await memory.exists("other")
-
-    run(opener, scenario)
-
-
-def test_what_was_written_is_there_when_the_store_is_opened_again(opener: Open) -> None:
-    async def write(store: Store) -> None:
-        memory = await WorkingMemory.for_session("s", store=store)
-        await memory.set("k", {"a": 1})
-        await memory.append_scratchpad("noted")
-
-    async def read(store: Store) -> None:
-        memory = await WorkingMemory.for_session("s", store=store)
-        assert await memory.get("k") == {"a": 1}
-        assert await memory.get_scratchpad() == ["noted"]
-
-    run(opener, write)
-    run(opener, read)
-
-
-def test_deleting_says_whether_there_was_something(opener: Open) -> None:
-    async def scenario(store: Store) -> None:
-        memory = await WorkingMemory.for_session("s", store=store)
-        await memory.set("k", None)
-        assert await memory.delete("k") is True
-        assert await memory.delete("k") is False
-        assert not await memory.exists("k")
-        await memory.set("k", "again")
-        assert await memory.get_all() == {"k": "again"}
 
     run(opener, scenario)
 
@@ -219,20 +181,6 @@ def test_lookups_go_outwards_only_when_asked_and_the_nearest_wins(opener: Open) 
     run(opener, scenario)
 
 
-def test_scopes_with_odd_names_do_not_meet(opener: Open) -> None:
-    async def scenario(store: Store) -> None:
-        names = ["s", "s:t", "s/t", "s%2Ft", "s}x{", "s*", "S", "ü", " s"]
-        memories = [await WorkingMemory.for_session(name, store=store) for name in names]
-        for name, memory in zip(names, memories, strict=True):
-            await memory.set("k", name)
-        for name, memory in zip(names, memories, strict=True):
-            assert await memory.get("k") == name
-        assert await memories[0].clear() == 1
-        assert await memories[1].get("k") == "s:t"
-
-    run(opener, scenario)
-
-
 def test_keys_and_values_that_cannot_be_kept_are_refused_clearly(opener: Open) -> None:
     async def scenario(store: Store) -> None:
         memory = await WorkingMemory.for_session("s", store=store)
@@ -288,18 +236,6 @@ def test_the_least_recently_used_key_goes_first_and_never_an_internal_one(opener
         assert (await memory.get_task_state() or TaskState()).description == "the goal"
         assert await memory.get_scratchpad() == ["a note"]
         assert [each.id for each in await memory.list_checkpoints()] == [checkpoint]
-
-    run(opener, scenario)
-
-
-def test_what_has_expired_does_not_count_against_the_limit(opener: Open) -> None:
-    async def scenario(store: Store) -> None:
-        memory = await WorkingMemory.for_session("s", store=store, limits=Limits(keys=2))
-        await memory.set("a", 1)
-        await memory.set("b", 1, ttl_seconds=0.05)
-        await until_gone(memory, "b")
-        await memory.set("c", 1)
-        assert await memory.list_keys() == ["a", "c"]
 
     run(opener, scenario)
 
@@ -392,45 +328,6 @@ def test_a_checkpoint_brings_back_keys_task_and_scratchpad_as_they_were(opener: 
     run(opener, scenario)
 
 
-def test_restoring_keeps_the_other_checkpoints_and_the_time_that_keys_had_left(opener: Open) -> None:
-    async def scenario(store: Store) -> None:
-        memory = await WorkingMemory.create(Scope("project", "p"), store=store)
-        await memory.set("timed", 1, ttl_seconds=60)
-        await memory.set("endless", 1)
-        first = await memory.create_checkpoint("one")
-        second = await memory.create_checkpoint("two")
-        await memory.set("timed", 2, ttl_seconds=5000)
-        await memory.restore_checkpoint(first)
-        third = await memory.create_checkpoint("three")
-        assert 0 < (await memory.get_ttl("timed") or 0) <= 60
-        assert await memory.get_ttl("endless") is None
-        listed = await memory.list_checkpoints()
-        assert [(each.id, each.description, each.keys) for each in listed] == [
-            (first, "one", 2),
-            (second, "two", 2),
-            (third, "three", 2),
-        ]
-        for checkpoint in (first, second, third):
-            await memory.restore_checkpoint(checkpoint)
-        assert await memory.get("timed") == 1
-
-    run(opener, scenario)
-
-
-def test_a_checkpoint_holds_no_other_checkpoint(opener: Open) -> None:
-    async def scenario(store: Store) -> None:
-        memory = await WorkingMemory.for_session("s", store=store)
-        await memory.set("k", "v" * 100)
-        for _ in range(10):
-            await memory.create_checkpoint()
-        records = await store.records(memory.scope.name, internal=True)
-        sizes = {len(record.value) for key, record in records.items() if key.startswith("_checkpoint:")}
-        assert len(sizes) > 0
-        assert max(sizes) < 250
-
-    run(opener, scenario)
-
-
 def test_only_so_many_checkpoints_are_kept_and_a_missing_one_is_an_error_of_its_own(opener: Open) -> None:
     async def scenario(store: Store) -> None:
         memory = await WorkingMemory.for_session("s", store=store, limits=Limits(checkpoints=2))
@@ -460,63 +357,3 @@ def test_versions_grow_with_every_write_of_a_key(opener: Open) -> None:
         assert abs(versions[0] / 1e6 - time.time()) < 60
 
     run(opener, scenario)
-
-
-def test_stats_say_what_is_held_and_by_whom(opener: Open) -> None:
-    async def scenario(store: Store) -> None:
-        memory = await WorkingMemory.for_session("s", store=store)
-        await memory.set("k", 1)
-        await memory.append_scratchpad("n")
-        await memory.create_checkpoint()
-        stats = await memory.get_stats()
-        assert (stats["keys"], stats["scratchpad_entries"], stats["checkpoints"]) == (1, 1, 1)
-        assert stats["scope"] == "session:s"
-        assert stats["store"] in ("memory", "sqlite", "redis")
-        assert stats["healthy"] is True
-        assert await memory.is_healthy()
-        assert [seen.name for seen in await store.scopes()] == ["session:s"]
-
-    run(opener, scenario)
-
-
-def test_tasks_of_one_event_loop_lose_no_update(opener: Open) -> None:
-    async def scenario(store: Store) -> None:
-        memory = await WorkingMemory.for_session("s", store=store)
-        await memory.set_task_state(TaskState("goal"))
-
-        async def insist(change: Callable[[], Awaitable[object]]) -> None:
-            """Make a change, however often the others are faster for longer than a store waits."""
-            while True:
-                with suppress(StoreBusyError):
-                    await change()
-                    return
-
-        appends = [insist(partial(memory.append_scratchpad, str(number))) for number in range(20)]
-        reports = [insist(partial(memory.update_task_progress, percent=number)) for number in range(20)]
-        await asyncio.gather(*appends, *reports)
-        assert sorted(await memory.get_scratchpad(), key=int) == [str(number) for number in range(20)]
-        assert (await memory.get_task_state() or TaskState()).revision == 20
-
-    run(opener, scenario)
-
-
-def test_a_scope_needs_an_id_and_lies_in_a_wider_one() -> None:
-    for session_id in ("", "  ", "x" * 300):
-        with pytest.raises(BadScopeError):
-            Scope("session", session_id)
-    with pytest.raises(BadScopeError):
-        Scope("team", "x")  # type: ignore[arg-type]
-    with pytest.raises(BadScopeError):
-        Scope("project", "p", Scope("session", "s"))
-
-
-def test_the_store_comes_from_the_settings_when_none_is_given(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with await WorkingMemory.for_session("s") as memory:
-            await memory.set("k", 1)
-            assert (await memory.get_stats())["store"] == "sqlite"
-
-    asyncio.run(scenario())
-    file = tmp_path / "memoria" / ".memoria" / "working.db"
-    assert file.stat().st_mode & 0o777 == 0o600
-    assert file.parent.stat().st_mode & 0o777 == 0o700
