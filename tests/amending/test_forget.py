@@ -268,6 +268,9 @@ def test_a_session_takes_its_facts_that_wait_to_be_stored_and_a_text_those_that_
     job(home, LATER)
     assert run(forget, home, "s1", "--yes") == 0
     assert [item.name for item in outbox.waiting()] == [other]
+    (waiting,) = outbox.waiting()
+    assert run(forget, home, str(waiting.body["id"]), "--yes") == 0, "it is known by its id, too"
+    assert outbox.waiting() == []
 
 
 @pytest.mark.parametrize("told", [SECRET, "合併は五月", "the merger with QUAGGASOFT"])

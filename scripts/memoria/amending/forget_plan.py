@@ -123,9 +123,11 @@ class Plan:
 
 
 def _identifier(target: str) -> str:
-    """Return the id of the entry that a person names, or the text itself."""
+    """Return the id of the entry or fact that a person names, or the text itself."""
     named = reference.parse(target)
-    return named.id if named and named.kind == reference.ENTRY else target
+    if named is None:
+        return target
+    return named.id if named.kind == reference.ENTRY else named.anchor
 
 
 def plan(home: Home, target: str, kind: str = "") -> Plan:
@@ -153,7 +155,8 @@ class _Planner:
         ident = _identifier(target)
         if plan.kind == "fact":
             with Keeper.at(self.home) as keeper:
-                plan.facts = [keeper.known(target)]
+                waiting = [fact for fact in keeper.waiting() if fact.id == _identifier(target)]
+                plan.facts = waiting or [keeper.known(target)]
             self._others(plan)
             return plan
         if plan.kind == "entry":
