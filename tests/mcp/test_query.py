@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from facts import a_fact
 from home_of import DAY, article, catalogued, entry, run, scripted
 from memoria.commands import query
 from memoria.ground.home import Home
 from memoria.ground.markdown import links
+from memoria.statements import lines
+from memoria.statements.keeper import Keeper
 from memoria.wiki.folder import Wiki
 
 LOCK = f"daily/{DAY}#^e-01aa"
@@ -46,6 +49,29 @@ def test_an_answer_is_printed_with_the_links_it_rests_on(
     asked = json.loads(Path(f"{script}.calls").read_text().splitlines()[0])["text"]
     assert "<passages-" in asked
     assert "<question-" in asked
+
+
+def test_an_answer_from_a_learned_fact_links_to_it_and_is_filed_by_its_entry(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gauge = a_fact("The harbour gauge stands on the mole.", project="shop-aaaaaa")
+    ref = f"daily/{entry(home, '01cc', 'Gauge', learned=(lines.learned(gauge),)).day}#^{gauge.id}"
+    home, script = answering(tmp_path, monkeypatch, f"It stands on the mole. [[{ref}]]", ref)
+    assert run(query, home, "Where is the harbour gauge?", "--file-back") == 0
+    shown = capsys.readouterr().out
+    assert f"It stands on the mole. [[{ref}]]" in shown
+    assert "do not resolve" not in shown
+    assert gauge.content in json.loads(Path(f"{script}.calls").read_text().splitlines()[0])["text"]
+    page = Wiki.of(home.paths).get("qa/where-is-the-harbour-gauge")
+    assert page
+    assert [claim.sources for claim in page.claims] == [(f"daily/{DAY}#^e-01cc",)]
+
+
+def test_what_was_remembered_without_a_session_is_answered_from(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    with Keeper.at(home) as keeper:
+        keeper.take([a_fact("Herons nest in the old quarry.", session="")])
+    assert run(query, home, "Where do herons nest?") == 0
+    assert "Herons nest in the old quarry." in capsys.readouterr().out
 
 
 def test_a_link_that_leads_nowhere_is_not_printed_as_one_and_is_named(

@@ -1,8 +1,8 @@
 """Query: answer a question from the wiki and the daily logs, with links that code has checked.
 
-The search index finds articles and entries, a model answers from them, and every link in the answer is looked up. Links
-that do not resolve are printed as plain text and listed. Without a language model, the passages themselves are the
-answer. ``--file-back`` stores the answer as an article.
+The search index finds articles, entries and facts, a model answers from them, and every link in the answer is looked
+up. Links that do not resolve are printed as plain text and listed. Without a language model, the passages themselves
+are the answer. ``--file-back`` stores the answer as an article.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import json
 import logging
 import sys
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 
 from memoria.base.visibility import Visibility
+from memoria.daily.daily_log import DailyLog
 from memoria.ground import clock, home_files, locks, markdown
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
@@ -111,7 +113,7 @@ def _filed(home: Home, answer: Answer) -> tuple[str, dict[str, bytes | None], di
     wiki = Wiki.of(home.paths)
     articles = {article.slug: article for article in wiki.articles()}
     read = {f"{slug}.md": digest(wiki.encode(article)) for slug, article in articles.items()}  # before they change
-    claims = [Claim(markdown.line(part.text), _sources(part.refs or answer.rests_on, part.text, articles))
+    claims = [Claim(markdown.line(part.text), _sources(home, part.refs or answer.rests_on, part.text, articles))
               for part in answer.statements]  # fmt: skip
     claims = [claim for claim in claims if claim.sources]
     if not claims:
@@ -154,8 +156,8 @@ def _bytes(path: Path) -> bytes | None:
     return home_files.read_if_there(path)
 
 
-def _sources(refs: Sequence[str], text: str, articles: dict[str, Article]) -> tuple[str, ...]:
-    """Return the entries behind references: an entry itself, or those of an article's claims most like ``text``."""
+def _sources(home: Home, refs: Sequence[str], text: str, articles: dict[str, Article]) -> tuple[str, ...]:
+    """Return the entries behind references: an entry, that of a fact, or those of an article's claim like ``text``."""
     found: list[str] = []
     wanted = set(words(text))
     for ref in refs:
@@ -165,4 +167,13 @@ def _sources(refs: Sequence[str], text: str, articles: dict[str, Article]) -> tu
             found += [source for claim in ranked[:1] for source in claim.sources][:SOURCES]
         elif ref.startswith("daily/") and "#^e-" in ref:
             found.append(ref)
+        elif ref.startswith("daily/") and "#^l-" in ref:
+            found += _entries_with(home, ref)
     return tuple(dict.fromkeys(found))
+
+
+def _entries_with(home: Home, ref: str) -> list[str]:
+    """Return the entry that a fact (``daily/2026-11-20#^l-7f3a``) is a line of; none for one that stands alone."""
+    day, _, ident = ref.removeprefix("daily/").partition("#^")
+    entries = DailyLog.of(home.paths).entries(date.fromisoformat(day))
+    return [entry.source for entry in entries if any(learned.id == ident for learned in entry.learned)]

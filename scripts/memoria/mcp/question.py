@@ -1,6 +1,7 @@
 """Question: answer a question from the wiki and the daily logs, with links that code has checked.
 
-The search index finds articles and entries, a model answers from them, and every link in the answer is looked up.
+The search index finds articles, entries and facts, a model answers from them, and every link in the answer is looked
+up.
 """
 
 from __future__ import annotations
