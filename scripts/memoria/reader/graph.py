@@ -17,7 +17,7 @@ MAX_EDGES = 800
 STEPS = ((1500, 0.1), (4000, 1), (7000, 2))  # up to so many dots, how exactly they are placed
 COARSEST = 4  # for more; dots that fall together are one
 BAND = 24  # width of the bands in which dots are listed, so that the way from one to the next is short
-MAX_LABELS, MAX_LARGE = 60, 14  # names in a wide window, and those that a narrow one shows, twice as large
+MAX_LABELS = 60  # names in a window
 LETTER, LINE = 7.4, 17.0  # width of a letter and height of a name
 SIDES = ("below", "above", "right", "left")  # of an article, tried in this order for its name
 APART = 3.0  # a name from its article
@@ -31,7 +31,7 @@ Rectangle = tuple[float, float, float, float]  # left, top, right, bottom
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """An article that can be followed; ``label`` is its name if there is room, ``is_large``: also in a narrow window.
+    """An article that can be followed; ``label`` is its name if there is room.
 
     The name stands at ``label_x`` and ``label_y``, on the ``side`` of the article.
     """
@@ -45,7 +45,6 @@ class Spot:
     side: str
     label_x: float
     label_y: float
-    is_large: bool
     is_found: bool
 
 
@@ -182,22 +181,17 @@ def _spots(
     for circle in circles:  # the names of projects stand above their circles
         half = _width(circle.label) * 0.65
         taken.append((circle.x - half, circle.label_y - 20, circle.x + half, circle.label_y + 8))
-    large = list(taken)
-    labels = larges = 0
+    labels = 0
     spots = []
     for (node, x, y), radius in zip(nodes, radii, strict=True):
         title = site.catalog.rows[node.slug].title
         name = shorten(title, NAME_CHARS)
-        free, freer = [*taken, *dots], [*large, *dots]
-        side = _free_side(x, y, radius, name, free) if labels < MAX_LABELS else ""
-        is_large = bool(side) and larges < MAX_LARGE and _has_room(_rectangle(x, y, radius, name, side, 2.0), freer)
+        side = _free_side(x, y, radius, name, [*taken, *dots]) if labels < MAX_LABELS else ""
         spots.append(Spot(node.slug, title, x, y, radius, name if side else "", side,
-                          *_place(x, y, radius, side), is_large, node.slug in found))  # fmt: skip
+                          *_place(x, y, radius, side), node.slug in found))  # fmt: skip
         if side:
             taken.append(_rectangle(x, y, radius, name, side))
-        if is_large:
-            large.append(_rectangle(x, y, radius, name, side, 2.0))
-        labels, larges = labels + bool(side), larges + is_large
+            labels += 1
     return tuple(spots)
 
 
@@ -206,9 +200,9 @@ def shorten(title: str, limit: int) -> str:
     return title if len(title) <= limit else f"{title[: limit - 1].rstrip()}…"
 
 
-def _free_side(x: float, y: float, radius: float, name: str, taken: Sequence[Rectangle], size: float = 1.0) -> str:
+def _free_side(x: float, y: float, radius: float, name: str, taken: Sequence[Rectangle]) -> str:
     """Return the first side of an article on which its name covers nothing, ``""`` for none."""
-    return next((side for side in SIDES if _has_room(_rectangle(x, y, radius, name, side, size), taken)), "")
+    return next((side for side in SIDES if _has_room(_rectangle(x, y, radius, name, side), taken)), "")
 
 
 def _place(x: float, y: float, radius: float, side: str) -> tuple[float, float]:
@@ -218,13 +212,13 @@ def _place(x: float, y: float, radius: float, side: str) -> tuple[float, float]:
     return round(x + across, 1), round(y + down, 1)
 
 
-def _rectangle(x: float, y: float, radius: float, name: str, side: str, size: float = 1.0) -> Rectangle:
+def _rectangle(x: float, y: float, radius: float, name: str, side: str) -> Rectangle:
     """Return left, top, right and bottom of a name beside its article."""
     x, y = _place(x, y, radius, side)
-    width, height = _width(name) * size, LINE * size
+    width = _width(name)
     left = x if side == "right" else x - width if side == "left" else x - width / 2
-    top = y if side == "below" else y - height if side == "above" else y - height / 2
-    return left, top, left + width, top + height
+    top = y if side == "below" else y - LINE if side == "above" else y - LINE / 2
+    return left, top, left + width, top + LINE
 
 
 def _width(name: str) -> float:
