@@ -6,13 +6,9 @@ import importlib.metadata
 import json
 import os
 import re
-import runpy
 import shlex
-import shutil
-import struct
 import subprocess
 import tomllib
-import zlib
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -26,7 +22,6 @@ from messages_api import MessagesApi
 from places import ROOT
 from real_client import clean_env, run_claude
 
-PLUGIN = ROOT / ".claude-plugin"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 LOCK = (ROOT / "requirements.lock").read_text("utf-8")
 HOOKS = json.loads((ROOT / "hooks" / "hooks.json").read_text("utf-8"))["hooks"]
@@ -65,23 +60,6 @@ def test_the_store_finds_nothing_to_report_about_the_plugin(tmp_path: Path, fold
     assert [part for part in report["contents"] if part["errors"] or part["warnings"]] == []
     assert (report["success"], done.returncode) == (True, 0)
     assert {hook["event"] for hook in report["provides"]["hooks"]} == set(HOOKS)
-
-
-@pytest.mark.slow
-def test_the_repository_is_its_own_marketplace(tmp_path: Path) -> None:
-    root = tmp_path / "a clöne"
-    root.mkdir()
-    for name in (".claude-plugin", "plugin", "hooks"):
-        shutil.copytree(ROOT / name, root / name, symlinks=True)
-    with MessagesApi(lambda _: "") as api:
-        env = clean_env(tmp_path / "user", api.url)
-        for words in (["marketplace", "add", str(root)], ["install", "memoria@memoria"]):
-            done = run_claude(["plugin", *words], env, tmp_path)
-            assert done.returncode == 0, done.stdout + done.stderr
-        listed = run_claude(["plugin", "list", "--json"], env, tmp_path)
-    assert [(plugin["id"], plugin["version"]) for plugin in json.loads(listed.stdout)] == [
-        ("memoria@memoria", memoria.__version__)
-    ]
 
 
 @pytest.mark.parametrize("name", [".claude-plugin/icon.png", "hooks/hooks.json"])
@@ -152,25 +130,6 @@ def test_every_hook_has_a_short_command_whose_launcher_is_there(event: str, hand
     assert (ROOT / "hooks" / f"{name}.py").is_file(), "what an installation before 0.3 starts"
     assert name == "".join("-" + letter.lower() if letter.isupper() else letter for letter in event)[1:]
     assert handler.get("async", False) is (event == "Stop")
-
-
-def pixels(png: bytes) -> bytes:
-    """The raw lines of a PNG: compressors differ, what they compressed does not."""
-    assert png.startswith(b"\x89PNG\r\n\x1a\n")
-    place, data = 8, b""
-    while place < len(png):
-        (length,) = struct.unpack_from(">I", png, place)
-        if png[place + 4 : place + 8] == b"IDAT":
-            data += png[place + 8 : place + 8 + length]
-        place += length + 12
-    return zlib.decompress(data)
-
-
-@pytest.mark.slow
-def test_the_icon_is_what_the_code_draws() -> None:
-    icon = (PLUGIN / "icon.png").read_bytes()
-    assert struct.unpack_from(">II", icon, 16) == (512, 512)
-    assert pixels(icon) == runpy.run_path(str(ROOT / "docs" / "icon.py"))["rows"]()
 
 
 def test_the_lock_holds_a_version_that_fits_for_all_that_memoria_needs() -> None:
