@@ -190,7 +190,7 @@ def _home(scratch: Path, cases: list[Case], mass: list[str], *, has_asked: bool)
         MEMORIA_HOME=str(scratch / "home"), MEMORIA_MODEL="claude:haiku", MEMORIA_PYTHON=sys.executable,
         MEMORIA_SPAWNS_PER_MIN="0", XDG_CONFIG_HOME=str(scratch / "config"),
     )  # fmt: skip
-    os.environ[prompt_notes.CLIENT] = "cli"
+    os.environ[hook.ENTRYPOINT] = "cli"
     (scratch / "shop").mkdir()
     home = Home.open()
     state.open_state(home.paths)

@@ -28,9 +28,9 @@ from pathlib import Path
 from bench import hooks, search
 from memoria.base import state
 from memoria.base.paths import Paths
+from memoria.capture.hook import ENTRYPOINT
 from memoria.index.documents import Document
 from memoria.index.index import Index
-from memoria.recall import prompt_notes
 
 
 def main() -> int:
@@ -75,7 +75,7 @@ def _measure(articles: int, rounds: int, scratch: str) -> None:
         "hook, to weigh": [],
         "long, to weigh": [],
     }
-    weigh = env | {prompt_notes.CLIENT: "cli"}
+    weigh = env | {ENTRYPOINT: "cli"}
     given = handed = 0
     for number in range(rounds):
         short = _some(made, chance, chance.randint(5, 12))

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from client_screen import Screen
 from client_session import Session, held
 from memoria.base import project, state
 from memoria.base.paths import Paths
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
+from memoria.search import layout
 from messages_api import MessagesApi
 from places import ROOT
 from real_client import clean_env
@@ -22,6 +25,7 @@ from real_client import clean_env
 pytestmark = pytest.mark.slow
 
 TABS = "Use tabs in Makefiles, never spaces: the zebra build broke over it."
+PUSH = "Never run zebra push --force."
 FIX = "The linker cannot find libzebra: install libzebra-dev, then run ldconfig."
 RULE = "- [correction] Answer in English."
 ABOUT = "- [decision] Stripes are counted by the zebra tally."
@@ -55,11 +59,15 @@ class World:
         self.steps: list[dict[str, Any]] = []
         api.answer = self.answer
 
-    def fact(self, text: str, kind: str, number: int = 1) -> Document:
-        passages = (Passage(text, kind, own=True),)
+    def fact(self, text: str, kind: str, number: int = 1, importance: float = 0.8) -> Document:
         return Document(
-            "daily/2026-11-20.md", "fact", f"l-{number:08d}", "before", self.own, passages=passages, date="2026-11-20"
-        )
+            "daily/2026-11-20.md", "fact", f"l-{number:08d}", "before", self.own,
+            passages=(Passage(text, kind, own=True),), date="2026-11-20", importance=importance,
+        )  # fmt: skip
+
+    def is_corrected_twice(self) -> None:
+        with Index(self.paths.index) as index:
+            index.add([self.fact(PUSH, "correction", 3, importance=0.8 + layout.AGAIN)])
 
     def tide(self, number: int) -> Document:
         return self.fact(f"Tide table {number} comes from harmonics.", "fact", 100 + number)
@@ -69,8 +77,11 @@ class World:
             return "done"
         return [{"type": "tool_use", "id": f"toolu_{len(self.steps)}", **self.steps.pop(0)}]
 
-    def session(self, *steps: tuple[str, dict[str, Any]], prompt: str = "go on, please") -> Session:
+    def uses(self, *steps: tuple[str, dict[str, Any]]) -> None:
         self.steps = [{"name": name, "input": given} for name, given in steps]
+
+    def session(self, *steps: tuple[str, dict[str, Any]], prompt: str = "go on, please") -> Session:
+        self.uses(*steps)
         return held(self.env, self.work, [prompt], "--plugin-dir", str(ROOT), *TOOLS)
 
     def sent(self) -> list[str]:
@@ -98,6 +109,24 @@ def test_a_corrected_behaviour_is_shown_at_the_next_decision_it_concerns_and_onc
     assert edited.count(TABS) == 1
     assert again.count(TABS) == 1
     assert (world.work / "Makefile").read_text() == "all:\n\ttrue\n"
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
+def test_a_person_is_asked_before_a_rule_that_was_given_twice_is_broken_and_no_program_is(world: World) -> None:
+    world.is_corrected_twice()
+    sent = ("Bash", {"command": "touch pushed; ./zebra push --force"})
+    world.uses(sent)
+    with (
+        tempfile.TemporaryDirectory() as short,
+        Screen(world.env, world.work, Path(short, "tmux"), "--plugin-dir", str(ROOT), *TOOLS) as screen,
+    ):
+        screen.ask("go on, please", "Hook PreToolUse:Bash requires confirmation")
+        assert f"a rule of yours, 2026-11-20: {PUSH}" in screen.text
+        screen.press("Escape")
+        screen.leave()
+    assert not (world.work / "pushed").exists()
+    world.session(sent)
+    assert (world.work / "pushed").exists()
 
 
 def test_an_error_that_was_met_before_is_answered_with_what_helped(world: World) -> None:

@@ -16,6 +16,7 @@ from memoria.capture import hook
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
 from memoria.recall import naming_notes, shown_notes, tool_notes
+from memoria.search import layout
 
 CWD = "/nowhere/shop"
 OWN = project.key_of_path(CWD)
@@ -55,12 +56,18 @@ def use(paths: Paths, tool: str, session: str = "s1", cwd: str = CWD, agent: str
         "session_id": session, "cwd": cwd, "hook_event_name": "PreToolUse", "tool_name": tool, "agent_id": agent,
         "tool_use_id": "toolu_1", "tool_input": {name: text for name, text in given.items() if name not in env},
     }  # fmt: skip
+    told = told_of(fields, paths, **env)
+    return str(told["additionalContext"]) if told else ""
+
+
+def told_of(fields: dict[str, object], paths: Paths, **env: str) -> dict[str, Any]:
+    """What the hook tells the client of a tool use."""
     output = tool_notes.pre_tool_use(hook.Event(fields), Settings.load(env), paths)
     if output is None:
-        return ""
+        return {}
     told: Any = output["hookSpecificOutput"]
     assert told["hookEventName"] == "PreToolUse"
-    return str(told["additionalContext"])
+    return dict(told)
 
 
 def test_an_edit_is_given_the_correction_that_names_its_file_once_a_session(world: Paths) -> None:
@@ -148,6 +155,7 @@ def test_a_command_is_given_the_rule_that_names_it(world: Paths, text: str, kind
     [
         ("Never `git push --force` to a shared branch.", "git commit -m x"),
         ("Never `git push --force` to a shared branch.", "git push origin main"),
+        ("Use `npm run lint` before you commit.", "npm run build"),
         ("Use uv, not pip.", "echo pip"),
         ("Use uv, not pip.", "git commit -m 'say uv; pip is gone' && git push"),
         ("Use uv, not pip.", "grep pip notes.md 2>&1 >/dev/null"),
@@ -250,3 +258,97 @@ USES = st.sampled_from(
 def test_what_a_text_mentions_is_among_its_names(text: str, use: tuple[str, dict[str, str]]) -> None:
     touched = tool_notes.of_tool(*use, "/x")
     assert touched.may_be_named(naming_notes.names_in([text])) or not naming_notes.mentioned(touched, text)
+
+
+@pytest.fixture
+def person(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(hook.ENTRYPOINT, "cli")
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ATTENDED", "1")
+
+
+PUSH = "Never run git push --force here, use --force-with-lease."
+AGAIN = 0.6 + layout.AGAIN
+
+
+def force(paths: Paths, session: str = "s1", tool: str = "Bash", **more: Any) -> dict[str, Any]:
+    """What the hook tells the client before a push, or an edit, that a rule is about."""
+    env = {name: more.pop(name) for name in list(more) if name.startswith("MEMORIA_")}
+    fields: dict[str, object] = {
+        "session_id": session, "cwd": CWD, "hook_event_name": "PreToolUse", "tool_name": tool, "tool_use_id": "toolu_1",
+        "permission_mode": "default", "tool_input": {"file_path": f"{CWD}/Makefile", "command": "git push --force"},
+        **more,
+    }  # fmt: skip
+    return told_of(fields, paths, **env)
+
+
+@pytest.mark.usefixtures("person")
+@pytest.mark.parametrize(
+    "rule",
+    [fact(PUSH, importance=AGAIN), fact(f"{PUSH} #ask"), fact(f"{PUSH} #ask", "preference")],
+    ids=["given twice", "marked", "a marked preference"],
+)
+def test_over_a_rule_that_was_marked_or_given_twice_the_user_is_asked_once_a_session(
+    world: Paths, rule: Document
+) -> None:
+    remember(world, rule)
+    told = force(world)
+    assert told["permissionDecision"] == "ask"
+    assert told["permissionDecisionReason"] == f"memoria: a rule of yours, 2026-11-20: {PUSH}"
+    assert PUSH in told["additionalContext"], "the model is told as well"
+    assert force(world) == {}
+    shown_notes.ShownNotes(world.hints, "s1").compacted()
+    assert "permissionDecision" not in force(world), "the note comes again, the question does not"
+    assert "permissionDecision" in force(world, session="s2")
+
+
+@pytest.mark.usefixtures("person")
+def test_a_note_that_was_shown_already_does_not_keep_the_question_away(world: Paths) -> None:
+    remember(world, fact(PUSH, importance=AGAIN))
+    shown_notes.ShownNotes(world.hints, "s1").add([fact(PUSH).key])
+    told = force(world)
+    assert told["permissionDecision"] == "ask"
+    assert "additionalContext" not in told
+
+
+NOT_THE_USERS = Document("d.md", "fact", "l-00000009", project=OWN, passages=(Passage(f"{PUSH} #ask", "correction"),))
+
+
+@pytest.mark.usefixtures("person")
+@pytest.mark.parametrize(
+    ("rule", "tool"),
+    [
+        (fact(PUSH), "Bash"),
+        (fact(PUSH, importance=AGAIN, session="s1"), "Bash"),
+        (fact("git is slow here.", importance=AGAIN), "Bash"),
+        (fact("Never git commit on Fridays.", importance=AGAIN), "Bash"),
+        (NOT_THE_USERS, "Bash"),
+        (claim(f"{PUSH} #ask"), "Bash"),
+        (fact(TABS, importance=AGAIN), "Write"),
+    ],
+    ids=["given once", "said here", "by its program", "another command", "not the user's", "of an article", "an edit"],
+)
+def test_nobody_is_asked_over_anything_else(world: Paths, rule: Document, tool: str) -> None:
+    remember(world, rule)
+    assert "permissionDecision" not in force(world, tool=tool)
+
+
+@pytest.mark.usefixtures("person")
+@pytest.mark.parametrize(
+    ("environ", "fields"),
+    [
+        ({hook.ENTRYPOINT: "sdk-cli"}, {}),
+        ({}, {"permission_mode": ""}),
+        ({"CLAUDE_CODE_SESSION_ATTENDED": "0"}, {}),
+        ({}, {"permission_mode": "bypassPermissions"}),
+        ({}, {"permission_mode": "dontAsk"}),
+        ({}, {"agent_id": "a1"}),
+        ({}, {"MEMORIA_NOTES": "prompt"}),
+    ],
+)
+def test_a_program_a_subagent_and_who_wants_no_questions_are_not_asked(
+    world: Paths, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], fields: dict[str, Any]
+) -> None:
+    remember(world, fact(PUSH, importance=AGAIN))
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    assert "permissionDecision" not in force(world, **fields)

@@ -39,7 +39,7 @@ def handed(monkeypatch: pytest.MonkeyPatch, paths: Paths) -> list[tuple[list[str
     state.open_state(paths)
     found: list[tuple[list[str], dict[str, Any]]] = []
     monkeypatch.setattr(detach, "go_on_as", lambda command, _, given: found.append((command, json.loads(given))))
-    monkeypatch.setenv(prompt_notes.CLIENT, "cli")
+    monkeypatch.setenv(hook.ENTRYPOINT, "cli")
     with Index(paths.index) as index:
         index.add([fact(1, CENTS), fact(2, TAGS), *(fact(number, f"Tide table {number}.") for number in range(10, 50))])
     return found
@@ -142,7 +142,7 @@ def as_the_client(paths: Paths, **env: str) -> subprocess.CompletedProcess[bytes
         index.add([fact(1, CENTS), fact(2, TAGS), *(fact(number, f"Tide table {number}.") for number in range(10, 50))])
     payload = {"hook_event_name": "UserPromptSubmit", "prompt": ORDER, "session_id": "s1", "cwd": "/nowhere/shop"}
     payload["permission_mode"] = "default"
-    given = {"PATH": os.environ["PATH"], "HOME": paths.home, "MEMORIA_HOME": paths.home, prompt_notes.CLIENT: "cli"}
+    given = {"PATH": os.environ["PATH"], "HOME": paths.home, "MEMORIA_HOME": paths.home, hook.ENTRYPOINT: "cli"}
     command = [sys.executable, "-S", "-I", str(ROOT / "hooks/user-prompt-submit.py")]
     return subprocess.run(
         command, env={**given, **env}, input=json.dumps(payload).encode(), capture_output=True, check=False

@@ -18,11 +18,10 @@ from typing import Any
 from unittest.mock import patch
 
 from memoria.capture import detach
-from memoria.capture.hook import Event
+from memoria.capture.hook import ENTRYPOINT, Event
 from memoria.models import offline
 from memoria.models.protocol import Model
 from memoria.models.scripted import Scripted
-from memoria.recall import prompt_notes
 from memoria.recall.prompt_notes import user_prompt_submit
 from memoria.recall.session_start import session_start
 from memoria.worker import offer
@@ -172,7 +171,7 @@ class Played(Player):
         event = Event({**told, "hook_event_name": "UserPromptSubmit", "permission_mode": "default"})
         with (
             patch.object(detach, "go_on_as", lambda *given: handed.append(given[2])),
-            patch.dict(os.environ, {prompt_notes.CLIENT: "cli"}),
+            patch.dict(os.environ, {ENTRYPOINT: "cli"}),
             patch.object(self.home.settings, "model", "claude:haiku"),
             patch.object(self.home.settings, "spawns_per_min", 0),
             patch.object(self.home.settings, "weigh_notes", True),

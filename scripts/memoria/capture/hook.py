@@ -40,6 +40,7 @@ HANDLERS = {  # by the name that ``hooks/run`` is given; as text, so that a hook
 }
 DOCTOR = "{} says what to do; what is said meanwhile is read from the transcripts then."
 CLAUDE = "claude"
+ENTRYPOINT = "CLAUDE_CODE_ENTRYPOINT"  # set by Claude Code itself: ``cli``, ``sdk-cli``
 MAX_LOGGED = 2_000  # characters of one line of the log
 MAX_INPUT_BYTES = 64 * 1024 * 1024  # bytes of stdin read at most; the client's largest field is one answer
 CLAIM_S = 10  # hooks of one event start within moments of each other
@@ -169,6 +170,12 @@ def _transcript(event: Event) -> str:
 def was_paused(event: Event, paths: Paths) -> bool:
     """Return whether the session ran with memoria switched off at some time, see ``cursor.paused``."""
     return os.path.exists(os.path.join(paths.cursors, event.session + ".off"))
+
+
+def is_attended() -> bool:
+    """Return whether a person is at the client; a program that drives it (``claude -p``) ends with the answer."""
+    is_driven = os.environ.get(ENTRYPOINT, "sdk").startswith("sdk")
+    return not is_driven and os.environ.get("CLAUDE_CODE_SESSION_ATTENDED", "1") != "0"
 
 
 def is_first(folder: str, session: str, event: str) -> bool:

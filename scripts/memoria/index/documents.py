@@ -26,6 +26,7 @@ from memoria.search import layout
 from memoria.statements import lines
 from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.past import Past, current
+from memoria.statements.store import made_again
 
 Stamp = tuple[int, int]  # a file's time (ns) and size; while they are the same, the file counts as unchanged
 
@@ -58,10 +59,10 @@ class Document:
 
     ``path`` is relative to the home with ``/`` (``knowledge/concepts/x.md``), or absolute for a ``memory``. ``kind`` is
     ``article``, ``history``, ``entry``, ``fact``, ``turn`` (an archived session with its turns as passages) or
-    ``memory``.
-    ``anchor`` is the block inside the path (``e-01k9x2``), empty for the whole file. ``date`` is ``YYYY-MM-DD`` or
-    empty. ``importance`` is 0 to 1. ``superseded_by`` is the key, or ``^`` and the anchor, of the document to show
-    instead. ``hidden``: which sentences of an archived session are left out (``turns.hidden``).
+    ``memory``. ``anchor`` is the block inside the path (``e-01k9x2``), empty for the whole file. ``date`` is
+    ``YYYY-MM-DD`` or empty. ``importance`` is 0 to 1, and above for a correction made again. ``superseded_by`` is the
+    key, or ``^`` and the anchor, of the document to show instead. ``hidden``: which sentences of an archived session
+    are left out (``turns.hidden``).
     """
 
     path: str
@@ -258,7 +259,7 @@ def _facts(path: str, day: str, facts: Iterable[Fact]) -> Iterator[Document]:
             keywords=event.keywords,
             passages=(Passage(event.content, event.kind, own=event.origin == "user"), *_asked(event.asked_as)),
             date=day,
-            importance=event.importance,
+            importance=event.importance + layout.AGAIN * made_again(event),
             superseded_by=f"^{event.successor}" if event.successor else "",
         )
 

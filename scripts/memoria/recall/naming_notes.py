@@ -1,13 +1,15 @@
 """Naming notes: the statements that name what a tool use touches.
 
 Compares names and not words: a note is about ``prices.py`` when it says ``prices.py``, a folder that holds it, or its
-extension. A session is given each note once.
+extension. A session is given each note once. Over a rule that the user marked, or had to give again, the user is asked
+before a command is run, once a session; before an edit the client (2.1.330) asks without a word of the reason.
 """
 
 from __future__ import annotations
 
 from memoria.base import exclude, project
 from memoria.base.visibility import Visibility
+from memoria.capture import hook
 from memoria.recall import note_rows, shown_notes
 from memoria.search import reader, tokens
 from memoria.search.words import FUNCTION_WORDS
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
 
     from memoria.base.paths import Paths
     from memoria.base.settings import Settings
-    from memoria.capture import hook
     from memoria.recall.tool_notes import Touched
     from memoria.search.hit import Statement
 
@@ -38,6 +39,10 @@ LEVELS = {  # how exactly a note must name what is touched, the kinds of facts a
     "Gotchas": EXACT,
     "fact": EXACT,
 }
+MARK = "#ask"  # by which the user marks a rule, as a word of it
+NEVER_ASKED = ("bypassPermissions", "dontAsk")  # permission modes in which the user wants no questions
+STARTING = ("run", "exec")  # subcommands that another command follows: npm run lint
+RULE_CHARS = 300  # of a rule in a question
 _COMMON_FILES = frozenset((  # their names stand in many folders, so that a path is needed
     "__init__.py", "__main__.py", "conftest.py", "main.py", "app.py", "utils.py", "setup.py", "index.js", "index.ts",
     "index.tsx", "index.html", "main.js", "main.ts", "main.go", "mod.rs", "lib.rs", "main.rs", "readme.md",
@@ -60,13 +65,48 @@ def answer(event: hook.Event, settings: Settings, paths: Paths, touched: Touched
     own = "" if event.text("agent_id") or shown.was_compacted() else event.session_id
     try:
         with reader.Finder(paths.index) as finder:
-            found = list(finder.holding(terms, view=view, kinds=("fact", "article"), most=HOLDING))
+            found = finder.holding(terms, view=view, kinds=("fact", "article"), most=HOLDING)
+            named = _named((each for each in found if not (own and own in each.sessions)), touched)
+            rule = _to_ask_about(named, touched, finder, shown) if _may_ask(event) else None
     except reader.UnreadableError as error:
         shown_notes.no_notes(event, settings, paths, error)
         return None
-    chosen = _chosen(found, touched, own, shown.keys())
-    notes = note_rows.rendered(chosen, view.own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)
-    return shown_notes.given(event, paths, shown, f"tool-{event.text('tool_use_id')}", notes)
+    keys, moment = shown.keys(), f"tool-{event.text('tool_use_id')}"
+    new = [statement for statement in named if note_rows.key(statement) not in keys]
+    notes = note_rows.rendered(new, view.own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)
+    question = _question(rule) if rule else {}
+    output = shown_notes.given(event, paths, shown, moment, notes, **question)
+    if rule and output:
+        shown.append([{"stopped": note_rows.key(rule)}])
+        hook.log(paths, f"{event.name} {event.session} the user is asked about {note_rows.key(rule)}")
+    return output
+
+
+def _may_ask(event: hook.Event) -> bool:
+    """Return whether this is a command, and a person at the client can be asked; a program would be denied the tool."""
+    mode = event.text("permission_mode")
+    is_ours = event.text("tool_name") == "Bash" and not event.text("agent_id")
+    return is_ours and bool(mode) and mode not in NEVER_ASKED and hook.is_attended()
+
+
+def _to_ask_about(
+    named: list[Statement], touched: Touched, finder: reader.Finder, shown: shown_notes.ShownNotes
+) -> Statement | None:
+    """Return the rule of the user's, marked or given again, that names what is touched by more than its kind."""
+    stopped = shown.stopped()
+    for rule in named:
+        is_rule = rule.hit.kind == "fact" and rule.speaker == "user" and note_rows.key(rule) not in stopped
+        is_strict = is_rule and (MARK in rule.text.split() or finder.made_again(rule.hit.key))
+        if is_strict and mentioned(touched, rule.text) > KIND:
+            return rule
+    return None
+
+
+def _question(rule: Statement) -> dict[str, str]:
+    """Return what has the client ask the user: the rule and its day."""
+    text = " ".join(word for word in note_rows.said(rule.text).split() if word != MARK)
+    reason = f"memoria: a rule of yours, {rule.hit.date}: {note_rows.line(text, RULE_CHARS)}"
+    return {"permissionDecision": "ask", "permissionDecisionReason": reason}
 
 
 def _terms(touched: Touched) -> list[str]:
@@ -76,12 +116,11 @@ def _terms(touched: Touched) -> list[str]:
     return list(dict.fromkeys(term for name in names for term in tokens.of(name)[-1:]))
 
 
-def _chosen(found: list[Statement], touched: Touched, own: str, keys: set[str]) -> list[Statement]:
+def _named(found: Iterable[Statement], touched: Touched) -> list[Statement]:
     """Return the statements that name what is touched exactly enough, the kinds that matter most first."""
     ranked: list[tuple[tuple[int, ...], int, Statement]] = []
     for number, statement in enumerate(found):
-        is_known = (own and own in statement.sessions) or note_rows.key(statement) in keys
-        rank = () if is_known else _rank(touched, statement.label, statement.text)
+        rank = _rank(touched, statement.label, statement.text)
         if rank:
             ranked.append((rank, number, statement))
     return [statement for *_, statement in sorted(ranked, key=lambda row: row[:2])]
@@ -181,7 +220,8 @@ def _command_level(chunks: list[_Chunk], place: int, words: list[str]) -> int:
         return KIND
     if following[0].text not in words[1:]:
         return 0
-    if len(following) > 1 and following[1].text.startswith("-") and following[1].text not in words:
+    is_part = len(following) > 1 and (following[1].text.startswith("-") or following[0].text in STARTING)
+    if is_part and following[1].text not in words:
         return 0
     return EXACT
 

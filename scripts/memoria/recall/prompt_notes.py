@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 TYPED = ("", "user", "sdk")  # sources of prompts that a person wrote; others are the client's, such as a wake-up
 VERB = "weigh"
-CLIENT = "CLAUDE_CODE_ENTRYPOINT"  # set by Claude Code itself; another client might wait for a hook in the background
-PROGRAM = "sdk"  # how its value begins where a program drives the client (``claude -p``), which ends with the answer
 MODELS = ("claude", "ollama", "scripted")  # that can choose, by the first part of their names
 PROMPT_ENDS = (2_600, 1_400)  # characters of a long prompt's beginning and end: more than the model is told, so that
 # a secret that is cut here is redacted or left out there
@@ -111,13 +109,13 @@ def has_words(asked: str) -> bool:
 def may_weigh(event: hook.Event, settings: Settings) -> bool:
     """Return whether a model can be asked while the client goes on, and a person may be there to see what comes.
 
-    A client that names no permission mode is too old to go on (before Claude Code 1.0.106; the mode is a little older).
+    Another client than Claude Code might wait for a hook in the background. One that names no permission mode is too
+    old to go on (before Claude Code 1.0.106; the mode is a little older).
     """
     if "permission_mode" not in event.fields:
         return False
     first = settings.model.partition(",")[0].partition(":")[0].strip()
-    client = os.environ.get(CLIENT, PROGRAM)
-    return settings.weigh_notes and first in MODELS and not client.startswith(PROGRAM)
+    return settings.weigh_notes and first in MODELS and hook.is_attended()
 
 
 def handed_over(event: hook.Event, settings: Settings, paths: Paths, asked: str) -> dict[str, object]:

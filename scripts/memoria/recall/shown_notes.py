@@ -53,6 +53,10 @@ class ShownNotes:
         pages = [str(line["page"]) for line in self.lines() if "page" in line]
         return pages[-1] if pages else ""
 
+    def stopped(self) -> set[str]:
+        """Return the keys of the rules over which the user was asked before a tool use."""
+        return {str(line["stopped"]) for line in self.lines() if "stopped" in line}
+
     def asked(self) -> set[int]:
         """Return the numbers of the prompts for which a model was asked since the last compaction."""
         numbers: set[int] = set()
@@ -109,18 +113,21 @@ def of_event(event: hook.Event, paths: Paths) -> ShownNotes:
 
 
 def given(
-    event: hook.Event, paths: Paths, shown: ShownNotes, moment: str, notes: tuple[list[str], str]
+    event: hook.Event, paths: Paths, shown: ShownNotes, moment: str, notes: tuple[list[str], str], **more: str
 ) -> dict[str, object] | None:
     """Record notes, as their keys and their text, and return the hook's output; None when there is nothing to give.
 
-    ``moment`` names the event within the session, so that of two installations only one answers it.
+    ``moment`` names the event within the session, so that of two installations only one answers it; ``more`` is what
+    the output says beside the notes.
     """
     keys, text = notes
-    if not keys or not hook.is_first(paths.where, event.session, moment):
+    if not (keys or more) or not hook.is_first(paths.where, event.session, moment):
         return None
-    shown.add(keys)
-    hook.log(paths, f"{event.name} {event.session} notes shown: {len(keys)}, characters: {len(text)}")
-    return {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}
+    if keys:
+        shown.add(keys)
+        hook.log(paths, f"{event.name} {event.session} notes shown: {len(keys)}, characters: {len(text)}")
+        more["additionalContext"] = text
+    return {"hookSpecificOutput": {"hookEventName": event.name, **more}}
 
 
 def no_notes(event: hook.Event, settings: Settings, paths: Paths, reason: Exception) -> None:

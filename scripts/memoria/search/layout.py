@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from memoria.search import tokens
 
-VERSION = 15  # of the tables and of how files become documents and terms; an index of another version is rebuilt
+VERSION = 16  # of the tables and of how files become documents and terms; an index of another version is rebuilt
 SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal
 LAST = (1 << SHIFT) - 1  # the greatest ordinal
 HEADS = 2  # ordinals 0 and 1 are the title, and the names with the day
 KINDS = ("article", "entry", "fact", "turn", "memory")
 HISTORY = "history"  # what no longer holds: found only by those who ask for it
 USUAL = 0.5  # importance of a document of which nobody said how much it matters
+AGAIN = 1.0  # added to that of a correction that the user had to make again
 PREPARED = "prepared"  # in ``facts`` while what rules name is written as the index says it
 TOOLS = "tools"  # the label of a turn's tool lines, which are no statements
 ASKED = "?"  # the label of a phrase by which a document is asked for, which is found but not shown; no word

@@ -237,6 +237,14 @@ class Finder:
         except sqlite.module().Error as error:
             raise UnreadableError(str(error)) from None
 
+    def made_again(self, key: str) -> bool:
+        """Return whether a document is a correction that the user had to make more than once."""
+        try:
+            row = self._db.execute("SELECT importance FROM documents WHERE key = ?", (key,)).fetchone()
+        except sqlite.module().Error as error:
+            raise UnreadableError(str(error)) from None
+        return bool(row) and row[0] > layout.AGAIN
+
     def at(self, key: str, view: Visibility | None = None) -> Hit | None:
         """Return the document with this key, or its successor, with its first passage; None when none is shown."""
         row = self._db.execute(stored.SHOW + " WHERE key = ?", (key,)).fetchone()
