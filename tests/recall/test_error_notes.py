@@ -12,7 +12,7 @@ from memoria.base.settings import Settings
 from memoria.capture import hook
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
-from memoria.recall import error_notes
+from memoria.recall import error_notes, shown_notes
 
 CWD = "/nowhere/shop"
 OWN = project.key_of_path(CWD)
@@ -48,6 +48,12 @@ def fail(paths: Paths, error: str = ERROR, *, interrupt: bool = False, **env: st
 def test_an_error_that_was_met_before_is_given_what_helped_once(world: Paths) -> None:
     remember(world, FIX)
     assert FIX in fail(world)
+    assert fail(world) == ""
+
+
+def test_what_the_sessions_page_shows_is_not_given_again(world: Paths) -> None:
+    remember(world, FIX)
+    shown_notes.ShownNotes(world.hints, "s1").append([{"page": f"- [debugging] {FIX} (2026-11-20)"}])
     assert fail(world) == ""
 
 

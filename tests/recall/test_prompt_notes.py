@@ -7,19 +7,23 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from facts import a_fact
 from memoria.base import fence, project, state
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.capture import detach, hook
+from memoria.ground.clock import Zone
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
-from memoria.recall import certain_notes, prompt_notes
+from memoria.recall import certain_notes, prompt_notes, shown_notes
 from memoria.recall.session_start import session_start
+from memoria.statements.keeper import Keeper
 from places import PAYLOADS, ROOT
 
 PAYLOAD: dict[str, Any] = json.loads((PAYLOADS / "UserPromptSubmit.json").read_text("utf-8"))
@@ -269,3 +273,22 @@ def test_what_was_only_pasted_is_not_the_question(world: Paths, paste: str) -> N
     assert ask(world, f"Have a look at this:\n{paste}") == ""
     if not paste.startswith("#"):
         assert ask(world, f"{PROMPT}\n\n{paste}", session="s2")
+
+
+LOCK = "The worker lock decides the flush race."
+
+
+def test_what_the_sessions_page_shows_is_not_answered_again(world: Paths) -> None:
+    remember(world, note(text=LOCK))
+    shown_notes.ShownNotes(world.hints, "s1").append([{"page": f"- {LOCK} (2026-11-20)"}])
+    assert ask(world) == ""
+    assert LOCK in ask(world, session="s2")
+
+
+def test_a_prompt_that_is_sent_again_is_not_answered_by_what_was_learned_from_it(world: Paths) -> None:
+    learned = replace(a_fact(LOCK, "decision", quote="let the worker lock decide it"), id="l-00000001")
+    remember(world, note("worker-lock", LOCK, kind="fact", anchor="l-00000001", session="before"))
+    with Keeper.of(world, Zone("UTC")) as keeper:
+        keeper.take([learned])
+    assert ask(world, f"Who loses the flush race when we let the worker lock decide it? {PROMPT}", session="s2") == ""
+    assert LOCK in ask(world, PROMPT, session="s2")

@@ -6,7 +6,7 @@ compaction, and none that its page shows.
 
 from __future__ import annotations
 
-from memoria.base import project
+from memoria.base import project, quickjson, sqlite
 from memoria.base.visibility import Visibility
 from memoria.recall import note_rows, shown_notes
 from memoria.search import reader
@@ -14,6 +14,8 @@ from memoria.search.hit import is_question, sentences
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from memoria.base.paths import Paths
     from memoria.base.settings import Settings
     from memoria.capture import hook
@@ -45,7 +47,9 @@ def answer(event: hook.Event, settings: Settings, paths: Paths, asked: str) -> d
         shown_notes.no_notes(event, settings, paths, error)
         return None
     known, page = shown.keys(), shown.page()
-    chosen = [note for note in found if note_rows.key(note) not in known and not note_rows.stands(note, page)]
+    new = [note for note in found if note_rows.key(note) not in known and not note_rows.stands(note, page)]
+    stems = stemming_from(asked, new, paths)
+    chosen = [note for note in new if note.hit.anchor not in stems]
     notes = note_rows.rendered(chosen, own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)
     return shown_notes.given(event, paths, shown, "prompt", notes)
 
@@ -68,6 +72,20 @@ def is_echo(note: Statement, prompt: str) -> bool:
     if is_question(note.text):
         return True
     return set(map(plain, sentences(note_rows.said(note.text)))) <= set(map(plain, sentences(prompt)))
+
+
+def stemming_from(prompt: str, notes: Iterable[Statement], paths: Paths) -> set[str]:
+    """Return the ids of the statements that were learned from words of the prompt, such as when it is sent again."""
+    ids = [note.hit.anchor for note in notes if note.hit.kind == "fact"]
+    asked = f"SELECT id, body FROM facts WHERE id IN ({', '.join('?' * len(ids))})"  # noqa: S608 (question marks)
+    try:
+        db = sqlite.read_only(paths.facts)
+        found = {ident: quickjson.loads(body) for ident, body in db.execute(asked, ids)}
+        db.close()
+    except (sqlite.module().Error, ValueError):
+        return set()
+    quotes = {ident: plain(str(fact.get("quote", ""))) for ident, fact in found.items() if isinstance(fact, dict)}
+    return {ident for ident, quote in quotes.items() if quote and quote in plain(prompt)}
 
 
 def plain(text: str) -> str:

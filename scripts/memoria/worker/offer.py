@@ -18,7 +18,6 @@ from memoria.recall.shown_notes import ShownNotes
 from memoria.search import duplicates
 from memoria.search.hit import Statement
 from memoria.search.reader import Finder
-from memoria.statements.store import Store
 
 NOTES = 40  # that are offered
 MAX_CHARS = 8_000  # of them all
@@ -47,7 +46,7 @@ class Note:
 def notes(home: Home, asked: str, own: str, session: str) -> list[Note]:
     """Return the notes to choose from for a prompt, the likeliest first; ``[]`` when there is nothing new to tell.
 
-    Raises UnreadableError and MemoryStoreError.
+    Raises UnreadableError.
     """
     view = Visibility(home.settings, home.paths, own)
     shown = ShownNotes(home.paths.hints, session)
@@ -58,7 +57,8 @@ def notes(home: Home, asked: str, own: str, session: str) -> list[Note]:
         records = finder.notes(asked, limit=RECORDS, room=room, view=view, kinds=RECORD_KINDS, session=spoken)
         rules = finder.worthiest(RULES, view=view, most=MOST_RULES)
         others = finder.worthiest(view=view, most=NOTES)
-        is_new = _News(shown, asked, spoken, _quotes(home, (*found, *rules, *others)))
+        stems = certain_notes.stemming_from(asked, (*found, *rules, *others), home.paths)
+        is_new = _News(shown, asked, spoken, stems)
         told = list(filter(is_new, found))
         told += [note for note in filter(is_new, records) if not _is_said(note, told)]
         told += filter(is_new, (*rules, *others))
@@ -69,11 +69,9 @@ def notes(home: Home, asked: str, own: str, session: str) -> list[Note]:
 class _News:
     """The test whether a note tells a session anything."""
 
-    def __init__(self, shown: ShownNotes, asked: str, spoken: str, quotes: dict[str, str]) -> None:
+    def __init__(self, shown: ShownNotes, asked: str, spoken: str, stems: set[str]) -> None:
         self._known, self._page = shown.keys(), shown.page()
-        self._asked, self._said = asked, certain_notes.plain(asked)
-        self._spoken = spoken
-        self._quotes = quotes
+        self._asked, self._spoken, self._stems = asked, spoken, stems
 
     def __call__(self, note: Statement) -> bool:
         """Return whether neither page, note nor session has told it, nor the prompt itself, from which it may stem."""
@@ -81,17 +79,7 @@ class _News:
             return False
         if self._spoken and self._spoken in note.sessions:
             return False
-        quote = self._quotes.get(note.hit.anchor, "")
-        return not (quote and quote in self._said) and not certain_notes.is_echo(note, self._asked)
-
-
-def _quotes(home: Home, statements: Iterable[Statement]) -> dict[str, str]:
-    """Return the words that each statement was learned from, by its id."""
-    if not Path(home.paths.facts).exists():
-        return {}
-    with Store.of(home.paths) as store:
-        facts = (store.get(statement.hit.anchor) for statement in statements)
-        return {fact.id: certain_notes.plain(fact.quote) for fact in facts if fact and fact.quote}
+        return note.hit.anchor not in self._stems and not certain_notes.is_echo(note, self._asked)
 
 
 def _is_said(note: Statement, told: Iterable[Statement]) -> bool:

@@ -22,7 +22,7 @@ from memoria.base.settings import Settings
 from memoria.capture import detach
 from memoria.capture.open_sessions import OpenSessions
 from memoria.daily.ledger import Ledger
-from memoria.ground.errors import BadAnswerError, ExpectedError, MemoryStoreError
+from memoria.ground.errors import BadAnswerError, ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
 from memoria.models import tasks
@@ -92,9 +92,6 @@ def weighed(home: Home, request: Request) -> tuple[list[str], str]:
     except UnreadableError as error:  # such as after an upgrade
         started = detach.start_worker(home.settings, home.paths)
         log.info("session %s: no note was weighed (%s): %s", request.session, started, error)
-        return [], ""
-    except (MemoryStoreError, sqlite3.Error) as error:
-        log.info("session %s: no note was weighed: %s", request.session, error)
         return [], ""
     completion = _answer(home, request, notes) if notes else None
     if completion is None:
