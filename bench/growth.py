@@ -38,12 +38,13 @@ from memoria.search import (
     tokens,
     words,
 )
+from memoria.statements import claim_check
 from memoria.statements import lines as fact_lines
 from memoria.transcripts import prompt, tool_lines
 from memoria.transcripts.client_files import objects
 from memoria.transcripts.screen import Tombstones
 from memoria.transcripts.turn_reader import Reader
-from memoria.wiki import evidence, index_page
+from memoria.wiki import index_page, lines, summary
 from memoria.wiki.article import Article
 from memoria.working import task_reading
 
@@ -175,8 +176,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "cues.sentences": cues.sentences,
     "comparison.words": comparison.words,
     "words.stems": words.stems,
-    "evidence.precise": evidence.precise,
-    "evidence.unsupported": lambda text: evidence.unsupported(text, text),
+    "claim_check.unheard": lambda text: claim_check.unheard(text, text),
+    "lines.is_rewording": lambda text: lines.is_rewording(text, text[::-1]),
+    "summary.is_supported": lambda text: summary.is_supported(text, Article("concepts/a", f"# A\n\n- {text}\n")),
     "index_page.fingerprints": lambda text: index_page.fingerprints(f"- Took in: {text}\n<!-- memoria took={text}"),
     "index_page.compiled_entries": lambda text: index_page.compiled_entries(f"- Took in: {text}"),
     "wire.particulars": wire.particulars,

@@ -27,7 +27,7 @@ from unittest.mock import patch
 
 from editors import EDITORS
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.entry import Entry
+from memoria.daily.entry import Entry, Learned
 from memoria.ground import exchange
 from memoria.ground.errors import FileBusyError, SavedMeanwhileError
 from memoria.ground.exchange import Exchange
@@ -35,11 +35,11 @@ from memoria.ground.home import Home
 from memoria.ground.replaced import conflict_copies
 from memoria.pages import housekeeping
 from memoria.wiki.transaction import ChangedError, Transactions
-from wiki_home import WikiHome, claim, page
+from wiki_home import WikiHome
 
 SAME_DAY = 100  # writes to one daily log before the next, so that files have a usual size
 FIRST_DAY = date(2020, 1, 1)
-SLUG = "concepts/port"
+SLUG = "concepts/shop"
 WAYS = (*EDITORS, "in place, slowly")
 
 
@@ -84,7 +84,7 @@ def write_until_told(kind: str, slow_ms: float) -> None:
                     daily.append(one)
                 else:
                     with patch("sys.stdout"):
-                        wiki.compile([page("port", claim(one.context, one.id))])
+                        wiki.compile(lambda _: {"places": []})
             except FileBusyError:
                 print("refused", flush=True)
             else:
@@ -95,8 +95,9 @@ def _entry(number: int, kind: str) -> Entry:
     day = FIRST_DAY + timedelta(number // SAME_DAY if kind == "append" else number)
     text = f"Fact {number} of the port, because it is {number * 7919}."
     return Entry(
-        f"e{number:06d}", day, "09:00", "s-1", "shop", "shop-1a2b3c", "A session", context=text, turns=(f"t{number}",)
-    )
+        f"e{number:06d}", day, "09:00", "s-1", "shop", "shop-1a2b3c", "A session",
+        learned=(Learned("fact", text, f"l-e{number:06d}"),), turns=(f"t{number}",),
+    )  # fmt: skip
 
 
 @contextmanager

@@ -132,7 +132,7 @@ def _line(session: str, turn: Turn) -> str:
 def _article(home: Home, slug: str, entry: Entry, words: Words) -> None:
     article = Article.new(slug, words(40), words(200), entry.day)
     for _ in range(8):
-        article.add_claim(Claim(words(150), (entry.source,)))
+        article.add(Claim(words(150), (entry.source,)))
     Path(home.paths.knowledge, f"{slug}.md").write_text(article.render())
 
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from wiki_home import WikiHome, claim, entry, page
+from wiki_home import WikiHome, entry, placed, stated
 
 WORDS = """
     port listener cache queue worker lock spool flush index token retry timeout schema parser router session cookie
@@ -34,7 +34,8 @@ def fill(home: Path, count: int) -> None:
         words = [chance.choice(WORDS) for _ in range(60)]
         title = f"{words[0]} {words[1]} {number:05}"
         rows = [
-            f"- The {' '.join(words[n * 10 : n * 10 + 10])} [[daily/2026-10-{n + 10}#^e-x{number}]]" for n in range(5)
+            f"- The {' '.join(words[n * 10 : n * 10 + 10])} [[daily/2026-10-{n + 10}#^l-x{number}{n}]]"
+            for n in range(5)
         ]
         near = [f"- [[concepts/a{chance.randrange(count):05}]]" for _ in range(3)]
         text = f"---\ntitle: {title}\naliases: []\ntags:\n  - shop\nupdated: '2026-10-{number % 28 + 1:02}'\n---\n\n"
@@ -56,12 +57,12 @@ def measure(count: int) -> list[str]:
         wiki = WikiHome()
         batch = [
             entry(f"n{n}", 16, title=f"The {WORDS[n]} of the {WORDS[n + 5]}",
-                  context=f"The {WORDS[n]} meets the {WORDS[n + 5]} and the {WORDS[n + 9]}.")
+                  learned=stated(*(f"The {WORDS[n]} meets the {WORDS[n + m]}." for m in (5, 9))))
             for n in range(5)
         ]  # fmt: skip
-        answer = [page(f"new-{n}", claim(f"The {WORDS[n]} meets the {WORDS[n + 5]}", f"n{n}")) for n in range(5)]
-        wiki.log(entry("n9", 15, title="First"))
-        first = timed(lambda: wiki.compile([page("first", claim("The first", "n9"))]))  # fills the caches
+        answer = [placed(f"{WORDS[n]}-of-the-{WORDS[n + 5]}", f"l-n{n}0", f"l-n{n}1") for n in range(5)]
+        wiki.log(entry("n9", 15, title="First", learned=stated("The first.")))
+        first = timed(lambda: wiki.compile([placed("first")]))  # fills the caches
         wiki.log(*batch)
         seconds = timed(lambda: wiki.compile(answer))
         prompt = len(wiki.prompts[-1].text.encode())

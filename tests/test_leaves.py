@@ -158,9 +158,9 @@ HELD = {
         test_leaves.py::test_a_key_and_an_endpoint_of_the_user_level_settings_work""",
     "If a project needs another endpoint": """
         test_leaves.py::test_an_endpoint_for_one_project_is_written_into_config_and_holds_for_it_alone
-        worker/test_compile.py::test_entries_of_a_project_with_its_own_endpoint_share_no_call""",
+        wiki/test_projects_apart.py::test_two_projects_share_neither_a_call_nor_an_article_and_names_tell_them_apart""",
     "An article that its entries":
-        "worker/test_compile.py::test_entries_of_a_project_with_its_own_endpoint_share_no_call",
+        "wiki/test_projects_apart.py::test_two_projects_share_neither_a_call_nor_an_article_and_names_tell_them_apart",
     "Nothing that memoria starts": """test_leaves.py::test_a_projects_settings_change_nothing
         commands/test_ingest.py::test_no_file_of_the_folder_one_stands_in_is_run
         capture/test_build.py::test_neither_the_project_nor_its_variables_reach_the_build""",

@@ -25,10 +25,10 @@ def _marked(name: str) -> Any:
     return pytest.param(name, marks=[] if name in SHORT else [pytest.mark.slow])
 
 
-@pytest.fixture(scope="module", params=map(_marked, stories.names()))
+@pytest.fixture(scope="module", params=map(_marked, [*stories.names(), *stories.names("unseen")]))
 def looks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Look]:
     """What was seen after each session of a story."""
-    return played(stories.load(request.param), tmp_path_factory.mktemp(request.param)).looks
+    return played(stories.load(request.param), tmp_path_factory.mktemp(request.param.replace("/", "-"))).looks
 
 
 def stale(looks: list[Look], surface: str, *, records: bool = False) -> list[str]:
@@ -95,29 +95,14 @@ def test_the_model_ends_only_what_the_request_shows() -> None:
     assert ask(model, "learn", conversation=talk, known=other)["statements"][0]["supersedes"] == []
 
 
-def test_the_model_replaces_claims_by_number_and_retires_what_was_withdrawn() -> None:
+def test_the_model_places_what_is_new_beside_what_it_ends() -> None:
     model = Truthful(stories.load("port"))
-    entry = (
-        "entry abcd2345 · 2026-11-04 · project shop · Move\ndecision: The listener of the shop runs on port 9090, "
-        "because 8081 is taken by the proxy."
-    )
-    claim = "claim 12 · 2026-11-02 · [Behaviour] The listener of the shop runs on port 8080. (daily/2026-11-02#^e-x)"
-    page = f"article listener · concept · project shop · Listener\nsummary: It runs on 8080.\n{claim}"
-    (article,) = ask(model, "compile", entries=entry, articles=page)["articles"]
-    assert article["slug"] == "listener"
-    assert [each["replaces"] for each in article["claims"]] == [[12]]
-    assert "8080" not in article["summary"]
-
-    model = Truthful(stories.load("retrait"))
-    entry = (
-        "entry abcd2345 · 2026-11-05 · project atelier · Withdraw\nexchange: The rule that branches are merged with a "
-        "squash was withdrawn."
-    )
-    claim = "claim 3 · 2026-11-02 · [How to] Branches are merged with a squash into `main`. (daily/2026-11-02#^e-x)"
-    page = f"article merging · concept · project atelier · Merging\n{claim}"
-    (article,) = ask(model, "compile", entries=entry, articles=page)["articles"]
-    assert [each["claim"] for each in article["retire"]] == [3]
-    assert article["claims"] == []
+    new = "l-bbbb2222 · decision · 2026-11-04 · The listener of the shop runs on port 9090, because 8081 is taken."
+    old = "l-aaaa1111 · 2026-11-02 · [Behaviour] The listener of the shop runs on port 8080."
+    answer = ask(model, "compile", statements=new, articles=f"article front-door · Front door\n{old}")
+    assert answer["places"] == [{"id": "l-bbbb2222", "article": "front-door", "section": "Behaviour"}]
+    assert answer["ends"] == [{"id": "l-aaaa1111", "by": "l-bbbb2222"}]
+    assert "8080" not in answer["articles"][0]["summary"]
 
 
 def test_the_model_closes_items_and_judges_pairs_by_what_is_shown() -> None:
@@ -126,10 +111,10 @@ def test_the_model_closes_items_and_judges_pairs_by_what_is_shown() -> None:
     answer = ask(model, "flush", conversation="assistant: the request metrics are in", open_items=items)
     assert (answer["done"], answer["dropped"]) == (["o-5fk2c8aa"], [])
     pairs = (
-        "pair 1\nfact l-aaaa1111 · 2026-11-02 · user · The listener of the shop runs on port 8080.\n"
-        "claim listener#3 · 2026-11-04 · The listener of the shop runs on port 9090.\n"
-        "pair 2\nfact l-aaaa1111 · 2026-11-02 · user · The listener of the shop runs on port 8080.\n"
-        "fact l-bbbb2222 · 2026-11-03 · user · The health check of the listener answers within 200 ms."
+        "pair 1\nl-aaaa1111 · 2026-11-02 · user · The listener of the shop runs on port 8080.\n"
+        "l-cccc3333 · 2026-11-04 · user · The listener of the shop runs on port 9090.\n"
+        "pair 2\nl-aaaa1111 · 2026-11-02 · user · The listener of the shop runs on port 8080.\n"
+        "l-bbbb2222 · 2026-11-03 · user · The health check of the listener answers within 200 ms."
     )
     verdicts = ask(model, "consolidate", pairs=pairs)["pairs"]
     assert [(each["pair"], each["verdict"]) for each in verdicts] == [(1, "second"), (2, "both")]

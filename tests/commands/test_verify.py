@@ -23,6 +23,7 @@ from memoria.capture.spool import Spool
 from memoria.daily.day_text import DayText
 from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
+from memoria.wiki.folder import Wiki
 from memoria.worker import worker
 from places import ROOT, SHARED
 from shelves import DAY, HOUR, Shelf, entries, since
@@ -177,12 +178,15 @@ def test_a_session_with_memoria_switched_off_is_never_taken_up(
 def test_a_deleted_daily_log_is_named_and_restored(
     client: Shelf, home: Home, capsys: pytest.CaptureFixture[str], with_ledger: bool
 ) -> None:
-    fire(home, client.session(2))
+    fire(home, client.session(2, more=" Always calibrate the gauge on Mondays."))
     worker.work(home)
     assert cli.main(["compile"]) == 0
+    wiki = {article.slug: article.render() for article in Wiki.of(home.paths).articles()}
+    assert any("calibrate the gauge" in text for text in wiki.values())
     (path,) = Path(home.paths.daily).glob("*.md")
     before = next(iter(DayText(path.read_text()).entries(date.fromisoformat(path.stem))))
     path.unlink()
+    worker.work(home)  # which finds that the statements are gone
     if not with_ledger:
         for file in Path(home.paths.state).glob("ledger.db*"):
             file.unlink()
@@ -194,12 +198,15 @@ def test_a_deleted_daily_log_is_named_and_restored(
     after = next(iter(DayText(path.read_text()).entries(date.fromisoformat(path.stem))))
     assert (after.id, set(after.turns), after.time) == (before.id, set(before.turns), before.time)
     assert after.key_exchanges
+    assert after.learned == before.learned
     if with_ledger:
         assert (after.title, after.session, after.project_key) == (before.title, before.session, before.project_key)
     status, facts = verify(capsys)
     assert (status, facts["captured"], facts["deleted_days"]) == (0, 4, [])
     with closing(Ledger.of(home.paths)) as ledger:
         assert ledger.counts()["uncompiled"] == 0, "what the wiki has is not compiled again"
+    worker.work(home)
+    assert {article.slug: article.render() for article in Wiki.of(home.paths).articles()} == wiki
 
 
 def test_a_missing_receipt_is_told_once_and_taken_back(

@@ -45,33 +45,11 @@ FLUSH = tasks.flush(
         ],
     }
 )
-COMPILE = tasks.compile_(
-    {
-        "today": "2026-11-21",
-        "entries": [
-            {
-                "id": "01k9x2",
-                "day": "2026-11-21",
-                "project": "shop",
-                "title": "Fix the race",
-                "context": "The flush raced.",
-                "key_exchanges": [],
-                "decisions": ["We decided to take the lock first because headers raced."],
-                "action_items": [],
-                "statements": [{"kind": "preference", "content": "Always take the lock first."}],
-            }
-        ],
-        "articles": [],
-        "index": [],
-    }
-)
+STATEMENT = {"id": "l-01k9x2", "kind": "preference", "day": "2026-11-21", "about": "", "text": "Take the lock first."}
+COMPILE = tasks.compile_({"statements": [STATEMENT], "articles": [], "index": []})
 ANSWERS: dict[str, JsonObject] = {
     "flush": {"worth_saving": True, "title": "Fix the race in `flush.py`"},
-    "compile": {
-        "articles": [
-            {"slug": "flush-race", "title": "Flush race", "claims": [{"text": "It raced.", "sources": ["01k9x2"]}]}
-        ]
-    },
+    "compile": {"places": [{"id": "l-01k9x2", "article": "flush-race"}], "articles": [{"slug": "flush-race"}]},
 }
 
 
@@ -137,9 +115,10 @@ def test_an_answer_fits_the_schema_and_is_booked(backend: Backend, prompt: Promp
     model = backend.saying("Gladly:\n```json\n" + json.dumps(ANSWERS[prompt.task]) + "\n```")
     completion = model.complete(prompt)
     assert answer.check(completion.data, prompt.schema) == completion.data
-    assert completion.data.get("worth_saving") or completion.data["articles"]
+    assert completion.data.get("worth_saving") or "places" in completion.data
     assert completion.model == model.name
     if completion.model != "offline":
+        assert completion.data.get("worth_saving") or completion.data["places"][0]["article"] == "flush-race"
         assert completion.usage.input_tokens > 0
         assert completion.usage.output_tokens > 0
 

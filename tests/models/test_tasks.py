@@ -9,24 +9,19 @@ import pytest
 
 from memoria.models import tasks
 
-ENTRY = {"id": "b2", "day": "2026-11-17", "project": "shop", "title": "Port", "context": "It moved."}
-CLAIM = {"number": 1, "day": "2026-11-16", "section": "Behaviour", "text": "The port is 8080.",
-         "sources": ["daily/2026-11-16#^e-a1"]}  # fmt: skip
-PAGE = {"slug": "port", "kind": "concept", "title": "Port", "project": "shop", "claims": [CLAIM]}
+NEW = {"id": "l-b20", "kind": "fact", "day": "2026-11-17", "about": "Port", "text": "The port is 9090."}
+LINE = {"id": "l-a10", "day": "2026-11-16", "section": "Behaviour", "text": "The port is 8080."}
+PAGE = {"slug": "port", "title": "Port", "aliases": ["listener"], "summary": "Where it listens.", "lines": [LINE]}
 FACT = {"id": "l-1", "kind": "fact", "day": "2026-11-16", "origin": "user", "content": "The port is 8080."}
 ITEM = {"id": "o-1", "day": "2026-11-16", "text": "Move the port"}
 
 
-def compiled(*entries: dict[str, Any], **more: Any) -> str:
-    return tasks.compile_({"entries": entries or (ENTRY,), "articles": [], "index": [], **more}).text
+def compiled(*statements: dict[str, Any], **more: Any) -> str:
+    return tasks.compile_({"statements": statements or (NEW,), "articles": [], "index": [], **more}).text
 
 
 def flushed(**more: Any) -> str:
     return tasks.flush({"project": "shop", "exchanges": [{"user": "hi"}], **more}).text
-
-
-def rule(task: str, about: str) -> list[str]:
-    return [begin for begin, part in tasks.RULES_ABOUT[task].items() if part == about]
 
 
 @pytest.mark.parametrize("task", tasks.RULES_ABOUT)
@@ -40,17 +35,14 @@ def test_every_such_rule_stands_once_in_the_instructions(task: str) -> None:
 @pytest.mark.parametrize(
     ("about", "without", "sent"),
     [
-        ("articles", compiled(), compiled(articles=[PAGE])),
         ("refused", compiled(), compiled(refused=["no source"])),
-        ("ended", compiled(), compiled({**ENTRY, "ended": ["The port is 8080."]})),
-        ("projects", compiled(), compiled(ENTRY, {**ENTRY, "project": "blog"})),
         ("open items", flushed(), flushed(open_items=[ITEM])),
         ("known", flushed(), flushed(known=[FACT])),
     ],
 )
 def test_a_rule_is_sent_with_what_it_is_about(about: str, without: str, sent: str) -> None:
     task = "flush" if about in ("open items", "known") else "compile"
-    rules = rule(task, about)
+    rules = [begin for begin, part in tasks.RULES_ABOUT[task].items() if part == about]
     assert rules
     fields = [f'"{name}":' for name, part in tasks.FIELDS_ABOUT.items() if part == about]
     assert all(f"- {begin}" in sent for begin in rules)
@@ -60,7 +52,7 @@ def test_a_rule_is_sent_with_what_it_is_about(about: str, without: str, sent: st
 
 
 def test_the_other_rules_are_sent_whole() -> None:
-    everything = compiled(ENTRY, {**ENTRY, "project": "blog", "ended": ["x"]}, articles=[PAGE], refused=["no source"])
+    everything = compiled(articles=[PAGE], refused=["no source"])
     assert (tasks.PROMPTS / "compile.md").read_text(encoding="utf-8").strip() in everything
     assert (tasks.PROMPTS / "flush.md").read_text(encoding="utf-8").strip() in flushed(known=[FACT], open_items=[ITEM])
     left = compiled().split("\n\nShape")[0].splitlines()
@@ -68,11 +60,14 @@ def test_the_other_rules_are_sent_whole() -> None:
 
 
 def test_an_answer_may_have_every_field_whatever_was_outlined() -> None:
-    assert tasks.compile_({"entries": [ENTRY], "articles": [], "index": []}).schema == tasks.COMPILE_SCHEMA
+    assert tasks.compile_({"statements": [NEW], "articles": [], "index": []}).schema == tasks.COMPILE_SCHEMA
 
 
-def test_a_claim_is_shown_with_the_ids_that_an_answer_names() -> None:
-    assert "claim 1 · 2026-11-16 · [Behaviour] The port is 8080. (a1)" in compiled(articles=[PAGE])
+def test_statements_and_lines_are_shown_with_the_ids_that_an_answer_names() -> None:
+    sent = compiled(NEW, {**NEW, "id": "l-b21"}, articles=[PAGE])
+    assert "# Port\nl-b20 · fact · 2026-11-17 · The port is 9090.\nl-b21 · " in sent, "one title above both"
+    assert "article port · Port, listener\nsummary: Where it listens.\n" in sent
+    assert "\nl-a10 · 2026-11-16 · [Behaviour] The port is 8080." in sent
 
 
 def test_a_known_fact_takes_no_more_room_than_a_learned_one_may() -> None:

@@ -10,16 +10,17 @@ from memoria.ground import locks
 from memoria.index.index import Index
 from memoria.statements.keeper import Keeper
 from memoria.worker import worker
-from wiki_home import WikiHome, claim, entry, page
+from wiki_home import WikiHome, entry, placed, stated
 
 OLD, NEW = "Uploads go through the queue.", "Uploads go straight to the bucket."
+SLOW = "Uploads of the shop are slow."
 
 
 @pytest.fixture
 def home() -> WikiHome:
     home = WikiHome()
-    home.log(entry("a1", lessons=(OLD,)))
-    home.compile([page("uploads-of-the-shop", claim(OLD, "a1"), title="Uploads of the shop")])
+    home.log(entry("a1", learned=stated(SLOW, OLD)))
+    home.compile([placed("uploads-of-the-shop", title="Uploads of the shop", summary=OLD)])
     worker.work(home.home)
     return home
 
@@ -69,12 +70,12 @@ def test_undo_takes_the_compile_back_and_names_no_page_that_memoria_wrote(
     home: WikiHome, capsys: pytest.CaptureFixture[str]
 ) -> None:
     more = "The bucket is emptied on Sundays."
-    home.log(entry("b2", 17, lessons=(more,)))
-    home.compile([page("bucket-of-the-shop", claim(more, "b2"), title="Bucket of the shop")])
+    home.log(entry("b2", 17, learned=stated(more, "The bucket is in the cellar.")))
+    home.compile([placed("bucket-of-the-shop", title="Bucket of the shop")])
     home.edit("concepts/uploads-of-the-shop", f"- {OLD}", f"- {NEW}")
     worker.work(home.home)
     capsys.readouterr()
-    home.undo()
+    home.undo("--steps", "2")  # what the person changed, too
     assert "index.md" not in capsys.readouterr().out
     assert "concepts/bucket-of-the-shop" not in index_page(home).read_text()
 
@@ -85,99 +86,68 @@ SLOTS = "concepts/slots-of-the-shop"
 
 @pytest.fixture
 def slots(home: WikiHome) -> WikiHome:
-    home.log(entry("c3", 17, lessons=(WAIT,)))
-    home.compile([page("slots-of-the-shop", claim(WAIT, "c3"), title="Slots of the shop")])
+    """A home in which a person gives the article of a statement another value."""
+    home.log(entry("c3", 17, learned=stated(WAIT, "Slots are given to uploads in turn.")))
+    home.compile([placed("slots-of-the-shop", title="Slots of the shop")])
     worker.work(home.home)
     home.edit(SLOTS, f"- {WAIT}", f"- {LONGER}")
     return home
 
 
-def history(home: WikiHome, slug: str = SLOTS) -> list[str]:
-    article = home.wiki.get(slug)
+def told(home: WikiHome) -> tuple[bool, bool, list[str]]:
+    """Return whether the first and the second value are told as what holds, and the history."""
+    with Keeper.at(home.home) as keeper:
+        known = {fact.content for fact in keeper.store.facts()}
+    article = home.wiki.get(SLOTS)
     assert article is not None
-    return [past.text for past in article.past]
+    said = {claim.text for claim in article.claims}
+    assert known & {WAIT, LONGER} == said & {WAIT, LONGER}
+    assert all((text in prepared(home)) == (text in said) for text in (WAIT, LONGER))
+    return WAIT in said, LONGER in said, [past.text for past in article.past]
 
 
-def test_a_value_corrected_by_hand_stands_under_history(slots: WikiHome) -> None:
+def test_another_value_by_hand_ends_the_statement_and_can_be_put_back_and_undone(slots: WikiHome) -> None:
     worker.work(slots.home)
-    article = slots.wiki.get(SLOTS)
-    assert article is not None
-    assert [claim.text for claim in article.claims] == [LONGER]
-    assert history(slots) == [WAIT]
-    assert "\n- Until 20" in article.render()
-
-
-def test_a_correction_is_put_under_history_once(slots: WikiHome) -> None:
+    assert told(slots) == (False, True, [WAIT])
+    slots.edit(SLOTS, f"- {LONGER}", f"- {WAIT}")
     worker.work(slots.home)
-    text = slots.wiki.path(SLOTS).read_text()
-    row = next(line for line in text.splitlines() if line.startswith("- Until"))
+    assert told(slots)[:2] == (True, False)
+
+
+def test_a_history_that_a_person_deletes_does_not_come_back(slots: WikiHome) -> None:
+    worker.work(slots.home)
+    row = next(line for line in slots.text(SLOTS).splitlines() if line.startswith("- Until"))
     slots.edit(SLOTS, f"{row}\n", "")
     worker.work(slots.home)
     worker.work(slots.home)
-    assert history(slots) == []
+    assert told(slots) == (False, True, [])
 
 
-def test_a_value_that_is_put_back_leaves_the_history(slots: WikiHome) -> None:
-    worker.work(slots.home)
-    slots.edit(SLOTS, f"- {LONGER}", f"- {WAIT}")
-    worker.work(slots.home)
-    article = slots.wiki.get(SLOTS)
-    assert article is not None
-    assert [claim.text for claim in article.claims] == [WAIT]
-    assert history(slots) == []
-
-
-def test_a_correction_during_a_compile_is_recorded_by_the_worker_after_it(slots: WikiHome) -> None:
+def test_another_value_during_a_compile_is_recorded_by_the_worker_after_it(slots: WikiHome) -> None:
     with locks.waiting(Path(slots.home.paths.compile_lock)):
         worker.work(slots.home)
-        assert history(slots) == []
+        article = slots.wiki.get(SLOTS)
+        assert article is not None
+        assert not article.past
     worker.work(slots.home)
-    assert history(slots) == [WAIT]
+    assert told(slots) == (False, True, [WAIT])
 
 
-def test_an_entry_compiled_again_does_not_bring_a_corrected_value_back(slots: WikiHome) -> None:
+def test_an_entry_compiled_again_does_not_bring_an_ended_value_back(slots: WikiHome) -> None:
     worker.work(slots.home)
-    slots.compile([page("slots-of-the-shop", claim(WAIT, "c3"), title="Slots of the shop")])
-    article = slots.wiki.get(SLOTS)
-    assert article is not None
-    assert [claim.text for claim in article.claims] == [LONGER]
+    slots.compile([placed("slots-of-the-shop")], "--all")
+    assert told(slots) == (False, True, [WAIT])
 
 
-BATCH, SMALLER = "An export holds 500 rows at most.", "An export holds 200 rows at most."
-EXPORTS = "concepts/exports-of-the-shop"
-
-
-@pytest.fixture
-def exports(home: WikiHome) -> WikiHome:
-    """A home whose article and fact say the same, and a person who gives the article another value."""
-    home.log(entry("d4", 17, decisions=(BATCH,), learned=(("decision", BATCH), ("decision", "Exports go to `out/`."))))
-    home.compile([page("exports-of-the-shop", claim(BATCH, "d4"), title="Exports of the shop")])
-    worker.work(home.home)
-    home.edit(EXPORTS, f"- {BATCH}", f"- {SMALLER}")
-    worker.work(home.home)
-    return home
-
-
-def facts(home: WikiHome) -> list[str]:
-    with Keeper.at(home.home) as keeper:
-        return sorted(fact.content for fact in keeper.store.facts())
-
-
-def test_a_fact_ends_when_a_person_gives_its_article_another_value(exports: WikiHome) -> None:
-    assert facts(exports) == ["Exports go to `out/`."]
-    assert BATCH not in prepared(exports)
-    assert history(exports, EXPORTS) == [BATCH]
-
-
-def test_a_fact_holds_again_when_the_value_is_put_back(exports: WikiHome) -> None:
-    exports.edit(EXPORTS, f"- {SMALLER}", f"- {BATCH}")
-    worker.work(exports.home)
-    assert facts(exports) == [BATCH, "Exports go to `out/`."]
-
-
-def test_undo_of_a_recorded_correction_lets_the_fact_hold_again(exports: WikiHome) -> None:
-    exports.undo("--steps", "2")  # the fact's words had gone from the summary, too
-    assert BATCH in facts(exports)
-    worker.work(exports.home)
-    assert BATCH in facts(exports)
-    assert SMALLER in exports.text(EXPORTS)
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_undo_of_what_a_person_changed_lets_the_statement_hold_again(slots: WikiHome, is_deleted: bool) -> None:
+    if is_deleted:
+        row = next(line for line in slots.text(SLOTS).splitlines() if LONGER in line)
+        slots.edit(SLOTS, f"{row}\n", "")
+    worker.work(slots.home)
+    slots.undo()
+    for _ in range(2):
+        worker.work(slots.home)
+        with Keeper.at(slots.home) as keeper:
+            assert {fact.content for fact in keeper.store.facts()} & {WAIT, LONGER} == {WAIT}
+    assert (LONGER in slots.text(SLOTS)) != is_deleted

@@ -71,7 +71,7 @@ def test_a_promoted_fact_holds_everywhere_and_a_deleted_one_is_gone(browser: Bro
 
 def test_a_fact_names_what_it_superseded_and_what_superseded_it(browser: Browser) -> None:
     with Keeper.at(browser.home) as keeper:
-        old = keeper.known("l-c1003")
+        old = keeper.known("l-c1004")
         keeper.write(replace(old, ended=clock.now(), successor="l-c1001"))
     browser.site.look_again()
     assert old.content[:40] in browser.get("/fact/l-c1001").text.partition("Superseded")[2]

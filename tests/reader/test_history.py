@@ -23,7 +23,7 @@ def source(ident: str, day: date = DAY) -> str:
 def page(*claims: Claim) -> Article:
     made = Article.new("concepts/money", "Money", "Money is counted in cents, and rounded late.", DAY)
     for claim in claims:
-        made.add_claim(claim)
+        made.add(claim)
     return made
 
 
@@ -49,7 +49,8 @@ def test_an_article_holds_the_claims_of_the_entries_that_were_known() -> None:
 def test_a_claim_that_was_retired_later_stands_in_the_article() -> None:
     old = Claim("Rounded down.", (source("a"),))
     made = page(old, Claim("Cents.", (source("a"),)))
-    made.supersede(old, "2026-11-20")
+    section, number, _ = next(made.lines())
+    made.retire(section, number, "2026-11-20")
     known = {"a": NOON}
     before, after = (then(made, NOON + timedelta(days=days), known) for days in (1, 6))
     assert [claim.text for claim in Article("x", before).claims] == ["Cents.", "Rounded down."]

@@ -64,8 +64,7 @@ def test_only_a_claim_that_the_article_makes_now_can_be_called_wrong(browser: Br
 
 def test_a_long_conversation_is_turned_page_by_page_to_its_beginning() -> None:
     home = Home.open()
-    claim = ("Key Points", "Line 130 is about the harbour", ("long1",))
-    fill(home, [LONG], [ARTICLES[2] | {"claims": (claim,), "related": ()}])
+    fill(home, [LONG], [ARTICLES[2] | {"claims": (("Behaviour", "l-long1001"),), "related": ()}])
     browser = Browser(home).enter()
 
     def turned(page: str, name: str) -> str:

@@ -6,6 +6,7 @@ import pytest
 
 from memoria.ground import clock
 from memoria.ground.home import Home
+from memoria.wiki.transaction import Transactions
 from reader_home import Browser
 from showcase import NOW, SHOWN, build
 
@@ -34,4 +35,5 @@ def test_the_showcase_has_something_to_show_on_every_page(browser: Browser) -> N
     assert "The session started with" in seen
     assert "departure.local_time" in seen
     assert "No longer holds since this day" in browser.get("/timeline").text
+    assert not list(Transactions.of(browser.home.paths).steps()), "its articles say what its statements say"
     assert 'class="missing"' not in article + home  # each link of the wiki leads somewhere

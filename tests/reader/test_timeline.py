@@ -26,7 +26,7 @@ def test_the_timeline_shows_what_each_session_taught_and_changed(browser: Browse
     page = browser.get("/timeline").text
     today = page.partition(f'id="d-{DAY}"')[2].partition("<section")[0]
     assert "Checkout retries without double charges" in today
-    assert "Use pnpm in the shop, never npm." in today
+    assert "Retries are counted per order; after three the order waits for a person." in today
     assert '<a href="/article/concepts/payment-provider">Payment provider</a>' in today
 
 

@@ -35,7 +35,7 @@ def home(tmp_path: Path) -> Home:
     keys = [turn.key for turn in Reader().read(path.read_bytes().splitlines())]
     about: dict[str, Any] = {
         "id": "z1", "ago": 0, "time": "10:05", "project": SHOP, "title": "The zeppelin lands", "context": "",
-        "decisions": (), "lessons": (), "items": (), "facts": (), "keys": keys,
+        "items": (), "facts": (), "keys": keys,
         "said": [("user", "What the archive kept.")] * len(keys),
     }  # fmt: skip
     fill(home, [about], [])

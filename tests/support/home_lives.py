@@ -189,7 +189,7 @@ class Life:
         if fact := self._live(machine):
             with machine.keeper() as keeper:
                 moment = MONDAY + timedelta(days=10, seconds=self.number)
-                keeper.take([], endings=[Ending(fact.id, moment, "user", instead="nothing")])
+                keeper.take([], endings=[Ending(fact.id, moment, "user")])
 
     def _supersede(self, machine: Machine) -> None:
         if fact := self._live(machine):

@@ -46,7 +46,7 @@ def article(home: Home, slug: str, title: str, *claims: tuple[str, str], related
     page = Article.new(slug, title, f"{title} in short.", DAY)
     for text, ident in claims:
         if ident:
-            page.add_claim(Claim(text, (f"daily/{DAY}#^e-{ident}",)))
+            page.add(Claim(text, (f"daily/{DAY}#^e-{ident}",)))
         else:  # as a person writes it
             page.section(KEY_POINTS).add(f"- {text}")
     for other in related:
@@ -61,7 +61,7 @@ def catalogued(home: Home, *entries: Entry) -> None:
     """Write index and log as a compile of these entries would have left them."""
     wiki = Wiki.of(home.paths)
     (wiki.folder / "index.md").write_text(index_page.index(map(Row.of, wiki.articles())), encoding="utf-8")
-    told = index_page.log_block(home.zone.local(clock.now()), entries, [], [], {}) if entries else ""
+    told = index_page.log_block(home.zone.local(clock.now()), entries, [], []) if entries else ""
     (wiki.folder / "log.md").write_text(index_page.LOG_INTRO + told, encoding="utf-8")
 
 

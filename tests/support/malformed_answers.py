@@ -6,7 +6,6 @@ one bad line, is read from it without a second call.
 
 from __future__ import annotations
 
-import copy
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +14,7 @@ from memoria.models import tasks
 from memoria.models.protocol import JsonObject, Prompt
 from memoria.models.tasks import LEARN_SCHEMA
 
-ENTRY: JsonObject = {"id": "01k9x2ab", "day": "2026-11-18", "project": "shop", "title": "Uploads", "context": "Queue."}
-OTHER: JsonObject = {**ENTRY, "id": "01k9x3cd", "title": "Ports"}
+NEW: JsonObject = {"id": "l-01k9x2ab", "kind": "fact", "day": "2026-11-18", "about": "Uploads", "text": "It queues."}
 
 FLUSH: JsonObject = {
     "worth_saving": True,
@@ -29,19 +27,19 @@ FLUSH: JsonObject = {
     ],
 }
 COMPILE: JsonObject = {
+    "places": [
+        {"id": "l-01k9x2ab", "article": "upload-queue", "section": "Behaviour"},
+        {"id": "l-01k9x3cd", "article": "upload-queue", "section": "Behaviour"},
+    ],
     "articles": [
         {
             "slug": "upload-queue",
             "title": "Upload queue",
             "summary": "Uploads go through a queue in `sqlite`.",
-            "tags": ["uploads"],
-            "claims": [
-                {"text": "Uploads go through a queue in `sqlite`.", "sources": ["01k9x2ab"]},
-                {"text": "The queue survives a restart.", "sources": ["01k9x2ab"]},
-            ],
-            "related": [{"slug": "worker", "why": "It empties the queue."}],
+            "aliases": ["uploads"],
         }
-    ]
+    ],
+    "links": [{"from": "upload-queue", "to": "worker", "why": "It empties the queue."}],
 }
 LEARN: JsonObject = {
     "statements": [
@@ -63,7 +61,6 @@ class Fault:
     name: str
     wrote: str
     meant: JsonObject
-    entries: tuple[JsonObject, ...] = (ENTRY,)
     again: bool = False
 
     @property
@@ -72,8 +69,8 @@ class Fault:
         if self.task == "flush":
             return tasks.flush({"project": "shop", "exchanges": [{"user": "keep it in sqlite", "assistant": "Done."}]})
         if self.task == "compile":
-            entries = list(self.entries)
-            return tasks.compile_({"today": "2026-11-18", "entries": entries, "articles": [], "index": []})
+            statements = [NEW, {**NEW, "id": "l-01k9x3cd", "text": "It survives a restart."}]
+            return tasks.compile_({"statements": statements, "articles": [], "index": []})
         return Prompt("learn", "…", LEARN_SCHEMA, {"exchanges": []})
 
 
@@ -93,10 +90,6 @@ def _json(value: Any) -> str:
 
 def _with(task: str, **parts: Any) -> JsonObject:
     return {**GOOD[task], **parts}
-
-
-def _article(**parts: Any) -> JsonObject:
-    return {"articles": [{**COMPILE["articles"][0], **parts}]}
 
 
 def _without(value: JsonObject, *names: str) -> JsonObject:
@@ -161,31 +154,20 @@ def _flush() -> list[Fault]:
 
 
 def _compile() -> list[Fault]:
-    claims = COMPILE["articles"][0]["claims"]
-    both = copy.deepcopy(COMPILE)
-    both["articles"].append({"slug": "ports", "title": "Ports", "claims": [{"text": "Two.", "sources": ["01k9x3cd"]}]})
-    unsourced = [{"text": claim["text"]} for claim in claims]
+    places, (article,) = COMPILE["places"], COMPILE["articles"]
     return [
-        _data("compile", "a slug in capitals", _article(slug="Upload-Queue")),
-        _data("compile", "the only entry is no source", _article(claims=unsourced)),
-        _data("compile", "claims are strings", _article(claims=[claim["text"] for claim in claims])),
-        _data(
-            "compile", "sources in other words",
-            _article(claims=[{**claims[0], "sources": "[[daily/2026-11-18#^e-01k9x2ab]]"},
-                             {**claims[1], "sources": ["entry 01K9X2AB"]}]),
-            entries=(ENTRY, OTHER),
-        ),
-        _data("compile", "a bad claim among good ones", _article(claims=[*claims, {"sources": ["01k9x2ab"]}])),
-        _data("compile", "a bad article among good ones", {"articles": [*COMPILE["articles"], {"slug": "../../x"}]}),
-        _data("compile", "the title is missing", {"articles": [_without(COMPILE["articles"][0], "title")]}),
-        _data("compile", "related is a list of slugs", _article(related=["worker"]),
-              _article(related=[{"slug": "worker"}])),
-        _data("compile", "a bare list", COMPILE["articles"]),
-        _data("compile", "a bare article", COMPILE["articles"][0]),
-        Fault("compile", "an article a line", "\n".join(json.dumps(part) for part in both["articles"]), both,
-              (ENTRY, OTHER)),
-        Fault("compile", "cut off after an article", _json(both)[:-80], both, (ENTRY, OTHER), again=True),
-    ]  # fmt: skip
+        _data("compile", "places by id", _with("compile", places={place["id"]: place["article"] for place in places})),
+        _data("compile", "places are strings", _with("compile", places=[place["id"] for place in places])),
+        _data("compile", "a place without an id", _with("compile", places=[*places, {"article": "upload-queue"}])),
+        _data("compile", "an article without a slug", _with("compile", articles=[article, {"title": "Ports"}])),
+        _data("compile", "ids as numbers", _with("compile", places=[{**places[0], "id": 1}, places[1]])),
+        _data("compile", "a link is a slug", _with("compile", links=["worker"])),
+        _data("compile", "an article is its slug", _with("compile", articles=[article["slug"]])),
+        _data("compile", "a bare list", places, {"places": places}),
+        _data("compile", "a bare place", places[0]),
+        Fault("compile", "a place a line", "\n".join(json.dumps(place) for place in places), COMPILE),
+        Fault("compile", "cut off after a place", _json(COMPILE)[:120], COMPILE, again=True),
+    ]
 
 
 def _learn() -> list[Fault]:

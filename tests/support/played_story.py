@@ -99,7 +99,7 @@ class Player:
         self.claimed: set[str] = set()  # statements that were a claim at some time
         self.closed: set[str] = set()  # statements whose end was counted
         for number in range(FILLERS):
-            article(self.home, f"concepts/tides-{number}", f"Tides {number}", ("Tables come from harmonics.", "x"))
+            article(self.home, f"concepts/tides-{number}", f"Tides {number}", (f"Harmonics of basin {number}.", "x"))
 
     # -- what happens
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.entry import Entry, Learned
+from memoria.daily.entry import Entry
 from memoria.ground.home import Home
 from memoria.reader import security
 from memoria.reader.app import application
 from memoria.reader.site import Site
+from memoria.statements import lines
+from memoria.statements.fact import Fact
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
 from memoria.wiki.article import Article, Claim
@@ -27,16 +29,21 @@ HOST = f"127.0.0.1:{PORT}"
 
 SHOP, BLOG, LAB = ("shop", "shop-1a2b3c"), ("grüße-blog", "grüße-blog-4d5e6f"), ("数据实验", "数据实验-7a8b9c")
 
-# id, days before DAY, time, project, title, context, decisions, lessons, open items, facts, turns (speaker, words)
+# id, days before DAY, time, project, title, context, open items, facts, turns (speaker, words); the facts of an entry
+# ``c1`` are ``l-c1001``, ``l-c1002``, ..., each of a kind, its words and, if it has ended, what holds instead
 ENTRIES: list[dict[str, Any]] = [
     {"id": "c1", "ago": 0, "time": "10:05", "project": SHOP, "title": "Checkout retries without double charges",
      "context": "The payment provider times out under load, and the client retried blindly.",
-     "decisions": ("Every charge carries an idempotency key made from the order's id",),
-     "lessons": ("The provider answers a repeated key with the first answer, also after a timeout",),
      "items": ("Alert when a charge needs more than two attempts", "Write the runbook for stuck orders"),
-     "facts": (("decision", "Charges carry an idempotency key that is made from the order's id."),
+     "facts": (("decision", "A charge carries an idempotency key made from the order's id and the amount, so that "
+                "two workers that retry the same order come to the same key."),
                ("preference", "Use pnpm in the shop, never npm."),
-               ("debugging", "A 409 from the provider means that the key was used with another amount.")),
+               ("debugging", "A `409` means that the key was used before with *another amount*, which is a bug of "
+                "ours."),
+               ("fact", "The provider answers a repeated key with its first answer, also when the first request "
+                "timed out."),
+               ("decision", "Retries are counted per order; after three the order waits for a person."),
+               ("fact", "Requests time out after ten seconds; the charge may have been made all the same.")),
      "said": (("user", "The checkout charged somebody twice last night. I think it is our retry."),
               ("assistant", "It is: `charge()` is retried on a timeout, and nothing tells the provider that it is the "
                "same charge. I would send an **idempotency key** with each one."),
@@ -44,19 +51,20 @@ ENTRIES: list[dict[str, Any]] = [
                "the same key. And use pnpm here, never npm."),
               ("assistant", "Done: `key = sha256(order.id + amount)`, and a test that two workers agree."))},
     {"id": "b1", "ago": 1, "time": "16:40", "project": BLOG, "title": "Umlaute in den Adressen der Beiträge",
-     "context": "Adressen mit Umlauten brachen in alten Feedreadern.",
-     "decisions": ("Adressen werden transliteriert: ä wird ae, ß wird ss",), "lessons": (),
-     "items": ("Alte Adressen weiterleiten",),
-     "facts": (("decision", "Adressen der Beiträge werden transliteriert; die alten leiten weiter."),),
+     "context": "Adressen mit Umlauten brachen in alten Feedreadern.", "items": ("Alte Adressen weiterleiten",),
+     "facts": (("decision", "Adressen der Beiträge werden transliteriert; die alten leiten weiter."),
+               ("operational", "ä wird ae, ö wird oe, ü wird ue, ß wird ss.")),
      "said": (("user", "Der Feed ist kaputt, sobald ein Titel ein ü hat. Bitte transliterieren, ä zu ae."),
               ("assistant", "Ist umgestellt, mit einer Weiterleitung für jede alte Adresse."))},
     {"id": "l1", "ago": 3, "time": "09:15", "project": LAB, "title": "训练数据的版本 🧪",
-     "context": "每个实验都要能够重现。", "decisions": ("数据集用内容的摘要命名",), "lessons": (), "items": (),
+     "context": "每个实验都要能够重现。", "items": (),
      "facts": (("operational", "数据集用内容的摘要命名，不用日期。"),),
      "said": (("user", "请用内容的摘要来命名数据集，日期不可靠。"), ("assistant", "好的，已改为 sha256 的前十二位。"))},
     {"id": "a1", "ago": 30, "time": "11:20", "project": SHOP, "title": "First version of the checkout",
-     "context": "The checkout went live with a plain retry.", "decisions": ("A failed charge is retried three times",),
-     "lessons": (), "items": (), "facts": (), "said": (("user", "Retry a failed charge three times, that is enough."),
+     "context": "The checkout went live with a plain retry.", "items": (),
+     "facts": (("decision", "A failed charge is retried three times without a key.", "l-c1001"),
+               ("fact", "One order is charged by one worker at a time.")),
+     "said": (("user", "Retry a failed charge three times, that is enough."),
      ("assistant", "Three attempts with a second between them."))},
 ]  # fmt: skip
 
@@ -64,35 +72,27 @@ ENTRIES: list[dict[str, Any]] = [
 LONG = ENTRIES[-1] | {
     "id": "long1",
     "title": "A long conversation",
+    "facts": (("fact", "Line 130 is about the harbour."),),
     "said": [("user", f"Line {n} is about the {'harbour' if n == 130 else 'rest'}.") for n in range(150)],
 }
 
+# ``claims``: section and fact; one that has ended stands under History
 ARTICLES: list[dict[str, Any]] = [
     {"slug": "concepts/checkout", "title": "Checkout", "project": SHOP, "aliases": ["Kasse"],
      "summary": "How an order becomes a charge, and what keeps a customer from paying twice.",
-     "claims": (("Behaviour", "A charge carries an idempotency key made from the order's id and the amount, so that "
-                 "two workers that retry the same order come to the same key", ("c1",)),
-                ("Behaviour", "The provider answers a repeated key with its first answer, also when the first request "
-                 "timed out", ("c1", "a1")),
-                ("Decisions", "Retries are counted per order; after three the order waits for a person", ("c1",)),
-                ("Gotchas", "A `409` means that the key was used before with *another amount*, which is a bug of ours",
-                 ("c1",))),
-     "past": (("A failed charge is retried three times without a key", "a1", "2026-11-20"),),
+     "claims": (("Behaviour", "l-c1001"), ("Behaviour", "l-c1004"), ("Decisions", "l-c1005"), ("Gotchas", "l-c1003"),
+                ("Decisions", "l-a1001")),
      "related": (("concepts/payment-provider", "whose timeouts started it"), ("concepts/order-queue", ""))},
     {"slug": "concepts/payment-provider", "title": "Payment provider", "project": SHOP, "aliases": [],
-     "summary": "The service that takes the money, and what it promises.",
-     "claims": (("Key Points", "Requests time out after ten seconds; the charge may have been made all the same",
-                 ("c1",)),), "past": (), "related": (("concepts/checkout", ""),)},
+     "summary": "The service that takes the money, and what it promises.", "claims": (("Behaviour", "l-c1006"),),
+     "related": (("concepts/checkout", ""),)},
     {"slug": "concepts/order-queue", "title": "Order queue", "project": SHOP, "aliases": [],
-     "summary": "Orders wait here until a worker charges them.",
-     "claims": (("Key Points", "One order is charged by one worker at a time", ("a1",)),), "past": (),
+     "summary": "Orders wait here until a worker charges them.", "claims": (("Behaviour", "l-a1002"),),
      "related": (("concepts/checkout", ""),)},
     {"slug": "concepts/umlaute", "title": "Umlaute in Adressen", "project": BLOG, "aliases": ["Transliteration"],
-     "summary": "Wie Titel mit Umlauten zu Adressen werden.",
-     "claims": (("Key Points", "ä wird ae, ö wird oe, ü wird ue, ß wird ss", ("b1",)),), "past": (), "related": ()},
+     "summary": "Wie Titel mit Umlauten zu Adressen werden.", "claims": (("How to", "l-b1002"),), "related": ()},
     {"slug": "concepts/u8bad7ec3", "title": "训练数据 🧪", "project": LAB, "aliases": [],
-     "summary": "数据集怎样命名和保存。", "claims": (("Key Points", "数据集用内容的摘要命名", ("l1",)),), "past": (),
-     "related": ()},
+     "summary": "数据集怎样命名和保存。", "claims": (("How to", "l-l1001"),), "related": ()},
 ]  # fmt: skip
 
 
@@ -120,44 +120,57 @@ def fill(
     home: Home, entries: Sequence[dict[str, Any]] = ENTRIES, articles: Sequence[dict[str, Any]] = ARTICLES
 ) -> None:
     """Write entries with their archived turns, and articles about them; ``keys`` of an entry are those of its turns."""
-    days = {about["id"]: DAY - timedelta(days=about["ago"]) for about in entries}
+    facts = {fact.id: fact for about in entries for fact in _facts(about)}
+    facts |= {ident: replace(fact, ended=facts[fact.successor].time) for ident, fact in facts.items() if fact.successor}
     archive = Archive.of(home.paths, 100)
     for about in entries:
-        day, (name, key) = days[about["id"]], about["project"]
-        began = datetime.fromisoformat(f"{day}T{about['time']}:00+00:00").astimezone(UTC)
+        name, key = about["project"]
         keys = about.get("keys") or [f"t{about['id']}{n}" for n in range(len(about["said"]))]
         turns = [
-            Turn(key, who, words, time=began + timedelta(minutes=n))
+            Turn(key, who, words, time=_began(about) + timedelta(minutes=n))
             for n, (key, (who, words)) in enumerate(zip(keys, about["said"], strict=True))
         ]
-        learned = tuple(
-            Learned(kind, text, f"l-{about['id']}00{n}") for n, (kind, text) in enumerate(about["facts"], 1)
-        )
         made = Entry(
-            about["id"], day, about["time"], f"s-{about['id']}", name, key, about["title"], about["context"],
-            decisions=about["decisions"], lessons=about["lessons"], action_items=about["items"], learned=learned,
+            about["id"], _began(about).date(), about["time"], f"s-{about['id']}", name, key, about["title"],
+            about["context"], action_items=about["items"],
+            learned=tuple(lines.learned(facts[fact.id]) for fact in _facts(about)),
             turns=tuple(turn.key for turn in turns), model="m",
         )  # fmt: skip
         DailyLog.of(home.paths).append(made)
-        archive.keep(made.id, day, turns)
+        archive.keep(made.id, made.day, turns)
     titles = {about["slug"]: about["title"] for about in articles}
     for about in articles:
-        _write(home, about, days, titles)
+        _write(home, about, facts, titles)
 
 
-def _write(home: Home, about: dict[str, Any], days: Mapping[str, date], titles: Mapping[str, str]) -> None:
-    def cited(*idents: str) -> tuple[str, ...]:
-        return tuple(f"daily/{days[ident]}#^e-{ident}" for ident in idents)
+def _began(about: dict[str, Any]) -> datetime:
+    return datetime.fromisoformat(f"{DAY - timedelta(days=about['ago'])}T{about['time']}:00+00:00")
 
-    latest = max(days[ident] for _, _, idents in about["claims"] for ident in idents)
+
+def _facts(about: dict[str, Any]) -> list[Fact]:
+    """Return the facts of an entry, with the last words of the user in it as their proof."""
+    quote = next((words for who, words in reversed(about["said"]) if who == "user"), "")
+    return [
+        Fact(kind, text, 0.7, "user", about["project"][1], _began(about) + timedelta(seconds=n),
+             f"l-{about['id']}00{n}", f"s-{about['id']}", quote=quote, successor=next(iter(successor), ""))
+        for n, (kind, text, *successor) in enumerate(about["facts"], 1)
+    ]  # fmt: skip
+
+
+def _write(home: Home, about: dict[str, Any], facts: Mapping[str, Fact], titles: Mapping[str, str]) -> None:
+    def claim(ident: str) -> Claim:
+        return Claim(facts[ident].content, (f"daily/{facts[ident].time.date()}#^{ident}",))
+
+    latest = max(facts[ident].time.date() for _, ident in about["claims"])
     page = Article.new(about["slug"], about["title"], about["summary"], latest)
     page.give_to(about["project"][1])
     page.extend("aliases", about["aliases"])
     page.extend("tags", about.get("tags", ()))
-    for heading, text, idents in about["claims"]:
-        page.add_claim(Claim(text, cited(*idents)), heading)
-    for text, ident, until in about["past"]:
-        page.add_past(Claim(text, cited(ident)), until)
+    for heading, ident in about["claims"]:
+        page.add(claim(ident), heading)
+        if end := facts[ident].ended:
+            section, number, _ = next(line for line in page.lines() if line[2].id == ident)
+            page.retire(section, number, end.date().isoformat(), claim(facts[ident].successor))
     for slug, why in about["related"]:
         page.relate(slug, titles[slug], why)
     write(home, about["slug"], page.render())

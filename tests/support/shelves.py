@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,26 +34,31 @@ class Shelf:
         monkeypatch.setenv("MEMORIA_TZ", "UTC")
         monkeypatch.setattr(housekeeping, "lower_priority", lambda: None)  # pytest itself must not be made slow
 
-    def session(
-        self, exchanges: int = 2, *, age_s: float = HOUR, name: str = "", cwd: Path | None = None, **envelope: object
-    ) -> Path:
+    def session(self, exchanges: int = 2, *, age_s: float = HOUR, name: str = "", **said: Any) -> Path:
         """Write a session that ended ``age_s`` ago; returns its transcript."""
         session = name or str(uuid.uuid4())
         path = self.root / "-tidemark" / f"{session}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
-        self.say(path, exchanges, age_s=age_s, cwd=cwd, **envelope)
+        self.say(path, exchanges, age_s=age_s, **said)
         return path
 
     def say(
-        self, path: Path, exchanges: int, *, age_s: float = HOUR, cwd: Path | None = None, **envelope: object
+        self,
+        path: Path,
+        exchanges: int,
+        *,
+        age_s: float = HOUR,
+        cwd: Path | None = None,
+        more: str = "",
+        **envelope: object,
     ) -> None:
-        """Let a session go on."""
+        """Let a session go on; ``more``: what the user says besides."""
         end = datetime.now(UTC) - timedelta(seconds=age_s)
         with path.open("a", encoding="utf-8") as file:
             for number in range(exchanges):
                 when = (end - timedelta(minutes=exchanges - number)).isoformat().replace("+00:00", "Z")
                 base = {"cwd": str(cwd or self.work), "sessionId": path.stem, "timestamp": when, **envelope}
-                asked = {"role": "user", "content": f"Why does the harbour gauge number {number} drift by 3 cm?"}
+                asked = {"role": "user", "content": f"Why does the harbour gauge number {number} drift by 3 cm?{more}"}
                 told = "Decision: we keep the gauge and correct the drift with a table, because it is stable."
                 answer = {"role": "assistant", "id": f"m{number}", "content": [{"type": "text", "text": told}]}
                 for kind, message in (("user", asked), ("assistant", answer)):

@@ -9,7 +9,6 @@ import json
 import os
 import tomllib
 from contextlib import closing
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -42,8 +41,6 @@ def build(home: Home) -> None:
     projects = {name: (word, _project(home, word)) for name, word in SHOWN["projects"].items()}
     entries, quiet = ([_entry(each, projects) for each in SHOWN[kind]] for kind in ("entries", "quiet"))
     fill(home, entries, [{**each, "project": projects[each["project"]]} for each in SHOWN["articles"]])
-    _prove_facts(home, entries)
-    _end_facts(home)
     with closing(Ledger.of(home.paths)) as ledger, Keeper.at(home) as keeper:
         DailyLog.of(home.paths).refresh(ledger)
         _book_calls(ledger, entries)
@@ -79,24 +76,6 @@ def _entry(each: Row, projects: dict[str, tuple[str, str]]) -> Row:
 def _conversation(each: Row) -> list[Row]:
     """Return the rows of the transcript in which something is said."""
     return [_said(who, text, f"t{each['id']}{number}") for number, (who, text) in enumerate(each["said"])]
-
-
-def _prove_facts(home: Home, entries: list[Row]) -> None:
-    """Give each fact the user's words that prove it."""
-    with Keeper.at(home) as keeper:
-        keeper.refresh()
-        for each in entries:
-            quote = next(text for who, text in reversed(each["said"]) if who == "user")
-            for number in range(1, len(each["facts"]) + 1):
-                fact = keeper.known(f"l-{each['id']}00{number}")
-                keeper.write(replace(fact, origin="user", quote=quote))
-
-
-def _end_facts(home: Home) -> None:
-    with Keeper.at(home) as keeper:
-        keeper.refresh()
-        for ident, successor in SHOWN["ended"].items():
-            keeper.write(replace(keeper.known(ident), ended=keeper.known(successor).time, successor=successor))
 
 
 def _book_calls(ledger: Ledger, entries: list[Row]) -> None:

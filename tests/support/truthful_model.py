@@ -1,15 +1,14 @@
 """A model that knows a story and tells the truth about it, as far as the request lets it.
 
-It reads the text of a request and nothing else. It recognises there what the story's people said, and names the ids and
-numbers that it finds: what a request does not show, it cannot end. A request without ids or numbers is answered in the
-form of version 0.1, by the words of what no longer holds.
+It reads the text of a request and nothing else. It recognises there what the story's people said, and names the ids
+that it finds: what a request does not show, it cannot end.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,21 +19,18 @@ Json = dict[str, Any]
 _FENCE = re.compile(r"^<([a-z][a-z -]*?)-([0-9a-f]{6,})>\n(.*?)\n</\1-\2>$", re.DOTALL | re.MULTILINE)
 _FACT = re.compile(r"\b(l-[0-9a-z]{4,16})\b")
 _ITEM = re.compile(r"\b(o-[0-9a-z]{4,16})\b")
-_ENTRY = re.compile(r"^entry (\S+) · (\d{4}-\d\d-\d\d)", re.MULTILINE)
-_CITED = r"(?: \((?:(?:daily/|none)[^()]*|[0-9a-z]{4,}(?:, [0-9a-z]{4,})*)\))?$"
-_NUMBERED = re.compile(r"^claim (\d+) · (\S+ · )?(?:\[([^]]*)\] )?(.*?)" + _CITED)
-_UNNUMBERED = re.compile(r"^claim: (.*?)(?: \((?:daily/|[^()]*#\^e-)[^()]*\))?$")
+_LINE = re.compile(r"^(l-[0-9a-z]+) · \S* · \[[^]]*\] (.*)$")
 _PAIR = re.compile(r"\W*(?:pair )?(\d+)\b", re.IGNORECASE)
-_SIDE = re.compile(r"\b(?:fact l-|claim \S+#\d)")
+_SIDE = re.compile(r"^\W*l-[0-9a-z]+ · ")
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A claim that a compile request shows: its ``number``, or 0 in a request that does not number them."""
+    """A line that a compile request shows, with the id of its statement."""
 
     slug: str
     text: str
-    number: int = 0
+    ident: str
 
 
 @dataclass(slots=True)
@@ -98,52 +94,62 @@ class Truthful:
         over = {name for each in said for name in self.story.ended_by(each)}
         return [each for each in said if each.name not in over]
 
-    def _learned(self, said: Iterable[Statement], shown: list[str], talk: str) -> list[Json]:
-        return [
-            {
-                "kind": each.kind, "content": each.text, "importance": 0.8, "tags": [each.page],
-                "keywords": list(each.marks), "quote": each.quote, "origin": each.origin,
+    def _learned(self, said: Sequence[Statement], shown: list[str], talk: str) -> list[Json]:
+        """Return what was said as statements; of what holds in part, the wording that remains, once."""
+        rest = {name: wording for each in said for name, wording in each.in_part.items()}
+        found = {
+            rest.get(each.name, each.text): {
+                "kind": each.kind or "fact", "content": rest.get(each.name, each.text), "importance": 0.8,
+                "tags": [each.page], "keywords": list(each.marks), "quote": each.quote, "origin": each.origin,
                 "supersedes": self._replaced(each, shown, talk),
             }
-            for each in said if each.kind not in ("", "withdrawal")
-        ]  # fmt: skip
+            for each in said if each.kind != "withdrawal"
+        }  # fmt: skip
+        return list(found.values())
 
     def _replaced(self, statement: Statement, shown: list[str], talk: str) -> list[str] | str:
         """Return the ids of the shown facts that a statement ends; without ids, the words of what was said before."""
         if shown:
-            return _ids(_FACT, shown, self._told, self.story.ended_by(statement))
+            kept = _ids(_FACT, shown, self._told, statement.in_part)
+            return [
+                ident for ident in _ids(_FACT, shown, self._told, self.story.ended_by(statement)) if ident not in kept
+            ]
         ended = [self.story.statements[name] for name in statement.ends]
         return next((old.text for old in ended if old.quote and old.quote in talk), "")
 
     def _ended(self, said: Iterable[Statement], shown: list[str]) -> list[Json]:
-        return [
-            {"id": ident, "why": each.text, "quote": each.quote}
-            for each in said
-            if each.kind == "withdrawal"
-            for ident in _ids(_FACT, shown, self._told, self.story.ended_by(each))
-        ]
+        """Return what was taken back, and what holds in part with what remains of it."""
+        found: dict[str, Json] = {}
+        for each in said:
+            for name, rest in each.in_part.items():
+                for ident in _ids(_FACT, shown, self._told, [name]):
+                    found[ident] = {"id": ident, "remains": rest, "quote": each.quote}
+            over = self.story.ended_by(each) if each.kind == "withdrawal" else ()
+            for ident in _ids(_FACT, shown, self._told, over):
+                found.setdefault(ident, {"id": ident, "why": each.text, "quote": each.quote})
+        return list(found.values())
 
     # -- articles
 
     def _compile(self, text: str) -> Json:
-        told = self._in_entries(_part(text, "entries"))
-        shown = list(_claims(_part(text, "articles")))
-        over = {name for each, _ in told for name in self.story.ended_by(each)}
-        told = [(each, sources) for each, sources in told if each.name not in over]
-        pages = dict.fromkeys(self._slug(each, shown) for each, _ in told)
-        articles = [self._article(slug, told, shown, over) for slug in pages]
-        return {"articles": [article for article in articles if article]}
-
-    def _in_entries(self, entries: str) -> list[tuple[Statement, list[str]]]:
-        """Return what the entries tell, each with the ids of the entries that do."""
-        found: dict[str, list[str]] = {}
-        blocks = re.split(r"^(?=entry \S+ · \d{4})", entries, flags=re.MULTILINE)
-        for block in blocks:
-            if entry := _ENTRY.match(block):
-                rows = block.splitlines()[1:]
-                for name in dict.fromkeys(each.name for row in rows for each in self._told(row)):
-                    found.setdefault(name, []).append(entry[1])
-        return [(self.story.statements[name], sources[-2:]) for name, sources in found.items()]
+        """Say where each statement stands: with what it ends or repeats, else on the page that the story names."""
+        new = {row.split()[0]: self._told(row) for row in _rows(text, "statements") if _FACT.match(row)}
+        shown = list(_lines(_part(text, "articles")))
+        places, ends, articles = [], [], {}
+        for ident, told in new.items():
+            for each in told[:1]:
+                slug, section = self._slug(each, shown), each.section
+                places.append({"id": ident, "article": slug, "section": section})
+                articles[slug] = {
+                    "slug": slug,
+                    "title": self.story.titles.get(slug, slug.replace("-", " ").capitalize()),
+                    "summary": each.text,
+                }
+                over = self.story.ended_by(each)
+                older = [(line.ident, self._told(line.text)) for line in shown]
+                older += [(other, known) for other, known in new.items() if other != ident]
+                ends += [{"id": old, "by": ident} for old, known in older if over & _names(known)]
+        return {"places": places, "articles": list(articles.values()), "ends": ends}
 
     def _told(self, row: str) -> list[Statement]:
         """Return what a row tells; of statements with the same marks, the one in whose words it is."""
@@ -155,42 +161,10 @@ class Truthful:
     def _slug(self, statement: Statement, shown: list[Shown]) -> str:
         """Return the article that already tells it or what it ends, else its own."""
         concerned = {statement.name, *self.story.ended_by(statement)}
-        for claim in shown:
-            if concerned & _names(self._told(claim.text)):
-                return claim.slug
+        for line in shown:
+            if concerned & _names(self._told(line.text)):
+                return line.slug
         return statement.page
-
-    def _article(
-        self, slug: str, told: list[tuple[Statement, list[str]]], shown: list[Shown], over: set[str]
-    ) -> Json | None:
-        own = [claim for claim in shown if claim.slug == slug]
-        here = [(each, sources) for each, sources in told if self._slug(each, shown) == slug]
-        known = {each.name for claim in own for each in self._told(claim.text)}
-        claims, retire = [], []
-        for each, sources in here:
-            ended = [claim for claim in shown if self.story.ended_by(each) & _names(self._told(claim.text))]
-            if each.kind == "withdrawal" and (not ended or ended[0].number):
-                why = {"why": each.text, "sources": sources}
-                retire += [{"claim": claim.number, **why} for claim in ended]
-            elif each.name not in known or ended:
-                claims.append(_claim(each, sources, ended))
-        if not claims and not retire:
-            return None
-        kept = [claim.text for claim in own if not over & _names(self._told(claim.text))]
-        gone = {claim["claim"] for claim in retire}
-        kept = [text for text in kept if not any(text == claim.text and claim.number in gone for claim in own)]
-        first = here[0][0]
-        article = {
-            "slug": slug,
-            "kind": "concept",
-            "title": self.story.titles.get(slug, slug.replace("-", " ").capitalize()),
-            "aliases": [],
-            "tags": [first.page],
-            "summary": " ".join(dict.fromkeys([*(claim["text"] for claim in claims), *kept][:2])),
-            "claims": claims,
-            "related": [],
-        }
-        return article | {"retire": retire} if retire else article
 
     # -- pairs
 
@@ -206,7 +180,7 @@ class Truthful:
     def _pair(self, number: int, rows: list[str]) -> Json:
         first, second = map(self._told, rows)
         verdict = "both"
-        if _names(first) & _names(second):
+        if _names(first) == _names(second) != set():
             verdict = "same"
         elif any(self.story.ended_by(each) & _names(second) for each in first):
             verdict = "first"
@@ -217,13 +191,6 @@ class Truthful:
     def _contradictions(self, text: str) -> Json:
         del text
         return {"contradictions": []}
-
-
-def _claim(statement: Statement, sources: list[str], ended: list[Shown]) -> Json:
-    claim: Json = {"text": statement.text, "sources": sources}
-    if any(claim.number for claim in ended):
-        return claim | {"replaces": [each.number for each in ended if each.number], "section": statement.section}
-    return claim | {"supersedes": ended[0].text if ended else ""}
 
 
 def _is_first(statement: Statement, among: list[Statement]) -> bool:
@@ -253,12 +220,10 @@ def _rows(text: str, label: str) -> list[str]:
     return [row for row in _part(text, label).splitlines() if row.strip()]
 
 
-def _claims(articles: str) -> Iterator[Shown]:
+def _lines(articles: str) -> Iterator[Shown]:
     slug = ""
     for row in articles.splitlines():
         if row.startswith("article "):
             slug = row.split()[1]
-        elif match := _NUMBERED.match(row):
-            yield Shown(slug, match[4], int(match[1]))
-        elif match := _UNNUMBERED.match(row):
-            yield Shown(slug, match[1])
+        elif match := _LINE.match(row):
+            yield Shown(slug, match[2], match[1])

@@ -30,18 +30,32 @@ def entry(ident: str, day: int = 16, *, title: str = "A session", time: str = "0
     return Entry(ident, date(2026, 11, day), time, title=title, learned=learned, **{**usual, **given})
 
 
-def claim(text: str, *sources: str, supersedes: str = "") -> JsonObject:
-    return {"text": text, "sources": list(sources), "supersedes": supersedes}
+def stated(*texts: str, kind: str = "fact") -> tuple[tuple[str, str], ...]:
+    """Statements of an entry, for ``entry(learned=...)``."""
+    return tuple((kind, text) for text in texts)
 
 
-def page(slug: str, *claims: JsonObject, title: str = "", related: tuple[str, ...] = (), **given: Any) -> JsonObject:
-    usual = {"kind": "concept", "aliases": [], "tags": [], "summary": ""}
-    links = [{"slug": name, "why": ""} for name in related]
-    return {**usual, "slug": slug, "title": title or slug, "claims": list(claims), "related": links, **given}
+def placed(article: str, *idents: str, title: str = "", section: str = "", **given: Any) -> JsonObject:
+    """An answer of a compile: these statements (by default all that are asked about) stand on one article."""
+    return {"article": article, "ids": idents, "title": title or article.capitalize(), "section": section, **given}
 
 
-PORT = entry("a1", 16, context="The port of the listener is 8080.", title="Port")
-PORT_PAGE = page("port", claim("The port of the listener is 8080", "a1"), claim("It is the listener", "a1"))
+def answer_of(prompt: Any, *wanted: JsonObject) -> JsonObject:
+    """Return the answer to a compile's prompt that ``placed`` describes; further keys are those of the answer."""
+    answer: JsonObject = {"places": [], "articles": []}
+    for each in wanted:
+        idents = each["ids"] or [row["id"] for row in prompt.material["statements"]]
+        answer["places"] += [{"id": name, "article": each["article"], "section": each["section"]} for name in idents]
+        about: JsonObject = {name: each[name] for name in ("title", "summary", "aliases") if name in each}
+        answer["articles"].append({"slug": each["article"], **about})
+        for name in ("ends", "same", "links", "connections"):
+            answer[name] = [*answer.get(name, ()), *each.get(name, ())]
+    return answer
+
+
+LISTENS, IS = "The port of the listener is 8080.", "It is the listener of the shop."
+PORT = entry("a1", 16, learned=stated(LISTENS, IS), title="Port")  # its statements: l-a10 and l-a11
+PORT_PAGE = placed("port")
 
 
 class WikiHome:
@@ -62,8 +76,8 @@ class WikiHome:
             return ask(ledger)
 
     def compile(self, answer: list[JsonObject] | Callable[[Any], Any], *words: str) -> int:
-        """Run the verb; ``answer``: the articles, or a function of the prompt."""
-        model = Scripted(answer if callable(answer) else [{"articles": answer}])
+        """Run the verb; ``answer``: what ``placed`` returns, or a function of the prompt."""
+        model = Scripted(answer if callable(answer) else lambda prompt: answer_of(prompt, *answer))
         with patch("memoria.models.chain.from_settings", lambda *_: model):
             try:
                 return self.run(compiling, *words)

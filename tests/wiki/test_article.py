@@ -89,7 +89,7 @@ def test_any_text_is_read_and_written_without_loss(text: str) -> None:
 
 def test_adding_changes_only_the_lines_that_are_added() -> None:
     page = article()
-    page.add_claim(Claim("New fact", (S2,)))
+    page.add(Claim("New fact", (S2,)))
     page.extend("tags", ["net", "http"])
     page.extend("sources", ["[[daily/2026-11-17]]"])
     page.extend("aliases", ["listener"])
@@ -104,13 +104,13 @@ def test_adding_changes_only_the_lines_that_are_added() -> None:
 
 def test_a_page_with_windows_line_ends_keeps_them_when_it_grows() -> None:
     page = article(PAGE.replace("\n", "\r\n"))
-    page.add_claim(Claim("New fact", (S2,)))
+    page.add(Claim("New fact", (S2,)))
     assert page.render().count("\n") == page.render().count("\r\n")
 
 
 def test_a_page_without_frontmatter_gets_one_and_keeps_its_text() -> None:
     page = article("# Mine\n\nText.\n")
-    page.add_claim(Claim("New fact", (S2,)))
+    page.add(Claim("New fact", (S2,)))
     page.touch(date(2026, 11, 17))
     assert (
         page.render()
@@ -118,33 +118,14 @@ def test_a_page_without_frontmatter_gets_one_and_keeps_its_text() -> None:
     )
 
 
-def test_a_claim_that_stands_gains_the_source_before_its_block_id() -> None:
+def test_what_is_retired_goes_to_history_with_its_lines_and_its_block_id() -> None:
     page = article()
-    assert page.add_claim(Claim("the port is 8080", (S1, S2)))
-    assert f"- The port is `8080` [[{S1}]] [[{S2}|17 Nov]] ^port\n" in page.render()
-    assert not page.add_claim(Claim("The port is 8080.", (S2,)))
-
-
-def test_a_claim_that_a_person_moved_to_another_section_is_not_doubled() -> None:
-    page = article(PAGE.replace("## Related", "## Network").replace("- [[concepts/shop|shop]]", f"- Moved [[{S1}]]"))
-    assert not page.add_claim(Claim("Moved", (S1,)))
-
-
-def test_what_is_superseded_goes_to_history_with_its_lines_and_its_block_id() -> None:
-    page = article()
-    page.supersede(page.claims[0], "2026-11-17")
+    section, number, _ = next(page.lines())
+    page.retire(section, number, "2026-11-17")
     assert page.render().endswith(
         f"## History\n\n- Until 2026-11-17: The port is `8080` [[{S1}]] ^port\n  and this line explains it.\n"
     )
     assert [claim.text for claim in page.claims] == ["A starred one"]
-
-
-def test_what_was_superseded_comes_back_only_from_a_new_entry() -> None:
-    page = article()
-    page.supersede(page.claims[1], "2026-11-17")
-    assert not page.add_claim(Claim("A starred one", (S1,)))
-    assert page.add_claim(Claim("A starred one", (S1, S3)))
-    assert page.claims[-1] == Claim("A starred one", (S3,))
 
 
 @pytest.mark.parametrize(

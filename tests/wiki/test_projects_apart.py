@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,10 +14,10 @@ from memoria.commands import undo
 from memoria.daily.ledger import Ledger
 from memoria.index import sources
 from memoria.index.index import Index
+from memoria.pages.refresh import OWNED
 from memoria.recall import session_start
 from memoria.wiki.article import Article, Claim
-from memoria.worker.ownership import DONE
-from wiki_home import WikiHome, claim, entry, page
+from wiki_home import WikiHome, entry, placed
 
 ONE, TWO = "api-111111", "api-222222"
 TABS, SPACES = "Indent with tabs in client code", "Indent with two spaces in client code"
@@ -46,33 +45,24 @@ def pages(home: WikiHome) -> dict[str, str]:
     return {path.stem: path.read_text() for path in Path(home.home.paths.knowledge, "concepts").glob("*.md")}
 
 
-def test_an_answer_that_mixes_two_projects_is_divided_and_names_tell_them_apart(home: WikiHome) -> None:
+def test_two_projects_share_neither_a_call_nor_an_article_and_names_tell_them_apart(home: WikiHome) -> None:
     both(home)
-    slug = "api-preferences-and-conventions"
-    home.compile([page(slug, claim(TABS, "a1"), claim(SPACES, "b1"), title="api: preferences and conventions")])
+    home.log(
+        entry("a2", 18, project="api", project_key=ONE, learned=[("preference", "Client code has no tabs in it.")])
+    )
+    home.log(entry("b2", 18, project="api", project_key=TWO, learned=[("preference", "Client code has tabs in it.")]))
+    home.compile([placed("conventions", title="Conventions")])
     found = pages(home)
-    assert set(found) == {slug, f"client2-{slug}"}
-    one, two = found[slug], found[f"client2-{slug}"]
+    assert set(found) == {"conventions", "conventions-client2-api"}
+    one, two = found["conventions"], found["conventions-client2-api"]
     assert TABS in one
     assert SPACES not in one
     assert SPACES in two
     assert TABS not in two
     assert f"project: api · {ONE}" in one
-    assert "# client2-api: preferences and conventions" in two
-
-
-def test_the_model_is_told_the_projects_and_offered_no_article_of_another(home: WikiHome) -> None:
-    home.log(entry("a1", project="api", project_key=ONE, title="Indent client code", learned=[("preference", TABS)]))
-    home.compile([page("indentation", claim(TABS, "a1"))])
-    home.log(entry("b1", 17, project="api", project_key=TWO, title="Indent client code", context=SPACES))
-    home.compile([page("indentation", claim(SPACES, "b1", supersedes=TABS))], "--force")
-    prompt: Any = home.prompts[-1]
-    assert "project client2-api" in prompt.text
-    assert TABS not in prompt.text
-    found = pages(home)
-    assert TABS in found["indentation"]
-    assert "History" not in found["indentation"], "another project's word replaces nothing"
-    assert SPACES in found["indentation-client2-api"]
+    assert "# Conventions (client2-api)" in two
+    assert len(home.prompts) == 2
+    assert not any(TABS in prompt.text and SPACES in prompt.text for prompt in home.prompts)
 
 
 def old_page(home: WikiHome) -> Path:
@@ -81,11 +71,12 @@ def old_page(home: WikiHome) -> Path:
     article = Article.new(
         "concepts/api-conventions", "api: conventions", "How things are done in api.", entry("a1").day
     )
-    article.add_claim(Claim(TABS, ("daily/2026-11-16#^e-a1",)))
-    article.add_claim(Claim(SPACES, ("daily/2026-11-17#^e-b1",)))
-    article.add_claim(Claim("Reviews are on Tuesdays", ("daily/2026-11-16#^e-a1",)))
-    article.add_claim(Claim("Both run on Debian", ("daily/2026-11-16#^e-a1", "daily/2026-11-17#^e-b1")))
-    article.supersede(article.claims[1], "2026-11-18")
+    article.add(Claim(TABS, ("daily/2026-11-16#^e-a1",)))
+    article.add(Claim(SPACES, ("daily/2026-11-17#^e-b1",)))
+    article.add(Claim("Reviews are on Tuesdays", ("daily/2026-11-16#^e-a1",)))
+    article.add(Claim("Both run on Debian", ("daily/2026-11-16#^e-a1", "daily/2026-11-17#^e-b1")))
+    section, number, _ = list(article.lines())[1]
+    article.retire(section, number, "2026-11-18")
     article.section("Key Points").add("- a person's own line")
     path = home.wiki.path(article.slug)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -114,12 +105,12 @@ def test_a_mixed_page_of_an_older_wiki_is_divided_once_and_undo_takes_it_back(ho
     assert set(pages(home)) == {"api-conventions"}
     home.compile([])
     assert path.read_bytes() == before, "what a person took back is not done again"
-    assert Ledger.of(home.home.paths).get(DONE)
+    assert Ledger.of(home.home.paths).get(OWNED)
 
 
 def test_a_session_sees_its_own_project_and_what_is_for_all(home: WikiHome, monkeypatch: pytest.MonkeyPatch) -> None:
     both(home)
-    home.compile([page("tabs", claim(TABS, "a1")), page("spaces", claim(SPACES, "b1"))])
+    home.compile([placed("tabs")])
     by_hand = Path(home.home.paths.knowledge, "concepts", "licences.md")
     by_hand.write_text("---\ntitle: Licences\n---\n\n# Licences\n\nClient code is under the MIT licence.\n")
     home.log(entry("a2", 18, project="api", project_key=ONE), entry("b2", 18, project="api", project_key=TWO))
@@ -131,5 +122,5 @@ def test_a_session_sees_its_own_project_and_what_is_for_all(home: WikiHome, monk
     with Index(home.home.paths.index) as index:
         sources.refresh(index, home.home.paths)
         found = {hit.path for hit in index.search("indent client code", view=view)}
-    assert {"knowledge/concepts/spaces.md", "knowledge/concepts/licences.md"} <= found
-    assert "knowledge/concepts/tabs.md" not in found
+    assert {"knowledge/concepts/client2-api.md", "knowledge/concepts/licences.md"} <= found
+    assert "knowledge/concepts/api.md" not in found

@@ -1,8 +1,7 @@
-"""Compile: its input, a person's edits, repeated runs, and how its changes are shown and undone."""
+"""Compile: its input, a person's edits, repeated runs, bad answers, and how its changes are shown and undone."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import subprocess
@@ -15,30 +14,29 @@ import pytest
 
 from memoria.base.failpoints import COMPILE
 from memoria.commands import compile as compiling
-from memoria.commands import lint
-from memoria.daily.ledger import Ledger
+from memoria.daily import gate
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.gate import FIRST_ENTRIES, compile_due
+from memoria.daily.ledger import SET_ASIDE, Ledger
 from memoria.ground import clock, projects
-from memoria.ground.errors import DropRefusedError, ExpectedError, NothingToUndoError
+from memoria.ground.errors import ExpectedError, NothingToUndoError
+from memoria.statements.keeper import Keeper
 from memoria.worker import worker
-from memoria.worker.compiler import Compile
 from places import ROOT
-from wiki_home import PORT, PORT_PAGE, WikiHome, claim, entry, page
+from wiki_home import IS, LISTENS, PORT_PAGE, WikiHome, answer_of, entry, placed, stated
 
-LATER = entry("b2", 17, context="The port of the listener is 9090, and the host is local.", title="Move")
-
-
-def notes(wiki: WikiHome, kind: str) -> list[str]:
-    ledger = Ledger.of(wiki.home.paths)
-    try:
-        return [note[3] for note in ledger.notes(kind)]
-    finally:
-        ledger.close()
+SLUG = "concepts/port"
+LATER = entry("b2", 17, learned=stated("The host of the listener is local.", "It waits for 20 s."), title="Move")
+SCRIPT = {"places": [{"id": f"${text}", "article": "port"} for text in (LISTENS, IS)],
+          "articles": [{"slug": "port", "title": "Port"}]}  # fmt: skip
 
 
-def test_what_is_not_supported_is_named_in_the_ledger(wiki: WikiHome) -> None:
-    wiki.compile([page("port", claim("The port is 8081", "a1"), claim("It is the listener", "a1"))])
-    assert "8081" not in wiki.text("concepts/port")
-    assert any("8081 not in the source" in note for note in notes(wiki, "refused"))
+def waiting(wiki: WikiHome) -> int:
+    return wiki.ledger(Ledger.counts)["uncompiled"]
+
+
+def aside(wiki: WikiHome) -> list[tuple[str, str]]:
+    return wiki.ledger(Ledger.failed_compiles)
 
 
 @pytest.mark.parametrize("kind", ["pipe", "link"])
@@ -54,19 +52,9 @@ def test_an_article_is_written_beside_what_has_its_name_and_is_no_page(
         (concepts / "port.md").symlink_to(tmp_path / "elsewhere.md")
     assert wiki.compile([PORT_PAGE]) == 0
     (slug,) = wiki.wiki.slugs()
-    assert slug != "concepts/port"
+    assert slug != SLUG
     assert "8080" in wiki.text(slug)
     assert kind == "pipe" or (tmp_path / "elsewhere.md").read_text() == "Mine."
-
-
-def test_entries_of_a_project_with_its_own_endpoint_share_no_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    projects = {"shop": {"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}}}
-    monkeypatch.setenv("MEMORIA_PROJECTS", json.dumps(projects))
-    run = Compile.of(WikiHome().home)
-    keys = ["harbour-bbbbbb", "dock-cccccc", "shop-aaaaaa", "shop-aaaaaa", "dock-cccccc"]
-    entries = [dataclasses.replace(PORT, project_key=key) for key in keys]
-    batches = [[made.project_key for made in batch] for batch in run.batches(entries)]
-    assert batches == [keys[:2], keys[2:4], keys[4:]]
 
 
 @pytest.mark.parametrize("words", [(), ("--all",), ("--all", "--force"), ("--file", "daily/2026-11-16.md")])
@@ -95,131 +83,117 @@ def is_due(wiki: WikiHome, monkeypatch: pytest.MonkeyPatch) -> bool:
     return any("compile" in way for way in started)
 
 
-def test_an_entry_that_a_person_edited_makes_a_compile_due_and_the_wiki_follows(
+# -- a person's hand in the daily log
+
+
+def test_a_line_that_a_person_changes_in_a_log_changes_the_wiki_without_a_compile(
     wiki: WikiHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wiki.compile([PORT_PAGE])
     assert not is_due(wiki, monkeypatch)
     day_file(wiki).write_text(day_file(wiki).read_text().replace("8080", "8443"))
-    assert is_due(wiki, monkeypatch)
-    wiki.compile([page("port", claim("The port of the listener is 8443", "a1"))])
-    current, _, history = wiki.text("concepts/port").partition("## History")
+    assert not is_due(wiki, monkeypatch)
+    current, _, history = wiki.text(SLUG).partition("## History")
     assert "8443" in current
     assert "8080" not in current
     assert "8080" in history
-    assert not is_due(wiki, monkeypatch)
 
 
-def test_a_paragraph_that_a_person_added_to_an_entry_is_compiled(
+def test_a_line_that_a_person_adds_to_an_entry_is_a_statement_of_theirs(
     wiki: WikiHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wiki.compile([PORT_PAGE])
     text = day_file(wiki).read_text()
-    day_file(wiki).write_text(text.replace("\n^e-a1", "\n**Mine:** the proxy listens on 9443.\n\n^e-a1"))
+    day_file(wiki).write_text(text.replace("\n^e-a1", "\n- [preference] The proxy listens on 9443.\n\n^e-a1"))
     assert is_due(wiki, monkeypatch)
-    wiki.compile([page("port", claim("The proxy listens on 9443", "a1"))])
-    assert "9443" in wiki.text("concepts/port")
+    wiki.compile([placed("port")])
+    assert "The proxy listens on 9443. [[daily/2026-11-16#^l-" in wiki.text(SLUG)
     assert not is_due(wiki, monkeypatch)
 
 
 @pytest.mark.parametrize("heading", ["", "### Afternoon\n\n", "## By hand\n\n#### Hosts\n\n"])
-def test_a_part_that_a_person_wrote_is_compiled_once_and_again_when_edited(
+def test_a_part_that_a_person_wrote_becomes_statements_once_and_more_when_it_grows(
     wiki: WikiHome, monkeypatch: pytest.MonkeyPatch, heading: str
 ) -> None:
     wiki.compile([PORT_PAGE])
     with day_file(wiki).open("a") as file:
-        file.write(f"\n{heading}The staging host is `quoll.example`.\n")
-    written = day_file(wiki).read_text()
+        file.write(f"\n{heading}- The staging host is `quoll.example`.\n- It restarts on Mondays.\n- [ ] a to-do\n")
     assert is_due(wiki, monkeypatch)
-
-    def answer(prompt: Any) -> Any:
-        (material,) = prompt.material["entries"]
-        stated = [part for part in material["context"].splitlines() if "quoll" in part or "wallaby" in part]
-        return {"articles": [page("staging", *(claim(part, material["id"]) for part in stated))]}
-
-    wiki.compile(answer)
-    assert "quoll.example" in wiki.text("concepts/staging")
-    assert wiki.run(lint, "--structural-only") == 0  # the source resolves
-    assert day_file(wiki).read_text().startswith(written)  # only lines below it were added
+    wiki.compile([placed("staging")])
+    assert "The staging host is `quoll.example`. [[daily/2026-11-16#^l-" in wiki.text("concepts/staging")
+    assert "to-do" not in wiki.text("concepts/staging")
+    with Keeper.at(wiki.home) as keeper:
+        (fact,) = (fact for fact in keeper.store.facts() if "quoll" in fact.content)
+    assert (fact.origin, fact.project) == ("user", "*")
     assert not is_due(wiki, monkeypatch)
-    day_file(wiki).write_text(day_file(wiki).read_text().replace("quoll", "wallaby"))
+    text = day_file(wiki).read_text()
+    day_file(wiki).write_text(text.replace("- [ ] a to-do", "- It has 4 cores.\n- [ ] a to-do"))
     assert is_due(wiki, monkeypatch)
-    wiki.compile(answer)
-    assert "wallaby" in wiki.text("concepts/staging").partition("## History")[0]
-    assert not is_due(wiki, monkeypatch)
+    wiki.compile([placed("staging")])
+    assert "It has 4 cores." in wiki.text("concepts/staging")
 
 
-def test_an_edit_whose_compile_was_undone_waits_again(wiki: WikiHome, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_by_hand_is_compiled_without_a_model_beside_a_session(
+    wiki: WikiHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORIA_MODEL", "offline")
+    with day_file(wiki).open("a") as file:
+        file.write("\n### My own note\n\nThe staging host is `quoll.example`, and it is restarted on Mondays.\n")
+    home = WikiHome()
+    home.run(compiling, "--all")
+    assert waiting(home) == 0
+    assert aside(home) == []
+    texts = {name: text for name, text in home.files().items() if name.startswith("concepts/")}
+    assert sorted(texts) == ["concepts/notes.md", "concepts/shop.md"]
+    assert b"quoll.example" in texts["concepts/notes.md"]
+    assert LISTENS.encode() in texts["concepts/shop.md"]
+
+
+def test_what_stands_in_no_entry_is_placed_as_well(wiki: WikiHome) -> None:
     wiki.compile([PORT_PAGE])
-    day_file(wiki).write_text(day_file(wiki).read_text().replace("8080", "8443"))
-    wiki.compile([page("port", claim("The port of the listener is 8443", "a1"))])
-    wiki.undo()
-    assert is_due(wiki, monkeypatch)
-
-
-def test_a_superseded_claim_does_not_come_back_when_all_is_forced(wiki: WikiHome) -> None:
-    wiki.compile([PORT_PAGE])
-    wiki.log(LATER)
-    wiki.compile([page("port", claim("The port of the listener is 9090", "b2"))])
-    before = wiki.text("concepts/port")
-    both = [PORT_PAGE, page("port", claim("The port of the listener is 9090", "b2"))]
-    wiki.compile(both, "--all", "--force")
-    assert wiki.text("concepts/port") == before
-
-
-def test_a_claim_that_a_person_deleted_does_not_come_back_from_the_same_entry(wiki: WikiHome) -> None:
-    wiki.compile([PORT_PAGE])
-    wiki.edit("concepts/port", "- It is the listener [[daily/2026-11-16#^e-a1|16 Nov]]\n", "")
-    wiki.compile([PORT_PAGE], "--all", "--force")
-    assert "It is the listener" not in wiki.text("concepts/port")
-
-
-def test_a_claim_that_a_person_reworded_stays_as_they_put_it(wiki: WikiHome) -> None:
-    wiki.compile([PORT_PAGE])
-    wiki.edit("concepts/port", "It is the listener", "My own words about it")
-    wiki.compile([PORT_PAGE], "--all", "--force")
-    assert wiki.text("concepts/port").count("- ") == PORT_COUNT
-    assert "It is the listener" not in wiki.text("concepts/port")
-
-
-PORT_COUNT = 3  # two claims and the frontmatter's source
+    DailyLog.of(wiki.home.paths).rewrite(
+        clock.now().date(), lambda text: f"{text}\n### Learned (10:30) · shop\n\n- [fact] Asked for by hand. ^l-hand1\n"
+        '  <!-- learned {"project": "shop-1a2b3c"} -->\n'
+    )  # fmt: skip
+    wiki.compile([placed("port")])
+    assert "Asked for by hand." in wiki.text(SLUG)
 
 
 def test_a_page_that_a_person_deleted_does_not_come_back_from_the_same_entry(wiki: WikiHome) -> None:
     wiki.compile([PORT_PAGE])
-    Path(wiki.home.paths.knowledge, "concepts/port.md").unlink()
-    wiki.compile([PORT_PAGE], "--all", "--force")
-    assert not Path(wiki.home.paths.knowledge, "concepts/port.md").exists()
+    Path(wiki.home.paths.knowledge, f"{SLUG}.md").unlink()
+    wiki.log(LATER)
+    wiki.compile([placed("host")])
+    assert wiki.wiki.slugs() == ["concepts/host"]
 
 
 def test_a_persons_edits_are_in_the_next_prompt_and_on_the_page_after_it(wiki: WikiHome) -> None:
     wiki.compile([PORT_PAGE])
-    wiki.edit("concepts/port", "title: port", "title: The door\nowner: Mara")
-    wiki.edit("concepts/port", "## Key Points", "## My own\n\nKeep **this**.\n\n## Key Points")
+    wiki.edit(SLUG, "title: Port", "title: The door\nowner: Mara")
+    wiki.edit(SLUG, "## Behaviour", "## My own\n\nKeep **this**.\n\n## Behaviour")
     wiki.log(LATER)
-    wiki.compile([page("the-door", claim("The host is local", "b2"), title="The door")])
+    wiki.compile([placed("the-door", title="The door")])
     assert "The door" in wiki.prompts[-1].text
-    text = wiki.text("concepts/port")
-    for kept in ("owner: Mara", "## My own\n\nKeep **this**.\n", "- The host is local [["):
+    text = wiki.text(SLUG)
+    for kept in ("owner: Mara", "## My own\n\nKeep **this**.\n", "- The host of the listener is local. [["):
         assert kept in text
     assert "[[concepts/port|The door]]" in wiki.text("index")
 
 
-def test_a_page_that_changes_under_the_compile_is_drafted_again(wiki: WikiHome) -> None:
+def test_a_page_that_changes_under_the_compile_is_placed_on_again(wiki: WikiHome) -> None:
     wiki.compile([PORT_PAGE])
     wiki.log(LATER)
 
     def answer(prompt: Any) -> Any:
-        wiki.edit("concepts/port", "It is the listener", "Saved while the model thought")
-        return {"articles": [page("port", claim("The host is local", "b2"))]}
+        wiki.edit(SLUG, "## Behaviour", "Saved while the model thought.\n\n## Behaviour")
+        return answer_of(prompt, placed("port"))
 
     wiki.compile(answer)
-    text = wiki.text("concepts/port")
-    assert "Saved while the model thought" in text
-    assert "The host is local" in text
+    assert "Saved while the model thought" in wiki.text(SLUG)
+    assert "The host of the listener is local" in wiki.text(SLUG)
 
 
-def test_a_page_that_is_saved_between_draft_and_swap_is_drafted_again(
+def test_a_page_that_is_saved_between_draft_and_swap_is_placed_on_again(
     wiki: WikiHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from memoria.wiki.transaction import Transactions  # noqa: PLC0415
@@ -232,29 +206,37 @@ def test_a_page_that_is_saved_between_draft_and_swap_is_drafted_again(
     def late(self: Any, *args: Any, **named: Any) -> Any:
         if not times:
             times.append(1)
-            wiki.edit("concepts/port", "It is the listener", "Saved at the last moment")
+            wiki.edit(SLUG, "## Behaviour", "Saved at the last moment.\n\n## Behaviour")
         return commit(self, *args, **named)
 
     monkeypatch.setattr(Transactions, "commit", late)
-    wiki.compile([page("port", claim("The host is local", "b2"))])
-    assert "Saved at the last moment" in wiki.text("concepts/port")
-    assert "The host is local" in wiki.text("concepts/port")
+    wiki.compile([placed("port")])
+    assert "Saved at the last moment" in wiki.text(SLUG)
+    assert "The host of the listener is local" in wiki.text(SLUG)
 
 
-def test_a_compile_that_would_drop_most_of_a_page_is_refused_and_forced(wiki: WikiHome) -> None:
-    texts = [f"Fact {word} of the listener" for word in ("one", "two", "three", "four", "five")]
-    wiki.compile([page("port", *(claim(text, "a1") for text in texts))])
-    wiki.log(LATER)
-    before = wiki.files()
-    answer = [page("port", *(claim(f"{text} no more", "b2", supersedes=text) for text in texts))]
-    with pytest.raises(ExpectedError, match=r"5 of its 5 claims.*--force"):
-        wiki.compile(answer)
-    assert wiki.files() == before
-    assert wiki.ledger(Ledger.counts)["uncompiled"] == 1
-    assert notes(wiki, "compile-refused")
-    assert issubclass(DropRefusedError, ExpectedError)
-    wiki.compile(answer, "--all", "--force")
-    assert "no more" in wiki.text("concepts/port")
+# -- bad answers
+
+
+def test_an_answer_that_is_mostly_refused_is_asked_for_once_more_with_the_reasons(wiki: WikiHome) -> None:
+    def answer(prompt: Any) -> Any:
+        if not prompt.material.get("refused"):
+            return {"places": [{"id": f"l-none{number}", "article": "port"} for number in range(3)]}
+        assert "'l-none0' was not shown" in prompt.text
+        return answer_of(prompt, PORT_PAGE)
+
+    wiki.compile(answer)
+    assert LISTENS in wiki.text(SLUG)
+    assert len(wiki.prompts) == 2
+
+
+def test_what_no_answer_places_is_not_lost(wiki: WikiHome) -> None:
+    wiki.compile(lambda _: {"places": [{"id": f"l-none{number}", "article": "port"} for number in range(3)]})
+    assert LISTENS in wiki.text("concepts/shop")
+    assert (waiting(wiki), aside(wiki)) == (0, [])
+    notes = [note[3] for note in wiki.ledger(lambda ledger: ledger.notes("refused"))]
+    assert len(notes) == 3
+    assert not any("\n" in note for note in notes)
 
 
 @pytest.fixture
@@ -263,75 +245,92 @@ def days(monkeypatch: pytest.MonkeyPatch) -> WikiHome:
     monkeypatch.setenv("MEMORIA_CALL_CHARS", "2000")
     monkeypatch.setenv("MEMORIA_RETRY_S", ",")
     home = WikiHome()
-    home.log(*(entry(f"d{day}", day, title=f"Port {day}", context="long " * 300) for day in range(10, 17)))
+    home.log(*(entry(f"d{day}", day, learned=stated(f"Dock {day} is {'long ' * 50}")) for day in range(10, 17)))
     return home
+
+
+def about(prompt: Any) -> set[str]:
+    return {row["id"][2:5] for row in prompt.material["statements"]}
 
 
 def test_a_batch_that_is_answered_badly_does_not_keep_the_later_ones_waiting(days: WikiHome) -> None:
     def answer(prompt: Any) -> Any:
-        ident = prompt.material["entries"][0]["id"]
-        return "no JSON" if ident in ("d10", "d12", "d13") else {"articles": [page(ident, claim("A port", ident))]}
+        return "no JSON" if about(prompt) & {"d10", "d12", "d13"} else answer_of(prompt, placed("docks"))
 
     with pytest.raises(ExpectedError, match=r"3 entries waiting"):
         days.compile(answer)
-    assert days.ledger(Ledger.counts)["uncompiled"] == 3
-    assert sorted(name for name in days.files() if name.startswith("concepts/")) == [
-        f"concepts/d{day}.md" for day in (11, 14, 15, 16)
-    ]
+    assert waiting(days) == 3
+    text = "".join(text.decode() for text in days.files().values())
+    assert all(f"Dock {day} is" in text for day in (11, 14, 15, 16))
 
 
 def test_a_model_that_answers_badly_throughout_is_not_asked_about_every_batch(days: WikiHome) -> None:
     with pytest.raises(ExpectedError, match=r"7 entries waiting"):
-        days.compile(lambda prompt: "no JSON")
+        days.compile(lambda _: "no JSON")
     assert len(days.prompts) == 3
 
 
 def test_an_entry_at_fault_is_found_in_its_batch_set_aside_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORIA_RETRY_S", ",")
     wiki = WikiHome()
-    wiki.log(*(entry(f"d{day}", day, title=f"Port {day}", context=f"Dock {day} is open.") for day in range(17, 24)))
+    wiki.log(*(entry(f"d{day}", day, title=f"Dock {day}", learned=stated(f"Dock {day} is open."))
+               for day in range(17, 24)))  # fmt: skip
+    wiki.compile(lambda prompt: "no JSON" if "d20" in about(prompt) else answer_of(prompt, placed("docks")))
+    ((ident, reason),) = aside(wiki)
+    assert (ident, reason.startswith("Dock 20: ")) == ("d20", True)
+    text = "".join(text.decode() for text in wiki.files().values())
+    assert sum(f"Dock {day} is open." in text for day in range(17, 24)) == 6
+    assert waiting(wiki) == 0, "neither the one nor the others wait"
+    wiki.compile([placed("docks")], "--retry-failed")
+    assert aside(wiki) == []
+    assert "Dock 20 is open." in "".join(text.decode() for text in wiki.files().values())
 
-    def answer(prompt: Any) -> Any:
-        idents = [part["id"] for part in prompt.material["entries"]]
-        return "no JSON" if "d20" in idents else {"articles": [page(name, claim("A port", name)) for name in idents]}
 
-    wiki.compile(answer)
-    ((ident, reason),) = wiki.ledger(Ledger.failed_compiles)
-    assert (ident, reason.startswith("Port 20: ")) == ("d20", True)
-    assert len([name for name in wiki.files() if name.startswith("concepts/")]) == 6
-    assert wiki.ledger(Ledger.counts)["uncompiled"] == 0, "neither the one nor the others wait"
-
-
-def test_a_part_by_hand_is_compiled_without_a_model_beside_a_session(
+def test_entries_that_are_answered_badly_again_and_again_are_set_aside(
     wiki: WikiHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MEMORIA_MODEL", "offline")
-    with day_file(wiki).open("a") as file:
-        file.write("\n### My own note\n\nThe staging host is `quoll.example`, and it is restarted on Mondays.\n")
-    home = WikiHome()
-    home.run(compiling, "--all")
-    assert home.ledger(Ledger.counts)["uncompiled"] == 0
-    assert home.ledger(Ledger.failed_compiles) == []
-    assert any(b"quoll.example" in text for text in home.files().values())
+    monkeypatch.setenv("MEMORIA_RETRY_S", ",")
+    wiki = WikiHome()
+    for _ in range(SET_ASIDE):
+        assert waiting(wiki) or not wiki.prompts
+        with pytest.raises(ExpectedError):
+            wiki.compile(lambda _: "no JSON")
+    assert waiting(wiki) == 0
+    asked = len(wiki.prompts)
+    wiki.compile(lambda _: "no JSON")
+    assert len(wiki.prompts) == asked
 
 
-def test_a_page_of_no_project_is_told_apart_from_one_of_the_same_name(wiki: WikiHome) -> None:
+# -- when
+
+
+NOW = clock.now()
+
+
+def test_the_first_entries_do_not_wait_for_the_interval_and_later_ones_do() -> None:
+    minute = NOW - timedelta(minutes=1)
+    assert compile_due(1, 0, minute, NOW, 60)
+    assert compile_due(1, FIRST_ENTRIES - 1, minute, NOW, 60)
+    assert not compile_due(1, FIRST_ENTRIES, minute, NOW, 60)
+    assert not compile_due(0, 0, minute, NOW, 60)
+    assert not compile_due(1, 0, minute, NOW, 60, failed=True), "a model that fails is not asked by every worker"
+    assert compile_due(1, 0, NOW - timedelta(minutes=61), NOW, 60, failed=True)
+
+
+def test_a_compile_that_fails_makes_the_first_entries_wait(wiki: WikiHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    def due() -> bool:
+        return wiki.ledger(lambda ledger: gate.is_due(ledger, wiki.home))
+
     wiki.compile([PORT_PAGE])
-    with day_file(wiki).open("a") as file:
-        file.write("\n### My own note\n\nThe staging port is `quoll.example`, and its listener `wallaby.example`.\n")
-
-    def answer(prompt: Any) -> Any:
-        (ident,) = [part["id"] for part in prompt.material["entries"]]
-        claims = [
-            claim(f"The {what} is `{name}.example`", ident)
-            for what, name in (("port", "quoll"), ("listener", "wallaby"))
-        ]
-        return {"articles": [page("port", *claims)]}
-
-    wiki.compile(answer)
-    text = wiki.text("concepts/port-general")
-    assert "# port (general)" in text
-    assert "project:" not in text
+    wiki.log(LATER)
+    monkeypatch.setenv("MEMORIA_RETRY_S", ",")
+    with pytest.raises(ExpectedError):
+        WikiHome().compile(lambda _: "no JSON")
+    assert not due()
+    wiki.compile([placed("port")])
+    wiki.log(entry("c3", 18, learned=stated("The listener is quick.")))
+    WikiHome().compile([], "--dry-run")
+    assert due()
 
 
 def test_a_compile_that_is_due_ends_and_is_not_due_for_what_can_never_be_done(
@@ -340,12 +339,16 @@ def test_a_compile_that_is_due_ends_and_is_not_due_for_what_can_never_be_done(
     hidden = tmp_path / "hidden"
     hidden.mkdir()
     projects.see_folder(wiki.home.paths, "hidden-1a2b3c", str(hidden))
-    wiki.log(entry("h1", 17, context="Hidden.", project="hidden", project_key="hidden-1a2b3c"), entry("g1", 18), LATER)
+    wiki.log(
+        entry("h1", 17, learned=stated("Hidden."), project="hidden", project_key="hidden-1a2b3c"),
+        entry("g1", 18),
+        LATER,
+    )
     worker.work(wiki.home)
     (hidden / ".memoria-off").touch()
     Path(wiki.home.paths.daily, "2026-11-18.md").unlink()
     answers = tmp_path / "answers.json"
-    answers.write_text(json.dumps({"compile": [{"articles": [PORT_PAGE]}]}))
+    answers.write_text(json.dumps({"compile": [SCRIPT]}))
     words = [sys.executable, str(ROOT / "scripts" / "compile.py"), "--due"]
     env = {**os.environ, "MEMORIA_MODEL": f"scripted:{answers}", "MEMORIA_CONSOLIDATE": "false"}
     subprocess.run(words, env=env, timeout=60, check=True)
@@ -355,25 +358,19 @@ def test_a_compile_that_is_due_ends_and_is_not_due_for_what_can_never_be_done(
     assert is_due(wiki, monkeypatch), "what was hidden waited"
 
 
-def test_what_is_refused_is_named_on_one_line_whatever_the_model_put_into_it(wiki: WikiHome) -> None:
-    wiki.compile([page("port", claim("The\nport is 8081", "a1"), title="Port\n8 articles created")])
-    assert len(notes(wiki, "refused")) == 1
-    assert "\n" not in notes(wiki, "refused")[0]
-
-
 def test_undo_brings_the_wiki_back_and_its_entries_wait_again(
     wiki: WikiHome, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wiki.compile([PORT_PAGE])
     before = wiki.files()
     wiki.log(LATER)
-    wiki.compile([page("port", claim("The host is local", "b2"))])
+    wiki.compile([placed("port")])
     wiki.undo()
     assert wiki.files() == before
     assert wiki.ledger(Ledger.counts)["uncompiled"] == 1
     assert "1 entry waiting again" in capsys.readouterr().out
-    wiki.compile([page("port", claim("The host is local", "b2"))])
-    assert "The host is local" in wiki.text("concepts/port")
+    wiki.compile([placed("port")])
+    assert "The host of the listener is local" in wiki.text(SLUG)
 
 
 def test_undo_takes_several_steps_and_says_when_there_are_not_that_many(
@@ -381,11 +378,11 @@ def test_undo_takes_several_steps_and_says_when_there_are_not_that_many(
 ) -> None:
     wiki.compile([PORT_PAGE])
     wiki.log(LATER)
-    wiki.compile([page("port", claim("The host is local", "b2"))])
+    wiki.compile([placed("port")])
     with pytest.raises(NothingToUndoError, match="2 steps"):
         wiki.undo("--steps", "3")
     wiki.undo("--list")
-    assert "  1  compile of 1 entry: concepts/port.md" in capsys.readouterr().out
+    assert "  1  compile of 2 statements: concepts/port.md" in capsys.readouterr().out
     wiki.undo("--steps", "2")
     assert wiki.files() == {}
     assert wiki.ledger(Ledger.counts)["uncompiled"] == 2
@@ -395,14 +392,14 @@ def test_diff_shows_what_the_last_compile_did(wiki: WikiHome, capsys: pytest.Cap
     with pytest.raises(NothingToUndoError):
         wiki.diff()
     wiki.compile([PORT_PAGE])
-    wiki.log(LATER)
-    wiki.compile([page("port", claim("The port of the listener is 9090", "b2"))])
+    wiki.log(entry("b2", 18, learned=stated("The port of the listener is 9090.")))
+    wiki.compile([placed("port", ends=[{"id": "l-a10", "by": "l-b20"}])])
     capsys.readouterr()
     wiki.diff()
     out = capsys.readouterr().out
     assert "--- a/concepts/port.md\n+++ b/concepts/port.md\n" in out
-    assert "\n-- The port of the listener is 8080 [[" in out
-    assert "\n+- The port of the listener is 9090 [[" in out
+    assert "\n-- The port of the listener is 8080. [[" in out
+    assert "\n+- The port of the listener is 9090. [[" in out
     wiki.diff("2")
     assert "--- /dev/null\n+++ b/concepts/port.md\n" in capsys.readouterr().out
 
@@ -411,13 +408,13 @@ def test_diff_shows_what_the_last_compile_did(wiki: WikiHome, capsys: pytest.Cap
 @pytest.mark.parametrize("step", [name for name in COMPILE if name != "compile.locked"])
 def test_a_compile_killed_anywhere_is_in_the_wiki_once_after_the_next(wiki: WikiHome, step: str) -> None:
     script = Path(wiki.home.paths.home, "answers.json")
-    script.write_text(json.dumps({"compile": [{"articles": [PORT_PAGE]}]}))
+    script.write_text(json.dumps({"compile": [SCRIPT]}))
     environ = {**os.environ, "MEMORIA_MODEL": f"scripted:{script}", "MEMORIA_HOME": wiki.home.paths.home}
     command = [sys.executable, str(Path(ROOT, "scripts/compile.py"))]
     run = subprocess.run(command, env={**environ, "MEMORIA_KILL_AT": step}, check=False, capture_output=True)
     assert run.returncode == -9
     subprocess.run(command, env=environ, check=True, capture_output=True)
-    assert wiki.text("concepts/port").count("The port of the listener is 8080 [[") == 1
+    assert wiki.text(SLUG).count("The port of the listener is 8080. [[") == 1
     assert wiki.text("log").count("- Took in: ") == 1
     assert wiki.ledger(Ledger.counts)["uncompiled"] == 0
     calls = Path(f"{script}.calls").read_text().count("\n")

@@ -16,7 +16,6 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.daily.open_items import OpenItems, ident
 from memoria.ground.home import Home
-from memoria.models import tasks
 from memoria.models.protocol import Prompt
 from memoria.models.scripted import Scripted
 from memoria.worker.worker import Worker
@@ -220,8 +219,3 @@ def test_an_older_session_that_is_ingested_later_closes_no_newer_item(days: Days
     )
     assert "open_items" not in asked.material or asked.material["open_items"] == []
     assert days.items() == [RETRY]
-
-
-def test_articles_are_made_without_to_dos() -> None:
-    entry = {"id": "e7", "day": "", "project": "", "title": "", "action_items": [RETRY]}
-    assert RETRY not in tasks.compile_({"today": "", "entries": [entry], "articles": [], "index": []}).text

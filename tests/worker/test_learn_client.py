@@ -55,7 +55,7 @@ class World:
             self.judged.append(text)
             return "Sure:\n```json\n" + json.dumps({"statements": [claim("correction", LEARNED, CORRECTION)]}) + "\n```"
         if "Write the note" not in text:
-            return json.dumps({"articles": []})
+            return json.dumps({"places": []})
         self.summed_up.append(text)
         again = claim("correction", "Main is off limits to direct pushes.", CORRECTION)
         news = claim("fact", OTHER, "staging server of the harbour gauge")

@@ -157,6 +157,7 @@ class _Planner:
             with Keeper.at(self.home) as keeper:
                 waiting = [fact for fact in keeper.waiting() if fact.id == _identifier(target)]
                 plan.facts = waiting or [keeper.known(target)]
+            self._wiki(plan)
             self._others(plan)
             return plan
         if plan.kind == "entry":
@@ -322,12 +323,14 @@ class _Planner:
     def _wiki(self, plan: Plan) -> None:
         """Plan the wiki afterwards: articles, index and log."""
         folder = Path(self.home.paths.knowledge)
-        sources = {entry.source for entry in self.entries if entry.id in plan.ids} | plan.bare
+        gone_entries = [entry for entry in self.entries if entry.id in plan.ids]
+        sources = {entry.source for entry in gone_entries} | plan.bare
+        idents = {fact.id for fact in plan.facts} | {each.id for entry in gone_entries for each in entry.learned}
         gone = {self._slug(plan.target)} if plan.kind == "article" else set()
         remaining_articles: dict[str, Article] = {}
         for slug, article in self.articles.items():
             before = len(article.claims)
-            dropped = 0 if slug in gone else retract(article, sources, plan.needle)
+            dropped = 0 if slug in gone else retract(article, sources, idents, plan.needle)
             emptied = before and not article.claims and dropped
             if slug in gone or emptied or holds(f"{article.title}\n{article.name}", plan.needle):
                 gone.add(slug)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 from collections.abc import Collection, Sequence
 from contextlib import closing
 from datetime import date
@@ -42,6 +41,7 @@ from memoria.statements.keeper import Keeper
 from memoria.statements.outbox import Outbox
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.screen import Tombstones
+from memoria.wiki.settle import Settle
 from memoria.wiki.transaction import ChangedError, Transactions
 from memoria.working import session_of
 from memoria.working.failover_store import open_store
@@ -62,8 +62,7 @@ def carry_out(home: Home, plan: Plan) -> None:
         for fact in plan.facts:
             if keeper.store.get(fact.id):  # one that still waits goes with the outbox
                 keeper.delete(fact.id)
-        keeper.store.settle_past(keeper.store.past())  # they hold forgotten words, and the wiki is rewritten below
-        keeper.store.restore(_taken_back(keeper, plan))
+        keeper.store.forget_deleted(_deleted(keeper, plan))
         for outbox in (keeper.outbox, keeper.to_server):
             _outbox(outbox, plan)
         keeper.store.shred()
@@ -76,7 +75,6 @@ def carry_out(home: Home, plan: Plan) -> None:
     Projects.read(paths.projects).forget(plan.folders, plan.project)
     projects.forget_folders(paths, plan.folders)
     DailyLog.of(paths).sweep()  # what was replaced, and could not be taken over when the disk was full
-    shutil.rmtree(paths.undo, ignore_errors=True)  # it holds earlier versions of the wiki
     Replaced(Path(paths.replaced)).settle(everything=True)  # and this folder earlier versions of every file
     ledger = Ledger.of(paths)
     try:
@@ -84,7 +82,7 @@ def carry_out(home: Home, plan: Plan) -> None:
         wanted = [folded(text) for text in plan.needles]
         ledger.strike_notes(lambda text: proof.holds(text, wanted))
         ledger.shred()
-        _caches(home, ledger, plan)
+        _caches(home, ledger)
     finally:
         ledger.close()
     _logs(home, plan)
@@ -122,16 +120,17 @@ def _begin(home: Home, plan: Plan) -> None:
     files.replace(Path(home.paths.forgetting), json.dumps(record), mode=atomic.PRIVATE)
 
 
-def _taken_back(keeper: Keeper, plan: Plan) -> list[str]:
-    """Return the names of the deletions and corrections that hold what is forgotten."""
+def _deleted(keeper: Keeper, plan: Plan) -> list[str]:
+    """Return the ids of the deleted facts that say what is forgotten."""
     facts = {fact.id for fact in plan.facts}
+    sessions = {entry.session for entry in plan.entries} | plan.sessions
     return [
-        name
-        for name, past in keeper.store.taken_back().items()
-        if name in facts
-        or (plan.project and plan.project in past.projects)
-        or any(source.rsplit("^e-", 1)[-1] in plan.ids for source in past.sources)
-        or plan.held(f"{past.content} {past.instead} {past.quote}")
+        fact.id
+        for fact in keeper.store.deleted()
+        if fact.id in facts
+        or (plan.project and plan.project in fact.projects)
+        or (fact.session and fact.session in sessions)
+        or plan.held(f"{fact.content} {fact.quote}")
     ]
 
 
@@ -243,7 +242,7 @@ def _with_tombstones(text: str, ids: Collection[str]) -> str:
     return day.text
 
 
-def _caches(home: Home, ledger: Ledger, plan: Plan) -> None:
+def _caches(home: Home, ledger: Ledger) -> None:
     """Rebuild the caches from what remains, instead of searching them."""
     for path in Path(home.paths.state).glob(f"{Path(home.paths.index).name}*"):  # and files set aside, and SQLite's
         path.unlink()
@@ -261,8 +260,9 @@ def _caches(home: Home, ledger: Ledger, plan: Plan) -> None:
                 if path.is_file():
                     path.unlink()
         with Keeper.at(home) as keeper:
-            keeper.store.settle_past(keeper.store.past())
-            keeper.store.restore(_taken_back(keeper, plan))
+            Settle(home, keeper, index).run()  # what it reads now was no person's deletion
+            Transactions.of(home.paths).clear()  # earlier versions of the wiki
+            keeper.store.shred()
             Pages.of(home.paths).prepare(home.settings, ledger, DailyLog.of(home.paths), index, keeper)
 
 

@@ -1,16 +1,14 @@
 """Undo: restore the wiki as it was before its newest steps, and the facts that ended with them.
 
 What a person has changed since then is left alone. The entries of an undone compile are not lost: the next compile
-takes them in again. An entry that holds the user's word against a claim goes with the step, because it is taken back.
+takes them in again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from memoria.amending.claims import withdraw
 from memoria.daily import gate
 from memoria.daily.ledger import Ledger
 from memoria.ground import clock, home_files
@@ -18,9 +16,9 @@ from memoria.ground.home import Home
 from memoria.pages import housekeeping
 from memoria.pages.refresh import renew
 from memoria.statements.keeper import Keeper
-from memoria.wiki import corrected, index_page
-from memoria.wiki.folder import LOG, Wiki
-from memoria.wiki.transaction import Step, Transactions
+from memoria.wiki import index_page
+from memoria.wiki.folder import LOG
+from memoria.wiki.transaction import Transactions
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +38,8 @@ def undo(home: Home, steps: int) -> tuple[list[Undone], int]:
     undone = []
     for _ in range(steps):
         step = transactions.steps()[0]
-        withdraw(home, _said(transactions, step))  # first: without its step, a compile would take it in
         undone.append(Undone(*transactions.undo(), [str(end["id"]) for end in step.facts]))
-    slugs = {path.removesuffix(".md") for each in undone for path in each.restored}
-    return undone, _settle(home, before, _taken(home), slugs)
-
-
-def _said(transactions: Transactions, step: Step) -> set[str]:
-    """Return the ids of the entries that hold the user's word for a step."""
-    blocks = [transactions.after(step, row) for row in step.files if row["path"] == LOG]
-    return {ident for block in blocks for ident in index_page.said((block or b"").decode("utf-8", "replace"))}
+    return undone, _settle(home, before, _taken(home))
 
 
 def _taken(home: Home) -> dict[str, str]:
@@ -60,7 +50,7 @@ def _taken(home: Home) -> dict[str, str]:
     return index_page.fingerprints(text)
 
 
-def _settle(home: Home, before: dict[str, str], after: dict[str, str], slugs: Collection[str]) -> int:
+def _settle(home: Home, before: dict[str, str], after: dict[str, str]) -> int:
     """Mark the entries as waiting, for one interval at least, and bring index and pages up to date."""
     waiting = {ident for ident, took in before.items() if after.get(ident) != took}
     ledger = Ledger.of(home.paths)
@@ -73,9 +63,6 @@ def _settle(home: Home, before: dict[str, str], after: dict[str, str], slugs: Co
     finally:
         ledger.close()
     with Keeper.at(home) as keeper:
-        wiki = Wiki.of(home.paths)
-        pages = [page for slug in slugs if slug in wiki.slugs() and (page := wiki.get(slug))]
-        keeper.store.restore(corrected.restored(pages, keeper.store.taken_back()))
         housekeeping.bring_in(keeper)
         renew(home, keeper)
     return len(waiting)

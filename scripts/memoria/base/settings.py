@@ -276,7 +276,7 @@ class Settings:
     call_chars = former(60_000, minimum=2_000)  # of conversation in one call, at most; longer sessions take several
     retry_s = former((2.0, 4.0))  # before the second and third try of a call within one run
     max_attempts = former(5)  # after which a job is set aside in spool/failed
-    flush_turns_compact = former(5)  # new turns needed for a summary at a compaction
+    flush_turns_compact = former(2)  # new turns needed for a summary at a compaction, which is a start as well
     flush_turns_end = former(1)  # at a session's end
     flush_turns_stop = former(30)  # after which a session is summarised while it is open
     flush_idle_min = former(120)  # after which a session that never ended is summarised

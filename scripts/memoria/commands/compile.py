@@ -11,17 +11,15 @@ from datetime import date
 from pathlib import Path
 
 from memoria.base import failpoints, invocation
+from memoria.base.project import name_of
 from memoria.daily import gate
-from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
 from memoria.ground import clock, locks, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.pages import day_report
 from memoria.pages.page import Pages
-from memoria.pages.refresh import settle_past
-from memoria.statements.keeper import Keeper
-from memoria.worker.compiler import Compile, Report, take_all
+from memoria.worker.compiler import Batch, Compile, Report, take_all
 from memoria.worker.consolidation import Consolidation
 from memoria.worker.ownership import give_owners
 
@@ -37,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                        "answers about them did not pass the checks")  # fmt: skip
     parser.add_argument("--dry-run", action="store_true", help="print what would be compiled and stop")
     parser.add_argument("--force", action="store_true", help="with --all or --file: every entry again; also "
-                        "write changes that would drop much of a page")  # fmt: skip
+                        "take every change in the articles for yours, however many there are")  # fmt: skip
     parser.add_argument("--due", action="store_true", help="only if it is time for one (as the worker calls it)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -62,42 +60,44 @@ def _locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:
     """Compile what waits, and add the jobs that were looked at to ``seen``."""
     compile_ = Compile.of(home)
     try:
-        compile_.force = args.force
         compile_.prepare()
-        if not args.dry_run:
-            with Keeper.at(home) as keeper:
-                settle_past(home, keeper, compile_.index)
+        given = 0 if args.dry_run else give_owners(compile_)
+        held = 0 if args.dry_run else compile_.settle(takes_all=args.force)
         seen |= gate.jobs(gate.waiting(compile_.ledger, home))
         if args.due and not gate.is_due(compile_.ledger, home):
             return
-        given = 0 if args.dry_run else give_owners(compile_)
         if not args.dry_run:
             compile_.daily.mark_all(compile_.ledger)
+            compile_.keeper.refresh()
             seen |= gate.jobs(gate.waiting(compile_.ledger, home))
         again = args.force and (args.all or bool(args.file))
         entries = compile_.waiting(everything=again, day=_day(args.file), aside=args.retry_failed)
+        batches = list(compile_.batches(entries, again=again))
         if args.dry_run:
-            _preview(compile_, entries, as_json=args.json)
+            _preview(compile_, batches, as_json=args.json)
         else:
-            _run(compile_, entries, None if given else {entry.project_key for entry in entries}, args)
+            _run(compile_, batches, None if given else {batch.key for batch in batches}, args)
             if args.due:
                 _consolidate(compile_)
+        if held and not args.due:
+            raise ExpectedError(
+                f"{printable.counted(held, 'line')} of articles changed or are gone at once; their statements stay as "
+                f"they are. If you meant that, run {invocation.shown('compile --force')}; if not, put the files back."
+            )
     finally:
-        compile_.index.close()
-        compile_.ledger.close()
+        compile_.close()
 
 
 def _consolidate(compile_: Compile) -> None:
     """Let a model judge the likeliest contradictions if that is due; a failure is noted and repeated tomorrow."""
-    with Keeper.at(compile_.home) as keeper:
-        consolidation = Consolidation(compile_.home, compile_.ledger, compile_.index, compile_.model, keeper)
-        if not consolidation.is_due():
-            return
-        try:
-            consolidation.run(consolidation.likeliest())
-        except ExpectedError as error:
-            log.warning("consolidation: %s", error)
-            compile_.ledger.note("consolidate-failed", "", str(error))
+    consolidation = Consolidation(compile_.home, compile_.ledger, compile_.index, compile_.model, compile_.keeper)
+    if not consolidation.is_due():
+        return
+    try:
+        consolidation.run(consolidation.likeliest())
+    except ExpectedError as error:
+        log.warning("consolidation: %s", error)
+        compile_.ledger.note("consolidate-failed", "", str(error))
 
 
 def _is_due_now(home: Home, seen: Set[str]) -> bool:
@@ -115,45 +115,47 @@ def _day(name: str | None) -> str:
         raise ExpectedError(f"{name} is not a daily log; name one such as daily/2026-11-21.md.") from None
 
 
-def _preview(compile_: Compile, entries: Sequence[Entry], *, as_json: bool) -> None:
-    batches = list(compile_.batches(entries))
+def _preview(compile_: Compile, batches: Sequence[Batch], *, as_json: bool) -> None:
+    entries = sum(len(batch.entries) for batch in batches)
+    sizes = [len(compile_.prompt(batch).text) if batch.facts else 0 for batch in batches]
     if as_json:
         rows = [
-            {"from": str(batch[0].day), "to": str(batch[-1].day), "entries": len(batch),
-             "prompt_chars": len(compile_.prompt(batch).text)}
-            for batch in batches
-        ]  # fmt: skip
-        print(json.dumps({"entries": len(entries), "model": compile_.model.model.name, "calls": rows}, indent=2))
+            {"project": batch.key, "entries": len(batch.entries), "statements": len(batch.facts), "prompt_chars": size}
+            for batch, size in zip(batches, sizes, strict=True)
+            if size
+        ]
+        print(json.dumps({"entries": entries, "model": compile_.model.model.name, "calls": rows}, indent=2))
         return
-    calls = printable.counted(len(batches), "model call")
-    print(f"{printable.counted(len(entries), 'entry')} to compile, in {calls} ({compile_.model.model.name}).")
-    for batch in batches:
-        size = len(compile_.prompt(batch).text)
-        held = printable.counted(len(batch), "entry")
-        print(f"- {batch[0].day} to {batch[-1].day}: {held}, a prompt of {printable.counted(size, 'character')}")
+    calls = printable.counted(sum(map(bool, sizes)), "model call")
+    print(f"{printable.counted(entries, 'entry')} to compile, in {calls} ({compile_.model.model.name}).")
+    for batch, size in zip(batches, sizes, strict=True):
+        held = f"{printable.counted(len(batch.facts), 'statement')} of {printable.counted(len(batch.entries), 'entry')}"
+        if size:
+            print(f"- {name_of(batch.key)}: {held}, a prompt of {printable.counted(size, 'character')}")
 
 
 def _run(
-    compile_: Compile, entries: Sequence[Entry], touched: Collection[str] | None, args: argparse.Namespace
+    compile_: Compile, batches: Sequence[Batch], touched: Collection[str] | None, args: argparse.Namespace
 ) -> None:
-    """Compile the entries, and prepare the pages of the ``touched`` projects, None for all."""
+    """Compile the batches, and prepare the pages of the ``touched`` projects, None for all."""
     # Booked before the calls, so that a failing compile is retried after the interval and not by every worker.
     compile_.ledger.put(gate.COMPILED, clock.now().isoformat())
     compile_.ledger.put(gate.FAILED, value=True)
     report = Report()
-    failure = take_all(compile_, entries, report, quiet=args.due)
+    total = sum(len(batch.entries) for batch in batches)
+    failure = take_all(compile_, batches, report, quiet=args.due)
     compile_.ledger.put(gate.FAILED, value=failure is not None)
     pages = Pages.of(compile_.home.paths)
-    with Keeper.at(compile_.home) as keeper:
-        pages.prepare(compile_.home.settings, compile_.ledger, compile_.daily, compile_.index, keeper, touched)
+    pages.prepare(compile_.home.settings, compile_.ledger, compile_.daily, compile_.index, compile_.keeper, touched)
     day_report.prepare(compile_.home)
-    log.info("%s", _counts(compile_, report, len(entries)))
+    log.info("%s", _counts(compile_, report, total))
     if args.json:
-        print(json.dumps(_facts(compile_, report, len(entries)), indent=2, ensure_ascii=False))
+        print(json.dumps(_facts(compile_, report, total), indent=2, ensure_ascii=False))
     elif not args.due:
-        _say(compile_, report, len(entries))
+        _say(compile_, report, total)
     if failure:
-        waiting = len({entry.id for entry in compile_.waiting()}.intersection(entry.id for entry in entries))
+        taken = {entry.id for batch in batches for entry in batch.entries}
+        waiting = len({entry.id for entry in compile_.waiting()} & taken)
         compile_.ledger.note("compile-failed", "", str(failure))
         raise ExpectedError(
             f"{failure} ({printable.counted(waiting, 'entry')} waiting for the next compile; nothing is lost)"

@@ -1,4 +1,4 @@
-"""Consolidate: ask now which of the most similar facts and claims still hold, whatever was asked today."""
+"""Consolidate: ask now which of the most similar statements still hold, whatever was asked today."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from memoria.ground.home import Home
 from memoria.index import sources
 from memoria.index.index import Index
 from memoria.models.metered import Metered
+from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
 from memoria.wiki.transaction import Transactions
-from memoria.worker.candidates import Pair, Statement
+from memoria.worker.candidates import Pair
 from memoria.worker.consolidation import Consolidation, Report
 
 
@@ -58,28 +59,24 @@ def _preview(run: Consolidation, pairs: Sequence[Pair], *, as_json: bool) -> Non
     size = printable.counted(chars, "character")
     print(f"{printable.counted(len(pairs), 'pair')} to ask about ({run.model.name}), in a prompt of {size}.")
     for pair in pairs:
-        print(f"- {pair.first.name}: {printable.line(pair.first.text)}")
-        print(f"  {pair.second.name}: {printable.line(pair.second.text)}")
+        print(f"- {pair.first.id}: {printable.line(pair.first.content)}")
+        print(f"  {pair.second.id}: {printable.line(pair.second.content)}")
 
 
-def _named(statement: Statement) -> dict[str, str]:
-    return {"name": statement.name, "text": statement.text}
+def _named(fact: Fact) -> dict[str, str]:
+    return {"id": fact.id, "text": fact.content}
 
 
 def _say(report: Report, *, as_json: bool) -> None:
     if as_json:
-        applied = [
-            {"ended": _named(one.loser), "by": _named(one.winner), "repetition": one.repetition}
-            for one in report.applied
-        ]
-        facts = {"pairs": report.pairs, "applied": applied, "refused": report.refused}
+        facts = {"pairs": report.pairs, "applied": report.applied, "refused": report.refused}
         print(json.dumps(facts, indent=2, ensure_ascii=False))
         return
     ended = printable.counted(len(report.applied), "statement")
     print(f"{printable.counted(report.pairs, 'pair')} asked about, {ended} ended.")
     for each in report.applied:
-        relation = "is repeated by" if each.repetition else "gave way to"
-        print(f"- {each.loser.name} {relation} {each.winner.name}: {printable.line(each.loser.text)}")
+        relation = "is repeated by" if each.get("repetition") else "gave way to"
+        print(f"- {each['id']} {relation} {each['successor']}: {printable.line(each['content'])}")
     for reason in report.refused:
         print(f"  not applied: {reason}")
     if report.applied:

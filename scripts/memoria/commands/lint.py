@@ -18,8 +18,9 @@ from memoria.ground.errors import ModelError
 from memoria.ground.home import Home
 from memoria.models import tasks
 from memoria.models.metered import Metered
+from memoria.search import comparison, identifiers
 from memoria.search.words import words
-from memoria.wiki import evidence, minhash
+from memoria.wiki import minhash
 from memoria.wiki.article import Article, Claim
 from memoria.wiki.lint_rules import ERROR, NOTE, WARNING, Finding, findings, page_of
 from memoria.wiki.snapshot import Snapshot
@@ -49,7 +50,8 @@ def candidates(snapshot: Snapshot) -> list[tuple[str, Claim, str, Claim]]:
 
 
 def _differ(one: Claim, other: Claim) -> bool:
-    return set(evidence.precise(one.text)) != set(evidence.precise(other.text))
+    names = (set(identifiers.in_prose(claim.text)) for claim in (one, other))
+    return next(names) != next(names) or comparison.words(one.text).numbers != comparison.words(other.text).numbers
 
 
 def contradictions(snapshot: Snapshot) -> tuple[list[Finding], str]:

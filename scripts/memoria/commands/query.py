@@ -125,8 +125,8 @@ def _filed(home: Home, answer: Answer) -> tuple[str, dict[str, bytes | None], di
     page = articles.get(slug) or Article.new(slug, answer.question, claims[0].text, moment.date())
     changed = {slug: page}
     for claim in claims:
-        page.add_claim(claim)
-    page.extend("sources", (f"[[{source.split('#')[0]}]]" for claim in claims for source in claim.sources))
+        if not any(known.same_as(claim.text) for known in page.claims):
+            page.add(claim)
     page.touch(moment.date())
     for ref in answer.rests_on:
         other = articles.get(ref.split("#")[0])

@@ -7,7 +7,7 @@ The file is authoritative: the ledger's list of turns and entries is read from t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
@@ -191,17 +191,30 @@ class DailyLog:
         ledger.reread(name, stamp, entries, text.tombstones(), len(text.unmarked()), items)
 
     def mark_all(self, ledger: Ledger) -> None:
-        """Make entries of all parts that a person wrote, by a block id and a marker below each."""
+        """Make entries of all parts that a person wrote, and give ids to the statements of entries that wait.
+
+        An entry gets a block id and a marker below it, a statement a block id at the end of its line.
+        """
         for name in ledger.unmarked_logs():
-            day = date.fromisoformat(name)
-
-            def marked(text: str, day: date = day) -> str:
-                parts = parsed(text)
-                parts.mark(day)
-                return parts.text
-
-            self.rewrite(day, marked)
+            self._edit(date.fromisoformat(name), lambda text, day: text.mark(day))
         self.refresh(ledger)
+        waiting: dict[str, set[str]] = {}
+        for entry in ledger.entries(waiting=True):
+            waiting.setdefault(entry.day, set()).add(entry.id)
+        for name, idents in waiting.items():
+            self._name(date.fromisoformat(name), idents)
+        self.refresh(ledger)
+
+    def _name(self, day: date, idents: Collection[str]) -> None:
+        self._edit(day, lambda text, _: text.name(idents))
+
+    def _edit(self, day: date, edit: Callable[[DayText, date], object]) -> None:
+        def edited(text: str) -> str:
+            parts = parsed(text)
+            edit(parts, day)
+            return parts.text
+
+        self.rewrite(day, edited)
 
     def find(self, booked: Iterable[Booked]) -> list[Entry]:
         """Return the entries that the ledger names as they are now, oldest first, without those that are gone."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from memoria.base.pattern import Pattern
 from memoria.daily import entry_form
 from memoria.daily.entry import Entry, Learned
 from memoria.daily.entry_form import (
@@ -43,15 +44,21 @@ from memoria.daily.entry_form import (
 from memoria.ground import markdown
 from memoria.ground.files import sha256
 
+NAMED_CHARS = 600  # of an item or a paragraph of a person's that becomes a statement
+
 _BULLETS = ("-", "*", "+")
 _PART = "### "  # the level of an entry's heading, and of the parts that a person adds
+_OPEN = Pattern(r"\s*<!-- (?:learned|memoria) ")  # a comment for programs
+_SPLIT = Pattern(r"- \[[a-z]+\] (?!.*\^l-[0-9a-z]+$)")  # a statement whose id is not on its line
+_BELOW = Pattern(r"\s+(?:>|<!--|[-*+] )")
+_ITEM = Pattern(r"[-*+] (?!\[[ xX-]?\] |\[\[|~~)(?P<text>\S.*)")  # no box, link or line that was struck out
 
 
 @dataclass(frozen=True, slots=True)
 class LearnedLine:
     """A learned fact and its rows, ``first`` to ``end`` (exclusive).
 
-    ``session`` and ``project`` are those of the entry that holds it, empty when it is outside an entry.
+    ``session``, ``project`` and ``entry`` (its id) are those of the entry that holds it, empty when it is in none.
     """
 
     learned: Learned
@@ -59,6 +66,7 @@ class LearnedLine:
     end: int
     session: str = ""
     project: str = ""
+    entry: str = ""
 
     @property
     def quote(self) -> str:
@@ -120,7 +128,7 @@ class DayText:
         """
         self.aliases = aliases or {}
         self._mark = "\ufeff" if text.startswith("\ufeff") else ""  # some editors put one at the start of a file
-        lines = list(io.StringIO(text.removeprefix(self._mark), newline=""))
+        lines = _joined(list(io.StringIO(text.removeprefix(self._mark), newline="")))
         self.rows = [line.rstrip("\r\n") for line in lines]
         self._ends = [line[len(row) :] for line, row in zip(lines, self.rows, strict=True)]
         own = {end for end in self._ends if end}
@@ -167,9 +175,9 @@ class DayText:
             end = number + 1
             while end < len(self.rows) and (QUOTE.fullmatch(self.rows[end]) or PARTICULARS.fullmatch(self.rows[end])):
                 end += 1
-            learned = Learned(match["kind"], match["text"], match["id"], tuple(self.rows[number + 1 : end]))
+            learned = Learned(match["kind"] or "fact", match["text"], match["id"], tuple(self.rows[number + 1 : end]))
             inside = span is not None and number >= span.first
-            place = (span.marker[2], self._key(written_key(span.marker))) if span and inside else ()
+            place = (span.marker[2], self._key(written_key(span.marker)), span.marker[1]) if span and inside else ()
             yield LearnedLine(learned, number, end, *place)
 
     def items(self) -> Iterator[ItemLine]:
@@ -290,6 +298,38 @@ class DayText:
             self._put(end, end, ["", f"^e-{ident}", "", marker, *blank])
         return len(parts)
 
+    def name(self, entries: Collection[str]) -> int:
+        """Give an id to each statement of these entries that has none; return how many there were.
+
+        That is what stands under the labels of statements, and in an entry that a person wrote each item and each
+        paragraph of one short row.
+        """
+        count = 0
+        ours = self._ours()
+        for span in self._spans():
+            label = ""
+            for number in range(span.first, span.last) if span.marker[1] in entries else ():
+                row = self.rows[number].rstrip()
+                label = found["label"] if (found := LABEL.match(row)) else label
+                text = "" if ours[number] else self._unnamed(number, label, by_hand=span.marker[5] == HAND)
+                if text:
+                    ident = sha256(f"{span.marker[1]} {text}")[:8]
+                    kind = entry_form.KIND_IN.get(label, "") if not LEARNED.fullmatch(row) else ""
+                    self._put(number, number + 1, [f"{f'- [{kind}] {text}' if kind else row} ^l-{ident}"])
+                    count += 1
+        return count
+
+    def _unnamed(self, number: int, label: str, *, by_hand: bool) -> str:
+        """Return the text of a row that is a statement without an id, ``""`` when it is none."""
+        row = self.rows[number].rstrip()
+        if markdown.BLOCK_ID.search(row) or len(row) > NAMED_CHARS or not (label in entry_form.KIND_IN or by_hand):
+            return ""
+        if item := _ITEM.fullmatch(row):
+            return item["text"] if label in ("", *entry_form.KIND_IN) else ""
+        around = (*self.rows[max(0, number - 1) : number], *self.rows[number + 1 : number + 2])
+        is_alone = not any(other.strip() and not HEADING.match(other) for other in around)
+        return row if not label and is_alone and row[:1].isalnum() else ""
+
     def append(self, block: str) -> None:
         """Add the lines of ``block`` at the end, after a blank line."""
         rows = block.removesuffix("\n").split("\n")
@@ -407,3 +447,17 @@ class DayText:
         inner, last = (old[0] or self._newline, old[-1]) if old else (self._newline, self._newline)
         self.rows[first:end] = rows
         self._ends[first:end] = [inner] * (len(rows) - 1) + [last] * bool(rows)
+
+
+def _joined(lines: Sequence[str]) -> list[str]:
+    """Return lines with those joined that a formatter made of one: of a statement, its quote or a comment."""
+    joined: list[str] = []
+    for line in lines:
+        last = joined[-1].rstrip() if joined else ""
+        is_open = _OPEN.match(last) and not last.endswith("-->")
+        is_split = _SPLIT.match(last) and line[:1] in " \t" and not _BELOW.match(line)
+        if (is_open or is_split or (QUOTE.fullmatch(last) and QUOTE.fullmatch(line.rstrip()))) and line.strip():
+            joined[-1] = f"{last} {line.strip().removeprefix('> ')}{line[len(line.rstrip()) :]}"
+        else:
+            joined.append(line)
+    return joined

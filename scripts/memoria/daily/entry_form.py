@@ -46,6 +46,7 @@ LISTS = (  # and the list of a person's own lines, or of an older entry's, in ea
     (LEARNED_LABEL, ""),
 )
 SECTION_OF = {"decision": "Decisions Made", "debugging": "Lessons Learned", "workaround": "Lessons Learned"}
+KIND_IN = {"Decisions Made": "decision", "Lessons Learned": "debugging", LEARNED_LABEL: "fact"}  # without a kind
 """The section that statements of a kind stand in; those of every other kind stand under ``Learned``."""
 HAND = "hand"  # stands for the model in the marker of an entry that a person wrote
 EVERYWHERE = "*"  # stands for the project there, because a day's file belongs to all projects
@@ -61,7 +62,10 @@ TOMBSTONE = Pattern(r"<!-- memoria forgotten entry=(\S+) turns=(\S*) -->[ \t]*")
 _UNWORDLY = Pattern(r"[\s·<>\[\]`%]+")
 BLOCK_ID = Pattern(r"\^(e-[0-9a-z]+)[ \t]*")
 LABEL = Pattern(r"(?m)^\*\*(?P<label>[A-Z][A-Za-z ]+):\*\*[ \t]*(?P<rest>.*)$")
-LEARNED = Pattern(r"- \[(?P<kind>[a-z]+)\] (?P<text>.*?)(?:[ \t]+\^(?P<id>l-[0-9a-z]+))?[ \t]*")
+LEARNED = Pattern(  # a person's own line may have nothing but the id
+    r"(?=- \[[a-z]+\] |.*\S[ \t]\^l-[0-9a-z]+[ \t]*$)(?:[-*+] )?(?:\[(?P<kind>[a-z]+)\] )?(?P<text>.*?)"
+    r"(?:[ \t]+\^(?P<id>l-[0-9a-z]+))?[ \t]*"
+)
 STATED = Pattern(r"(- (?:\[[ xX]\] )?|\*\*Context:\*\* )(.*\S)[ \t]*")
 BOX = Pattern(r"(?P<before>[ \t]*[-*+] )(?:\[(?P<box>[ xX-])\] )?(?P<text>.*?)(?P<after>[ \t]*)")
 STRUCK = Pattern(r"~~(.+)~~")
@@ -96,14 +100,12 @@ def render(entry: Entry, line: Callable[[str], str] = markdown.line, sections: M
 
 
 def fingerprint(entry: Entry) -> str:
-    """Return eight hexadecimal digits that change whenever the entry's text does, but not with what is escaped.
+    """Return twelve hexadecimal digits that change when a statement is added to an entry or taken from it.
 
-    The lines below a statement count only when it ceases to hold; its particulars change when it is said again. In
-    which section it stands does not count either: earlier versions had them all in one.
+    Neither its end nor its wording changes them, because its line on an article follows it by itself.
     """
-    ended = [f"ended {learned.id}" for learned in entry.learned if learned.ended]
-    entry = replace(entry, learned=tuple(replace(learned, below=()) for learned in entry.learned))
-    return sha256("\n".join([render(entry, str, {}), *ended]))[:8]
+    stated = [*entry.decisions, *entry.lessons, *([entry.context] if entry.model == HAND else [])]  # without ids yet
+    return sha256("\n".join(sorted([*(learned.id or learned.text for learned in entry.learned), *stated])))[:12]
 
 
 def learned_rows(learned: Learned) -> list[str]:
@@ -137,6 +139,7 @@ def read(
     context = "\n\n".join(filter(None, (sections.get("Context", ""), _besides(body, sections))))
     title = heading["title"] if heading else rows[0].lstrip("# ").strip() if named else ""
     key = written_key(marker)
+    learned = tuple(found for label, part in _stated(body, sections) for found in _listed_facts(label, part))
     return Entry(
         id=marker[1],
         day=day,
@@ -145,9 +148,14 @@ def read(
         project=heading["project"] if heading else "by hand" if marker[5] == HAND else key,
         project_key="" if key == EVERYWHERE else aliases.get(key, key),
         written_key=key if key in aliases else "",
-        title=title or (context.split("\n")[0][:_TITLE_CHARS] if marker[5] == HAND else ""),
+        title=title
+        or (
+            (context or next((each.text for each in learned), "")).split("\n")[0][:_TITLE_CHARS]
+            if marker[5] == HAND
+            else ""
+        ),
         context=context,
-        learned=tuple(found for label, _ in LISTS for found in _listed_facts(label, sections.get(label, ""))),
+        learned=learned,
         turns=keys(marker[3]),
         model=marker[5],
         agent=(heading["agent"] or "") if heading else "",
@@ -165,10 +173,17 @@ def _sections(body: str) -> dict[str, str]:
     return sections
 
 
+def _stated(body: str, sections: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the parts of an entry in which statements stand: the lists of each label, and what has no label."""
+    yield from ((label, sections.get(label, "")) for label, _ in LISTS)
+    first = LABEL.search(body)
+    yield "", body[: first.start() if first else len(body)]
+
+
 def _besides(body: str, sections: dict[str, str]) -> str:
     """Return what a person wrote in an entry outside the parts that memoria writes there."""
     first = LABEL.search(body)
-    rows = body[: first.start() if first else len(body)].split("\n")
+    rows = [row for row in body[: first.start() if first else len(body)].split("\n") if not _is_named(row)]
     lists = dict(LISTS)
     for label, section in sections.items():
         if label == LEARNED_LABEL:
@@ -184,6 +199,11 @@ def is_ours(row: str) -> bool:
     """Return whether a row is a learned fact, belongs to one, or is one of memoria's comments."""
     if row.startswith(COMMENT) or is_particulars(row):
         return True
+    match = LEARNED.fullmatch(row) if "^l-" in row else None
+    return match is not None and match["id"] is not None and match["kind"] is not None
+
+
+def _is_named(row: str) -> bool:
     match = LEARNED.fullmatch(row) if "^l-" in row else None
     return match is not None and match["id"] is not None
 
@@ -208,7 +228,7 @@ def _listed_facts(label: str, section: str) -> Iterator[Learned]:
         if (match := LEARNED.fullmatch(row)) and (match["id"] or label == LEARNED_LABEL):
             lines = tuple(other.rstrip() for other in takewhile(_is_below, rows[number + 1 :]))
             ended = any(_ENDED.search(line) for line in lines if is_particulars(line))
-            yield Learned(match["kind"], match["text"], match["id"] or "", lines, ended)
+            yield Learned(match["kind"] or "fact", match["text"], match["id"] or "", lines, ended)
 
 
 def is_particulars(row: str) -> bool:

@@ -25,7 +25,7 @@ SET_ASIDE = 3  # after this many failed compiles an entry waits until a person a
 _COMPILE = "compile "
 _GONE = "-"  # in place of the fingerprint of an entry that a person removed from its daily log
 # New, or edited since a compile took it in, still in its daily log, and not set aside as it is.
-_WAITS = f"""((compiled = '' OR (took <> '' AND text <> '' AND took <> text)) AND text <> '{_GONE}' AND NOT EXISTS
+_WAITS = f"""((compiled = '' OR (length(took) = length(text) AND took <> text)) AND text <> '{_GONE}' AND NOT EXISTS
     (SELECT 1 FROM tries WHERE job = '{_COMPILE}' || id || ' ' || text AND count >= {SET_ASIDE}))"""  # noqa: S608
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from memoria.ground.printable import clause
-
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -226,16 +224,6 @@ class UsageError(ExpectedError):
 
 class StillReadingError(ExpectedError):
     """What a page shows is still being read, for the first time; asking again in a moment shows it."""
-
-
-class DropRefusedError(ExpectedError):
-    """A compile would remove too much from a page; nothing was written."""
-
-    def __init__(self, slug: str, reason: str) -> None:
-        super().__init__(
-            f"{slug}: {clause(reason)}; nothing was written. Look at the entries, then compile with --force."
-        )
-        self.slug = slug
 
 
 class NothingToUndoError(ExpectedError):

@@ -37,7 +37,7 @@ HISTORY = "history"  # the kind of an article's history, its anchor, and its sec
 RELATED = "Related"  # the section of an article that links others
 
 _LABEL = re.compile(r"^\*\*([^*\n]{1,60}):\*\*\s*")
-_SOURCE = re.compile(r"\[\[(daily/\d{4}-\d\d-\d\d#\^e-[0-9a-z]+)\|[^\[\]\n]*\]\]")
+_SOURCE = re.compile(r"\[\[(daily/\d{4}-\d\d-\d\d#\^[el]-[0-9a-z]+)\|[^\[\]\n]*\]\]")
 _ID = Pattern(r"(?:^|\s)\^[a-z]-[0-9a-z]+\s*$")  # in an entry; "n ^2" is text there
 _LINK = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
 _IS_LINK = re.compile(r"^\s*[-*+] \[\[(?!daily/)")
@@ -128,7 +128,7 @@ def of_file(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES, ended
 def article(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> Document:
     """Return the article in a file of ``knowledge/``; broken frontmatter is read as text."""
     front, body = markdown.read_page(text)
-    body = _SOURCE.sub(r"\1", body)  # whose entry a claim cites decides where it is shown
+    body = _SOURCE.sub(r"\1", body)  # whose statement a line shows decides where it is shown
     title = front.text("title") or markdown.first_heading(body.split("\n")) or _name(path)
     return Document(
         path=path,

@@ -1,7 +1,7 @@
 """Ended: what entries say that no longer holds, so that no record of a day is shown as what holds.
 
-Three things tell it: the facts of an entry that ended, claims of an article that stand under History and cite the
-entry, and what a person deleted or corrected. All of it is read from files, so that the index can always be made again.
+Two things tell it: the facts of an entry that ended, and lines of an article, of earlier versions, that stand under
+History and cite the entry. All of it is read from files, so that the index can always be made again.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import logging
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -42,13 +41,15 @@ def _unknown(_: str) -> Fact | None:
 class Ended:
     """What no longer holds of what entries say.
 
-    ``past`` returns what the wiki or a person says of an entry (``daily/2026-11-18#^e-01k9x2``). ``fact`` returns the
-    fact with an id, None for one that is unknown. ``stamps``: by day (``daily/2026-11-18``), a number that changes with
-    what ``past`` returns for its entries. Valid while the index is open.
+    ``past`` returns what the wiki says of an entry (``daily/2026-11-18#^e-01k9x2``), ``deleted`` what a person deleted
+    of a session (by its id). ``fact`` returns the fact with an id, None for one that is unknown. ``stamps``: by day
+    (``daily/2026-11-18``), a number that changes with what ``past`` returns for its entries. Valid while the index is
+    open.
     """
 
     past: Callable[[str], Sequence[Past]] = _nothing
     fact: Callable[[str], Fact | None] = _unknown
+    deleted: Callable[[str], Sequence[Past]] = _nothing
     stamps: Mapping[str, int] = field(default_factory=dict)
 
     def of_fact(self, fact: Fact) -> list[Past]:
@@ -72,7 +73,7 @@ class Ended:
                 known += self.of_fact(fact)
             elif learned.ended and facts is None:
                 known.append(Past(learned.text, ""))
-        past = [*known, *self.past(entry.source)]
+        past = [*known, *self.past(entry.source), *self.deleted(entry.session)]
         if not past:
             return []
         live = [comparison.words(learned.text) for learned in entry.learned if not learned.ended]
@@ -124,16 +125,11 @@ def history_stamps(histories: Mapping[str, tuple[str, str]]) -> dict[str, int]:
 
 
 def of(histories: Callable[[], Mapping[str, tuple[str, str]]], stamps: Mapping[str, int], facts: Path) -> Ended:
-    """Return what the histories of articles and a person's corrections say of entries.
+    """Return what the histories of articles say of entries.
 
     ``histories`` returns, by article, the rows under History and the text of what holds now; ``stamps`` is what
     ``history_stamps`` made of them. ``facts``: the store's file.
     """
-    taken_back = _taken_back(facts)
-    changed = dict(stamps)
-    for past in taken_back:
-        for source in past.sources:
-            _add(changed, source, past.to_json())
 
     @cache
     def by_source() -> dict[str, list[Past]]:
@@ -142,16 +138,25 @@ def of(histories: Callable[[], Mapping[str, tuple[str, str]]], stamps: Mapping[s
             for day, said in _UNTIL.findall(former):
                 for source, _ in _SOURCE.findall(said):
                     found[source].append(Past(_SOURCE.sub("", said).strip(), day, present))
-        for past in taken_back:
-            for source in past.sources:
-                found[source].append(past)
         return found
 
     @cache
     def known() -> dict[str, Fact]:
-        return _stored(facts)
+        return {fact.id: fact for fact in _opened(facts, lambda store: store.facts(live=False))}
 
-    return Ended(lambda source: by_source().get(source, ()), lambda ident: known().get(ident), changed)
+    @cache
+    def deleted() -> dict[str, list[Past]]:
+        found: defaultdict[str, list[Past]] = defaultdict(list)
+        for fact in _opened(facts, Store.deleted):
+            found[fact.session].append(Past(fact.content, "", quote=fact.quote))
+        return found
+
+    return Ended(
+        lambda source: by_source().get(source, ()),
+        lambda ident: known().get(ident),
+        lambda session: deleted().get(session, ()) if session else (),
+        stamps,
+    )
 
 
 def _add(stamps: dict[str, int], source: str, text: str) -> None:
@@ -160,25 +165,13 @@ def _add(stamps: dict[str, int], source: str, text: str) -> None:
     stamps[day] = stamps.get(day, 0) ^ crc32(f"{source} {text}".encode("utf-8", "replace"))
 
 
-def _taken_back(path: Path) -> list[Past]:
-    """Return what a person deleted or corrected; nothing when the store is missing, older, locked or damaged."""
+def _opened(path: Path, read: Callable[[Store], list[Fact]]) -> list[Fact]:
+    """Return facts of the store; log a warning and return nothing when there is no store or it fails."""
     if not path.exists():
         return []
-    try:
-        with closing(sqlite.read_only(str(path))) as db:
-            return [Past.from_json(body) for (body,) in db.execute("SELECT body FROM taken_back ORDER BY name")]
-    except sqlite.module().Error as error:
-        log.warning("search: what was deleted or corrected is not known, because %s", error)
-        return []
-
-
-def _stored(path: Path) -> dict[str, Fact]:
-    """Return all facts by id; log a warning and return nothing when there is no store or it fails."""
-    if not path.exists():
-        return {}
     try:
         with Store(path) as store:
-            return {fact.id: fact for fact in store.facts(live=False)}
+            return read(store)
     except (OSError, sqlite.module().Error, MemoryStoreError) as error:
         log.warning("search: which facts no longer hold is not known, because %s", error)
-        return {}
+        return []

@@ -199,23 +199,18 @@ class Index:
             return []
 
     def citations(self) -> dict[str, set[str]]:
-        """Return the paths of the articles that cite each entry, now or in their history, by the entry's id."""
-        found: defaultdict[str, set[str]] = defaultdict(set)
-        for path, _, ident in self._citing():
-            found[ident].add(path)
-        return dict(found)
-
-    def _citing(self) -> Iterator[tuple[str, str, str]]:
-        """Yield path and kind of each document of the wiki, once for each entry that it cites, and that entry's id."""
+        """Return the paths of the articles that cite each statement or entry, now or in their history, by block id."""
         rows = self._db.execute(
-            "SELECT path, kind, text FROM documents"
+            "SELECT path, text FROM documents"
             " JOIN passages ON passages.id BETWEEN documents.id << ? AND ((documents.id + 1) << ?) - 1"
-            " WHERE path LIKE 'knowledge/%' AND text LIKE '%#^e-%'",
+            " WHERE path LIKE 'knowledge/%' AND text LIKE '%#^%'",
             (layout.SHIFT, layout.SHIFT),
         )
-        for path, kind, text in rows:
-            for ident in layout.entry_ids(text):
-                yield path, kind, ident.removeprefix("e-")
+        found: defaultdict[str, set[str]] = defaultdict(set)
+        for path, text in rows:
+            for ident in layout.block_ids(text):
+                found[ident].add(path)
+        return dict(found)
 
     def history_stamp(self) -> dict[str, Stamp]:
         """Return under the name ``history`` a stamp that changes with what stands under the articles' History."""

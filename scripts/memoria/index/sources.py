@@ -102,7 +102,8 @@ def _archived(index: Index, archive: Archive, daily: Path, ended: Ended) -> dict
         about = known.get(entry, About("", "", "", kept.day))
         facts = [fact for fact in outdated(kept.day) if fact.session in ("", about.session)]
         past = [each for fact in facts for each in ended.of_fact(fact)]
-        return _conversation(archive, kept, about, [*past, *ended.past(f"daily/{kept.day}#^e-{entry}")])
+        past += [*ended.past(f"daily/{kept.day}#^e-{entry}"), *ended.deleted(about.session)]
+        return _conversation(archive, kept, about, past)
 
     return {
         f"archive/{archived.path.name}": (

@@ -119,7 +119,11 @@ class Tracer:
 
     def _of_day(self, day: date) -> dict[str, Entry]:
         if day not in self._days:
-            self._days[day] = {entry.source: entry for entry in self.daily.entries(day)}
+            self._days[day] = {
+                f"daily/{day.isoformat()}#^{name}": entry
+                for entry in self.daily.entries(day)
+                for name in (f"e-{entry.id}", *(learned.id for learned in entry.learned))
+            }
         return self._days[day]
 
     def _called(self, ident: str) -> Entry | None:

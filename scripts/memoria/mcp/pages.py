@@ -29,8 +29,9 @@ from memoria.index import documents
 from memoria.index.client_memory import ClientMemory, Memory
 from memoria.mcp.answers import ANSWER_BYTES, MAX_BYTES, NOTES, flat, size
 from memoria.mcp.tools import LINES
-from memoria.search.layout import entry_ids
+from memoria.search.layout import block_ids
 from memoria.statements import lines as statement_lines
+from memoria.statements.store import Store
 from memoria.transcripts.archive import Archive
 from memoria.wiki.folder import INDEX, LOG
 
@@ -44,7 +45,7 @@ LATEST_DAYS = 10  # named in place of a day that has no log
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _A_DAY = re.compile(r"(?:daily/)?\d{4}-\d\d-\d\d(?:\.md)?")
 _LOG_OF_DAY = re.compile(r"(\d{4}-\d\d-\d\d)\.md")
-_ENTRY = re.compile(r"\[\[daily/[^\]#]*#\^e-([0-9a-z]+)(?:\|[^\n]*?)?\]\]")
+_LINK = re.compile(r"\[\[([^\]|#]+)(?:#\^e-([0-9a-z]+))?(?:\|[^\n]*?)?\]\]")
 _LISTED = re.compile(r"^- \[\[([^\]|#]+)", re.MULTILINE)
 _HEADING = re.compile(r"#{1,6}\s")
 _LINKED = re.compile(r"- \[\[([^\]|#]+)")
@@ -253,11 +254,15 @@ class Filter:
         self.visible = visible
         self.aliases = project.aliases(paths.projects)
         with closing(Ledger.of(paths)) as ledger:
-            self.projects = {f"e-{entry.id}": entry.project for entry in ledger.entries()}
+            self.projects: dict[str, tuple[str, ...]] = {
+                f"e-{entry.id}": (entry.project,) for entry in ledger.entries()
+            }
+        with Store.of(paths) as store:
+            self.projects |= {fact.id: fact.projects for fact in store.facts(live=False)}
 
     def shows_entry(self, ident: str) -> bool:
         """Return whether the entry with this id may be shown."""
-        return self.visible.shows(self.projects.get(f"e-{ident}", ""))
+        return all(map(self.visible.shows, self.projects.get(f"e-{ident}", ())))
 
     def page(self, name: str, text: str) -> str:
         """Return what may be shown of the page ``name`` (``daily/2026-11-20.md``); PageNotFoundError if nothing may."""
@@ -267,7 +272,7 @@ class Filter:
         if not self.visible.shows(self._project(text)):
             raise PageNotFoundError(name)
         if name == f"knowledge/{LOG}":
-            return _ENTRY.sub(lambda link: link[0] if self.shows_entry(link[1]) else "(another project)", text)
+            return _LINK.sub(lambda link: link[0] if self._shows_link(*link.groups()) else "(another project)", text)
         seen, cited = self._seen(text)
         if cited and not seen:
             raise PageNotFoundError(name)
@@ -276,7 +281,7 @@ class Filter:
         rows = [row for row in text.split("\n") if self._shows_row(row, seen)]
         if seen == cited:
             return "\n".join(rows)
-        return "\n".join(row for row in rows if row.startswith("#") or entry_ids(row))
+        return "\n".join(row for row in rows if row.startswith("#") or block_ids(row))
 
     def _day(self, day: date, text: str) -> str:
         parts = DayText(text, self.aliases).parts(day)
@@ -297,10 +302,13 @@ class Filter:
         return intro + "".join(part for part in parts if any(map(self._shows_article, _LISTED.findall(part))))
 
     def _shows_row(self, row: str, seen: set[str]) -> bool:
-        if not entry_ids(row) <= seen:
+        if not block_ids(row) <= seen:
             return False
         link = _LINKED.match(row)
         return not link or self._shows_article(link[1])
+
+    def _shows_link(self, target: str, entry: str | None) -> bool:
+        return self.shows_entry(entry) if entry else self._shows_article(target)
 
     def _shows_article(self, slug: str) -> bool:
         try:
@@ -316,9 +324,12 @@ class Filter:
         return self.aliases.get(key, key)
 
     def _seen(self, text: str) -> tuple[set[str], set[str]]:
-        """Return the entries that a text cites and that are not hidden, and all that it cites."""
-        cited = entry_ids(text)
-        return {ident for ident in cited if not self.visible.hides(self.projects.get(ident, ""))}, cited
+        """Return the statements and entries that a text cites and that are not hidden, and all that it cites."""
+        cited = block_ids(text)
+        hidden = {
+            ident for ident in cited if ident in self.projects and all(map(self.visible.hides, self.projects[ident]))
+        }
+        return cited - hidden, cited
 
 
 def is_bare(page: str) -> bool:

@@ -21,7 +21,7 @@ from memoria.models import tasks
 from memoria.models.metered import Metered
 from memoria.models.protocol import JsonObject
 from memoria.search.hit import Hit
-from memoria.wiki import evidence
+from memoria.statements.claim_check import unheard
 from memoria.wiki.folder import INDEX, LOG, Wiki
 from memoria.wiki.links import LinkTargets
 
@@ -120,7 +120,7 @@ def checked(question: str, data: JsonObject, model: str, passages: Sequence[Pass
         tuple(statements),
         tuple(dict.fromkeys(filter(None, rests_on))),
         tuple(dict.fromkeys(dead)),
-        tuple(evidence.unsupported(text_of_all, ground)),
+        tuple(unheard(text_of_all, ground)),
         model,
     )
 

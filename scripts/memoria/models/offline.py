@@ -55,19 +55,9 @@ def claims(exchanges: Iterable[Exchange]) -> list[JsonObject]:
     ]
 
 
-def articles(material: JsonObject) -> JsonObject:
-    """Return the answer to ``compile``: the statements and context of new entries, on the page of their project."""
-    known = {claim["text"] for article in material["articles"] for claim in article.get("claims", ())}
-    pages: dict[str, JsonObject] = {}
-    for entry in material["entries"]:
-        said = [statement["content"] for statement in entry.get("learned", ())]
-        said += [*entry.get("decisions", ()), *entry.get("lessons", ())] or ([] if said else [entry["context"]])
-        new = [text for text in said if text and text not in known]
-        known.update(new)
-        name = entry["project"]
-        page = pages.setdefault(name, {"slug": words.slug(name) or "notes", "title": name or "Notes", "claims": []})
-        page["claims"] += [{"text": text, "sources": [entry["id"]]} for text in new]
-    return {"articles": [page for page in pages.values() if page["claims"]]}
+def places(_: JsonObject) -> JsonObject:
+    """Return the answer to ``compile``: what an answer leaves out stands on its project's own page."""
+    return {"places": []}
 
 
 def reply(material: JsonObject) -> JsonObject:
@@ -112,7 +102,7 @@ def _first(text: object) -> str:
 
 TASKS: dict[str, Callable[[JsonObject], JsonObject]] = {
     "flush": note,
-    "compile": articles,
+    "compile": places,
     "learn": lambda material: {"statements": claims(material["exchanges"])},
     "query": reply,
     "consolidate": verdicts,

@@ -7,8 +7,8 @@ the next process which item is next.
 
 An item is an answer's object; a string (a model's text, to be parsed); ``{"answer": item, "usage": {...}}``;
 ``{"error": "unavailable" | "bad", "message": str, "retry_now": bool}``; or ``{"wait_for": path, "answer": item}``,
-which blocks until that file exists. ``"$1"`` among a claim's sources stands for the id of the prompt's first entry,
-``"$the words"`` for that of the known statement or open item with these words. In a file, ``{"for": words, "answer":
+which blocks until that file exists. ``"$1"`` stands for the id of the prompt's first statement to place,
+``"$the words"`` for that of the statement, line or open item with these words. In a file, ``{"for": words, "answer":
 item}`` answers the prompt that holds these words, whatever its number.
 """
 
@@ -101,9 +101,11 @@ def _play(item: Item, prompt: Prompt, name: str, usage: Usage | None = None) -> 
             time.sleep(0.02)
     if "answer" in item:
         return _play(item["answer"], prompt, name, replace(usage, **item.get("usage", {})))
-    told = [*prompt.material.get("known", ()), *prompt.material.get("open_items", ())]
+    new = list(prompt.material.get("statements", ()))
+    told = [*prompt.material.get("known", ()), *prompt.material.get("open_items", ()), *new]
+    told += [line for article in prompt.material.get("articles", ()) for line in article["lines"]]
     known = {each.get("content") or each.get("text", ""): each["id"] for each in told}
-    data = _with_ids(item, [entry["id"] for entry in prompt.material.get("entries", ())], known)
+    data = _with_ids(item, [each["id"] for each in new], known)
     return Completion(_named(_checked, data, prompt, name, usage), name, usage)
 
 

@@ -7,32 +7,24 @@ fenced as data. Limits are part of the schema: an answer that exceeds them is ba
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from memoria.base.fence import fenced
 from memoria.models.protocol import JsonObject, Prompt
-from memoria.statements.fact import MAX_CONTENT
+from memoria.statements.fact import MAX_STORED
 
 PROMPTS = Path(__file__).parent / "prompts"
 
 NAME_CHARS = 300  # of a title, alias, tag or source in a prompt; the schemas below keep a model's own shorter
 LINE_CHARS = 2_000  # of one row
-PART_CHARS = 20_000  # of all rows of one kind in an entry or article
 
-ARTICLE_KINDS = ("concept", "connection")
 # Rules about a part of the material, by the words that they begin with: sent only with that part.
 RULES_ABOUT = {
     "flush": {"done, dropped:": "open items", "known:": "known", "ended:": "known"},
     "learn": {"known:": "known", "ended:": "known"},
-    "compile": {
-        "Use a slug of the index": "articles",
-        "Entries and articles name their project": "projects",
-        "What stands under": "ended",
-        "Compare each entry": "articles",
-        "If there is a list of what was refused": "refused",
-    },
+    "compile": {"If there is a list of what was refused": "refused"},
 }
 # Fields of an answer that point at a part of the material.
 FIELDS_ABOUT = {
@@ -40,9 +32,6 @@ FIELDS_ABOUT = {
     "dropped": "open items",
     "ended": "known",
     "supersedes": "known",
-    "replaces": "articles",
-    "retire": "articles",
-    "move": "articles",
 }
 VERDICTS = ("first", "second", "same", "both")  # which of two statements holds
 
@@ -128,42 +117,16 @@ FLUSH_SCHEMA: JsonObject = {
 }
 LEARN_SCHEMA = _object(["statements"], statements=_loose(STATEMENTS), ended=ENDED)
 
-# With or without its folder: ``concepts/flush-race``. No path that leads out of the wiki matches.
-SLUG = {"type": "string", "pattern": "^([a-z]+/)?[a-z0-9]+(-[a-z0-9]+)*$", "maxLength": 120}
-
-CITED = {"type": "array", "items": _must(80), "minItems": 1, "maxItems": 500}
-NUMBER = {"type": "integer", "minimum": 0}
-
 COMPILE_SCHEMA = _object(
-    ["articles"],
-    articles={
-        "type": "array",
-        "maxItems": 200,
-        "items": _object(
-            ["slug", "title"],
-            slug=SLUG,
-            kind={"type": "string", "enum": list(ARTICLE_KINDS), "default": "concept"},
-            title=_must(160),
-            aliases=_many(_must(160), 20),
-            tags=_many(_must(60), 20),
-            asked_as=_many(_must(200), 20),
-            summary=_text(2_000),
-            claims=_many(
-                _object(
-                    ["text", "sources"],
-                    text=_must(1_500),
-                    sources=CITED,
-                    replaces=_many(NUMBER, 40),
-                    section=_text(120),
-                    supersedes=_text(1_500),
-                ),
-                300,
-            ),
-            retire=_many(_object(["claim", "why", "sources"], claim=NUMBER, why=_must(600), sources=CITED), 100),
-            move=_many(_object(["claim", "section"], claim=NUMBER, section=_must(120)), 300),
-            related=_many(_object(["slug"], slug=SLUG, why=_text(400)), 40),
-        ),
-    },
+    ["places"],
+    places=_loose(_many(_object(["id", "article"], id=_must(80), article=_must(120), section=_text(60)), 300)),
+    articles=_many(
+        _object(["slug"], slug=_must(120), title=_text(160), aliases=_many(_must(160), 20), summary=_text(600)), 100
+    ),
+    same=_many(_object(["id", "other"], id=_must(80), other=_must(80)), 100),
+    ends=_many(_object(["id", "by"], id=_must(80), by=_must(80)), 100),
+    links=_many(_object(["from", "to"], **{"from": _must(120), "to": _must(120), "why": _text(200)}), 40),
+    connections=_many(_object(["text", "ids"], text=_must(400), ids=_many(_must(80), 10)), 10),
 )
 
 QUERY_SCHEMA = _object(["text"], text=_text(6_000), rests_on=_many(_must(200), 40))
@@ -224,29 +187,27 @@ def learn(material: JsonObject, brief: Iterable[JsonObject]) -> Prompt:
 def known_statements(material: JsonObject) -> list[tuple[str, str]]:
     """Return the known statements nearest to a conversation as a labelled part of a prompt, none without any."""
     rows = [
-        f"{known['id']} · {known['kind']} · {known['day']} · {known['origin']} · {_cut(known['content'], MAX_CONTENT)}"
+        f"{known['id']} · {known['kind']} · {known['day']} · {known['origin']} · {_cut(known['content'], MAX_STORED)}"
         for known in material.get("known", ())
     ]
     return [("known", "\n".join(rows))] if rows else []
 
 
 def compile_(material: JsonObject) -> Prompt:
-    """Ask for what new entries add to the wiki.
+    """Ask where the statements of one project stand in the wiki.
 
-    ``material``: ``{"today": str, "entries": [...], "articles": [...], "index": [...]}`` with the fields that
-    ``_entry``, ``_article`` and ``_row`` read; ``refused``, if there, says why claims of the last answer did not pass.
+    ``material``: ``{"statements": [{"id", "kind", "day", "about", "text"}], "articles": [{"slug", "title", "aliases",
+    "summary", "lines": [{"id", "day", "section", "text"}]}], "index": [{"slug", "title", "summary"}]}``; ``about`` is
+    the title of the entry that a statement is in; ``refused``, if there, says what was wrong with the last answer.
     """
-    parts = [("entries", "\n\n".join(map(_entry, material["entries"])))]
+    parts = [("statements", "\n".join(_statements(material["statements"])))]
     if material["articles"]:
         parts.append(("articles", "\n\n".join(map(_article, material["articles"]))))
     if material["index"]:
         parts.append(("index", "\n".join(map(_row, material["index"]))))
     if material.get("refused"):
         parts.append(("refused", "\n".join(_cut(reason, LINE_CHARS) for reason in material["refused"])))
-    projects = {part.get("project", "") for name in ("entries", "articles", "index") for part in material[name]}
-    about = {"projects"} if len(projects) > 1 else set()
-    about |= {"ended"} if any(entry.get("ended") for entry in material["entries"]) else set()
-    return _prompt("compile", COMPILE_SCHEMA, parts, material, about=about)
+    return _prompt("compile", COMPILE_SCHEMA, parts, material)
 
 
 def query(material: JsonObject) -> Prompt:
@@ -285,8 +246,8 @@ def contradictions(material: JsonObject) -> Prompt:
 def consolidate(material: JsonObject) -> Prompt:
     """Ask which statement of each pair still holds.
 
-    ``material``: ``{"pairs": [{"first": statement, "second": statement}]}``; a statement is ``{"name", "day", "origin",
-    "text": str}``, where ``name`` is ``fact l-…`` or ``claim slug#n`` and ``origin`` is empty for a claim.
+    ``material``: ``{"pairs": [{"first": statement, "second": statement}]}``; a statement is ``{"id", "day", "origin",
+    "text": str}``.
     """
     rows = [
         f"pair {number}\n{_statement(pair['first'])}\n{_statement(pair['second'])}"
@@ -296,8 +257,8 @@ def consolidate(material: JsonObject) -> Prompt:
 
 
 def _statement(statement: JsonObject) -> str:
-    parts = (statement["name"], statement["day"], statement["origin"], _cut(statement["text"], LINE_CHARS))
-    return " · ".join(filter(None, parts))
+    parts = (statement["id"], statement["day"], statement["origin"], _cut(statement["text"], LINE_CHARS))
+    return " · ".join(parts)
 
 
 def _prompt(
@@ -356,19 +317,6 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters, cut)"
 
 
-def _rows(label: str, rows: Iterable[str], most: int) -> list[str]:
-    """Return labelled rows up to ``most`` characters in total, each cut to the length that the schemas allow."""
-    lines: list[str] = []
-    for row in rows:
-        short = _cut(f"{label}: {row}", LINE_CHARS)
-        most -= len(short)
-        if most < 0:
-            lines.append(f"{label}: … (more than fits here)")
-            break
-        lines.append(short)
-    return lines
-
-
 def told(exchanges: Iterable[JsonObject]) -> str:
     """Return exchanges as a prompt tells them: numbered, a line for each step."""
     blocks = []
@@ -387,46 +335,26 @@ def steps_of(exchange: JsonObject) -> list[tuple[str, str]]:
     return said + [(label, str(line)) for label, key in labels for line in exchange.get(key, ())]
 
 
-def _entry(entry: JsonObject) -> str:
-    lines = [f"entry {entry['id']} · {entry['day']} · project {entry['project']} · {_cut(entry['title'], NAME_CHARS)}"]
-    if entry.get("context"):
-        lines.append(f"context: {_cut(entry['context'], LINE_CHARS)}")
-    for label, key in (
-        ("exchange", "key_exchanges"),
-        ("decision", "decisions"),
-        ("lesson", "lessons"),
-        ("no longer holds", "ended"),
-    ):
-        lines += _rows(label, entry.get(key, ()), PART_CHARS)
-    facts = (f"({fact['kind']}): {fact['content']}" for fact in entry.get("learned", ()))
-    return "\n".join(lines + [row.replace("learned: ", "learned ", 1) for row in _rows("learned", facts, PART_CHARS)])
+def _statements(rows: Iterable[JsonObject]) -> Iterator[str]:
+    """Yield the rows of statements, below the title of the entry that they are in."""
+    about = ""
+    for row in rows:
+        if row["about"] != about:
+            about = row["about"]
+            yield f"# {_cut(about, NAME_CHARS)}"
+        yield f"{row['id']} · {row['kind']} · {row['day']} · {_cut(row['text'], LINE_CHARS)}"
 
 
 def _article(article: JsonObject) -> str:
-    owner = _owner(article)
-    lines = [f"article {article['slug']} · {article['kind']} · {owner} · {_cut(article['title'], NAME_CHARS)}"]
-    lines += [f"{label}: {_names(article[label])}" for label in ("aliases", "tags") if article.get(label)]
-    if article.get("summary"):
-        lines.append(f"summary: {_cut(article['summary'], LINE_CHARS)}")
-    # the newest come last, and new entries are about those
-    rows = [_cut(_claim(claim), LINE_CHARS) for claim in article.get("claims", ())]
-    while rows and sum(map(len, rows)) > PART_CHARS:
-        del rows[0]
-    return "\n".join(lines + rows)
+    names = ", ".join(_cut(name, NAME_CHARS) for name in (article["title"], *article["aliases"]))
+    rows = [f"article {article['slug']} · {_cut(names, LINE_CHARS)}"]
+    rows += [f"summary: {_cut(article['summary'], LINE_CHARS)}"] if article["summary"] else []
+    return "\n".join([*rows, *(_line(line) for line in article["lines"])])
 
 
-def _claim(claim: JsonObject) -> str:
-    head = f"claim {claim['number']} · {claim['day']} · [{_cut(claim['section'], NAME_CHARS)}]"
-    return f"{head} {claim['text']} ({_names(source.rsplit('^e-', 1)[-1] for source in claim['sources'])})"
-
-
-def _names(names: Iterable[str]) -> str:
-    return _cut(", ".join(_cut(name, NAME_CHARS) for name in names), LINE_CHARS)
-
-
-def _owner(article: JsonObject) -> str:
-    return f"project {article['project']}" if article.get("project") else "all projects"
+def _line(line: JsonObject) -> str:
+    return f"{line['id']} · {line['day']} · [{_cut(line['section'], NAME_CHARS)}] {_cut(line['text'], LINE_CHARS)}"
 
 
 def _row(row: JsonObject) -> str:
-    return f"{row['slug']} · {_owner(row)} · {_cut(row['title'], NAME_CHARS)} · {_cut(row['summary'], LINE_CHARS)}"
+    return f"{row['slug']} · {_cut(row['title'], NAME_CHARS)} · {_cut(row['summary'], LINE_CHARS)}"

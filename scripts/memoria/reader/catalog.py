@@ -56,7 +56,10 @@ class LearnedFact:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """See the module. ``backlinks``: by slug the articles that link to it; ``facts``: the latest first."""
+    """See the module. ``backlinks``: by slug the articles that link to it; ``facts``: the latest first.
+
+    ``holding``: the id of the entry that holds each statement.
+    """
 
     rows: Mapping[str, Row]
     backlinks: Mapping[str, tuple[str, ...]]
@@ -66,6 +69,7 @@ class Catalog:
     labels: Mapping[str, str]
     facts: tuple[LearnedFact, ...]
     fact_count: int
+    holding: Mapping[str, str]
 
     @classmethod
     def read(cls, home: Home, visible: Visibility) -> Catalog:
@@ -81,15 +85,20 @@ class Catalog:
             entries = {entry.id: entry for entry in ledger.entries() if visible.shows(entry.project)}
             keys = {row.project for row in rows.values()} | {entry.project for entry in entries.values()}
             items = OpenItems(daily, ledger).everywhere(keys)
-        facts, fact_count = _facts(home, visible)
+        facts, fact_count, holding = _facts(home, visible)
         targets = LinkTargets(Path(home.paths.home), rows)
         labels = projects.labels({key for key in keys if key}, project.known(home.paths.projects))
         shown = _projects(keys, labels, entries.values(), items, rows.values())
-        return cls(rows, _backlinks(links, targets, rows), targets, entries, shown, labels, facts, fact_count)
+        return cls(rows, _backlinks(links, targets, rows), targets, entries, shown, labels, facts, fact_count, holding)
 
     def label(self, key: str) -> str:
         """Return what a project is called; what belongs to no project is for all of them."""
         return "everywhere" if key in ("", GLOBAL) else self.labels.get(key) or project.name_of(key)
+
+    def entry_of(self, anchor: str) -> str:
+        """Return the id of the entry that a block id (``^e-01k9x2``, ``^l-7f3a91kd``) means, or that holds it."""
+        name = anchor.removeprefix("^")
+        return name[2:] if name.startswith("e-") else self.holding.get(name, "")
 
     def slug(self, target: str) -> str:
         """Return the article that a link's target means, ``""`` when it means none."""
@@ -102,16 +111,16 @@ def slug_of(path: str) -> str:
     return path.removeprefix(INSIDE).removesuffix(".md")
 
 
-def _facts(home: Home, visible: Visibility) -> tuple[tuple[LearnedFact, ...], int]:
+def _facts(home: Home, visible: Visibility) -> tuple[tuple[LearnedFact, ...], int, dict[str, str]]:
     with Keeper.at(home) as keeper:
+        holding = keeper.store.entries()
         known = [fact for fact in keeper.store.facts() if any(map(visible.shows, fact.projects))]
         latest = sorted(known, key=lambda fact: fact.last or fact.time, reverse=True)[:LATEST_FACTS]
         found = []
         for fact in latest:
             day = keeper.zone.day(fact.last or fact.time).isoformat()
-            source = next(iter(keeper.sources(fact)), "")
-            found.append(LearnedFact(fact, day, source.rpartition("#^e-")[2]))
-    return tuple(found), len(known)
+            found.append(LearnedFact(fact, day, holding.get(fact.id, "")))
+    return tuple(found), len(known), holding
 
 
 def _backlinks(

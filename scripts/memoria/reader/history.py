@@ -117,6 +117,8 @@ def article_at(article: Article, moment: datetime, known: Known, zone: Zone) -> 
         return article.render() if article.front.text("created")[:10] <= today else ""
 
     def is_known(source: str) -> bool:
+        if "#^l-" in source:
+            return source.removeprefix("daily/")[:10] <= today
         return entry_of(source) in known and known[entry_of(source)] < moment
 
     current = [claim for claim, day in _past(article) if day > today]
@@ -124,8 +126,8 @@ def article_at(article: Article, moment: datetime, known: Known, zone: Zone) -> 
         _drop(section, lambda claim, _: bool(claim.sources) and not any(map(is_known, claim.sources)))
         if section.named(HISTORY):
             _drop(section, lambda _, row: row.partition("Until ")[2][:10] > today)
-    for claim in article.claims:
-        article.drop_sources(claim, [source for source in claim.sources if not is_known(source)])
+    for section, number, claim in article.lines():
+        section.put(number, replace(claim, sources=tuple(filter(is_known, claim.sources))).render())
     for claim in current:
         if any(map(is_known, claim.sources)):
             article.section(KEY_POINTS).add(claim.render())
@@ -191,10 +193,10 @@ def _read_citations(site: Site) -> dict[str, tuple[str, ...]]:
     rows = site.catalog.rows
     with Index(site.home.paths.index) as index:
         found = index.citations()
-    return {
-        ident: tuple(sorted(slug for path in paths if (slug := slug_of(path)) in rows))
-        for ident, paths in found.items()
-    }
+    slugs: dict[str, set[str]] = {}
+    for ident, paths in found.items():
+        slugs.setdefault(site.catalog.entry_of(ident), set()).update(map(slug_of, paths))
+    return {entry: tuple(sorted(cited & rows.keys())) for entry, cited in slugs.items()}
 
 
 def _read_days(site: Site) -> tuple[Day, ...]:

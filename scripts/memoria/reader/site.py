@@ -77,8 +77,8 @@ class Site:
     def target(self, link: markdown.Link) -> Target | None:
         """Return where a wikilink leads, None when there is no such page."""
         catalog = self.catalog
-        if link.anchor.startswith("#^e-") and link.target.startswith("daily/"):
-            entry = catalog.entries.get(link.anchor[4:])
+        if link.anchor.startswith(("#^e-", "#^l-")) and link.target.startswith("daily/"):
+            entry = catalog.entries.get(catalog.entry_of(link.anchor[2:]))
             return Target(address.entry(entry.id), f"{entry.title} ({entry.day})", is_source=True) if entry else None
         if link.target.startswith("daily/") and clock.is_day(link.target[6:16]):
             return Target(address.day(link.target[6:16]), link.target[6:16])

@@ -50,10 +50,11 @@ def project_term(project: str) -> str:
     return f"{_SCOPE}{tokens.code(project):08x}"
 
 
-def entry_ids(text: str) -> set[str]:
-    """Return the block ids (``e-01k9x2``) of the entries that a text cites."""
+def block_ids(text: str) -> set[str]:
+    """Return the block ids of the statements (``l-7f3a91kd``) and entries (``e-01k9x2``) that a text cites."""
     found = set()
-    for part in text.split("#^e-")[1:]:
-        length = next((place for place, letter in enumerate(part) if not letter.isalnum()), len(part))
-        found.add("e-" + part[:length])
+    for part in text.split("#^")[1:]:
+        if part[:2] in ("l-", "e-"):
+            length = next((place for place, letter in enumerate(part[2:], 2) if not letter.isalnum()), len(part))
+            found.add(part[:length])
     return found

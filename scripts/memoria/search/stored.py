@@ -61,8 +61,8 @@ class Stored:
     def screen(self, row: tuple[Any, ...], view: Visibility | None) -> Callable[[str], bool] | None:
         """Return which passages of a document may be shown; None when the document may not be.
 
-        Of an article that also rests on entries of hidden projects, only the passages are shown that cite no such
-        entries but others.
+        Of an article that also rests on what hidden projects said, only the passages are shown that cite nothing of it
+        but something else.
         """
         if view is None:
             return shows_all
@@ -70,14 +70,14 @@ class Stored:
             return None
         if row[3] not in ("article", layout.HISTORY):
             return shows_all
-        cited = {ident for text, _, _ in self.parts(row).values() for ident in layout.entry_ids(text)}
+        cited = {ident for text, _, _ in self.parts(row).values() for ident in layout.block_ids(text)}
         seen = {ident for ident in cited if not view.hides(self._of_entry(ident, "project"))}
         if seen == cited:
             return shows_all
-        return lambda text: bool(own := layout.entry_ids(text)) and own <= seen
+        return lambda text: bool(own := layout.block_ids(text)) and own <= seen
 
     def _of_entry(self, ident: str, column: str) -> str:
-        """Return the project or the session of an entry, ``""`` for an entry that is unknown."""
+        """Return the project or the session of a statement or entry, ``""`` for one that is unknown."""
         row = self._db.execute(f"SELECT {column} FROM documents WHERE anchor = ?", (ident,)).fetchone()  # noqa: S608
         return str(row[0]) if row else ""
 
@@ -85,7 +85,7 @@ class Stored:
         """Return the sessions in which the best passage of a hit was said, as far as they are known."""
         if hit.kind != "article":
             return frozenset((hit.session,) if hit.session else ())
-        said = {self._of_entry(ident, "session") for ident in layout.entry_ids(hit.passages[0])}
+        said = {self._of_entry(ident, "session") for ident in layout.block_ids(hit.passages[0])}
         return frozenset(said) if "" not in said else frozenset()
 
     def parts(self, row: tuple[Any, ...]) -> Mapping[int, Part]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from memoria.statements.fact import GLOBAL, Fact
+from memoria.statements.fact import GLOBAL, Ending, Fact
 from memoria.statements.store import Store
 
 _OPINIONS: Final = ("correction", "preference", "decision", "fact", "operational")  # a later statement replaces these
@@ -39,6 +39,20 @@ def yields(old: Fact, moment: datetime, origin: str) -> bool:
     if (origin == "user") != (old.origin == "user"):
         return origin == "user"
     return said(old) <= moment
+
+
+def ending(loser: Fact, winner: Fact, *, repetition: bool = False) -> Ending | None:
+    """Return the end of a fact because another holds, or says the same; None when it does not yield to that one."""
+    moment = said(winner)
+    if loser.id == winner.id or loser.ended or winner.ended or not yields(loser, moment, winner.origin):
+        return None
+    return Ending(loser.id, max(moment, said(loser)), winner.origin, winner.id, repetition=repetition)
+
+
+def united(one: Fact, other: Fact) -> Ending | None:
+    """Return the end of one of two facts that say the same: the older one's, if it yields to the other."""
+    first, second = sorted((one, other), key=lambda fact: (said(fact), fact.id))
+    return ending(first, second, repetition=True) or ending(second, first, repetition=True)
 
 
 def is_elsewhere(old: Fact, fact: Fact) -> bool:

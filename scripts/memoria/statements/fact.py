@@ -19,7 +19,8 @@ from memoria.ground import clock, markdown
 KINDS: Final = ("correction", "preference", "decision", "fact", "debugging", "workaround", "operational")
 ORIGINS: Final = ("user", "assistant", "tool")  # most trusted first
 GLOBAL: Final = "*"  # the project of a fact that holds in every project
-MAX_CONTENT: Final = 600  # characters; a memory server accepts at most 1,400
+MAX_CONTENT: Final = 300  # characters of one that a model finds
+MAX_STORED: Final = 600  # of one that a person words; a memory server accepts at most 1,400
 MAX_PHRASES, PHRASE_CHARS = 5, 80  # by which one fact is found
 MAX_HISTORY: Final = 10  # earlier wordings kept of one fact
 
@@ -151,23 +152,21 @@ def _strings(value: object) -> tuple[str, ...]:
 class Ending:
     """The end of a fact: its ``id``, when and by whom it was said that it is over, and its ``successor`` if any.
 
-    ``successor`` is the id of a fact or of an entry. ``instead``: what holds now, when that is not the successor's
-    content. ``repetition``: the fact still holds, but its successor says the same. ``remains``: the part that holds on,
-    which becomes a fact with its quote, origin and day.
+    ``successor`` is the id of a fact. ``repetition``: the fact still holds, but its successor says the same.
+    ``remains``: the part that holds on, which becomes a fact with its quote, origin and day.
     """
 
     id: str
     time: datetime
     origin: str
     successor: str = ""
-    instead: str = ""
     repetition: bool = False
     remains: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the end for JSON."""
         ended = {"id": self.id, "ended": self.time.isoformat(), "origin": self.origin, "successor": self.successor}
-        more = {"instead": self.instead, "repetition": self.repetition, "remains": self.remains}
+        more = {"repetition": self.repetition, "remains": self.remains}
         return ended | {name: value for name, value in more.items() if value}
 
     @classmethod
@@ -176,10 +175,8 @@ class Ending:
         moment = clock.parse(stored["ended"])
         if moment is None:
             raise ValueError("no moment")
-        origin, successor, instead, remains = (
-            str(stored.get(name) or "") for name in ("origin", "successor", "instead", "remains")
-        )
-        return cls(str(stored["id"]), moment, origin, successor, instead, bool(stored.get("repetition")), remains)
+        origin, successor, remains = (str(stored.get(name) or "") for name in ("origin", "successor", "remains"))
+        return cls(str(stored["id"]), moment, origin, successor, bool(stored.get("repetition")), remains)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
@@ -95,7 +95,7 @@ class Keeper:
 
         def record(changes: Changes) -> None:
             news = replace(changes, changed=tuple(pair for pair in changes.changed if not _is_older_copy(*pair)))
-            rewritten[:] = [replace(fact, worded=clock.now()) for fact in _by_hand(news, deleted)]
+            rewritten[:] = [self._by_hand(then, now) for then, now in _by_hand(news, deleted)]
             older = [then for then, now in changes.changed if _is_older_copy(then, now)]
             rewritten.extend(older)  # a correction is not taken back by a copy of the log from before it
             self._record(news, known=known)
@@ -107,6 +107,13 @@ class Keeper:
             self.store.refresh(self.lines, record)
         self.store.set_meta("read", "1")
 
+    def _by_hand(self, then: Fact | None, now: Fact) -> Fact:
+        """Return a fact whose line a person wrote or put back, with the day of its words and the ones before."""
+        moment = clock.now()
+        if then is None:
+            return replace(now, worded=moment)
+        return replace(then.reworded(now.content, self.zone.day(moment).isoformat(), moment), kind=now.kind)
+
     def _record(self, changes: Changes, *, known: bool) -> None:
         """Note what changed in the logs, for pages, wiki and server; ``known``: the logs were read before."""
         if changes.added or changes.changed or changes.gone:
@@ -115,15 +122,8 @@ class Keeper:
             self._queue_for_server("put", fact.id)
         for fact in changes.added:
             self.store.unmark_deleted(fact.id)
-        for then, now in changes.changed:
-            if now.ended and not then.ended:
-                self._outdate(replace(then, repetition=now.repetition), instead=self._content(now.successor))
-            elif now.content != then.content:
-                self._outdate(then, instead=now.content)
         for fact in changes.gone:
-            if self.lines.daily.text(self.zone.day(fact.time)):  # else the day's whole file is missing
-                self._outdate(fact, deleted=True)
-            self.store.mark_deleted(fact.id)
+            self.store.mark_deleted(fact.id, fact)
             self._queue_for_server("delete", fact.id)
 
     # -- facts from a judge
@@ -167,10 +167,10 @@ class Keeper:
                 yield Fact.from_dict(item.body["event"])
 
     def _place(self, item: Item) -> Outcome:
+        if "resumed" in item.body:
+            return self._undo(item.body)
         if "ended" in item.body:
             return self._end(Ending.from_dict(item.body))
-        if "resumed" in item.body:
-            return self._resume(str(item.body["id"]), str(item.body["resumed"]), str(item.body.get("successor") or ""))
         fact = Fact.from_dict(item.body["event"])
         if not self._is_recorded(fact) and (twin := self.repeated(fact)):
             known = self._repeat(twin, fact)
@@ -201,7 +201,6 @@ class Keeper:
         changes: dict[str, Any] = {"ended": end.time, "successor": end.successor, "repetition": end.repetition}
         ended = tuple(replace(each, **changes) for each in (*copies, fact))
         for each in ended:
-            self._outdate(each, instead=end.instead or self._content(end.successor))
             self.write(each)
         return Outcome(ended=ended)
 
@@ -220,6 +219,19 @@ class Keeper:
         entry = self.entry_of(fact)
         return entry.project if entry else fact.project
 
+    def _undo(self, change: Mapping[str, Any]) -> Outcome:
+        """Take back the end of a fact, with the fact that came with it, or its deletion."""
+        if removed := change.get("removed"):
+            fact = Fact.from_dict(removed)
+            if not self._is_recorded(fact):
+                self.adopt(fact, self._heading(fact))
+                self.store.unmark_deleted(fact.id)
+            return Outcome()
+        outcome = self._resume(str(change["id"]), str(change["resumed"]), str(change.get("successor") or ""))
+        if (born := self.store.get(str(change.get("born")))) is not None:
+            self.delete(born.id)
+        return outcome
+
     def _resume(self, ident: str, ended: str, successor: str) -> Outcome:
         """Let a fact and its copies hold again, unless they did not end then and by that successor."""
 
@@ -234,7 +246,6 @@ class Keeper:
         copies = [other for other in others if comparison.same(said, comparison.words(other.content))]
         for each in (*copies, fact):
             self.write(replace(each, ended=None, successor="", repetition=False))
-            self.store.settle_past(n for n, past in self.store.past().items() if past.content == each.content)
         return Outcome()
 
     def _is_recorded(self, fact: Fact) -> bool:
@@ -300,23 +311,8 @@ class Keeper:
             for each in (*copies, old):  # the copies first, because they are found through the old one
                 if each.id not in (fact.id, successor):
                     ended[each.id] = replace(each, ended=fact.time, successor=successor)
-                    self._outdate(ended[each.id], instead=fact.content)
                     self.write(ended[each.id])
         return tuple(ended.values())
-
-    def _outdate(self, fact: Fact, *, instead: str = "", deleted: bool = False) -> None:
-        """Record that a fact's words no longer hold, for what was made of them in the wiki."""
-        if fact.repetition and not deleted:
-            return
-        day = self.zone.day(fact.ended or clock.now()).isoformat()
-        past = Past(fact.content, day, instead, fact.projects, self.sources(fact), deleted, fact.quote)
-        self.store.add_past(past)
-        if deleted:
-            self.store.take_back(fact.id, past)
-
-    def _content(self, ident: str) -> str:
-        known = self.store.get(ident) if ident else None
-        return known.content if known else ""
 
     def sources(self, fact: Fact) -> tuple[str, ...]:
         """Return the entries that a fact is in; those of its session on its day when its line is gone."""
@@ -327,13 +323,19 @@ class Keeper:
     # -- edits by a person
 
     def write(self, fact: Fact) -> None:
-        """Write a changed fact to its lines and its row, and queue it for the server."""
+        """Write a changed fact to its lines and its row, and queue it for the server.
+
+        One that only an article of an earlier version tells is written to the log of its day first, where all of it
+        can stand.
+        """
         day = self.store.day(fact.id)
-        if day is None or not self.lines.change(fact, day):
+        if day is None and self.store.get(fact.id):
+            self.adopt(fact, self._heading(fact))
+        elif day is None or not self.lines.change(fact, day):
             raise ExpectedError(
                 f"{fact.id} is in no daily log; run {invocation.shown('learned')} to list the learned facts."
             )
-        self.store.put(fact, day)
+        self.store.put(fact, day or self.zone.day(fact.time))
         self._queue_for_server("put", fact.id)
 
     def rewrite(self, known: Fact, fact: Fact) -> bool:
@@ -341,10 +343,6 @@ class Keeper:
         day = self.store.day(known.id)
         if day is None or not self.lines.change(fact, day, known=known):
             return False
-        if fact.ended and not known.ended:
-            self._outdate(fact, instead=self._content(fact.successor))
-        elif fact.content != known.content:
-            self._outdate(known, instead=fact.content)
         self.store.put(fact, day)
         return True
 
@@ -361,7 +359,6 @@ class Keeper:
             return known
         now = clock.now()
         changed = known.reworded(words, self.zone.day(now).isoformat(), now)
-        self._outdate(known, instead=words)
         self.write(changed)
         self._restate(known, words)
         return changed
@@ -387,10 +384,9 @@ class Keeper:
     def delete(self, ident: str) -> Fact:
         """Delete a fact: its lines, its row and its queued work; queue the deletion. Facts it had ended stay ended."""
         fact = self.known(ident)
-        self._outdate(fact, deleted=True)
         self._restate(fact, "")
         self.to_server.forget(fact.id)
-        self.store.mark_deleted(fact.id)
+        self.store.mark_deleted(fact.id, fact)
         self._queue_for_server("delete", fact.id)  # first: without it, the server would bring the fact back
         self.forget(fact.id)
         return fact
@@ -436,18 +432,12 @@ class Keeper:
 
         Nobody edited it here, so it is neither compared nor counted.
         """
-        known = self.store.get(ident)
         self.store.set_meta("unshown", "1")
         if fact is None:
-            if known:
-                self._outdate(known, deleted=True)
-                self.store.mark_deleted(ident)
+            if known := self.store.get(ident):
+                self.store.mark_deleted(ident, known)
                 self.store.remove(ident)
             return
-        if known and fact.ended and not known.ended:
-            self._outdate(fact, instead=self._content(fact.successor))
-        elif known and fact.content != known.content:
-            self._outdate(known, instead=fact.content)
         self.store.put(fact, day)
         self.store.unmark_deleted(ident)
 
@@ -461,7 +451,8 @@ def _is_older_copy(then: Fact, now: Fact) -> bool:
     return now.content != then.content and now.worded != then.worded and now.worded_at < then.worded_at
 
 
-def _by_hand(changes: Changes, deleted: Container[str]) -> list[Fact]:
-    """Return the facts whose words a person changed or put back; a copy of a file brings another time of wording."""
-    changed = (now for then, now in changes.changed if now.content != then.content and now.worded == then.worded)
-    return [*(fact for fact in changes.added if fact.id in deleted), *changed]
+def _by_hand(changes: Changes, deleted: Container[str]) -> list[tuple[Fact | None, Fact]]:
+    """Return what a person put back or worded anew, then and now; a copy of a file brings another time of wording."""
+    changed = [(then, now) for then, now in changes.changed
+               if now.content != then.content and now.worded == then.worded]  # fmt: skip
+    return [*((None, fact) for fact in changes.added if fact.id in deleted), *changed]

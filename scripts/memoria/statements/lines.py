@@ -20,6 +20,8 @@ from memoria.daily.entry import Learned
 from memoria.daily.entry_form import below, learned_rows
 from memoria.statements.fact import KINDS, Fact
 
+BY_HAND = "-"  # the session of an entry that a person wrote
+
 _IN_LINE = ("kind", "content", "id", "quote")  # in the visible lines, not repeated in the comment
 
 
@@ -73,6 +75,8 @@ def _fact(line: LearnedLine, day: date, aliases: Mapping[str, str]) -> Fact:
     for particulars in line.particulars:
         stated.update(_object(particulars))
     place = {"session": line.session, "project": line.project} if line.session and "project" not in stated else {}
+    if line.session == BY_HAND:
+        place |= {"session": "", "origin": "user"}
     noon = datetime.combine(day, time(12), UTC).isoformat()
     shown = {"kind": line.learned.kind, "content": line.learned.text, "id": line.learned.id}
     stored = {"time": noon, **place, **stated, **shown}
@@ -109,6 +113,10 @@ class Lines:
     def read(self, day: date) -> list[Fact]:
         """Return the facts of a day; an empty list when it has no file."""
         return of_day(self.daily.read(day), day)
+
+    def entries(self, day: date) -> dict[str, str]:
+        """Return the id of the entry that holds each fact of a day, for those that are in one."""
+        return {line.learned.id: line.entry for line in _facts(self.daily.read(day)) if line.entry}
 
     def loose(self, day: date) -> list[Fact]:
         """Return the facts of a day that are in no entry, because they were learned while their session was open."""

@@ -1,15 +1,14 @@
 """Past: a statement that no longer holds, with what is needed to find what was made of it elsewhere.
 
-A fact that is ended, edited or deleted leaves such a record. It waits in the store until the wiki tells it no more.
-What a person deleted, or corrected in an article, stays, because no log tells it.
+The prose of an entry and the turns behind it still say what they said. They are evidence below statements, and shown
+without the sentences that say what ended.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 
 from memoria.search import comparison, cues
@@ -17,6 +16,7 @@ from memoria.search.stemming import without_ending
 from memoria.search.words import holds
 
 CITED, UNCITED = 0.6, 0.8  # share of its words that a sentence of the same entries, or of others, must hold
+TOLD = 0.5  # of the words that only the ended statement has, and not what holds instead
 NAMED, MIN_NAMED = 0.5, 2  # share and number of the words of a title or a line of talk that must be its own
 MIN_SPOKEN = 3  # a sentence of more words than this may be a part of the quote
 
@@ -29,27 +29,13 @@ class Past:
     """A statement that no longer holds.
 
     ``day``: ISO day on which it ceased to hold. ``instead``: what holds now, empty when nothing replaced it.
-    ``projects``: the keys of the projects it held in. ``sources``: the entries that contain its fact. ``deleted``: a
-    person deleted the fact, so that it is no history either. ``quote``: the words in the conversation that proved it.
+    ``quote``: the words in the conversation that proved it.
     """
 
     content: str
     day: str
     instead: str = ""
-    projects: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
-    deleted: bool = False
     quote: str = ""
-
-    @classmethod
-    def from_json(cls, body: str) -> Past:
-        """Return the statement that ``to_json`` wrote."""
-        stored = json.loads(body)
-        return cls(**{**stored, "projects": tuple(stored["projects"]), "sources": tuple(stored["sources"])})
-
-    def to_json(self) -> str:
-        """Return the statement as JSON."""
-        return json.dumps(asdict(self), ensure_ascii=False)
 
     def is_said_by(self, sentence: str, *, cited: bool) -> bool:
         """Return whether a sentence says this, and not what holds instead.
@@ -60,7 +46,8 @@ class Past:
         if not comparison.same(own, words) and not comparison.repeated_in(own, words, CITED if cited else UNCITED):
             return False
         now = _words(self.instead)
-        return not now.stems or comparison.covered(now, words) < comparison.covered(own, words)
+        over, new = own.signed - now.signed, now.signed - own.signed
+        return len(over & words.signed) >= TOLD * len(over) if over else not new & words.signed
 
     def is_named_in(self, text: str) -> bool:
         """Return whether a short text, such as a title, is about this and names what holds no longer.

@@ -2,7 +2,8 @@
 
 Facts are found by words, by similarity and by project; an ended fact leads to its successor. A deleted or corrupt file
 is rebuilt from the logs; repeated facts are then recognised by similarity and by the server's ids. The store also
-records which exchanges of a session have been judged, and the rows of a memory server. It reads no other file.
+records which exchanges of a session have been judged, the rows of a memory server, and on which articles a fact has a
+line. A fact that only an article of an earlier version tells is a row too. It reads no other file.
 """
 
 from __future__ import annotations
@@ -11,25 +12,25 @@ import json
 import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import astuple, dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from memoria.base.paths import Paths
-from memoria.ground import database
+from memoria.ground import clock, database
 from memoria.search import comparison
 from memoria.statements import store_file
 from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.lines import Lines
-from memoria.statements.past import Past
 
 log = logging.getLogger(__name__)
 
 MIN_NEAR, MAX_NEAR = 5, 12  # facts shown beside what a model judges (docs/decisions/0004-answers.md)
 _CANDIDATES = 40  # rows compared by similarity, those that share the most words
+HALF_SAVED_S = 60  # for which a file that lacks lines, and a line end at its end, is taken for half a save
 TWICE = 2
 _RULES = ("correction", "preference")
 _HALF_AS_NEAR = 8  # places further back that a fact called for counts half as much more
@@ -55,6 +56,19 @@ class Link:
     updated: str = ""
     adopted: bool = False
     pushed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A fact's line in an article, as it was last read or written.
+
+    ``day``: the ISO day of the log that it links, ``""`` for none. ``is_current``: it stands above the history.
+    """
+
+    id: str
+    day: str
+    is_current: bool
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +115,12 @@ class Store:
         with self._transaction():
             self._put(fact, day.isoformat())
 
+    def put_of_article(self, facts: Iterable[Fact], slug: str) -> None:
+        """Insert or replace the rows of facts that are written in an article and in no log."""
+        with self._transaction():
+            for fact in facts:
+                self._put(fact, slug)
+
     def remove(self, ident: str) -> None:
         """Delete a fact's row."""
         with self._transaction():
@@ -143,9 +163,13 @@ class Store:
         return _fact(row[0]) if row else None
 
     def day(self, ident: str) -> date | None:
-        """Return the day whose log contains a fact's lines."""
-        row = self.db.execute("SELECT day FROM facts WHERE id = ?", (ident,)).fetchone()
+        """Return the day whose log contains a fact's lines, None when none does."""
+        row = self.db.execute("SELECT day FROM facts WHERE id = ? AND day NOT LIKE '%/%'", (ident,)).fetchone()
         return date.fromisoformat(row[0]) if row else None
+
+    def entries(self) -> dict[str, str]:
+        """Return the id of the entry that holds each fact, for those that are in one."""
+        return dict(self.db.execute("SELECT id, entry FROM facts WHERE entry <> ''"))
 
     def count_of(self, day: date) -> int:
         """Return the number of facts whose lines a day's log contains."""
@@ -221,12 +245,13 @@ class Store:
     def near(self, said: str, project: str, without: Container[str] = ()) -> list[Fact]:
         """Return the live facts of this project, and global ones, that share most words with ``said``, nearest first.
 
-        A word counts the more, the fewer facts contain it. When few facts share a word, the latest are added, because
-        what has changed may be said in other words. ``without``: ids of facts to leave out.
+        A word counts the more, the fewer facts contain it. When few facts share a word, the latest of the project are
+        added, because what has changed may be said in other words. ``without``: ids of facts to leave out.
         """
         query = (
             "SELECT DISTINCT facts.n, facts.id, stems, keywords FROM facts JOIN words ON words.rowid = facts.n "
-            "JOIN holds ON holds.id = facts.id WHERE ended = '' AND project IN (?, ?) ORDER BY facts.time DESC"
+            "JOIN holds ON holds.id = facts.id WHERE ended = '' AND project IN (?1, ?2) "
+            "ORDER BY project = ?2, facts.time DESC"
         )
         known = {
             number: frozenset(stems.split()) | comparison.words(keywords).stems
@@ -281,6 +306,8 @@ class Store:
         """
         marks = lines.daily.stamps()
         stale, missing = store_file.changed_logs(self.db, marks)
+        half = {day: seen for day in stale if (seen := self._half_saved(lines, day, marks[day]))}
+        stale = [day for day in stale if day not in half]
         fresh = {day: lines.read(date.fromisoformat(day)) for day in stale}
         before = self._of_days([*stale, *missing])
         after = {fact.id: fact for facts in fresh.values() for fact in facts}
@@ -291,8 +318,12 @@ class Store:
                 for fact in facts:
                     if before.get(fact.id) != fact:
                         self._put(fact, day)
+            held = {ident: entry for day in stale for ident, entry in lines.entries(date.fromisoformat(day)).items()}
+            rows = [(held.get(ident, ""), ident) for ident in after]
+            self.db.executemany("UPDATE facts SET entry = ?1 WHERE id = ?2 AND entry <> ?1", rows)
             self.db.executemany("DELETE FROM logs WHERE day = ?", [(day,) for day in missing])
-            self.db.executemany("INSERT OR REPLACE INTO logs VALUES (?, ?)", [(day, marks[day]) for day in stale])
+            read = [*((day, marks[day]) for day in stale), *half.items()]
+            self.db.executemany("INSERT OR REPLACE INTO logs VALUES (?, ?)", read)
             record(
                 Changes(
                     tuple(fact for ident, fact in after.items() if ident not in before),
@@ -300,6 +331,13 @@ class Store:
                     tuple(fact for ident, fact in before.items() if ident not in after),
                 )
             )
+
+    def _half_saved(self, lines: Lines, day: str, mark: str) -> str:
+        """Return what to record of a log that seems half saved, because it lacks facts; ``""`` for another one."""
+        known = self.db.execute("SELECT mark FROM logs WHERE day = ?", (day,)).fetchone()
+        seen = half_saved(lines.daily.text(date.fromisoformat(day)), known[0] if known else "", mark)
+        lacks = seen and self._of_days([day]).keys() - {fact.id for fact in lines.read(date.fromisoformat(day))}
+        return seen if known and lacks else ""
 
     def _of_days(self, days: Sequence[str]) -> dict[str, Fact]:
         marks = ", ".join("?" * len(days))
@@ -318,31 +356,59 @@ class Store:
         with self._transaction():
             self.db.executemany("INSERT OR IGNORE INTO judged VALUES (?, ?)", [(session, mark) for mark in marks])
 
-    # -- what no longer holds
+    # -- lines in articles
 
-    def past(self) -> dict[int, Past]:
-        """Return, by number, the statements that no longer hold and that the wiki may still tell as current."""
-        return {number: Past.from_json(body) for number, body in self.db.execute("SELECT n, body FROM past ORDER BY n")}
+    def articles(self) -> dict[str, str]:
+        """Return the mark that each article's file had when it was last read, by slug."""
+        return dict(self.db.execute("SELECT slug, mark FROM articles"))
 
-    def add_past(self, past: Past) -> None:
-        """Record a statement that no longer holds."""
-        self.db.execute("INSERT INTO past (body) VALUES (?)", (past.to_json(),))
+    def places(self, slug: str) -> dict[str, Place]:
+        """Return the lines of facts that an article had when it was last read, by id."""
+        rows = self.db.execute("SELECT id, day, is_current, words FROM places WHERE slug = ?", (slug,))
+        return {ident: Place(ident, day, bool(current), words) for ident, day, current, words in rows}
 
-    def settle_past(self, numbers: Iterable[int]) -> None:
-        """Delete the records of statements that the wiki tells no more."""
-        self.db.executemany("DELETE FROM past WHERE n = ?", [(number,) for number in numbers])
+    def read_article(self, slug: str, mark: str, places: Collection[Place]) -> None:
+        """Record the lines of facts that an article has now; ``mark`` changes with its file."""
+        with self._transaction():
+            self.db.execute("INSERT OR REPLACE INTO articles VALUES (?, ?)", (slug, mark))
+            self.db.execute("DELETE FROM places WHERE slug = ?", (slug,))
+            kept = {place.id for place in places}
+            for (ident,) in self.db.execute("SELECT id FROM facts WHERE day = ?", (slug,)).fetchall():
+                if ident not in kept:
+                    self._remove(ident)
+            rows = [(slug, place.id, place.day, place.is_current, place.words) for place in places]
+            self.db.executemany("INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?, ?)", rows)
 
-    def taken_back(self) -> dict[str, Past]:
-        """Return what a person deleted or corrected, by the id of the deleted fact or by the corrected article."""
-        return {name: Past.from_json(body) for name, body in self.db.execute("SELECT name, body FROM taken_back")}
+    def mark_article(self, slug: str, mark: str) -> None:
+        """Record the mark of an article whose lines are not read yet."""
+        self.db.execute("UPDATE articles SET mark = ? WHERE slug = ?", (mark, slug))
 
-    def take_back(self, name: str, past: Past) -> None:
-        """Record what a person deleted or corrected."""
-        self.db.execute("INSERT OR REPLACE INTO taken_back VALUES (?, ?)", (name, past.to_json()))
+    def forget_article(self, slug: str) -> None:
+        """Delete what is known of an article that is gone, with the facts that were written in it alone."""
+        with self._transaction():
+            for (ident,) in self.db.execute("SELECT id FROM facts WHERE day = ?", (slug,)).fetchall():
+                self._remove(ident)
+            for table in ("articles", "places"):
+                self.db.execute(f"DELETE FROM {table} WHERE slug = ?", (slug,))  # noqa: S608 (constant)
 
-    def restore(self, names: Iterable[str]) -> None:
-        """Remove such records."""
-        self.db.executemany("DELETE FROM taken_back WHERE name = ?", [(name,) for name in names])
+    def places_of(self, ident: str) -> list[str]:
+        """Return the articles on which a fact has a line."""
+        return [slug for (slug,) in self.db.execute("SELECT slug FROM places WHERE id = ? ORDER BY slug", (ident,))]
+
+    def placed(self) -> set[str]:
+        """Return the ids of all facts that have a line on an article."""
+        return {ident for (ident,) in self.db.execute("SELECT DISTINCT id FROM places")}
+
+    def out_of_step(self) -> list[str]:
+        """Return the articles of which a line no longer shows what its fact says, or where it is written."""
+        query = """
+            SELECT DISTINCT slug FROM places LEFT JOIN facts USING (id) WHERE
+            CASE WHEN facts.id IS NULL THEN places.id IN (SELECT id FROM gone)
+            ELSE is_current <> (ended = '') OR (is_current AND words <> json_extract(body, '$.content'))
+            OR places.day <> CASE WHEN facts.day LIKE '%/%' THEN places.day ELSE facts.day END
+            OR successor IN (SELECT id FROM gone) END ORDER BY slug
+        """
+        return [slug for (slug,) in self.db.execute(query)]
 
     # -- rows of a memory server
 
@@ -368,14 +434,23 @@ class Store:
         """Return the ids of deleted facts, which no row of a server may restore."""
         return {ident for (ident,) in self.db.execute("SELECT id FROM gone")}
 
-    def mark_deleted(self, ident: str) -> None:
-        """Record that a fact was deleted."""
-        self.db.execute("INSERT OR IGNORE INTO gone VALUES (?)", (ident,))
+    def mark_deleted(self, ident: str, said: Fact | None = None) -> None:
+        """Record that a fact was deleted, and what it said, so that no record of a day shows it as what holds."""
+        body = json.dumps(said.to_dict(), ensure_ascii=False) if said else ""
+        kept = "ON CONFLICT (id) DO UPDATE SET body = excluded.body WHERE excluded.body <> ''"
+        self.db.execute(f"INSERT INTO gone VALUES (?, ?) {kept}", (ident, body))  # noqa: S608 (constant)
+
+    def deleted(self) -> list[Fact]:
+        """Return the deleted facts whose words are known."""
+        return [_fact(body) for (body,) in self.db.execute("SELECT body FROM gone WHERE body <> '' ORDER BY id")]
+
+    def forget_deleted(self, idents: Iterable[str]) -> None:
+        """Forget what these deleted facts said."""
+        self.db.executemany("UPDATE gone SET body = '' WHERE id = ?", [(ident,) for ident in idents])
 
     def unmark_deleted(self, ident: str) -> None:
         """Remove the record of a deletion, because a person restored the fact's line or it was learned again."""
         self.db.execute("DELETE FROM gone WHERE id = ?", (ident,))
-        self.restore([ident])
 
     def meta(self) -> Mapping[str, str]:
         """Return small values by key, e.g. when a server was last asked."""
@@ -384,6 +459,18 @@ class Store:
     def set_meta(self, key: str, value: str) -> None:
         """Store one of the values that ``meta`` returns."""
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+
+def half_saved(text: str, known: str, mark: str) -> str:
+    """Return the mark of a text that may be half a save: one without a line end at its end, seen only just now.
+
+    ``known``: the mark that its file had; ``mark``: the one that it has.
+    """
+    seen = known.partition(" ")[2] if known.startswith(f"{mark} ") else ""
+    first = clock.parse(seen) or clock.now()
+    if text.endswith("\n") or clock.now() - first >= timedelta(seconds=HALF_SAVED_S):
+        return ""
+    return f"{mark} {first.isoformat()}"
 
 
 def _shared(said: frozenset[str], known: Mapping[int, frozenset[str]]) -> dict[int, float]:

@@ -49,6 +49,19 @@ MIGRATIONS: Final = (
     """
     CREATE TABLE taken_back (name TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;  -- by a person, and in no log
     """,
+    """
+    DROP TABLE past;
+    DROP TABLE taken_back;
+    CREATE TABLE articles (slug TEXT PRIMARY KEY, mark TEXT NOT NULL) WITHOUT ROWID;  -- as they were last read
+    CREATE TABLE places (  -- the lines of statements in them; words: what the line says
+        slug TEXT NOT NULL, id TEXT NOT NULL, day TEXT NOT NULL, is_current INTEGER NOT NULL, words TEXT NOT NULL,
+        PRIMARY KEY (slug, id)
+    ) WITHOUT ROWID;
+    CREATE INDEX places_of ON places (id);
+    ALTER TABLE facts ADD COLUMN entry TEXT NOT NULL DEFAULT '';  -- the id of the entry that holds it
+    ALTER TABLE gone ADD COLUMN body TEXT NOT NULL DEFAULT '';  -- what it said, so that no record shows it
+    DELETE FROM logs;  -- so that they are read again, for that
+    """,
 )
 
 

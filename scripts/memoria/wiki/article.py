@@ -1,25 +1,22 @@
 """Article: one page of the wiki, read and written without losing a byte that a person put there.
 
-A page is frontmatter, a title, a summary and sections. memoria writes sections of claims (one claim per line, each with
-the entries it came from), ``Related`` and ``History``. Claims of a short page stand under ``Key Points``, those of a
-longer one under headings such as ``Behaviour`` and ``Decisions``. Every other section, line and frontmatter key stays
-as it is. This module does not know where claims come from.
+A page is frontmatter, a title, a summary and sections. memoria writes lines of statements, each with a link to where
+the statement is written, and the sections ``Related`` and ``History``. Every other section, line and frontmatter key
+stays as it is. This module does not know where statements come from, nor which of them hold.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from memoria.base import project
 from memoria.ground import markdown
 from memoria.ground.files import sha256
-from memoria.search import comparison
-from memoria.search.words import jaccard, words
-from memoria.wiki.repeated import repeats
+from memoria.search.words import words
 
 SECTION = 2  # the level of a section's heading
 KEY_POINTS, RELATED, HISTORY = "Key Points", "Related", "History"
@@ -27,15 +24,14 @@ BEHAVIOUR, CONVENTIONS, HOW_TO, DECISIONS, GOTCHAS = "Behaviour", "Conventions",
 _FIRST = (KEY_POINTS, BEHAVIOUR, CONVENTIONS, HOW_TO)  # then sections with headings of their own
 _LAST = (DECISIONS, GOTCHAS, RELATED, HISTORY)
 
-SIMILAR = 0.6  # two sentences that share at least this part of their words make the same statement
-NEAR = 0.25  # a claim is put below the one that it shares most words with, if at least this part of them
 HEADING_CHARS = 60
-ASKED_AS, MAX_PHRASES = "asked_as", 12  # in the frontmatter: the phrases by which the page is asked for
+ASKED_AS = "asked_as"  # in the frontmatter, of earlier versions: phrases by which the page is asked for
 SUMMARY_DIGEST = "summary_digest"  # in the frontmatter: the digest of the summary that memoria wrote
 
 REASON = "- Why: "  # begins the indented line below a claim in the history that says why it was retired
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_SOURCE = re.compile(r"(?<!\s)\s*\[\[(daily/\d{4}-\d{2}-\d{2}#\^e-[0-9a-z]{1,40})(?:\|[^\]]{0,400})?\]\]")
+_SOURCE = re.compile(r"(?<!\s)\s*\[\[(daily/\d{4}-\d{2}-\d{2}#\^[el]-[0-9a-z]{1,40})(?:\|[^\]]{0,400})?\]\]")
+_NESTED = re.compile(r"\s+(?:[-*+>] |\d+[.)] |<!--|```|~~~)")  # an indented row that is no more of the text above it
 _BULLET = re.compile(r"[-*+] ")
 _UNTIL = re.compile(r"Until (\d{4}-\d{2}-\d{2}): ")
 _HEADING_MARKS = re.compile(r"^[\s#>*+-]+|[\s:#]+$")
@@ -43,34 +39,60 @@ _HEADING_MARKS = re.compile(r"^[\s#>*+-]+|[\s:#]+$")
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One fact and the entries it came from, as link targets (``daily/2026-11-21#^e-01k9x2``)."""
+    """A line of a page: its text, the link targets it cites, and the block id at its end.
+
+    A target is a statement (``daily/2026-11-21#^l-7f3a91kd``) or, on pages of earlier versions, an entry
+    (``daily/2026-11-21#^e-01k9x2``). A line that cites two statements connects them. A statement that is written
+    nowhere else has its id at the end of its line here.
+    """
 
     text: str
     sources: tuple[str, ...]
+    block: str = ""
 
     @classmethod
     def parse(cls, row: str) -> Claim | None:
         """Return the claim on a bullet line, or None when the line is not a bullet."""
         if not _BULLET.match(row):
             return None
+        block = markdown.BLOCK_ID.search(row.rstrip())
         text = _SOURCE.sub("", markdown.BLOCK_ID.sub("", row[2:]))
-        return cls(text.strip(), tuple(match[1] for match in _SOURCE.finditer(row)))
+        return cls(
+            text.strip(), tuple(match[1] for match in _SOURCE.finditer(row)), block[0].strip(" ^") if block else ""
+        )
 
     def render(self) -> str:
         """Return the claim as a bullet line."""
-        return f"- {self.text}{cited(self.sources)}"
+        return f"- {self.text}{cited(self.sources)}{f' ^{self.block}' if self.block else ''}"
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the line is where the statement is written."""
+        return self.block.startswith("l-")
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the statements that the line shows or connects."""
+        named = [source.rpartition("#^")[2] for source in self.sources if "#^l-" in source]
+        return tuple(dict.fromkeys([*([self.block] if self.is_own else []), *named]))
+
+    @property
+    def id(self) -> str:
+        """The id of the statement that the line shows, ``""`` when it shows none or connects several."""
+        return self.ids[0] if self.ids and not self.is_connection else ""
+
+    @property
+    def is_connection(self) -> bool:
+        """Whether the line is a sentence about several statements."""
+        return len(self.ids) > 1 and not self.is_own
 
     def without_end(self) -> Claim:
         """Return a claim of the history without the day until which it held."""
-        return Claim(_UNTIL.sub("", self.text, count=1), self.sources)
+        return Claim(_UNTIL.sub("", self.text, count=1), self.sources, self.block)
 
     def same_as(self, text: str) -> bool:
         """Return whether ``text`` consists of the same words as the claim."""
         return words(self.text) == words(text)
-
-    def says(self, text: str) -> bool:
-        """Return whether ``text`` says the same, also with its words in another order or number."""
-        return self.same_as(text) or repeats(self.text, text)
 
     @property
     def digest(self) -> str:
@@ -79,8 +101,8 @@ class Claim:
 
     @property
     def day(self) -> str:
-        """ISO day of the newest entry that the claim cites; ``""`` when it cites none."""
-        return max((source.removeprefix("daily/")[:10] for source in self.sources), default="")
+        """ISO day of the newest statement or entry that the claim cites; ``""`` when it cites none."""
+        return max(map(_day, self.sources), default="")
 
 
 def cited(sources: Iterable[str], known: Iterable[str] = ()) -> str:
@@ -127,17 +149,6 @@ class Section:
             end = 1
         self.rows[end:end] = block
 
-    def place(self, claim: Claim, *block: str) -> None:
-        """Insert a claim's lines below the claim that it shares most words with, or at the end."""
-        stems = comparison.words(claim.text).stems
-        scored = [(jaccard(stems, comparison.words(other.text).stems), number) for number, other in self.claims()]
-        score, number = max(scored, default=(0.0, 0))
-        if score < NEAR:
-            self.add(*block)
-        else:
-            end = self.block(number)
-            self.rows[end:end] = block
-
     def named(self, heading: str) -> bool:
         """Return whether the section has this heading, ignoring case."""
         return self.heading.casefold() == heading.casefold()
@@ -150,8 +161,29 @@ class Section:
     def claims(self) -> Iterator[tuple[int, Claim]]:
         """Yield the row number and the claim of each bullet line outside code."""
         for number, (row, in_code) in enumerate(markdown.code_rows(self.rows)):
-            if not in_code and (claim := Claim.parse(row)):
+            if not in_code and _BULLET.match(row) and (claim := Claim.parse(" ".join(self._text_rows(number)))):
                 yield number, claim
+
+    def _text_rows(self, number: int) -> list[str]:
+        """Return the rows of a list item's text, which a formatter may have wrapped."""
+        rows = [self.rows[number].rstrip()]
+        for row in self.rows[number + 1 : self.block(number)]:
+            is_whole = rows[-1].endswith("]]") or markdown.BLOCK_ID.search(rows[-1])
+            if _NESTED.match(row) or (is_whole and row.lstrip()[:1] not in ("[", "^")):
+                break
+            rows.append(row.strip())
+        return rows
+
+    def put(self, number: int, row: str) -> None:
+        """Replace the text of the list item that begins at ``number``; what is nested in it stays."""
+        self.rows[number : number + len(self._text_rows(number))] = [row]
+
+    def cut(self, number: int) -> list[str]:
+        """Remove the list item that begins at ``number``, and return its rows, the text as one."""
+        end = self.block(number)
+        rows = [" ".join(self._text_rows(number)), *self.rows[number + len(self._text_rows(number)) : end]]
+        del self.rows[number:end]
+        return rows
 
     def block(self, number: int) -> int:
         """Return the row number after the list item that begins at ``number``, including its indented lines."""
@@ -271,7 +303,7 @@ class Article:
 
     @property
     def claims(self) -> list[Claim]:
-        """The current claims, in order: those with a source in any section, and all under Key Points."""
+        """The current lines of statements, in order: those that cite, have an id, or stand under Key Points."""
         return [claim for _, _, claim in self._claims()]
 
     @property
@@ -324,107 +356,54 @@ class Article:
             if section.named(RELATED) or section.named(HISTORY):
                 continue
             for number, claim in section.claims():
-                if claim.sources or section.named(KEY_POINTS):
+                if claim.sources or claim.is_own or section.named(KEY_POINTS):
                     yield section, number, claim
 
-    def holds(self, text: str) -> bool:
-        """Return whether a current claim says this."""
-        return any(claim.says(text) for claim in self.claims)
+    def lines(self) -> Iterator[tuple[Section, int, Claim]]:
+        """Yield every line of a statement, also those under History, with its section and row."""
+        for section in self.sections:
+            if not section.named(RELATED):
+                yield from ((section, number, claim) for number, claim in section.claims())
 
-    def add_claim(self, claim: Claim, heading: str = KEY_POINTS, instead_of: Claim | None = None) -> bool:
-        """Add a claim, or only the new sources when the page has the claim already; return whether anything changed.
+    def shows(self, ident: str) -> bool:
+        """Return whether a current line shows this statement."""
+        return any(claim.id == ident for claim in self.claims)
 
-        It is put in the place of the claim ``instead_of``, if that has the same heading. Sources of a superseded claim
-        are left out, so that they cannot bring it back.
-        """
-        superseded = {source for past in self.past if past.says(claim.text) for source in past.sources}
-        sources = tuple(source for source in claim.sources if source not in superseded)
-        if not sources:
-            return False
-        for section, number, known in self._claims():
-            if known.says(claim.text):
-                return _add_sources(section, number, [source for source in sources if source not in known.sources])
-        row = Claim(claim.text, sources).render()
-        for section, number, known in self._claims():
-            if known == instead_of and section.named(heading):
-                section.rows.insert(number, row)
-                return True
-        self.section(heading).place(claim, row)
-        return True
+    def add(self, claim: Claim, heading: str = KEY_POINTS) -> None:
+        """Add a line at the end of a section."""
+        self.section(heading).add(claim.render())
 
-    def cut(self, old: Claim) -> list[str]:
-        """Remove a claim with its indented lines, and return them."""
-        section, number, _ = next(found for found in self._claims() if found[2] == old)
-        end = section.block(number)
-        rows = section.rows[number:end]
-        del section.rows[number:end]
+    def cut(self, section: Section, number: int) -> list[str]:
+        """Remove a line with what is nested in it, and its section when nothing is left there; return the rows."""
+        rows = section.cut(number)
         if section.raw.startswith("## ") and not any(row.strip() for row in section.rows):
             self.sections.remove(section)
         return rows
 
-    def supersede(self, old: Claim, day: str, why: Claim | None = None) -> None:
-        """Move a claim that no longer holds to the history, dated, with its indented lines and the reason if given."""
-        first, *rest = self.cut(old)
-        reason = [f"  {REASON}{why.render()[2:]}"] if why else []
-        self.section(HISTORY).add(f"- Until {day}: {first[2:]}", *rest, *reason)
+    def move(self, section: Section, number: int, heading: str) -> None:
+        """Move a line with what is nested in it to the section with this heading."""
+        if not section.named(heading):
+            self.section(heading).add(*self.cut(section, number))
 
-    def reword(self, old: Claim, claim: Claim) -> None:
-        """Replace a claim's line by one that says the same in other words; its indented lines stay."""
-        section, number, _ = next(found for found in self._claims() if found[2] == old)
-        block = markdown.BLOCK_ID.search(section.rows[number].rstrip())
-        section.rows[number] = claim.render() + (block[0] if block else "")
+    def retire(self, section: Section, number: int, day: str, instead: Claim | None = None) -> None:
+        """Move a line to the history with the day until which it held, and the statement that holds instead."""
+        first, *rest = self.cut(section, number)
+        why = [f"  {REASON}{replace(instead, block='').render()[2:]}"] if instead else []
+        self.section(HISTORY).add(f"- Until {day}: {first[2:]}", *rest, *why)
 
-    def move(self, claim: Claim, heading: str) -> bool:
-        """Move a claim with its indented lines to a section; return whether it stood elsewhere."""
-        if any(section.named(heading) for section, _, known in self._claims() if known == claim):
-            return False
-        rows = self.cut(claim)
-        self.section(heading).place(claim, *rows)
-        return True
+    def resume(self, section: Section, number: int, heading: str) -> None:
+        """Move a line of the history back to the section with this heading."""
+        first, *rest = self.cut(section, number)
+        rest = [row for row in rest if not row.startswith(f"  {REASON}")]
+        self.section(heading).add(f"- {_UNTIL.sub('', first[2:], count=1)}", *rest)
 
-    def drop_sources(self, claim: Claim, sources: Collection[str]) -> None:
-        """Remove sources from a claim's line."""
-        section, number, _ = next(found for found in self._claims() if found[2] == claim)
-        section.rows[number] = without_sources(section.rows[number], sources)
-
-    def shorten_sources(self) -> None:
-        """Show the sources of each claim by their days."""
-        for section in self.sections:
-            for number, claim in [*section.claims()]:
-                row = section.rows[number]
-                if any(f"[[{source}]]" in row for source in claim.sources):
-                    links = cited(claim.sources)
-                    for source, link in zip(claim.sources, links.split(" [[")[1:], strict=True):
-                        row = row.replace(f"[[{source}]]", f"[[{link}")
-                    section.rows[number] = row
-
-    def add_past(self, claim: Claim, day: str) -> None:
-        """Add a claim that was outdated before it was recorded directly under History."""
-        if not any(past.says(claim.text) for past in self.past):
-            self.section(HISTORY).add(f"- Until {day}: {claim.render()[2:]}")
-
-    def drop_past(self, text: str) -> bool:
-        """Remove the rows under History that say this; return whether there were any."""
-        found = False
-        for section in [section for section in self.sections if section.named(HISTORY)]:
-            for number, past in reversed([*section.claims()]):
-                if past.without_end().says(text):
-                    del section.rows[number : section.block(number)]
-                    found = True
-            if not any(row.strip() for row in section.rows):
-                self.sections.remove(section)
-        return found
-
-    def take_past(self, page: Article, claim: Claim) -> None:
-        """Move the rows of another page's history that say a claim to this page's history."""
-        for section in [section for section in page.sections if section.named(HISTORY)]:
-            for number, past in reversed([*section.claims()]):
-                if Claim(_UNTIL.sub("", past.text, count=1), ()).says(claim.text):
-                    end = section.block(number)
-                    self.section(HISTORY).add(*section.rows[number:end])
-                    del section.rows[number:end]
-            if not any(row.strip() for row in section.rows):
-                page.sections.remove(section)
+    def forget_reasons(self, idents: Collection[str]) -> bool:
+        """Remove from the history that one of these statements holds instead; return whether anything changed."""
+        changed = False
+        for section in filter(lambda section: section.named(HISTORY), self.sections):
+            kept = [row for row in section.rows if not (_reason_ids(row) & set(idents))]
+            changed, section.rows = changed or len(kept) < len(section.rows), kept
+        return changed
 
     def relate(self, slug: str, title: str, why: str = "") -> bool:
         """Link another page under Related unless the page links it already; return whether a link was added."""
@@ -439,12 +418,6 @@ class Article:
         """Add values to a list in the frontmatter, each once."""
         self.front.add(key, list(values))
 
-    def ask_as(self, phrases: Sequence[str]) -> None:
-        """Put phrases by which the page is asked for before those it has; of too many, the oldest go."""
-        known = self.front.texts(ASKED_AS)
-        if any(phrase not in known for phrase in phrases):
-            self.front.set(ASKED_AS, list(dict.fromkeys((*phrases, *known)))[:MAX_PHRASES])
-
     def touch(self, day: date) -> None:
         """Update the page's days for an entry of ``day``, which may be older than the page when history is ingested."""
         iso = day.isoformat()
@@ -454,21 +427,17 @@ class Article:
             self.front.set("created", iso)
 
 
-def _add_sources(section: Section, number: int, fresh: Collection[str]) -> bool:
-    """Add sources to a claim's line; return whether there were any."""
-    row = section.rows[number].rstrip()
-    known = Claim.parse(row)
-    block = markdown.BLOCK_ID.search(row)  # a block id must stay at the end of the line
-    end = block.start() if block else len(row)
-    section.rows[number] = row[:end] + cited(fresh, known.sources if known else ()) + row[end:]
-    return bool(fresh)
-
-
 def without_sources(row: str, sources: Collection[str]) -> str:
     """Return a line without its links to these entries."""
     for source in sources:
         row = re.sub(rf"\s*\[\[{re.escape(source)}(?:\|[^\]]*)?\]\]", "", row)
     return row
+
+
+def _reason_ids(row: str) -> set[str]:
+    """Return the statement that a row below a claim of the history names as what holds instead."""
+    claim = Claim.parse(row.strip()) if row.startswith(f"  {REASON}") else None
+    return set(claim.ids) if claim else set()
 
 
 def _digest(summary: str) -> str:

@@ -56,6 +56,14 @@ class Wiki:
         for slug, status in home_files.articles(self.folder):
             yield slug, (status.st_mtime_ns, status.st_size)
 
+    def stamp(self, slug: str) -> tuple[int, int] | None:
+        """Return the time (ns) and size of an article's file, as ``files`` does; None when there is none."""
+        try:
+            status = self.path(slug).stat()
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_size
+
     def slugs(self) -> list[str]:
         """Return every article's slug, sorted."""
         return sorted(slug for slug, _ in self.files())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -26,13 +26,10 @@ WHOLE = 200  # up to this many articles the index lists every one, and a list al
 LATEST, MIN_LATEST = 30, 3  # articles that a larger index shows: of all projects, and of each
 PROJECTS = 10  # those that changed last, of which a larger index shows articles
 SUMMARY_CHARS = 240
-CORRECTION = "correction"  # in the log: the heading of a block about the user's word against a claim
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _ENTRY = re.compile(r"\[\[daily/\d{4}-\d{2}-\d{2}#\^e-([0-9a-z]+)")
-_PAGE = re.compile(r"\[\[((?:concepts|connections|qa)/[^\]|#]+)")
-_WROTE = re.compile(r"<!-- memoria wrote \[\[([^\]|#]+)\]\] ([0-9a-f -]+) -->")
-_TOOK = re.compile(r"(?<![0-9a-z])([0-9a-z]+):([0-9a-f]{8})")
+_TOOK = re.compile(r"(?<![0-9a-z])([0-9a-z]+):([0-9a-f]{12})(?![0-9a-f])")
 
 INTRO = """# Knowledge
 
@@ -187,30 +184,18 @@ def _line(row: Row) -> str:
     return f"- [[{row.slug}|{link_text(row.title)}]]{day}" + (f": {summary}\n" if summary else "\n")
 
 
-def log_block(
-    when: datetime,
-    entries: Sequence[Entry],
-    created: Sequence[str],
-    updated: Sequence[str],
-    written: Mapping[str, Sequence[str]],
-    folded: Mapping[str, str] | None = None,
-) -> str:
-    """Return the lines of ``log.md`` for one compile; ``when`` is in the user's zone.
-
-    ``written`` holds by slug the digests of the claims that the compile wrote, and with a minus of those it reworded.
-    ``folded`` holds the pages that were given up, and where their claims went.
-    """
+def log_block(when: datetime, entries: Sequence[Entry], created: Sequence[str], updated: Sequence[str]) -> str:
+    """Return the lines of ``log.md`` for one compile; ``when`` is in the user's zone."""
     rows = [f"\n## {when:%Y-%m-%d %H:%M} compile\n"]
-    rows.append(
-        "- Took in: " + ", ".join(f"[[{entry.source}|{link_text(entry.title) or entry.id}]]" for entry in entries)
-    )
+    if entries:
+        rows.append(
+            "- Took in: " + ", ".join(f"[[{entry.source}|{link_text(entry.title) or entry.id}]]" for entry in entries)
+        )
     for label, slugs in (("Created", created), ("Updated", updated)):
         if slugs:
             rows.append(f"- {label}: " + ", ".join(f"[[{slug}]]" for slug in slugs))
-    if folded:
-        rows.append("- Folded: " + ", ".join(f"`{slug}` into [[{page}]]" for slug, page in sorted(folded.items())))
-    rows.append(f"\n<!-- memoria took={' '.join(f'{entry.id}:{fingerprint(entry)}' for entry in entries)} -->")
-    rows += [f"<!-- memoria wrote [[{slug}]] {' '.join(digests)} -->" for slug, digests in sorted(written.items())]
+    if entries:
+        rows.append(f"\n<!-- memoria took={' '.join(f'{entry.id}:{fingerprint(entry)}' for entry in entries)} -->")
     return "\n".join(rows) + "\n"
 
 
@@ -225,33 +210,9 @@ def restored_block(when: datetime, entries: Sequence[Entry]) -> str:
     return f"\n## {when:%Y-%m-%d %H:%M} restore\n\n<!-- memoria took={took} -->\n"
 
 
-def outdated_block(when: datetime, slugs: Sequence[str]) -> str:
-    """Return the lines of ``log.md`` for pages that no longer tell what ceased to hold; ``when`` is local time."""
-    return f"\n## {when:%Y-%m-%d %H:%M} outdated\n- Outdated: " + ", ".join(f"[[{slug}]]" for slug in slugs) + "\n"
-
-
-def consolidated_block(when: datetime, slugs: Sequence[str]) -> str:
-    """Return the lines of ``log.md`` for pages whose claims ended because others hold; ``when`` is local time."""
-    outdated = f"- Outdated: {', '.join(f'[[{slug}]]' for slug in slugs)}\n" if slugs else ""
-    return f"\n## {when:%Y-%m-%d %H:%M} consolidate\n{outdated}"
-
-
-def corrected_block(when: datetime, said: Sequence[Entry], slugs: Sequence[str]) -> str:
-    """Return the lines of ``log.md`` for pages of which the user put a claim right; ``when`` is local time.
-
-    ``said``: the entry that holds the user's word, if there is one.
-    """
-    rows = [f"\n## {when:%Y-%m-%d %H:%M} {CORRECTION}\n", "- Corrected: " + ", ".join(f"[[{slug}]]" for slug in slugs)]
-    if said:
-        rows.insert(1, "- Took in: " + ", ".join(f"[[{entry.source}]]" for entry in said))
-        rows.append(f"\n<!-- memoria took={' '.join(f'{entry.id}:{fingerprint(entry)}' for entry in said)} -->")
-    return "\n".join(rows) + "\n"
-
-
-def said(block: str) -> set[str]:
-    """Return the ids of the entries that hold the user's word for a block of the log."""
-    heading = next((row for row in block.split("\n") if row.startswith("## ")), "")
-    return compiled_entries(block) if heading.endswith(f" {CORRECTION}") else set()
+def settled_block(when: datetime, slugs: Sequence[str]) -> str:
+    """Return the lines of ``log.md`` for articles that code brought up to date; ``when`` is local time."""
+    return f"\n## {when:%Y-%m-%d %H:%M} up to date\n- Updated: " + ", ".join(f"[[{slug}]]" for slug in slugs) + "\n"
 
 
 def filed_block(when: datetime, slug: str) -> str:
@@ -266,52 +227,12 @@ def compiled_entries(log: str) -> set[str]:
 
 
 def fingerprints(log: str) -> dict[str, str]:
-    """Return the entries that a log records as taken in, with their fingerprints then (``""`` if not recorded)."""
+    """Return the entries that a log records as taken in, with their fingerprints then.
+
+    ``""`` stands for one that was not recorded, or in the form of an earlier version.
+    """
     found = dict.fromkeys(compiled_entries(log), "")
     for row in log.split("\n"):
         if row.startswith("<!-- memoria took="):
             found.update((match[1], match[2]) for match in _TOOK.finditer(row))
     return found
-
-
-def touched(log: str, entries: Mapping[str, object]) -> dict[str, dict[str, frozenset[str] | None]]:
-    """Return, for each of these entries, the slugs of the pages written by the compiles that took it in.
-
-    Each comes with the digests of the claims that were written, or None when a compile did not record them.
-    """
-    found: dict[str, dict[str, frozenset[str] | None]] = {}
-    for block in log.split("\n## "):
-        taken = compiled_entries(block) & set(entries)
-        wrote = _wrote(block) if taken else {}
-        for entry in taken:
-            known = found.setdefault(entry, {})
-            for slug, digests in wrote.items():
-                earlier = known.get(slug, frozenset())
-                known[slug] = None if digests is None or earlier is None else _after(earlier, digests)
-    return found
-
-
-def wrote(log: str) -> dict[str, frozenset[str] | None]:
-    """Return by slug the digests of the claims that compiles wrote, None when not all of them recorded it."""
-    found: dict[str, frozenset[str] | None] = {}
-    for block in log.split("\n## "):
-        for slug, digests in _wrote(block).items():
-            earlier = found.get(slug, frozenset())
-            found[slug] = None if digests is None or earlier is None else _after(earlier, digests)
-    return found
-
-
-def _wrote(block: str) -> dict[str, list[str] | None]:
-    """Return the slugs of the pages that a compile wrote, with the digests of their new claims if it recorded them."""
-    rows = block.split("\n")
-    digests = {match[1]: match[2].split() for row in rows if (match := _WROTE.fullmatch(row))}
-    recorded = any(row.startswith("<!-- memoria wrote ") for row in rows)
-    pages = [
-        match[1] for row in rows if row.startswith(("- Created: ", "- Updated: ")) for match in _PAGE.finditer(row)
-    ]
-    return {slug: digests.get(slug, [] if recorded else None) for slug in pages}
-
-
-def _after(earlier: frozenset[str], digests: Sequence[str]) -> frozenset[str]:
-    reworded = {each[1:] for each in digests if each.startswith("-")}
-    return (earlier | {each for each in digests if not each.startswith("-")}) - reworded

@@ -14,17 +14,14 @@ from functools import partial
 
 from memoria.base import invocation, project
 from memoria.daily.day_text import DayText
-from memoria.ground import printable, projects
+from memoria.ground import printable
 from memoria.ground.markdown import Link
 from memoria.search.words import words
 from memoria.wiki import lint_fixes, minhash, names
 from memoria.wiki.article import RELATED, Article
 from memoria.wiki.folder import slugify
-from memoria.wiki.founding import Founding
 from memoria.wiki.lint_fixes import Fix
-from memoria.wiki.owners import Owners
 from memoria.wiki.snapshot import Snapshot
-from memoria.wiki.user_words import UserWords
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 SPARSE_WORDS = 12  # an article with fewer words in summary and claims says next to nothing
@@ -61,22 +58,22 @@ def broken_links(snapshot: Snapshot) -> Found:
 
 
 def dead_sources(snapshot: Snapshot) -> Found:
-    """Find claims that cite an entry that no daily log has."""
+    """Find lines that cite a statement or an entry that no daily log has."""
     for slug, page in snapshot.pages.items():
         for link in page.links:
             if _is_source(link) and snapshot.targets.problem(link):
                 yield (
                     slug,
                     f"cites `{link.target}{link.anchor}`, which does not exist",
-                    partial(lint_fixes.drop_source, link),
+                    partial(lint_fixes.drop_source, link) if link.anchor.startswith("#^e-") else None,
                 )
 
 
 def missing_sources(snapshot: Snapshot) -> Found:
-    """Find key points that cite nothing."""
+    """Find lines that cite nothing and are no statements."""
     for slug, article in snapshot.readable():
         for claim in article.claims:
-            if not claim.sources:
+            if not claim.sources and not claim.ids:
                 yield slug, f"no source for “{claim.text[:100]}”"
 
 
@@ -167,31 +164,24 @@ def long(snapshot: Snapshot) -> Found:
 
 
 def thin(snapshot: Snapshot) -> Found:
-    """Find articles with little to say (setting ``thin_claims``), and where their claims will go."""
-    sources = {entry.source: entry for entry in snapshot.entries}
-    owners = {slug: article.project for slug, article in snapshot.readable()}
-    known = project.known(snapshot.home.paths.projects)
-    founding = Founding(
-        Owners(owners, projects.labels(filter(None, owners.values()), known)),
-        UserWords(sources.get),
-        {},
-        snapshot.home.settings.thin_claims,
-    )
+    """Find articles that hold a single statement, but for a project's own page, where one stands alone."""
     for slug, article in snapshot.readable():
-        key = owners[slug]
-        if key and slug.startswith("concepts/") and slug != founding.parent(key) and founding.is_thin(article):
-            count = printable.counted(len(article.claims), "claim")
-            yield slug, f"only {count}, of one entry; could be a section of [[{founding.parent(key)}]]"
+        is_alone = len(article.claims) == 1 and not article.past
+        if slug.startswith("concepts/") and is_alone and not _is_projects_own(article):
+            yield slug, "only one statement; a section of another article would be easier to find"
 
 
 def titles(snapshot: Snapshot) -> Found:
     """Find titles that nobody would look up."""
     for slug, article in snapshot.readable():
-        own = bool(article.project) and article.title == project.name_of(article.project)  # its project's page
-        if not own and (fault := names.fault(article.title)):
+        if not _is_projects_own(article) and (fault := names.fault(article.title)):
             yield slug, f"its title “{article.title}” is {fault}; nobody looks that up"
         elif names.clean(article.title) != article.title:
             yield slug, f"its title {article.title} stands in quotation marks"
+
+
+def _is_projects_own(article: Article) -> bool:
+    return bool(article.project) and article.title == project.name_of(article.project)
 
 
 def backlinks(snapshot: Snapshot) -> Found:
@@ -261,7 +251,7 @@ def page_of(name: str) -> str:
 
 
 def _is_source(link: Link) -> bool:
-    return link.target.startswith("daily/") and link.anchor.startswith("#^e-")
+    return link.target.startswith("daily/") and link.anchor.startswith(("#^e-", "#^l-"))
 
 
 def _related(article: Article) -> int:

@@ -1,14 +1,14 @@
 """Restore: entries of daily logs that were deleted, as far as ledger, archive and wiki still know them.
 
 The ledger has an entry's day, session, project, title and turn keys; the archive has its redacted turns; the wiki has
-the claims that cite it. The rest of the summary and the learned facts stood in the daily log only. Entries that were
-forgotten do not come back: neither ledger nor archive knows them. Knows no model.
+the lines of its statements. The rest stood in the daily log only. Entries that were forgotten do not come back: neither
+ledger nor archive knows them. Knows no model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -20,9 +20,13 @@ from memoria.daily.ledger import Booked, Ledger
 from memoria.ground import clock, home_files, printable
 from memoria.ground.errors import ArchiveError
 from memoria.ground.home import Home
+from memoria.statements.fact import Fact
+from memoria.statements.lines import learned
+from memoria.statements.store import Store
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
-from memoria.wiki import index_page
+from memoria.wiki import index_page, lines
+from memoria.wiki.article import HISTORY
 from memoria.wiki.folder import LOG, Wiki
 from memoria.wiki.transaction import Transactions
 
@@ -53,13 +57,21 @@ def lost_days(home: Home, ledger: Ledger) -> list[Lost]:
 
 def restore(home: Home, ledger: Ledger, lost: Iterable[Lost]) -> list[Entry]:
     """Write the entries of lost days again and return them; the caller holds the compile lock."""
-    claims = _claims(home)
+    statements = _statements(home)
     archive = Archive.of(home.paths)
     daily = DailyLog.of(home.paths)
     restored: list[Entry] = []
     for each in lost:
-        made = [_entry(home, ledger, archive, booked, each.day, claims) for booked in each.entries]
+        left = statements.get(each.day.isoformat(), [])
+        made = []
+        for booked in each.entries:
+            own = [fact for fact in left if fact.session == booked.session or booked is each.entries[-1]]
+            left = [fact for fact in left if fact not in own]
+            made.append(_entry(home, ledger, archive, booked, each.day, own))
         entries = sorted(filter(_holds_something, made), key=lambda entry: (entry.time, entry.id))
+        with Store.of(home.paths) as store:
+            for statement in (statement for entry in entries for statement in entry.learned):
+                store.unmark_deleted(statement.id)  # otherwise its line counts as one that a person put back
         for entry in entries:
             daily.append(entry)
         restored += entries
@@ -69,12 +81,10 @@ def restore(home: Home, ledger: Ledger, lost: Iterable[Lost]) -> list[Entry]:
 
 
 def _holds_something(entry: Entry) -> bool:
-    return bool(entry.turns or entry.key_exchanges or entry.lessons)
+    return bool(entry.turns or entry.key_exchanges or entry.learned)
 
 
-def _entry(
-    home: Home, ledger: Ledger, archive: Archive, booked: Booked, day: date, claims: Mapping[str, list[str]]
-) -> Entry:
+def _entry(home: Home, ledger: Ledger, archive: Archive, booked: Booked, day: date, facts: Sequence[Fact]) -> Entry:
     try:
         turns = archive.turns(booked.id) or []
     except ArchiveError:
@@ -91,7 +101,7 @@ def _entry(
         project_key=booked.project or "-",
         title=booked.title or (prompts[0] if prompts else ""),
         key_exchanges=tuple(prompts),
-        lessons=tuple(claims.get(booked.id, ())),
+        learned=tuple(map(learned, facts)),
         turns=keys,
         model=RESTORED,
     )
@@ -104,14 +114,17 @@ def _prompts(turns: Iterable[Turn]) -> list[str]:
     ]
 
 
-def _claims(home: Home) -> dict[str, list[str]]:
-    """Return the claims of the wiki that cite an entry, by the entry's id."""
-    found: dict[str, list[str]] = {}
+def _statements(home: Home) -> dict[str, list[Fact]]:
+    """Return the statements that have a line on an article and are written in a daily log, by that log's day."""
+    with Store.of(home.paths) as store:
+        known = {fact.id: fact for fact in (*store.deleted(), *store.facts(live=False))}
+    found: dict[str, dict[str, Fact]] = {}
     for article in Wiki.of(home.paths).articles():
-        for claim in article.claims:
-            for source in claim.sources:
-                found.setdefault(source.rpartition("^e-")[2], []).append(claim.text)
-    return found
+        for section, _, claim in article.lines():
+            if claim.id and not claim.is_own and (claim.id in known or not section.named(HISTORY)):
+                told = replace(lines.found_on(article, section, claim, date.min), id=claim.id)
+                found.setdefault(claim.day, {})[claim.id] = known.get(claim.id, told)
+    return {day: list(facts.values()) for day, facts in found.items()}
 
 
 def _record(home: Home, ledger: Ledger, restored: list[Entry]) -> None:

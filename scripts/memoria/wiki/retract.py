@@ -1,6 +1,7 @@
-"""Retract: remove from an article what rests on forgotten entries or contains a forgotten text.
+"""Retract: remove from an article what shows a forgotten statement, or contains a forgotten text.
 
-A claim is removed when every entry it cites is forgotten; otherwise only the forgotten sources are. This holds in every
+A line goes with its statement, and a sentence about several with one of them. On pages of earlier versions a line is
+removed when every entry it cites is forgotten; otherwise only the forgotten sources are. This holds in every
 section. If claims were removed, the summary is written from those that remain and the reasons under Related are
 deleted, because they were written from the same entries. Nothing but the article is changed.
 """
@@ -17,12 +18,15 @@ from memoria.wiki.article import ASKED_AS, REASON, RELATED, Article, Claim, Sect
 _DAY = re.compile(r"\[\[(daily/\d{4}-\d{2}-\d{2})")
 
 
-def retract(article: Article, sources: Collection[str], needle: str = "") -> int:
-    """Remove what rests only on ``sources`` (``daily/D#^e-…``), and lines with ``needle``; return how many went."""
+def retract(article: Article, sources: Collection[str], idents: Collection[str] = (), needle: str = "") -> int:
+    """Remove what shows the statements ``idents``, what rests only on ``sources``, and lines with ``needle``.
+
+    Return how many lines went. A source is an entry, as ``daily/D#^e-…``.
+    """
     dropped = 0
     emptied = []
     for section in article.sections:
-        count = _without_sources(section, sources)
+        count = _without_sources(section, sources, idents)
         dropped += count
         if count and not any(row.strip() for row in section.rows):
             emptied.append(section)
@@ -64,7 +68,7 @@ def _drop_topics(article: Article, emptied: Collection[Section]) -> None:
         article.front.set("aliases", left)
 
 
-def _without_sources(section: Section, sources: Collection[str]) -> int:
+def _without_sources(section: Section, sources: Collection[str], idents: Collection[str]) -> int:
     remaining: list[str] = []
     dropped = 0
     is_gone = False  # the claim above a reason
@@ -73,6 +77,7 @@ def _without_sources(section: Section, sources: Collection[str]) -> int:
         claim = Claim.parse(row.lstrip() if reason else row)
         cited = set(claim.sources) & set(sources) if claim else set()
         rests_on_them = bool(claim and cited and cited == set(claim.sources))
+        rests_on_them |= bool(claim and set(claim.ids) & set(idents))
         if claim and not reason:
             is_gone = rests_on_them
         if rests_on_them or (reason and is_gone):

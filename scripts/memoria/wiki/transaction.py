@@ -29,6 +29,7 @@ from memoria.statements.outbox import Outbox
 log = logging.getLogger(__name__)
 
 KEPT_STEPS = 20  # how many transactions can be undone
+SWAPPED = "swapped.json"  # in the folder of the steps
 TRIES = 5  # to append to a file that a person replaces meanwhile
 
 
@@ -40,7 +41,9 @@ If a block was appended to the file, ``after`` is the digest of the block, ``siz
 """
 
 End = dict[str, Any]
-"""A fact that a step ends: the fields of an ``Ending``, with its ``content`` and ``why`` for people."""
+"""A fact that a step ends: the fields of an ``Ending``, with its ``content`` and ``why`` for people.
+
+``born``: the id of the fact that came with the end; ``removed``: the fields of a fact that was deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +176,8 @@ class Transactions:
         Such a file is left alone. Unless ``back``, roll all the others back then, and raise ChangedError.
         """
         folder, rows = self.folder / step.name, step.files
+        names = sorted({*self.swapped(), *(str(row["path"]) for row in rows)})
+        files.replace(self.folder / SWAPPED, json.dumps(names), mode=0o600)
         foreign = [
             str(row["path"])
             for row in rows
@@ -196,10 +201,22 @@ class Transactions:
             raise ChangedError(foreign)
         return foreign
 
+    def swapped(self) -> list[str]:
+        """Return the files that were written or put back since ``noted`` was called; no person changed them so."""
+        try:
+            return list(map(str, json.loads((self.folder / SWAPPED).read_text(encoding="utf-8"))))
+        except (FileNotFoundError, ValueError):
+            return []
+
+    def noted(self) -> None:
+        """Forget which files were swapped, because their content is known now."""
+        (self.folder / SWAPPED).unlink(missing_ok=True)
+
     def _queue(self, ends: Iterable[End], *, back: bool) -> None:
         """Queue the ends of facts, or their undoing; after a kill they are queued again, which does no harm."""
         for end in ends:
             undone = {"id": end["id"], "resumed": end["ended"], "successor": end.get("successor", "")}
+            undone |= {name: end[name] for name in ("born", "removed") if name in end}
             self.outbox.put(undone if back else end)
 
     def _put_all(self, step: Path, rows: Sequence[Row], wanted: str, other: str) -> list[str]:
@@ -308,9 +325,10 @@ class Transactions:
         return start < end
 
     def clear(self) -> None:
-        """Delete everything that could be undone, because it may hold what is forgotten."""
-        for path in self._plans():
-            shutil.rmtree(path.parent)
+        """Delete everything that could be undone, because it may hold what is forgotten; keep what was swapped."""
+        for path in self.folder.iterdir() if self.folder.is_dir() else ():
+            if path.is_dir():
+                shutil.rmtree(path)
 
     def before(self, step: Step, row: Row) -> bytes | None:
         """Return what a file held before a step, None for no file; ``b""`` for one that the step appended to."""

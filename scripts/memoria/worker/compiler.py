@@ -1,9 +1,10 @@
-"""Compiler: turn new entries of the daily logs into linked articles.
+"""Compiler: give new statements of the daily logs their places in the articles.
 
-The model receives only entries that no compile has taken in, with the few articles near them (``request``). Its answer
-is a proposal, which ``draft`` checks and code renders. When most of an answer does not pass, the model is asked once
-more, with the reasons; then the batch is divided, and an entry that fails alone is set aside. Each batch is one
-transaction: if it is killed at any point, the wiki is the old one or, after recovery, the new one.
+The model receives only statements that stand on no article, with the lines of the few articles near them (``request``).
+It answers with ids: where each stands, which two are one, which ends another. Code checks the answer and renders the
+lines (``wiki.placing``). When most of an answer does not pass, the model is asked once more, with the reasons; a batch
+that fails is divided, and an entry that fails alone is set aside. Each batch is one transaction: if it is killed at any
+point, the wiki is the old one or, after recovery, the new one.
 """
 
 from __future__ import annotations
@@ -12,20 +13,18 @@ import logging
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
-from pathlib import Path
 
 from tqdm import tqdm
 
 from memoria.base import failpoints, project
-from memoria.base.settings import env_of
+from memoria.base.visibility import Visibility
 from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
-from memoria.daily.entry_form import fingerprint, render
+from memoria.daily.entry_form import fingerprint
 from memoria.daily.ledger import SET_ASIDE, Ledger, compile_job
 from memoria.ground import clock, home_files, printable
-from memoria.ground.errors import BadAnswerError, DropRefusedError, ExpectedError, ModelError
+from memoria.ground.errors import BadAnswerError, ExpectedError, ModelError
 from memoria.ground.home import Home
 from memoria.ground.projects import labels
 from memoria.index import sources
@@ -33,21 +32,24 @@ from memoria.index.index import Index
 from memoria.models import tasks
 from memoria.models.metered import Metered
 from memoria.models.protocol import JsonObject, Prompt
+from memoria.statements import conflicts
+from memoria.statements.fact import GLOBAL, Ending, Fact
+from memoria.statements.keeper import Keeper
 from memoria.wiki import index_page
-from memoria.wiki.article import Article
 from memoria.wiki.article_cache import ArticleCache, Row
-from memoria.wiki.draft import Draft
 from memoria.wiki.folder import LOG, Wiki
-from memoria.wiki.links import referring
 from memoria.wiki.owners import NOBODY, Owners
-from memoria.wiki.transaction import ChangedError, Transactions, digest
+from memoria.wiki.placing import Placing
+from memoria.wiki.settle import Settle
+from memoria.wiki.transaction import ChangedError, End, Transactions, digest
 from memoria.worker.request import Request, Requests
 
 log = logging.getLogger(__name__)
 
-SHOWN_REASONS = 20  # why claims of the last answer were refused
-BAD_ANSWERS = 3  # after as many entries in a row that failed the fault is the model's, and more calls only cost money
+SHOWN_REASONS = 20  # what was wrong with the last answer
+BAD_ANSWERS = 3  # after as many batches in a row that failed the fault is the model's, and more calls only cost money
 REDRAFTS = 5  # new drafts of one batch when a person saves a page in the meantime
+SINCE = "statements_since"  # in the ledger: the day from which statements that are in no entry are placed
 
 
 @dataclass(slots=True)
@@ -55,10 +57,33 @@ class Report:
     """The result of a compile."""
 
     entries: int = 0
+    statements: int = 0
     created: list[str] = field(default_factory=list)
     updated: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
-    aside: int = 0  # entries whose answers were mostly refused
+    aside: int = 0  # entries that were set aside because of their answers
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one model call is about: statements of one project, and the entries that are taken in with them."""
+
+    key: str
+    entries: tuple[Entry, ...]
+    facts: tuple[Fact, ...]
+    titles: Mapping[str, str] = field(default_factory=dict)
+
+    def divided(self) -> tuple[Batch, Batch]:
+        """Return both halves; the statements of an entry stay together."""
+        middle = len(self.entries) // 2
+        halves = []
+        for entries in (self.entries[:middle], self.entries[middle:]):
+            inside = {learned.id for entry in entries for learned in entry.learned}
+            others = {learned.id for entry in self.entries for learned in entry.learned} - inside
+            loose = entries is self.entries[:middle]
+            own = tuple(fact for fact in self.facts if fact.id in inside or (loose and fact.id not in others))
+            halves.append(replace(self, entries=entries, facts=own))
+        return halves[0], halves[1]
 
 
 @dataclass(slots=True)
@@ -74,8 +99,7 @@ class Compile:
     index: Index
     requests: Requests
     model: Metered
-    force: bool = False
-    _days: dict[str, dict[str, Entry]] = field(default_factory=dict)  # of daily logs that were read, by entry id
+    keeper: Keeper
 
     @classmethod
     def of(cls, home: Home) -> Compile:
@@ -93,7 +117,14 @@ class Compile:
             index,
             Requests(home, wiki, index),
             Metered.of(home, ledger),
+            Keeper.at(home),
         )
+
+    def close(self) -> None:
+        """Close the databases."""
+        self.keeper.store.db.close()
+        self.index.close()
+        self.ledger.close()
 
     def prepare(self) -> None:
         """Recover from a killed run and bring ledger and index up to date; the caller holds the compile lock."""
@@ -101,10 +132,20 @@ class Compile:
         self.daily.refresh(self.ledger)
         # The wiki's log is complete even when the ledger is new or a run was killed before booking.
         self.ledger.mark_compiled(index_page.fingerprints(self._text(LOG)))
+        if not self.ledger.get(SINCE):
+            day = self.home.zone.day(clock.now()).isoformat() if self.ledger.compiled() else "0001-01-01"
+            self.ledger.put(SINCE, day)
         sources.refresh(self.index, self.home.paths)
 
+    def settle(self, *, takes_all: bool = False) -> int:
+        """Bring articles and statements in step; ``takes_all``, and what is returned: as of ``Settle`` and ``held``."""
+        settle = Settle(self.home, self.keeper, self.index, takes_all)
+        if settle.run():
+            sources.refresh(self.index, self.home.paths)
+        return settle.held
+
     def waiting(self, *, everything: bool = False, day: str = "", aside: bool = False) -> list[Entry]:
-        """Return the entries to take in, oldest first: new ones, and those whose text was edited since a compile.
+        """Return the entries to take in, oldest first: new ones, and those with a statement more since a compile.
 
         With ``everything``, return all entries; with ``aside``, those that were set aside.
         """
@@ -113,129 +154,123 @@ class Compile:
         entries = self.daily.find(entry for entry in booked if not aside or entry.id in failed)
         return sorted(entries, key=lambda entry: (entry.day, entry.time, entry.id))
 
-    def batches(self, entries: Sequence[Entry]) -> Iterator[list[Entry]]:
-        """Yield the entries for each model call, at most ``call_chars`` characters together.
+    def batches(self, entries: Sequence[Entry], *, again: bool = False) -> Iterator[Batch]:
+        """Yield what each model call is about, at most ``call_chars`` characters of statements of one project.
 
-        The entries of a project with an endpoint of its own share no call with those of others.
+        ``again``: also statements that stand on an article.
         """
-        batch: list[Entry] = []
-        size = 0
+        placed = set() if again else self.keeper.store.placed()
+        facts = {fact.id: fact for fact in self.keeper.store.facts() if fact.id not in placed}
+        inside = {learned.id: entry for entry in entries for learned in entry.learned if learned.id in facts}
+        groups: dict[str, list[Entry]] = {}
         for entry in entries:
-            length = len(render(entry))
-            if batch and (size + length > self.home.settings.call_chars or self._is_apart(entry, batch[-1])):
-                yield batch
-                batch, size = [], 0
+            groups.setdefault(entry.project_key or GLOBAL, []).append(entry)
+        others = [*(facts[ident] for ident in inside), *self._loose(facts)]  # also of no entry, or of all projects
+        for key in dict.fromkeys([*groups, *(fact.project for fact in others)]):
+            yield from self._batches(key, groups.get(key, []), [fact for fact in others if fact.project == key], inside)
+
+    def _batches(
+        self, key: str, entries: Sequence[Entry], facts: Sequence[Fact], inside: Mapping[str, Entry]
+    ) -> Iterator[Batch]:
+        """Yield the batches of one project; what stands in none of its entries comes with the first."""
+        titles = {fact.id: inside[fact.id].title for fact in facts if fact.id in inside}
+        named = {entry.id for entry in entries}
+        batch: list[Entry] = []
+        taken = [fact for fact in facts if fact.id not in inside or inside[fact.id].id not in named]
+        for entry in entries:
+            own = [fact for fact in facts if fact.id in inside and inside[fact.id].id == entry.id]
+            size = sum(len(fact.content) for fact in (*taken, *own))
+            if batch and size > self.home.settings.call_chars // 4:  # the articles beside them take more room
+                yield Batch(key, tuple(batch), tuple(taken), titles)
+                batch, taken = [], []
             batch.append(entry)
-            size += length
-        if batch:
-            yield batch
+            taken += own
+        if batch or taken:
+            yield Batch(key, tuple(batch), tuple(taken), titles)
 
-    def _is_apart(self, entry: Entry, other: Entry) -> bool:
-        """Return whether the user has set something for the model calls of one of these projects, and not of both."""
-        projects = self.home.settings.projects
-        apart = env_of(entry.project_key, projects) or env_of(other.project_key, projects)
-        return bool(apart) and entry.project_key != other.project_key
+    def _loose(self, facts: Mapping[str, Fact]) -> list[Fact]:
+        """Return the statements that will never be in an entry: what ``remember``, a person or others brought."""
+        since, visible = str(self.ledger.get(SINCE) or ""), Visibility(self.home.settings, self.home.paths)
+        found = [fact for fact in facts.values() if not fact.session and not visible.hides(fact.project)]
+        dated = [fact for fact in found if self.home.zone.day(fact.last or fact.time).isoformat() >= since]
+        return [fact for fact in dated if self.keeper.store.day(fact.id) and self.keeper.entry_of(fact) is None]
 
-    def take(self, entries: Sequence[Entry], report: Report) -> None:
-        """Compile one batch: ask, check, write and book. On ModelError the entries stay uncompiled.
+    def take(self, batch: Batch, report: Report) -> None:
+        """Compile one batch: ask, check, write and book. On ModelError its entries stay uncompiled."""
+        if batch.facts:
+            request = self._request(batch)
+            answer = self._answer(request, batch)
+            failpoints.reached("compile.answered")
+            ends = self._end(answer, batch, request)
+            for _ in range(REDRAFTS):
+                placing = self._place(answer, batch, request)
+                try:
+                    self._commit(placing, batch, ends)
+                    break
+                except ChangedError as error:
+                    log.info("%s; placing again", error)
+            else:
+                raise ExpectedError("Pages keep changing while they are compiled; the rest waits for the next compile.")
+            changed = placing.changes()
+            report.created += placing.created
+            report.updated += sorted(set(changed) - set(placing.created))
+            report.refused += placing.refused
+            for reason in placing.refused:
+                self.ledger.note("refused", ",".join(entry.id for entry in batch.entries), reason)
+        self._book(batch.entries)
+        report.entries += len(batch.entries)
+        report.statements += len(batch.facts)
 
-        Of several entries, most of whose claims are refused, none is set aside: that is a BadAnswerError.
-        """
-        request = self._request(entries)
-        answer = self._answer(request, entries)
-        failpoints.reached("compile.answered")
-        for _ in range(REDRAFTS):
-            draft = self._draft(entries, request, answer)
-            if draft.is_failed and len(entries) > 1:
-                raise BadAnswerError(draft.refused[0])
-            if not self.force:
-                self._check(draft, entries)
-            try:
-                if draft.accepted or not draft.failed:
-                    self._commit(draft, entries)
-                break
-            except ChangedError as error:
-                log.info("%s; making the draft again", error)
-        else:
-            raise ExpectedError("Pages keep changing while they are compiled; the entries wait for the next compile.")
-        self._book(draft, entries)
-        sources.refresh(self.index, self.home.paths)
-        report.entries += len(entries)
-        report.created += draft.pages.created
-        pages = draft.pages.changes()
-        report.updated += sorted(name.removesuffix(".md") for name in draft.pages.read if name in pages)
-        report.refused += draft.refused
-        report.aside += len(entries) if draft.is_failed else 0
-
-    def _answer(self, request: Request, entries: Sequence[Entry]) -> JsonObject:
-        """Return the model's answer; when most of its claims are refused, that to a second question with the reasons.
-
-        Of two such answers, the one of which more claims were accepted.
-        """
-        first = self._ask(request.material, request.project)
-        draft = self._draft(entries, request, first)
-        if not draft.is_failed:
+    def _answer(self, request: Request, batch: Batch) -> JsonObject:
+        """Return the model's answer; when most of it is refused, that to a second question with the reasons."""
+        first = self._ask(request.material, batch.key)
+        refused = self._place(first, batch, request).refused
+        if len(refused) <= len(batch.facts):
             return first
-        reasons = [*dict.fromkeys(draft.refused)][:SHOWN_REASONS]
         try:
-            second = self._ask({**request.material, "refused": reasons}, request.project)
+            second = self._ask({**request.material, "refused": refused[:SHOWN_REASONS]}, batch.key)
         except BadAnswerError as error:
             log.info("%s; the first answer counts", error)
             return first
-        return second if self._draft(entries, request, second).accepted >= draft.accepted else first
+        return second if len(self._place(second, batch, request).refused) <= len(refused) else first
 
-    def _ask(self, material: JsonObject, project_key: str) -> JsonObject:
-        return self.model.complete(tasks.compile_(material), project_key).data
+    def _ask(self, material: JsonObject, key: str) -> JsonObject:
+        return self.model.complete(tasks.compile_(material), "" if key == GLOBAL else key).data
 
-    def _book(self, draft: Draft, entries: Sequence[Entry]) -> None:
-        """Record which entries are compiled, which are set aside, and why claims were refused."""
-        if draft.accepted or not draft.failed:
-            self.ledger.mark_compiled({entry.id: fingerprint(entry) for entry in entries})
-        failpoints.reached("compile.booked")
-        self.ledger.forget_tries(compile_job(entry.id, fingerprint(entry)) for entry in entries)
-        if draft.is_failed:
-            self.blame(entries[0], draft.refused[0], times=SET_ASIDE)
-        for reason in draft.refused:
-            self.ledger.note("refused", ",".join(entry.id for entry in entries), reason)
+    def prompt(self, batch: Batch) -> Prompt:
+        """Return the prompt that a model would be asked about a batch."""
+        return tasks.compile_(self._request(batch).material)
 
-    def blame(self, entry: Entry, reason: str, times: int = 1) -> None:
-        """Record that the compile of this entry alone failed; after ``SET_ASIDE`` times it no longer waits."""
-        job = compile_job(entry.id, fingerprint(entry))
-        for _ in range(times):
-            self.ledger.failed([job], counted=True, not_before=0.0, reason=f"{entry.title or entry.source}: {reason}")
+    def _request(self, batch: Batch) -> Request:
+        key = "" if batch.key == GLOBAL else batch.key
+        return self.requests.of(batch.facts, key, self.article_cache.rows(), batch.titles)
 
-    def prompt(self, entries: Sequence[Entry]) -> Prompt:
-        """Return the prompt that a model would be asked about these entries."""
-        return tasks.compile_(self._request(entries).material)
-
-    def _request(self, entries: Sequence[Entry]) -> Request:
+    def _place(self, answer: JsonObject, batch: Batch, request: Request) -> Placing:
+        """Return the articles as an answer makes them, from the wiki as it is now."""
         rows = self.article_cache.rows()
-        return self.requests.of(entries, rows, self.owners(rows))
+        key = "" if batch.key == GLOBAL else batch.key
+        known = (self.keeper.store.get(fact.id) for fact in batch.facts)
+        new = {fact.id: fact for fact in known if fact and fact.ended is None}
+        placing = Placing(self.wiki, self.keeper, self.owners(rows), rows, key, new, request.shown)
+        placing.take(answer)
+        return placing
 
-    def _draft(self, entries: Sequence[Entry], request: Request, answer: JsonObject) -> Draft:
-        """Return the draft that an answer makes of the wiki as it is now."""
-        known = index_page.fingerprints(log_text := self._text(LOG))
-        unchanged = {entry.id: entry for entry in entries if known.get(entry.id) in ("", fingerprint(entry))}
-        edited = {entry.id: entry for entry in entries if entry.id in known and entry.id not in unchanged}
-        rows = self.article_cache.rows()
-        draft = Draft(
-            self.wiki,
-            entries,
-            names={slug: (row.title, *row.aliases) for slug, row in rows.items()},
-            entry_at=self._entry_at,
-            touched=index_page.touched(log_text, unchanged) if unchanged else {},
-            owners=self.owners(rows),
-            edited=index_page.touched(log_text, edited) if edited else {},
-            numbered=request.numbered,
-            wrote=index_page.wrote(log_text),
-            thin=self.home.settings.thin_claims,
-            referring=self._referring,
-        )
-        draft.take(answer, request.near)
-        return draft
-
-    def _referring(self, article: Article) -> list[str] | None:
-        return referring(article, self.wiki, Path(self.home.paths.daily))
+    def _end(self, answer: JsonObject, batch: Batch, request: Request) -> list[End]:
+        """End what the answer says is over or said twice, as far as the rules allow; return the ends."""
+        may = {fact.id for fact in batch.facts} | request.shown.keys()
+        asked = [(row["id"], row["by"], False) for row in answer["ends"]]
+        asked += [(row["id"], row["other"], True) for row in answer["same"]]
+        ends: dict[str, Ending] = {}
+        for *names, is_same in asked:
+            one, other = (self.keeper.store.get(name) if name in may else None for name in map(_ident, names))
+            judge = conflicts.united if is_same else conflicts.ending
+            end = judge(one, other) if one and other else None
+            if end and end.successor not in ends:
+                ends.setdefault(end.id, end)
+        if ends:
+            self.keeper.take([], endings=ends.values())
+        told = {ident: fact.content for ident in ends if (fact := self.keeper.store.get(ident))}
+        return [end.to_dict() | {"content": told.get(end.id, ""), "why": "compile"} for end in ends.values()]
 
     def owners(self, rows: Mapping[str, Row]) -> Owners:
         """Return to which project each page belongs, and what to call the projects."""
@@ -244,40 +279,32 @@ class Compile:
         taken = {each.name[:-3]: NOBODY for each in home_files.left_out(self.wiki.folder, is_daily=False)}
         return Owners(taken | {slug: row.project for slug, row in rows.items()}, labels(keys, project.known(projects)))
 
-    def _entry_at(self, source: str) -> Entry | None:
-        day, _, name = source.removeprefix("daily/").partition("#^e-")
-        if day not in self._days:
-            self._days[day] = {entry.id: entry for entry in self.daily.entries(date.fromisoformat(day))}
-        return self._days[day].get(name)
-
-    def _check(self, draft: Draft, entries: Sequence[Entry]) -> None:
-        try:
-            draft.pages.check(self.home.settings.compile_drop_share)
-        except DropRefusedError as error:
-            self.ledger.note("compile-refused", ",".join(entry.id for entry in entries), str(error))
-            raise
-
-    def _commit(self, draft: Draft, entries: Sequence[Entry]) -> None:
-        pages = draft.pages.changes()
-        owner = draft.pages.owners.pages
-        drafted = {
-            slug: replace(Row.of(article), project=owner[slug]) for slug, article in draft.pages.articles.items()
-        }
-        rows = self.article_cache.rows() | drafted
-        rows = {slug: row for slug, row in rows.items() if slug not in draft.pages.folded}
-        updated = [name.removesuffix(".md") for name in sorted(pages) if name in draft.pages.read]
+    def _commit(self, placing: Placing, batch: Batch, ends: Sequence[End]) -> None:
+        changed = placing.changes()
+        owner = placing.owners.pages
+        drafted = {slug: replace(Row.of(page), project=owner.get(slug, "")) for slug, page in changed.items()}
         moment = self.home.zone.local(clock.now())
-        took = index_page.log_block(
-            moment, entries, draft.pages.created, updated, draft.pages.written(), draft.pages.folded
-        )
-        changes: dict[str, bytes | None] = dict(pages) | {f"{slug}.md": None for slug in draft.pages.folded}
-        lists = index_page.pages(rows.values(), self.wiki.folder)
-        changes |= lists
-        read = dict(draft.pages.read)
-        for name in lists:
-            read[name] = digest(self._bytes(name))
-        label = f"compile of {printable.counted(len(entries), 'entry')}"
-        self.transactions.commit(changes, read, label, appended=index_page.appended(self.wiki.folder, took))
+        took = index_page.log_block(moment, batch.entries, placing.created, sorted(set(changed) - set(placing.created)))
+        lists = index_page.pages((self.article_cache.rows() | drafted).values(), self.wiki.folder)
+        changes: dict[str, bytes | None] = {f"{slug}.md": Wiki.encode(page) for slug, page in changed.items()}
+        read = dict(placing.read) | {name: digest(self._bytes(name)) for name in lists}
+        label = f"compile of {printable.counted(len(batch.facts), 'statement')}"
+        appended = index_page.appended(self.wiki.folder, took)
+        self.transactions.commit(changes | lists, read, label, ends, appended=appended)
+        sources.refresh(self.index, self.home.paths)
+        Settle(self.home, self.keeper, self.index).run()
+
+    def _book(self, entries: Sequence[Entry]) -> None:
+        """Record that entries are compiled."""
+        self.ledger.mark_compiled({entry.id: fingerprint(entry) for entry in entries})
+        failpoints.reached("compile.booked")
+        self.ledger.forget_tries(compile_job(entry.id, fingerprint(entry)) for entry in entries)
+
+    def blame(self, entry: Entry, reason: str, times: int = 1) -> None:
+        """Record that the compile of this entry alone failed; after ``SET_ASIDE`` times it no longer waits."""
+        job = compile_job(entry.id, fingerprint(entry))
+        for _ in range(times):
+            self.ledger.failed([job], counted=True, not_before=0.0, reason=f"{entry.title or entry.source}: {reason}")
 
     def _text(self, name: str) -> str:
         return (self._bytes(name) or b"").decode("utf-8", "replace")
@@ -286,41 +313,45 @@ class Compile:
         return home_files.read_if_there(self.wiki.folder / name)
 
 
-def take_all(compile_: Compile, entries: Sequence[Entry], report: Report, *, quiet: bool) -> ExpectedError | None:
-    """Compile batch after batch and return the first error; a bad answer does not keep the other entries waiting.
+def _ident(text: object) -> str:
+    return str(text).strip(" ^[]()")
+
+
+def take_all(compile_: Compile, batches: Sequence[Batch], report: Report, *, quiet: bool) -> ExpectedError | None:
+    """Compile batch after batch and return the first error; a bad answer does not keep the others waiting.
 
     A batch that fails is divided until the entries at fault stand alone. They are set aside when others of the batch
     could be compiled, because then the fault is theirs.
     """
     failure: ExpectedError | None = None
     bad = 0
-    with tqdm(total=len(entries), unit="entry", disable=quiet or not sys.stderr.isatty(), desc="compile") as bar:
-        for batch in compile_.batches(entries):
-            parts, passed, alone = [batch], False, list[tuple[Entry, ExpectedError]]()
+    total = sum(len(batch.entries) for batch in batches)
+    with tqdm(total=total, unit="entry", disable=quiet or not sys.stderr.isatty(), desc="compile") as bar:
+        for batch in batches:
+            parts, passed, alone = [batch], False, list[tuple[Batch, ExpectedError]]()
             while parts and bad < BAD_ANSWERS:
                 part = parts.pop()
-                aside = report.aside
                 try:
                     compile_.take(part, report)
-                    passed = passed or report.aside == aside
-                    bad = 0 if report.aside == aside else bad + 1
-                except (BadAnswerError, DropRefusedError) as error:
-                    if len(part) > 1:
-                        middle = len(part) // 2
-                        parts += [part[middle:], part[:middle]]
+                    passed, bad = True, 0
+                except BadAnswerError as error:
+                    if len(part.entries) > 1:
+                        first, second = part.divided()
+                        parts += [second, first]
                     else:
-                        alone.append((part[0], error))
+                        alone.append((part, error))
                         bad += 1
                 except ModelError as error:
                     failure, bad = failure or error, BAD_ANSWERS
-            for entry, fault in alone:
-                compile_.blame(entry, str(fault), times=SET_ASIDE if passed else 1)
+            for part, fault in alone:
+                for entry in part.entries:
+                    compile_.blame(entry, str(fault), times=SET_ASIDE if passed else 1)
                 if passed:
-                    report.aside += 1
-                    report.refused.append(f"{entry.source}: {fault}")
+                    report.aside += len(part.entries)
+                    report.refused += [f"{entry.source}: {fault}" for entry in part.entries]
                 else:
                     failure = failure or fault
             if bad >= BAD_ANSWERS:
                 return failure or BadAnswerError(report.refused[-1])
-            bar.update(len(batch))
+            bar.update(len(batch.entries))
     return failure

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from memoria.ground import home_files, printable
 from memoria.index import sources
+from memoria.pages.refresh import OWNED
 from memoria.wiki import index_page, split
 from memoria.wiki.article import Article
 from memoria.wiki.article_cache import Row
@@ -20,12 +21,10 @@ from memoria.worker.compiler import Compile
 
 log = logging.getLogger(__name__)
 
-DONE = "pages_have_owners"  # in the ledger
-
 
 def give_owners(compile_: Compile) -> int:
     """Give each page without an owner to its project and return how many there were; the caller holds the lock."""
-    if compile_.ledger.get(DONE):
+    if compile_.ledger.get(OWNED):
         return 0
     projects = {f"daily/{one.day}#^e-{one.id}": one.project for one in compile_.ledger.entries()}
     rows = compile_.article_cache.rows()
@@ -45,7 +44,7 @@ def give_owners(compile_: Compile) -> int:
     except ChangedError as error:
         log.info("%s; pages get their owners with the next compile", error)
         return 0
-    compile_.ledger.put(DONE, value=True)
+    compile_.ledger.put(OWNED, value=True)
     sources.refresh(compile_.index, compile_.home.paths)
     return len(read)
 

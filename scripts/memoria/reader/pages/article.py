@@ -114,7 +114,7 @@ def _part(site: Site, slug: str, section: Section, *, is_current: bool) -> Part:
 
 def _digest(row: str) -> str:
     claim = Claim.parse(row)
-    return claim.digest if claim and claim.sources else ""
+    return claim.digest if claim and (claim.sources or claim.is_own) else ""
 
 
 def _past_digest(row: str) -> str:

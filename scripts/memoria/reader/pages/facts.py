@@ -5,7 +5,7 @@ from __future__ import annotations
 from memoria.amending import facts as correcting
 from memoria.reader import address, history
 from memoria.reader.site import Asked, Done, Site, View, not_found
-from memoria.statements.fact import GLOBAL, KINDS, MAX_CONTENT, Fact
+from memoria.statements.fact import GLOBAL, KINDS, MAX_STORED, Fact
 from memoria.statements.keeper import Keeper
 from memoria.statements.store import corrected
 
@@ -71,7 +71,7 @@ def show_one(site: Site, asked: Asked) -> View:
         "successor": successor,
         "corrected": corrected(fact),
         "is_global": fact.project == GLOBAL,
-        "most": MAX_CONTENT,
+        "most": MAX_STORED,
         "line": site.markdown.line,
     }
     return View("fact.html", fact.content[:60], values)

@@ -18,7 +18,7 @@ from memoria.wiki.article_cache import Row
 LIMIT, TYPED_LIMIT = 30, 8
 TITLES = 5  # articles whose title begins with what is typed
 MAX_QUERY = 500  # characters
-_MARKS = re.compile(r"^[-*+] |\bdaily/\d{4}-\d{2}-\d{2}#\^e-[0-9a-z]+")  # of Markdown, which passages hold as it is
+_MARKS = re.compile(r"^[-*+] |\bdaily/\d{4}-\d{2}-\d{2}#\^[el]-[0-9a-z]+")  # of Markdown, which passages hold as it is
 KINDS = {
     "article": "Articles",
     "entry": "Entries",

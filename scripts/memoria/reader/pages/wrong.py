@@ -11,7 +11,7 @@ from memoria.ground.errors import ExpectedError
 from memoria.reader import address
 from memoria.reader.pages import article
 from memoria.reader.site import Asked, Done, Site, View, not_found
-from memoria.statements.fact import MAX_CONTENT
+from memoria.statements.fact import MAX_STORED
 from memoria.wiki.article import Claim
 from memoria.wiki.transaction import Transactions
 
@@ -23,14 +23,14 @@ def show(site: Site, asked: Asked) -> View:
     if claim is None:
         return not_found("The article no longer makes this claim.")
     cited = [site.catalog.entries[name] for source in claim.sources
-             if (name := source.rpartition("#^e-")[2]) in site.catalog.entries]  # fmt: skip
+             if (name := site.catalog.entry_of(source.rpartition("#^")[2])) in site.catalog.entries]  # fmt: skip
     values = {
         "row": site.catalog.rows[slug],
         "claim": claim,
         "line": site.markdown.line(claim.text),
         "digest": claim.digest,
         "entries": cited,
-        "most": MAX_CONTENT,
+        "most": MAX_STORED,
     }
     return View("wrong.html", f"Wrong? · {site.catalog.rows[slug].title}", values)
 
@@ -88,4 +88,4 @@ def _claim(site: Site, slug: str, digest: str) -> Claim | None:
         page = article.read(site, slug)
     except ValueError:
         return None
-    return next((claim for claim in page.claims if claim.digest == digest and claim.sources), None) if page else None
+    return next((claim for claim in page.claims if claim.digest == digest and claim.ids), None) if page else None

@@ -11,7 +11,6 @@ import pytest
 from facts import SHOP, a_fact
 from memoria.amending import forget_plan, removal
 from memoria.commands import learned
-from memoria.daily.daily_log import DailyLog
 from memoria.index import sources
 from memoria.index.ended import titled
 from memoria.index.index import Index
@@ -21,7 +20,7 @@ from memoria.statements.keeper import Keeper
 from memoria.statements.past import Past
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
-from wiki_home import WikiHome, claim, entry, page
+from wiki_home import WikiHome, entry, placed, stated
 
 FIVE, TEN = "The gauge is read every 5 minutes.", "The gauge is read every 10 minutes."
 DRIFT = "The drift of the gauge is corrected with `drift.csv`."
@@ -29,10 +28,11 @@ DRIFT = "The drift of the gauge is corrected with `drift.csv`."
 
 @pytest.fixture
 def home() -> WikiHome:
-    """A wiki with an article made of an entry without facts."""
+    """A wiki with an article made of an entry whose prose says what its statements say."""
     home = WikiHome()
-    home.log(entry("a1", title="Read the gauge every 5 minutes", context=FIVE, key_exchanges=(FIVE, DRIFT)))
-    assert home.compile([page("gauge", claim(FIVE, "a1"), claim(DRIFT, "a1"), title="The gauge")]) == 0
+    title = "Read the gauge every 5 minutes"
+    home.log(entry("a1", title=title, context=FIVE, key_exchanges=(FIVE, DRIFT), learned=stated(FIVE, DRIFT)))
+    assert home.compile([placed("gauge", title="The gauge")]) == 0
     renew(home)
     return home
 
@@ -53,66 +53,24 @@ def the_page(home: WikiHome) -> str:
     return Path(home.home.paths.page, f"{SHOP}.md").read_text()
 
 
-def test_an_entry_does_not_say_what_an_articles_history_says_of_it(home: WikiHome) -> None:
+def test_an_entry_does_not_say_what_ended(home: WikiHome) -> None:
     assert FIVE in found(home, "gauge minutes"), "the premise: it is found"
     assert FIVE in the_page(home)
-    home.log(entry("b2", 18, context=TEN))
-    home.compile([page("gauge", {**claim(TEN, "b2"), "supersedes": FIVE})])
+    home.log(entry("b2", 18, learned=stated(TEN)))
+    home.compile([placed("gauge", ends=[{"id": "l-a10", "by": "l-b20"}])])
     renew(home)
     texts = found(home, "gauge minutes")
     assert "Read the gauge every 5 minutes (until 2026-11-18)" in texts
     assert all(FIVE not in text for text in texts)
     assert any(DRIFT in text for text in found(home, "drift gauge"))
-    assert "5 minutes" not in the_page(home).partition("## Articles")[0]
+    assert "5 minutes" not in the_page(home)
 
 
-@pytest.mark.parametrize("back", [False, True])
-def test_an_entry_does_not_say_what_a_person_put_right_in_an_article(home: WikiHome, back: bool) -> None:
-    home.edit("concepts/gauge", FIVE, TEN)
+def test_an_entry_does_not_say_what_a_person_put_right_in_an_article(home: WikiHome) -> None:
+    home.edit("concepts/gauge", f"- {FIVE}", f"- {TEN}")
     renew(home)
     assert all(FIVE not in text for text in found(home, "gauge minutes"))
-    assert "5 minutes" not in the_page(home).partition("## Articles")[0]
-    if back:
-        home.edit("concepts/gauge", TEN, FIVE)
-        renew(home)
-    assert (FIVE in found(home, "gauge minutes")) == back
-
-
-def test_a_person_who_rewords_a_claim_or_adds_one_puts_nothing_right(home: WikiHome) -> None:
-    home.edit("concepts/gauge", FIVE, "Every 5 minutes, the gauge is read by `read.py`.")
-    home.edit("concepts/gauge", "## Key Points\n", "## Key Points\n\n- The buoy is read every 10 minutes.\n")
-    renew(home)
-    assert FIVE in found(home, "gauge minutes")
-    with Keeper.at(home.home) as keeper:
-        assert keeper.store.taken_back() == {}
-
-
-def test_a_model_is_not_shown_again_what_a_person_put_right_and_it_does_not_come_back(home: WikiHome) -> None:
-    home.edit("concepts/gauge", FIVE, TEN)
-    renew(home)
-    log = DailyLog.of(home.home.paths).path(date(2026, 11, 16))
-    log.write_text(log.read_text().replace("drift.csv", "offset.csv"))
-    home.compile([page("gauge", claim(FIVE, "a1"), claim(DRIFT.replace("drift.csv", "offset.csv"), "a1"))])
-    asked = home.prompts[-1].text
-    assert FIVE not in asked.partition("<articles")[0]
-    text = home.text("concepts/gauge").partition("## History")[0]
-    assert TEN in text
-    assert FIVE not in text
-    assert "offset.csv" in text
-
-
-def test_a_new_value_from_an_edited_entry_is_written_although_the_old_one_is_history() -> None:
-    home = WikiHome()
-    home.log(entry("a1", context="The log is kept for 30 days."))
-    home.compile([page("retention", claim("The log is kept for 30 days.", "a1"))])
-    log = DailyLog.of(home.home.paths).path(date(2026, 11, 16))
-    log.write_text(log.read_text().replace("30 days", "90 days"))
-    with Keeper.at(home.home) as keeper:
-        keeper.store.add_past(Past("The log is kept for 30 days.", "2026-11-18", projects=(SHOP,)))
-        refresh.renew(home.home, keeper)
-    assert "Until 2026-11-18: The log is kept for 30 days." in home.text("concepts/retention"), "the premise"
-    home.compile([page("retention", claim("The log is kept for 90 days.", "a1"))])
-    assert "90 days" in home.text("concepts/retention").partition("## History")[0]
+    assert "5 minutes" not in the_page(home)
 
 
 def the_deleted(home: WikiHome) -> str:
@@ -133,27 +91,20 @@ def test_a_conversation_does_not_say_the_fact_that_a_person_deleted(home: WikiHo
     assert any("Die Pumpe ist alt." in text for text in texts)
     assert not any("12 Liter" in text for text in texts)
     with Keeper.at(home.home) as keeper:
-        assert list(keeper.store.taken_back()) == [ident]
+        assert [fact.id for fact in keeper.store.deleted()] == [ident]
 
 
-def test_forget_removes_what_is_known_of_deletions_and_corrections(home: WikiHome) -> None:
+@pytest.mark.parametrize(("what", "kind"), [("c3", "entry"), ("12 litres", "text"), (SHOP, "project")])
+def test_forget_removes_what_is_known_of_deletions(home: WikiHome, what: str, kind: str) -> None:
     the_deleted(home)
-    home.edit("concepts/gauge", FIVE, TEN)
-    renew(home)
+    removal.carry_out(home.home, forget_plan.plan(home.home, what, kind))
     with Keeper.at(home.home) as keeper:
-        assert len(keeper.store.taken_back()) == 2
-    removal.carry_out(home.home, forget_plan.plan(home.home, "c3", "entry"))
-    with Keeper.at(home.home) as keeper:
-        (past,) = keeper.store.taken_back().values()
-        assert past.content == FIVE
-    removal.carry_out(home.home, forget_plan.plan(home.home, "every 5 minutes", "text"))
-    with Keeper.at(home.home) as keeper:
-        assert keeper.store.taken_back() == {}
+        assert keeper.store.deleted() == []
 
 
 def test_an_unchanged_wiki_is_not_read_for_its_histories_again(home: WikiHome, monkeypatch: pytest.MonkeyPatch) -> None:
-    home.log(entry("b2", 18, context=TEN))
-    home.compile([page("gauge", {**claim(TEN, "b2"), "supersedes": FIVE})])
+    home.log(entry("b2", 18, learned=stated(TEN)))
+    home.compile([placed("gauge", ends=[{"id": "l-a10", "by": "l-b20"}])])
     found(home, "gauge")
     monkeypatch.setattr(Index, "histories", lambda _: pytest.fail("read again"))
     found(home, "gauge")

@@ -1,0 +1,254 @@
+"""Placing: the articles as a compile's answer would leave them.
+
+An answer names statements by their ids and says where each stands; code renders the lines. What an answer cannot name
+it cannot change, and what it leaves out stands on the project's own page, under the section of its kind. A topic gets
+an article of its own when two statements stand there; one alone stands on the project's page, under the topic's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Final
+
+from memoria.ground import markdown
+from memoria.search.words import stems
+from memoria.statements.claim_check import unheard
+from memoria.statements.fact import Fact, plain
+from memoria.statements.keeper import Keeper
+from memoria.wiki import lines, names, summary
+from memoria.wiki.article import HISTORY, RELATED, Article, Claim, heading_of
+from memoria.wiki.article_cache import Row
+from memoria.wiki.folder import FOLDERS, Wiki, find_slug, slugify
+from memoria.wiki.owners import Owners
+from memoria.wiki.settle import bring
+from memoria.wiki.transaction import digest
+
+JsonObject = dict[str, Any]
+
+ENOUGH: Final = 2  # statements with which a topic gets an article of its own
+MAX_RELATED: Final = 30  # links under Related, so that a hub that many pages link to stays readable
+CONNECTIONS: Final = "Connections"  # the section of sentences about several statements
+
+
+@dataclass(slots=True)
+class Placing:
+    """Changes to the articles that one project sees, in memory.
+
+    ``key``: the project, ``""`` for all projects. ``rows``: all articles. ``new``: the statements to place, by id;
+    ``shown``: those of the articles that the model was shown, and where they stand.
+    """
+
+    wiki: Wiki
+    keeper: Keeper
+    owners: Owners
+    rows: Mapping[str, Row]
+    key: str
+    new: Mapping[str, Fact]
+    shown: Mapping[str, str] = field(default_factory=dict)
+    articles: dict[str, Article] = field(default_factory=dict)
+    read: dict[str, str] = field(default_factory=dict)
+    before: dict[str, bytes] = field(default_factory=dict)
+    created: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+    def take(self, answer: JsonObject) -> None:
+        """Apply an answer; what it gets wrong is listed in ``refused`` and left out."""
+        proposals = {slugify(_name(row["slug"])): row for row in answer["articles"]}
+        wanted = self._wanted(answer["places"])
+        counts = dict.fromkeys(proposals, 0)
+        for name, _ in wanted.values():
+            counts[slugify(_name(name))] = counts.get(slugify(_name(name)), 0) + 1
+        for ident, (name, section) in wanted.items():
+            self._place(ident, *self._target(name, section, proposals, counts))
+        for ident in [ident for ident in self.new if ident not in wanted]:
+            self._place(ident, self._own_page(), "")
+        for row in answer["links"]:
+            self._link(row)
+        for row in answer["connections"]:
+            self._connect(row)
+        for slug in list(self.articles):
+            bring(self.articles[slug], self.keeper)
+            proposed = proposals.get(_name(slug), {})
+            self._name_article(self.articles[slug], proposed)
+            self._summarise(self.articles[slug], proposed)
+
+    def changes(self) -> dict[str, Article]:
+        """Return the articles that differ from what they were."""
+        return {slug: page for slug, page in self.articles.items() if Wiki.encode(page) != self.before.get(slug, b"")}
+
+    # -- where a statement stands
+
+    def _wanted(self, places: Sequence[JsonObject]) -> dict[str, tuple[str, str]]:
+        """Return the article and section that an answer names for each statement, the first of each."""
+        found: dict[str, tuple[str, str]] = {}
+        for row in places:
+            ident = _ident(row["id"])
+            if ident not in self.new and ident not in self.shown:
+                self.refused.append(f"{ident[:20]!r} was not shown")
+            elif not slugify(_name(row["article"])):
+                self.refused.append(f"{ident} stands on an article without a name")
+            else:
+                found.setdefault(ident, (row["article"], row["section"]))
+        return found
+
+    def _target(
+        self, name: str, section: str, proposals: Mapping[str, JsonObject], counts: Mapping[str, int]
+    ) -> tuple[Article, str]:
+        """Return the article that a name means, and the section there."""
+        bare = slugify(_name(name))
+        proposal = proposals.get(bare, {"slug": bare, "title": bare.replace("-", " ").capitalize(), "aliases": []})
+        known = self._known(name, proposal)
+        if known and (article := self.open(known)):
+            return article, section
+        title = names.clean(str(proposal["title"] or bare.replace("-", " ").capitalize()))
+        if counts.get(bare, 0) >= ENOUGH and not names.fault(title):
+            return self._create(self.owners.free_slug(FOLDERS["concept"], bare, self.key), title), section
+        return self._own_page(), "" if names.fault(title) not in ("", names.GENERIC) else title
+
+    def _known(self, name: str, proposal: JsonObject) -> str:
+        """Return the article that this project sees under a slug or name, ``""`` when there is none."""
+        visible = self.owners.visible(self.key) | set(self.created)
+        if slug := find_slug(name, visible):
+            return slug
+        wanted = {stems(each) for each in (proposal["title"], *proposal["aliases"]) if stems(each)}
+        for slug in sorted(visible):
+            row = self.rows.get(slug)
+            known = (row.title, *row.aliases) if row else (self.articles[slug].title,) if slug in self.articles else ()
+            if wanted & set(map(stems, known)):
+                return slug
+        return ""
+
+    def _own_page(self) -> Article:
+        """Return the project's own page."""
+        label = self.owners.label(self.key).strip("- ") or "Notes"
+        title = label if names.fault(label) in ("", names.GENERIC) else f"Project {label}"
+        name = slugify(title) or "notes"
+        visible = self.owners.visible(self.key) | set(self.created)
+        former = self.owners.former_name(name, self.key)  # from before another project had the same name
+        known = next((slug for each in (name, former) if (slug := f"concepts/{each}") in visible), "")
+        article = self.open(known) if known else None
+        return article or self._create(self.owners.free_slug("concepts", name, self.key), title)
+
+    def open(self, slug: str) -> Article | None:
+        """Return an article as it is so far; None when it cannot be read, or does not exist."""
+        if slug in self.articles:
+            return self.articles[slug]
+        try:
+            data = self.wiki.read(slug)
+            article = None if data is None else self.wiki.parse(slug, data)
+        except ValueError:
+            article = None
+        if article is None or data is None:
+            return None
+        # The new text must be made from exactly the bytes whose digest is recorded here.
+        self.read[f"{slug}.md"], self.before[slug], self.articles[slug] = digest(data), data, article
+        return article
+
+    def _create(self, slug: str, title: str) -> Article:
+        if slug in self.articles:
+            return self.articles[slug]
+        taken = {name.casefold() for row in self.rows.values() for name in (row.title, *row.aliases)}
+        title = self.owners.distinct_title(title, self.key, taken)
+        day = min((self.keeper.zone.day(fact.time) for fact in self.new.values()), default=date.today())
+        article = Article.new(slug, title, "", day)
+        article.give_to(self.key)
+        self.owners.enter(slug, self.key)
+        self.articles[slug] = article
+        self.created.append(slug)
+        return article
+
+    def _place(self, ident: str, article: Article, section: str) -> None:
+        """Let a statement stand on an article; one that stands on another page of the project moves."""
+        fact = self.new.get(ident) or self.keeper.store.get(ident)
+        if fact is None or fact.ended is not None:
+            return
+        heading = heading_of(section) or lines.section_of(fact.kind)
+        if heading.casefold() in (HISTORY.casefold(), RELATED.casefold()):
+            heading = lines.section_of(fact.kind)
+        if article.shows(ident):
+            here = next(line for line in article.lines() if line[2].id == ident and not line[0].named(HISTORY))
+            if section:
+                article.move(here[0], here[1], heading)
+            return
+        rows = self._cut(self.shown.get(ident, ""), ident)
+        article.section(heading).add(*(rows or [lines.claim_of(self._adopted(fact), self.keeper.store).render()]))
+        article.touch(self.keeper.zone.day(fact.time))
+
+    def _cut(self, slug: str, ident: str) -> list[str]:
+        """Remove a statement's line from the page that shows it, and return its rows; of its own line, none."""
+        page = self.open(slug) if slug else None
+        for section, number, claim in list(page.lines()) if page else ():
+            if page and claim.id == ident and not section.named(HISTORY):
+                rows = page.cut(section, number)
+                summary.renew(page, [claim.text])
+                return [] if claim.is_own else rows
+        return []
+
+    def _adopted(self, fact: Fact) -> Fact:
+        """Return a statement whose line can link to it: one that stood on an article alone is written to its log."""
+        if self.keeper.store.get(fact.id) and self.keeper.store.day(fact.id) is None:
+            self.keeper.write(fact)
+        return fact
+
+    # -- what an answer says of articles
+
+    def _name_article(self, article: Article, proposal: JsonObject) -> None:
+        known = {name.casefold() for row in self.rows.values() for name in (row.title, *row.aliases)}
+        aliases = [markdown.line(alias) for alias in proposal.get("aliases", ())]
+        article.extend("aliases", [alias for alias in aliases if alias and alias.casefold() not in known])
+
+    def _summarise(self, article: Article, proposal: JsonObject) -> None:
+        """Write a summary that the page supports; a person's stays."""
+        proposed = markdown.line(proposal.get("summary", ""))
+        if not article.wrote_summary:
+            return
+        if proposed and summary.is_supported(proposed, article):
+            article.summarise(proposed)
+        elif not article.summary or not summary.is_supported(article.summary, article):
+            article.summarise(summary.plain(article))
+        if proposed and article.summary != proposed:
+            self.refused.append(f"the summary of {article.slug} tells what the article does not")
+
+    def _link(self, row: JsonObject) -> None:
+        """Link two articles in both directions, with the reason; a page for all projects names none of one project."""
+        one, other = (self._known(row[side], {"title": "", "aliases": []}) for side in ("from", "to"))
+        page, target = (self.open(slug) if slug else None for slug in (one, other))
+        if page is None or target is None or not plain(row["why"]):
+            self.refused.append(f"no link between {row['from'][:60]!r} and {row['to'][:60]!r}")
+            return
+        for here, there in ((page, target), (target, page)):
+            if _related(here) < MAX_RELATED and self.owners.pages.get(there.slug, "") in ("", here.project):
+                here.relate(there.slug, there.title, plain(row["why"]))
+
+    def _connect(self, row: JsonObject) -> None:
+        """Put a sentence about several statements on the page of the first; it says nothing that they do not name."""
+        idents = list(dict.fromkeys(map(_ident, row["ids"])))
+        facts = [
+            self.new.get(ident) or (self.keeper.store.get(ident) if ident in self.shown else None) for ident in idents
+        ]
+        known = [fact for fact in facts if fact and fact.ended is None and self.keeper.store.day(fact.id)]
+        text = plain(row["text"])
+        ground = "\n".join(fact.content for fact in known)
+        if len(known) < ENOUGH or not text or unheard(text, ground):
+            self.refused.append(f"connects nothing that is known: {text[:80]!r}")
+            return
+        page = next((page for page in self.articles.values() if page.shows(known[0].id)), None)
+        page = page or self.open(self.shown.get(known[0].id, ""))
+        claim = Claim(markdown.line(text), tuple(lines.claim_of(fact, self.keeper.store).sources[0] for fact in known))
+        if page and all(set(other.ids) != set(claim.ids) for other in page.claims):
+            page.add(claim, CONNECTIONS)
+
+
+def _ident(text: str) -> str:
+    return text.strip(" ^[]()").rpartition("^")[2]
+
+
+def _name(slug: str) -> str:
+    return slug.strip().removesuffix(".md").rsplit("/", 1)[-1]
+
+
+def _related(article: Article) -> int:
+    rows = [row for section in article.sections if section.named(RELATED) for row in section.rows]
+    return sum(row.startswith("- [[") for row in rows)

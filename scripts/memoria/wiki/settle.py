@@ -1,0 +1,386 @@
+"""Settle: let articles show what their statements say, and statements what a person wrote in articles.
+
+An end is an end everywhere: the line moves to the history with the day on which the statement ended and its successor,
+which stands in its place from then on. No model is asked. What a person changed in an article goes to the daily log
+first, as the user's word. Everything is one transaction, which ``memoria undo`` takes back together with the ends.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+
+from memoria.base import project
+from memoria.ground import clock, printable
+from memoria.ground.home import Home
+from memoria.ground.redact import Redactor
+from memoria.index.index import Index
+from memoria.statements.fact import GLOBAL, Ending, Fact, Stamp, new_id, plain
+from memoria.statements.keeper import Keeper
+from memoria.statements.store import half_saved
+from memoria.wiki import by_hand, index_page, lines, summary
+from memoria.wiki.article import HISTORY, Article, Claim, Section
+from memoria.wiki.article_cache import ArticleCache
+from memoria.wiki.by_hand import Edit
+from memoria.wiki.commit import commit
+from memoria.wiki.folder import Wiki
+from memoria.wiki.transaction import ChangedError, End, Transactions, digest
+
+log = logging.getLogger(__name__)
+
+TRIES = 3  # when a person saves a page meanwhile
+UNREAD = 500  # articles that were never read, of one run: the next one goes on
+BOUND = 10_000  # changes of one article in one run
+IMPORTANCE = 0.9  # of what a person took the trouble to write
+
+
+@dataclass(slots=True)
+class Settle:
+    """One run over a home's articles; the caller holds the compile lock.
+
+    ``ends`` and ``label``: of the step that ``memoria undo`` takes back. ``is_owned``: every page has the project that
+    it belongs to; a page of version 0.1 gets it with the next compile, and is left alone until then.
+
+    ``takes_all``: a person said that all changes in articles are theirs, however many there are. ``held``: how many
+    lines changed or are gone that no person can have done at once; their articles are left as they are.
+    """
+
+    home: Home
+    keeper: Keeper
+    index: Index
+    takes_all: bool = False
+    ends: list[End] = field(default_factory=list)
+    label: str = ""
+    is_owned: bool = True
+    held: int = 0
+    _articles: dict[str, Article] = field(default_factory=dict)
+    _read: dict[str, str] = field(default_factory=dict)
+    _logged: dict[tuple[str, str], Fact] = field(default_factory=dict)  # by project and words
+    _said_before: dict[str, str] = field(default_factory=dict)  # what a person changed or removed, by id
+
+    def run(self) -> list[str]:
+        """Bring articles and statements in step; return the slugs of the articles that were written."""
+        transactions = Transactions.of(self.home.paths)
+        transactions.recover()
+        for _ in range(TRIES):
+            try:
+                slugs = self._settle({name.removesuffix(".md") for name in transactions.swapped()})
+            except ChangedError as error:
+                log.info("%s; looking again", error)
+            else:
+                transactions.noted()
+                return slugs
+        return []
+
+    def _settle(self, ours: Collection[str]) -> list[str]:
+        """Do it once; ``ours``: articles that no person changed since they were read."""
+        store, wiki = self.keeper.store, Wiki.of(self.home.paths)
+        marks = {slug: f"{stamp[0]}-{stamp[1]}" for slug, stamp in wiki.files()}
+        known = store.articles()
+        unread = sorted(marks.keys() - known.keys())[:UNREAD]
+        changed = [*unread, *(slug for slug, mark in marks.items() if slug in known and known[slug] != mark)]
+        self._articles, self._read = {}, {}
+        for slug in {*changed, *store.out_of_step()} & marks.keys():
+            self._open(wiki, slug)
+        for slug in [] if self.is_owned else [*self._articles]:
+            if not self._articles[slug].project and any(claim.day for claim in self._articles[slug].claims):
+                del self._articles[slug]
+        gone = known.keys() - marks.keys()
+        found = [edit for slug in changed if slug in known and slug in self._articles and slug not in ours
+                 for edit in by_hand.edits(self._articles[slug], store.places(slug), store)]  # fmt: skip
+        self.held = 0
+        found = self._without_half_saved(found, known, marks)
+        if not self.takes_all and not by_hand.is_a_person(found, len(store.placed())):
+            self.held = len(found)
+            for slug in {edit.slug for edit in found}:
+                del self._articles[slug]
+            found = []
+        for slug in gone:
+            store.forget_article(slug)
+        before = {slug: Wiki.encode(article) for slug, article in self._articles.items()}
+        self._said_before = {edit.id: fact.content for edit in found if (fact := store.get(edit.id))}
+        ends = self._take(found)
+        if self._articles.keys() - known.keys():
+            self._logged = {(fact.project, lines.folded(fact.content)): fact
+                            for fact in store.facts() if store.day(fact.id)}  # fmt: skip
+        for slug in sorted(self._articles):
+            if slug not in known:
+                self._name(self._articles[slug])
+            over = [self._said_before[edit.id] for edit in found if edit.slug == slug and edit.id in self._said_before]
+            bring(self._articles[slug], self.keeper, over)
+        written = {slug: page for slug, page in self._articles.items() if Wiki.encode(page) != before[slug]}
+        if written or self.ends:
+            self._commit(written, [*self.ends, *ends])
+        for slug, article in self._articles.items():
+            self._note(wiki, slug, article)
+        return sorted(written)
+
+    def _without_half_saved(self, found: list[Edit], known: Mapping[str, str], marks: Mapping[str, str]) -> list[Edit]:
+        """Return the edits without those of articles that seem half saved, which are left alone."""
+        for slug in {edit.slug for edit in found if edit.what == by_hand.GONE}:
+            if seen := half_saved(self._articles[slug].render(), known[slug], marks[slug]):
+                self.keeper.store.mark_article(slug, seen)
+                del self._articles[slug]
+        return [edit for edit in found if edit.slug in self._articles]
+
+    def _open(self, wiki: Wiki, slug: str) -> None:
+        data = wiki.read(slug)
+        try:
+            article = wiki.parse(slug, data) if data else None
+        except ValueError:  # a person is changing its frontmatter; lint reports it
+            article = None
+        if article is not None:
+            self._articles[slug], self._read[f"{slug}.md"] = article, digest(data)
+
+    def _commit(self, written: Mapping[str, Article], ends: list[End]) -> None:
+        rows = ArticleCache(Wiki.of(self.home.paths), self.index).rows()
+        block = index_page.settled_block(self.home.zone.local(clock.now()), sorted(written))
+        read = {name: seen for name, seen in self._read.items() if name.removesuffix(".md") in written}
+        label = self.label or f"brought {printable.counted(len(written), 'article')} up to date"
+        commit(self.home.paths, rows, written, read, block, label, ends)
+
+    def _note(self, wiki: Wiki, slug: str, article: Article) -> None:
+        """Record an article's lines, unless a person has saved it meanwhile."""
+        stamp = wiki.stamp(slug)  # before the file is read, so that a save in between is seen the next time
+        if stamp and wiki.read(slug) == Wiki.encode(article):
+            self.keeper.store.read_article(slug, f"{stamp[0]}-{stamp[1]}", lines.places(article))
+
+    # -- what a person wrote
+
+    def _take(self, found: Collection[Edit]) -> list[End]:
+        """Write a person's changes to the statements, and their ids to the lines; return the ends."""
+        moved = by_hand.moved(found, self._articles.values())
+        ends: list[End] = []
+        for edit in found:
+            if edit.what == by_hand.REWORDED:
+                self.keeper.edit(edit.id, edit.text)
+            elif edit.what == by_hand.REPLACED:
+                ends += self._replace(edit)
+            elif edit.what == by_hand.NEW:
+                self._add(edit)
+            elif edit.what == by_hand.RELINKED and (fact := self.keeper.store.get(edit.id)):
+                self._relink(edit, fact)
+            elif edit.id not in moved and self.keeper.store.places_of(edit.id) == [edit.slug]:
+                ends += self._end(edit)
+        return ends
+
+    def _said(self, text: str, kind: str, place: str, supersedes: tuple[str, ...] = ()) -> tuple[Fact, bool] | None:
+        """Store what a person wrote; return the statement as it is known, and whether it is new.
+
+        None when it may not be written down.
+        """
+        content, now = plain(text), clock.now()
+        if Redactor(self.home.settings.redact_extra).redact(content) != content:
+            return None
+        ident = new_id(kind, content, Stamp(place, "", now))
+        fact = Fact(kind, content, IMPORTANCE, "user", place, now, ident, quote=content, supersedes=supersedes)
+        heading = project.name_of(place) if place != GLOBAL else ""
+        kept = self.keeper.take([fact], heading)
+        return next(((known, known in kept.added) for known in (*kept.added, *kept.repeated)), None)
+
+    def _replace(self, edit: Edit) -> list[End]:
+        """Let a person's words end what the line said; the line shows the new statement, the history the old one."""
+        old = self.keeper.store.get(edit.id)
+        said = old and self._said(edit.text, old.kind, old.project, (old.id,))
+        if not old or not said:
+            return []
+        new, is_new = said
+        article, day = self._articles[edit.slug], self.keeper.zone.day(clock.now())
+        self._relink(edit, new)
+        was = lines.claim_of(old, self.keeper.store)
+        _add_past(article, was, day, lines.claim_of(new, self.keeper.store))
+        born = {"born": new.id} if is_new else {}
+        return [end | born for end in self._ended(old.id, "changed by hand in an article")]
+
+    def _add(self, edit: Edit) -> None:
+        place = self._articles[edit.slug].project or GLOBAL
+        if said := self._said(edit.text, lines.kind_of(edit.heading), place):
+            self._relink(edit, said[0])
+
+    def _end(self, edit: Edit) -> list[End]:
+        fact = self.keeper.store.get(edit.id)
+        if fact is None or fact.ended:
+            return []
+        self.keeper.take([], endings=[Ending(fact.id, clock.now(), "user")])
+        _add_past(self._articles[edit.slug], lines.claim_of(fact, self.keeper.store), self.keeper.zone.day(clock.now()))
+        return self._ended(fact.id, "removed by hand from an article")
+
+    def _ended(self, ident: str, why: str) -> list[End]:
+        """Return the end of a statement as it is stored, by which it can be taken back."""
+        fact = self.keeper.store.get(ident)
+        if fact is None or fact.ended is None:
+            return []
+        end = Ending(fact.id, fact.ended, "user", fact.successor)
+        return [end.to_dict() | {"content": fact.content, "why": why}]
+
+    def _relink(self, edit: Edit, fact: Fact) -> None:
+        """Let a line link the statement that it shows; its words stay as the person wrote them."""
+        article, claim = self._articles[edit.slug], lines.claim_of(fact, self.keeper.store)
+        for section, number, known in article.lines():
+            if known.text == edit.text and known.id in ("", edit.id) and not section.named(HISTORY):
+                section.put(
+                    number, Claim(known.text, claim.sources, claim.block or known.block * (not known.is_own)).render()
+                )
+                return
+
+    # -- articles of earlier versions, and by hand
+
+    def _name(self, article: Article) -> None:
+        """Give the lines of an article that was never read the ids of statements.
+
+        One that says what a known statement says becomes its line; another is a statement that is written there.
+        """
+        store = self.keeper.store
+        undated = self.keeper.zone.day(clock.now())
+        day = article.updated or article.front.text("created")
+        undated = date.fromisoformat(day) if clock.is_day(day) else undated
+        for section, number, claim in lines.unnamed(article):
+            fact = lines.found_on(article, section, claim, undated)
+            twin = self._logged.get((fact.project, lines.folded(fact.content)))
+            if twin and not article.shows(twin.id):
+                section.put(number, lines.claim_of(twin, store).render())
+            elif twin is None:
+                section.put(number, Claim(claim.text, claim.sources, fact.id).render())
+        own = [
+            _of_line(article, section, claim, undated)
+            for section, _, claim in article.lines()
+            if claim.is_own and not section.named(HISTORY) and store.get(claim.id) is None
+        ]
+        if own:
+            store.put_of_article(own, article.slug)
+
+
+def _of_line(article: Article, section: Section, claim: Claim, undated: date) -> Fact:
+    return replace(lines.found_on(article, section, claim, undated), id=claim.id)
+
+
+def _add_past(article: Article, claim: Claim, day: date, instead: Claim | None = None) -> None:
+    article.add(claim, HISTORY)
+    section, number, _ = [line for line in article.lines() if line[0].named(HISTORY)][-1]
+    article.retire(section, number, day.isoformat(), instead)
+
+
+# -- lines and statements
+
+
+def bring(article: Article, keeper: Keeper, over: Iterable[str] = ()) -> bool:
+    """Let every line of an article show what its statement says now; return whether anything changed.
+
+    ``over``: what a person took from the page.
+    """
+    ended = list(over)
+    changed = article.forget_reasons(keeper.store.gone())
+    for _ in range(BOUND):
+        if not any(_bring_line(article, keeper, line, ended) for line in list(article.lines())):
+            break
+        changed = True
+    if ended:
+        summary.renew(article, ended)
+    return changed
+
+
+def _bring_line(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], ended: list[str]) -> bool:
+    """Bring one line in step; return whether it changed, because the rows of the others are others then."""
+    section, _, claim = line
+    store, is_past = keeper.store, section.named(HISTORY)
+    if claim.is_connection:
+        return not is_past and _end_connection(article, keeper, line, ended)
+    fact = store.get(claim.id) if claim.id else None
+    if fact is None:
+        return bool(claim.id) and _is_deleted(claim.id, claim, keeper) and _cut(article, line, ended)
+    if is_past:
+        return fact.ended is None and _resume(article, line, fact)
+    if fact.ended is not None:
+        ended.append(claim.text)
+        _retire(article, keeper, line, fact)
+        return True
+    return _reword(article, keeper, line, fact, ended)
+
+
+def _is_deleted(ident: str, claim: Claim, keeper: Keeper) -> bool:
+    """Return whether a statement was deleted, and not lost with all of its daily log, which can be restored."""
+    logs = [source.partition("#")[0] for source in claim.sources if source.endswith(f"#^{ident}")]
+    days = (date.fromisoformat(log.removeprefix("daily/")) for log in logs)
+    return ident in keeper.store.gone() and all(keeper.lines.daily.path(day).exists() for day in days)
+
+
+def _cut(article: Article, line: tuple[Section, int, Claim], ended: list[str]) -> bool:
+    section, number, claim = line
+    ended.append(claim.text)
+    article.cut(section, number)
+    return True
+
+
+def _reword(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], fact: Fact, ended: list[str]) -> bool:
+    """Let a line show the words that its statement has now, and the log that it links; return whether it changed."""
+    section, number, claim = line
+    row = _row(claim, fact, keeper)
+    if row == claim:
+        return False
+    section.put(number, row.render())
+    if row.text != claim.text:
+        ended.append(claim.text)
+        if not lines.is_rewording(row.text, claim.text):  # the user's other words, which count as the same statement
+            day = keeper.zone.day(fact.worded_at)
+            _add_past(article, Claim(claim.text, ()), day, row)
+    return True
+
+
+def _row(claim: Claim, fact: Fact, keeper: Keeper) -> Claim:
+    """Return the line of a fact as it should be: a person's words, links to entries and own block id stay."""
+    wanted = lines.claim_of(fact, keeper.store)
+    text = wanted.text if _is_stale(claim, fact) else claim.text
+    entries = tuple(source for source in claim.sources if "#^e-" in source)
+    return Claim(text, (*wanted.sources, *entries), wanted.block or claim.block * (not claim.is_own))
+
+
+def _is_stale(claim: Claim, fact: Fact) -> bool:
+    """Return whether a line has an earlier wording of its statement; another one is a person's, not yet taken."""
+    same = lines.is_same_text(claim.text, fact.content)
+    return not same and any(lines.is_same_text(claim.text, wording) for wording in fact.wordings)
+
+
+def _resume(article: Article, line: tuple[Section, int, Claim], fact: Fact) -> bool:
+    section, number, _ = line
+    if article.shows(fact.id):
+        article.cut(section, number)
+    else:
+        article.resume(section, number, lines.section_of(fact.kind))
+    return True
+
+
+def _retire(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], fact: Fact) -> None:
+    """Move an ended statement to the history; its successor, if it may stand here, takes its place."""
+    section, number, claim = line
+    store, zone = keeper.store, keeper.zone
+    now = store.current(fact)
+    successor = lines.claim_of(now, store) if now else None
+    if now and successor and _belongs(article, now) and not article.shows(now.id) and not successor.is_own:
+        section.rows.insert(number, successor.render())
+        number += 1
+    if fact.repetition:
+        article.cut(section, number)
+        return
+    known = store.get(fact.successor) if fact.successor else None
+    instead = lines.claim_of(known, store) if known else None
+    day = zone.day(fact.ended or clock.now()).isoformat()
+    section.put(number, _row(claim, fact, keeper).render())
+    article.retire(section, number, day, instead)
+
+
+def _belongs(article: Article, fact: Fact) -> bool:
+    return not article.project or article.project in fact.projects or GLOBAL in fact.projects
+
+
+def _end_connection(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], ended: list[str]) -> bool:
+    """Move a sentence about several statements to the history when one of them has ended."""
+    section, number, claim = line
+    known = [keeper.store.get(ident) for ident in claim.ids]
+    over = [fact.ended for fact in known if fact and fact.ended]
+    if not over and not any(_is_deleted(ident, claim, keeper) for ident in claim.ids):
+        return False
+    ended.append(claim.text)
+    article.retire(section, number, keeper.zone.day(max(over, default=clock.now())).isoformat())
+    return True

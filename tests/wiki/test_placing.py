@@ -1,0 +1,179 @@
+"""A compile's answer names ids; code renders the lines, and what an answer cannot name it cannot change."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from memoria.daily.ledger import Ledger
+from memoria.models import tasks
+from wiki_home import IS, LISTENS, PORT_PAGE, WikiHome, entry, placed, stated
+
+SLUG = "concepts/port"
+TIDES = ("Tides are computed from harmonics.", "Harmonics are summed by `tide.py`.")
+
+
+def slugs(wiki: WikiHome) -> list[str]:
+    return wiki.wiki.slugs()
+
+
+def refused(wiki: WikiHome) -> list[str]:
+    return [text for _, _, _, text in wiki.ledger(lambda ledger: ledger.notes("refused"))]
+
+
+def test_statements_stand_where_the_answer_says_each_with_its_day_and_its_link(wiki: WikiHome) -> None:
+    wiki.compile([placed("port", "l-a10", section="How to"), placed("port", "l-a11", section="Ports of call")])
+    text = wiki.text(SLUG)
+    assert f"## How to\n\n- {LISTENS} [[daily/2026-11-16#^l-a10|16 Nov]]\n" in text
+    assert f"## Ports of call\n\n- {IS} [[daily/2026-11-16#^l-a11|16 Nov]]\n" in text
+    assert "# Port\n" in text
+    assert "project: shop · shop-1a2b3c" in text
+
+
+def test_what_is_left_out_stands_on_the_projects_own_page_under_its_kind(wiki: WikiHome) -> None:
+    wiki.log(entry("b2", 17, learned=stated("We deploy on Mondays.", kind="decision")))
+    wiki.compile(lambda _: {"places": []})
+    assert slugs(wiki) == ["concepts/shop"]
+    assert "## Behaviour\n\n- The port" in wiki.text("concepts/shop")
+    assert "## Decisions\n\n- We deploy on Mondays. [[" in wiki.text("concepts/shop")
+
+
+def test_one_statement_alone_founds_no_article_and_moves_when_a_second_comes(wiki: WikiHome) -> None:
+    wiki.log(entry("b2", 17, learned=stated(TIDES[0])))
+    wiki.compile([PORT_PAGE | {"ids": ["l-a10", "l-a11"]}, placed("tides", "l-b20", title="Tides")])
+    assert "## Tides\n\n- Tides are computed" in wiki.text("concepts/shop")
+    wiki.log(entry("c3", 18, learned=stated(TIDES[1])))
+    wiki.compile([placed("tides", "l-b20", "l-c30", title="Tides")])
+    assert all(text in wiki.text("concepts/tides") for text in TIDES)
+    assert TIDES[0] not in wiki.text("concepts/shop")
+
+
+@pytest.mark.parametrize("title", ["42", "Test", "a1b2c3d4e5f6"])
+def test_a_title_that_names_nothing_founds_no_article(wiki: WikiHome, title: str) -> None:
+    wiki.compile([placed("thing", title=title)])
+    assert slugs(wiki) == ["concepts/shop"]
+
+
+@pytest.mark.parametrize("name", ["port", "concepts/port.md", "Port", "ports"])
+def test_an_article_is_meant_by_its_slug_or_its_names(wiki: WikiHome, name: str) -> None:
+    wiki.compile([{**PORT_PAGE, "aliases": ["door"]}])
+    wiki.log(entry("b2", 17, learned=stated("The host of the listener is local.")))
+    wiki.compile([placed(name)])
+    assert slugs(wiki) == [SLUG]
+    assert "The host of the listener is local." in wiki.text(SLUG)
+    assert "door" in wiki.text(SLUG)
+
+
+def test_an_id_that_was_not_shown_changes_nothing_and_is_named(wiki: WikiHome) -> None:
+    wiki.log(entry("z9", 12, learned=stated(*TIDES), project="sea", project_key="sea-9f9f9f"))
+
+    def answer(prompt: Any) -> Any:
+        mine = [row["id"] for row in prompt.material["statements"]]
+        theirs = [ident for ident in ("l-a10", "l-z90", "l-none") if ident not in mine]
+        places = [{"id": ident, "article": "port"} for ident in (*mine, *theirs)]
+        ends = [{"id": ident, "by": mine[0]} for ident in theirs]
+        return {"places": places, "articles": [{"slug": "port", "title": "Port"}], "ends": ends}
+
+    wiki.compile(answer)
+    assert [text for text in refused(wiki) if "l-none" in text]
+    texts = [wiki.text(slug) for slug in slugs(wiki)]
+    assert not any(LISTENS in text and TIDES[0] in text for text in texts), "projects share no article"
+    assert all("History" not in text for text in texts)
+
+
+def test_an_end_is_applied_if_the_rules_allow_it(wiki: WikiHome) -> None:
+    wiki.compile([PORT_PAGE])
+    wiki.log(entry("b2", 18, learned=stated("The port of the listener is 9090.")))
+    wiki.compile([placed("port", ends=[{"id": "l-a10", "by": "l-b20"}, {"id": "l-b20", "by": "l-a11"}])])
+    now, _, history = wiki.text(SLUG).partition("## History")
+    assert "9090" in now
+    assert "- Until 2026-11-18: The port of the listener is 8080." in history, "its own day, not the compile's"
+    assert "9090" not in history.partition("Why")[0], "an older statement ends no newer one"
+
+
+def test_two_that_say_the_same_are_one_line(wiki: WikiHome) -> None:
+    wiki.compile([PORT_PAGE])
+    wiki.log(entry("b2", 18, learned=stated("8080 is where the listener's port is.")))
+    wiki.compile([placed("port", same=[{"id": "l-a10", "other": "l-b20"}])])
+    text = wiki.text(SLUG)
+    assert "8080 is where" in text
+    assert LISTENS not in text
+
+
+@pytest.mark.parametrize(
+    ("proposed", "stands"),
+    [
+        ("The listener of the shop is on port 8080.", True),
+        ("The listener of the shop is on port 8081.", False),
+        ("The listener of the shop is in `server.go`.", False),
+    ],
+)
+def test_a_summary_stands_if_every_number_and_name_in_it_does(wiki: WikiHome, proposed: str, stands: bool) -> None:
+    wiki.compile([{**PORT_PAGE, "summary": proposed}])
+    article = wiki.wiki.get(SLUG)
+    assert article
+    assert (article.summary == proposed) == stands
+    assert article.summary
+    assert any("summary" in text for text in refused(wiki)) != stands
+
+
+def test_a_persons_summary_stays(wiki: WikiHome) -> None:
+    wiki.compile([PORT_PAGE])
+    article = wiki.wiki.get(SLUG)
+    assert article
+    wiki.edit(SLUG, f"\n{article.summary}\n", "\nMine, and 7 words of it.\n")
+    wiki.log(entry("b2", 18, learned=stated("The host of the listener is local.")))
+    wiki.compile([{**PORT_PAGE, "summary": "The host of the listener is local."}])
+    assert "\nMine, and 7 words of it.\n" in wiki.text(SLUG)
+
+
+def test_links_come_in_both_directions_with_their_reason_and_none_without(wiki: WikiHome) -> None:
+    wiki.log(entry("b2", 17, learned=stated(*TIDES)))
+    links = [{"from": "port", "to": "tides", "why": "the port floods"}, {"from": "tides", "to": "nowhere", "why": "x"}]
+    wiki.compile([placed("port", "l-a10", "l-a11", links=links), placed("tides", "l-b20", "l-b21")])
+    assert "## Related\n\n- [[concepts/tides|Tides]]: the port floods\n" in wiki.text(SLUG)
+    assert "- [[concepts/port|Port]]: the port floods\n" in wiki.text("concepts/tides")
+    assert "nowhere" not in wiki.text("concepts/tides")
+
+
+@pytest.mark.parametrize(
+    ("text", "ids", "stands"),
+    [
+        ("The listener of the shop listens on 8080.", ["l-a10", "l-a11"], True),
+        ("The listener of the shop listens on 9090.", ["l-a10", "l-a11"], False),
+        ("The listener listens on 8080.", ["l-a10"], False),
+        ("The listener listens on 8080.", ["l-a10", "l-none"], False),
+    ],
+)
+def test_a_connection_cites_two_statements_and_says_what_they_name(
+    wiki: WikiHome, text: str, ids: list[str], stands: bool
+) -> None:
+    wiki.compile([placed("port", connections=[{"text": text, "ids": ids}])])
+    assert (f"## Connections\n\n- {text} [[daily/2026-11-16#^l-a10|16 Nov]] [[" in wiki.text(SLUG)) == stands
+
+
+def test_the_request_is_small_and_grows_with_neither_wiki_nor_log(wiki: WikiHome) -> None:
+    wiki.compile([PORT_PAGE])
+    wiki.log(entry("b2", 18, learned=stated("The listener of the shop has a host.")))
+    wiki.compile([placed("port")])
+    prompt = wiki.prompts[-1].text
+    assert f"l-a10 · 2026-11-16 · [Behaviour] {LISTENS}" in prompt
+    assert "l-b20 · fact · 2026-11-18 · The listener of the shop has a host." in prompt
+    assert len((tasks.PROMPTS / "compile.md").read_text()) <= 1_400
+    assert len((tasks.PROMPTS / "flush.md").read_text()) <= 1_600
+
+
+def test_everything_is_compiled_when_nothing_is_to_be_placed(wiki: WikiHome) -> None:
+    wiki.compile([PORT_PAGE])
+    wiki.log(entry("b2", 18, title="Talk", context="Nothing to keep."))
+    wiki.compile(lambda _: pytest.fail("asked about nothing"))
+    assert wiki.ledger(Ledger.counts)["uncompiled"] == 0
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "a/b/c", "concepts/../x", "C:x", "a\0b", ".."])
+def test_no_name_leads_out_of_the_wiki(wiki: WikiHome, name: str) -> None:
+    wiki.compile([placed(name)])
+    assert all(re.fullmatch(r"(concepts/[a-z0-9-]+|index|log)\.md", file) for file in wiki.files())
+    assert sum(IS in data.decode() for file, data in wiki.files().items() if "/" in file) == 1

@@ -1,0 +1,297 @@
+"""Articles show what their statements say, and statements take what a person writes in articles; no model is asked."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from memoria.daily.daily_log import DailyLog
+from memoria.ground import clock
+from memoria.index.index import Index
+from memoria.statements.fact import Ending, Fact
+from memoria.statements.keeper import Keeper
+from memoria.wiki.settle import Settle
+from wiki_home import IS, LISTENS, PORT_PAGE, WikiHome, entry, placed, stated
+
+NOW_9090 = "The port of the listener is 9090."
+SLUG = "concepts/port"
+
+
+class Home(WikiHome):
+    """A home whose two statements stand on one article."""
+
+    def settle(self, *, takes_all: bool = False) -> Settle:
+        with Keeper.at(self.home) as keeper, Index(self.home.paths.index) as index:
+            settle = Settle(self.home, keeper, index, takes_all=takes_all)
+            settle.run()
+            return settle
+
+    def facts(self, *, live: bool = True) -> dict[str, Fact]:
+        with Keeper.at(self.home) as keeper:
+            return {fact.content: fact for fact in keeper.store.facts(live=live)}
+
+    def change(self, change: Callable[[Keeper], object]) -> None:
+        with Keeper.at(self.home) as keeper:
+            change(keeper)
+        self.settle()
+
+    def end(self, ident: str, successor: str = "") -> None:
+        self.change(lambda keeper: keeper.take([], endings=[Ending(ident, clock.now(), "user", successor)]))
+
+    def parts(self, slug: str = SLUG) -> tuple[str, str]:
+        """Return what the article tells now, and its history."""
+        now, _, history = self.text(slug).partition("## History")
+        return now, history
+
+
+@pytest.fixture
+def home(wiki: WikiHome) -> Home:
+    made = Home()
+    made.compile([{**PORT_PAGE, "summary": "The listener is on port 8080."}])
+    assert made.settle().held == 0
+    return made
+
+
+def test_an_end_moves_the_line_to_the_history_and_its_successor_takes_its_place(home: Home) -> None:
+    home.log(entry("b2", 18, learned=stated(NOW_9090)))
+    home.end("l-a10", "l-b20")
+    now, history = home.parts()
+    today = home.home.zone.day(clock.now())
+    assert now.index("9090") < now.index("It is the listener"), "in the place of the one that ended"
+    assert "8080" not in now, "also not in the summary"
+    assert f"- Until {today}: The port of the listener is 8080. [[daily/2026-11-16#^l-a10|16 Nov]]\n" in history
+    assert "  - Why: The port of the listener is 9090. [[daily/2026-11-18#^l-b20|18 Nov]]\n" in history
+    before = home.files()
+    home.settle()
+    assert home.files() == before, "a second look changes nothing"
+
+
+def test_an_end_without_a_successor_leaves_the_history_alone_with_its_day(home: Home) -> None:
+    home.end("l-a10")
+    now, history = home.parts()
+    assert "8080" not in now
+    assert history.count("Until ") == 1
+
+
+def test_what_only_repeats_another_leaves_no_history(home: Home) -> None:
+    home.change(lambda keeper: keeper.take([], endings=[Ending("l-a10", clock.now(), "user", "l-a11", True)]))
+    assert "8080" not in home.text(SLUG)
+
+
+def test_what_holds_again_is_told_again(home: Home) -> None:
+    home.end("l-a10")
+    with Keeper.at(home.home) as keeper:
+        known = keeper.store.get("l-a10")
+        assert known
+        keeper.write(replace(known, ended=None, successor=""))
+    home.settle()
+    now, history = home.parts()
+    assert LISTENS in now
+    assert "8080" not in history
+
+
+def test_a_line_follows_its_statement_to_another_day_and_goes_when_that_is_deleted(home: Home) -> None:
+    daily = DailyLog.of(home.home.paths)
+    text = daily.text(date(2026, 11, 16))
+    daily.path(date(2026, 11, 17)).write_text(text)
+    daily.path(date(2026, 11, 16)).unlink()
+    home.settle()
+    assert "[[daily/2026-11-17#^l-a10|17 Nov]]" in home.text(SLUG)
+    daily.path(date(2026, 11, 17)).write_text("".join(row for row in text.splitlines(True) if "8080" not in row))
+    home.settle()
+    assert "8080" not in home.text(SLUG)
+
+
+def test_a_sentence_about_two_statements_ends_with_one_of_them(home: Home) -> None:
+    home.log(entry("c3", 19, learned=stated("Pumps restart the listener of the shop.")))
+    about = {"text": "Pumps restart the listener of the shop on its port.", "ids": ["l-a10", "l-c30"]}
+    home.compile([placed("port", connections=[about])])
+    assert "[[daily/2026-11-16#^l-a10|16 Nov]] [[daily/2026-11-19#^l-c30|19 Nov]]" in home.parts()[0]
+    home.end("l-a10")
+    now, history = home.parts()
+    assert "on its port" not in now
+    assert "on its port" in history
+
+
+# -- a person's hand
+
+
+def test_a_line_in_other_words_is_the_same_statement(home: Home) -> None:
+    home.edit(SLUG, LISTENS, "The listener has the port 8080.")
+    home.settle()
+    facts = home.facts()
+    assert facts["The listener has the port 8080."].id == "l-a10"
+    assert "- [fact] The listener has the port 8080. ^l-a10" in DailyLog.of(home.home.paths).text(date(2026, 11, 16))
+    assert home.parts()[1] == ""
+
+
+@pytest.mark.parametrize("text", [NOW_9090, "The port of the listener is not 8080.", "The port of Caddy is 8080."])
+def test_a_line_with_another_number_name_or_negation_is_the_users_statement_and_ends_the_old(
+    home: Home, text: str
+) -> None:
+    home.edit(SLUG, LISTENS, text)
+    home.settle()
+    facts = home.facts(live=False)
+    new, old = facts[text], facts[LISTENS]
+    assert (new.origin, old.successor, old.ended is not None) == ("user", new.id, True)
+    now, history = home.parts()
+    assert f"- {text} [[daily/{home.home.zone.day(clock.now())}#^{new.id}|" in now
+    assert LISTENS in history
+    assert home.settle().held == 0
+    assert list(home.facts(live=False)) == list(facts), "a second look finds nothing new"
+
+
+def test_a_deleted_line_ends_its_statement_and_one_of_two_only_its_place(home: Home) -> None:
+    second = Path(home.home.paths.knowledge, "concepts", "hosts.md")
+    row = next(row for row in home.text(SLUG).split("\n") if "8080" in row and row.startswith("- "))
+    second.write_text(f"---\ntitle: Hosts\n---\n\n# Hosts\n\n## Behaviour\n\n{row}\n")
+    home.settle()
+    home.edit(SLUG, f"{row}\n", "")
+    home.settle()
+    assert LISTENS in home.facts(), "it stands on the other article"
+    second.write_text(second.read_text().replace(f"{row}\n", ""))
+    home.settle()
+    assert LISTENS not in home.facts()
+    assert home.facts(live=False)[LISTENS].successor == ""
+
+
+def test_a_line_that_a_person_moves_to_another_article_is_no_end(home: Home) -> None:
+    row = next(row for row in home.text(SLUG).split("\n") if "8080" in row and row.startswith("- "))
+    home.edit(SLUG, f"{row}\n", "")
+    other = Path(home.home.paths.knowledge, "concepts", "hosts.md")
+    other.write_text(f"# Hosts\n\n## Behaviour\n\n{row}\n")
+    home.settle()
+    assert LISTENS in home.facts()
+
+
+def test_a_new_bullet_is_a_statement_and_a_persons_own_list_is_none(home: Home) -> None:
+    home.edit(SLUG, "## Behaviour\n", "## To buy\n\n- cables\n\n## Behaviour\n\n- The lamp is green.\n")
+    home.settle()
+    facts = home.facts()
+    assert facts["The lamp is green."].origin == "user"
+    assert "cables" not in facts
+    assert f"- The lamp is green. [[daily/{home.home.zone.day(clock.now())}#^" in home.text(SLUG)
+    assert "- cables\n" in home.text(SLUG)
+
+
+def test_a_bullet_with_a_secret_is_left_alone(home: Home) -> None:
+    secret = "- The token is ghp_" + "a1B2" * 9 + "."
+    home.edit(SLUG, "## Behaviour\n", f"## Behaviour\n\n{secret}\n")
+    home.settle()
+    assert secret in home.text(SLUG)
+    assert not any("ghp_" in content for content in home.facts())
+
+
+def test_a_link_that_was_lost_comes_back(home: Home) -> None:
+    home.edit(SLUG, " [[daily/2026-11-16#^l-a10|16 Nov]]", "")
+    home.settle()
+    assert home.facts()[LISTENS].id == "l-a10"
+    assert "8080. [[daily/2026-11-16#^l-a10|16 Nov]]" in home.text(SLUG)
+
+
+def wrapped(text: str) -> str:
+    rows = [textwrap.fill(row, 30, subsequent_indent="  ") if row.startswith("- ") else row for row in text.split("\n")]
+    return "\n".join(rows).replace("\n- ", "\n* ")
+
+
+def test_a_formatter_changes_no_statement(home: Home) -> None:
+    path = Path(home.home.paths.knowledge, f"{SLUG}.md")
+    path.write_text(wrapped(path.read_text()))
+    before = (path.read_bytes(), home.facts(live=False))
+    home.settle()
+    assert (path.read_bytes(), home.facts(live=False)) == before
+
+
+@pytest.mark.parametrize("kept", [0.5, 0.0])
+def test_half_a_save_ends_nothing(home: Home, kept: float) -> None:
+    path = Path(home.home.paths.knowledge, f"{SLUG}.md")
+    whole = path.read_text()
+    path.write_text(whole[: int(len(whole) * kept)])
+    home.settle()
+    home.settle()
+    path.write_text(whole)
+    home.settle()
+    assert set(home.facts()) == {LISTENS, IS}
+    assert path.read_text() == whole
+
+
+def test_a_file_that_stays_short_is_a_persons_after_a_minute(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = Path(home.home.paths.knowledge, f"{SLUG}.md")
+    path.write_text(path.read_text().partition("- It is the listener")[0].rstrip())
+    home.settle()
+    assert IS in home.facts()
+    later = clock.now() + timedelta(minutes=2)
+    monkeypatch.setattr(clock, "now", lambda: later)
+    home.settle()
+    assert IS not in home.facts()
+
+
+def test_more_than_a_person_changes_is_held_until_they_say_so(wiki: WikiHome) -> None:
+    home = Home()
+    texts = [f"Pump {number} of the shop is blue." for number in range(40)]
+    home.log(*(entry(f"p{n}", 18, learned=stated(text)) for n, text in enumerate(texts)))
+    home.compile([placed("pumps")])
+    slug = "concepts/pumps"
+    home.settle()
+    home.edit(slug, " is blue.", " is red.")
+    settle = home.settle()
+    assert settle.held > 20
+    assert set(texts) <= set(home.facts())
+    assert home.text(slug).count(" is red.") >= 40, "what a person saved stays"
+    assert home.settle(takes_all=True).held == 0
+    assert {text.replace("blue", "red") for text in texts} <= set(home.facts())
+
+
+def test_an_undone_step_is_no_persons_deletion(home: Home) -> None:
+    home.log(entry("b2", 18, learned=stated("The host of the listener is local.", "It starts at noon.")))
+    home.compile([placed("host")])
+    home.undo()
+    home.settle()
+    assert "The host of the listener is local." in home.facts()
+
+
+# -- articles of earlier versions, and by hand
+
+
+def test_an_article_that_was_never_read_gets_ids_where_its_lines_stand(wiki: WikiHome) -> None:
+    home = Home()
+    path = Path(home.home.paths.knowledge, "concepts", "old.md")
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "---\ntitle: Old\nupdated: '2026-10-14'\nproject: shop · shop-1a2b3c\n---\n\n# Old\n\nIn short.\n\n"
+        "## Behaviour\n\n- Uploads use the queue. [[daily/2026-10-14#^e-zz9|14 Oct]]\n"
+        "- The port of the listener is 8080. [[daily/2026-11-16#^e-a1|16 Nov]]\n- By a person.\n"
+    )
+    home.settle()
+    facts = home.facts()
+    old, hand = facts["Uploads use the queue."], facts["By a person."]
+    assert f"- Uploads use the queue. [[daily/2026-10-14#^e-zz9|14 Oct]] ^{old.id}\n" in home.text("concepts/old")
+    assert (old.project, old.origin, old.time.date()) == ("shop-1a2b3c", "assistant", date(2026, 10, 14))
+    assert hand.origin == "user"
+    assert "8080. [[daily/2026-11-16#^l-a10|16 Nov]]" in home.text("concepts/old"), "the statement that says the same"
+    home.end(old.id)
+    now, history = home.parts("concepts/old")
+    assert "Uploads" not in now
+    assert "Uploads use the queue. [[daily/2026-10-14#^l-" in history, "it is written in the log of its day now"
+    home.settle()
+    assert "Uploads use the queue." not in home.facts()
+
+
+def test_what_an_article_alone_tells_goes_with_it(wiki: WikiHome) -> None:
+    home = Home()
+    path = Path(home.home.paths.knowledge, "concepts", "old.md")
+    path.parent.mkdir(parents=True)
+    path.write_text("# Old\n\n## Behaviour\n\n- Uploads use the queue.\n")
+    home.settle()
+    assert "Uploads use the queue." in home.facts()
+    path.rename(path.with_name("renamed.md"))
+    home.settle()
+    assert "Uploads use the queue." in home.facts()
+    path.with_name("renamed.md").unlink()
+    home.settle()
+    assert "Uploads use the queue." not in home.facts()
