@@ -184,7 +184,7 @@ def test_an_update_makes_a_new_one_and_the_old_goes_when_nothing_has_run_in_it_f
 
 def fire(machine: Machine, event: str) -> None:
     hooks = json.loads((machine.root / "hooks" / "hooks.json").read_text())["hooks"]
-    name = hooks[event][0]["hooks"][0]["command"].rpartition(" ")[2]
+    name = hooks[event][0]["hooks"][0]["command"].split()[1]
     words = ["-S", "-I", str(machine.root / "hooks" / "start.py"), name]
     transcript = machine.project / "s.jsonl"
     line = {

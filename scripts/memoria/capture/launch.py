@@ -34,12 +34,6 @@ WAITING = "memoria: installing its packages, once for this version; the command 
 GOES_ON = "its packages are still being installed; try again in a minute"
 RETRY_S = 30.0
 NO_METHOD = -32601
-KINDS = ("tools", "resources", "prompts")  # what the server behind will have
-EMPTY_LISTS = {
-    "resources/list": "resources",
-    "resources/templates/list": "resourceTemplates",
-    "prompts/list": "prompts",
-}
 BEING_SET_UP = (
     "memoria is being set up: its packages are installed in the background, which takes some seconds to a few minutes. "
     "Its tools appear here when that is done; go on without them until then."
@@ -166,14 +160,12 @@ class StandIn:
             version = params.get("protocolVersion") if isinstance(params, dict) else None
             answer["result"] = {
                 "protocolVersion": version if isinstance(version, str) else "2025-06-18",
-                "capabilities": {kind: {"listChanged": True} for kind in KINDS},
+                "capabilities": {"tools": {"listChanged": True}},
                 "serverInfo": {"name": "memoria", "title": "memoria", "version": __version__},
                 "instructions": self.status(),
             }
         elif method == "tools/list":
             answer["result"] = {"tools": [STATUS_TOOL]}
-        elif method in EMPTY_LISTS:
-            answer["result"] = {EMPTY_LISTS[method]: []}
         elif method == "tools/call":
             answer["result"] = {"content": [{"type": "text", "text": self.status()}], "isError": False}
         elif method == "ping":
@@ -222,8 +214,7 @@ class StandIn:
                 return
             self.server = server
             if self.greeting:
-                for kind in KINDS:
-                    _say({"jsonrpc": "2.0", "method": f"notifications/{kind}/list_changed"})
+                _say({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
         assert server.stdout is not None  # noqa: S101 (asked for above)
         for line in server.stdout:
             with self.turn:
