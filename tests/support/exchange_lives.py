@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -277,3 +278,10 @@ class Life:
                 for record in segments.opened(data, self.key) or ():
                     if record.text is not None and self.said.get(record.text) in self.forgotten:
                         yield f"left: {record.text}"
+
+
+def fresh(folder: Path) -> Path:
+    """Return an empty folder in the place of whatever was there."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder

@@ -15,7 +15,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from unittest import mock
 
@@ -120,13 +120,15 @@ OPERATIONS = {
 class Life:
     """One life of some homes."""
 
+    machine = Machine
+
     def __init__(self, folder: Path, seed: int, count: int = 3, address: str = "") -> None:
         self.rng, self.folder = random.Random(seed), folder
         self.address = address or str(folder / "carrier")
         if not address:
             (folder / "carrier").mkdir(parents=True)
         names = ("desk", "laptop", "server", "tablet", "attic")[:count]
-        self.machines = [Machine(name, folder / name, self.address, self.rng) for name in names]
+        self.machines = [self.machine(name, folder / name, self.address, self.rng) for name in names]
         self.number = 0
         self.replaced: set[str] = set()
         self.forgotten: set[str] = set()
@@ -146,7 +148,7 @@ class Life:
         for _ in range(4):
             for machine in self.machines:
                 machine.sync()
-        return list(self._wrong())
+        return list(self.wrong())
 
     def _word(self) -> str:
         self.number += 1
@@ -304,7 +306,7 @@ class Life:
 
     # -- what went wrong
 
-    def _wrong(self) -> Iterator[str]:
+    def wrong(self) -> Iterator[str]:
         first, *others = self.machines
         mine = first.pieces()
         for other in others:
@@ -315,7 +317,7 @@ class Life:
         for word in sorted(self.said):
             if word in self.forgotten and shown[word]:
                 yield f"back: {word}"
-            elif word not in self.forgotten | self.replaced and not shown[word] and not self._is_beside(word):
+            elif word not in self.forgotten | self.replaced and not shown[word]:
                 yield f"lost: {word}"
             if word in self.replaced and shown[word]:
                 yield f"old again: {word}"
@@ -325,14 +327,6 @@ class Life:
         if any(sign in text for text in texts for sign in ("<<<<<<<", ">>>>>>>")):
             yield "markers"
         yield from self._left()
-
-    def _is_beside(self, word: str) -> bool:
-        """Return whether a word stood in a text that was forgotten with another word, or deleted."""
-        return word in self.lost_with
-
-    @property
-    def lost_with(self) -> set[str]:
-        return set()
 
     def _left(self) -> Iterator[str]:
         carrier: Carrier = carriers.opened(self.address, Path(self.machines[0].home.paths.exchange_clone))
@@ -351,13 +345,3 @@ class Life:
 def _copied(source: Path, target: Path) -> None:
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(source, target)
-
-
-def fresh(folder: Path) -> Path:
-    """Return an empty folder in the place of whatever was there."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    return folder
-
-
-__all__ = ["Life", "Machine", "date", "fresh"]

@@ -2,8 +2,8 @@
 
 ``reached`` does nothing unless ``MEMORIA_KILL_AT`` names the step: ``daily.appended``, or ``daily.appended:3`` for the
 third time that the process reaches it. The process then kills itself, as abruptly as a power cut, or sends itself
-another signal (``daily.appended:1:19`` stops it there). bench/crash.py depends on this. ``STEPS`` lists every
-name, in the order in which a conversation passes them.
+another signal (``daily.appended:1:19`` stops it there). bench/crash.py depends on this. ``STEPS`` lists the
+names in the order in which a conversation passes them.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ COMPILE = (
     "transaction.closed",
     "compile.booked",
 )
+EXCHANGE = ("exchange.read", "exchange.written", "exchange.sent")  # with other machines, where there are any
 STEPS = HOOK + JUDGE + WORKER + COMPILE
 
 _reached: dict[str, int] = {}

@@ -1,0 +1,182 @@
+"""Let homes live at random on several machines, and count what was lost, doubled or came back.
+
+``uv run python -m bench.together`` runs all parts; ``--part NAME --count N --seed S`` one of them:
+
+- ``model``: random steps of the records beside those of a model, whose view must be the same after each step
+- ``lives``: 2 to 5 real homes in one process, with failpoints, saves in the middle of a write, clocks years apart,
+  partitions, clones and restored back-ups
+- ``processes``: the same with a process for each exchange, over a folder and over real git, killed at each failpoint
+- ``join``: a machine joins a memory of 10,000 articles; then one session's exchange
+- ``forgotten``: texts that are forgotten on one machine, searched for in all homes and on a git host after its gc
+
+Only processor time is measured, because the machine may do other things.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import exchange_lives
+from exchange_lives import fresh
+from home_lives import KILLS, Life, Machine
+from memoria.ground import replaced
+
+STEPS = 40  # of a life
+PARTS: dict[str, int] = {"model": 1_250, "lives": 2_000, "processes": 100, "join": 1, "forgotten": 100}
+
+
+class Process(Machine):
+    """A machine whose exchanges are processes of their own."""
+
+    def run(self, *words: str, kill: str = "") -> subprocess.CompletedProcess[str]:
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.folder.parent / "user"),
+            "TZ": "UTC",
+            "MEMORIA_HOME": str(self.folder),
+            "MEMORIA_SYNC": self.home.settings.sync,
+            "MEMORIA_KILL_AT": kill,
+        }
+        command = [sys.executable, "-m", "memoria", *words]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    def sync(self, reached: object = None, *, taken: bool = False, restored: bool = False) -> None:
+        if not self.is_away:
+            kill = f"{reached.step}:{reached.times}" if isinstance(reached, Kill) else ""
+            done = self.run("sync", *["--deleted"] * taken, *["--restore"] * restored, kill=kill)
+            if done.returncode not in (0, -9) and "Other machines" not in done.stderr:
+                raise AssertionError(f"sync: {done.returncode} {done.stdout} {done.stderr}")
+
+    def forget(self, target: str) -> None:
+        self.run("forget", target, "--yes")
+
+
+class Kill:
+    """The step at which a process is to be killed."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.step, self.times = rng.choice(KILLS), rng.randrange(1, 4)
+
+
+class ProcessLife(Life):
+    """A life whose machines exchange in processes of their own."""
+
+    machine = Process
+
+    def _kill(self, machine: Machine) -> None:
+        machine.sync(Kill(self.rng))  # type: ignore[arg-type]
+
+    def _race(self, machine: Machine) -> None:
+        self._sync(machine)
+
+
+def model(folder: Path, seed: int) -> list[str]:
+    """Play 80 steps of the records beside the model."""
+    try:
+        exchange_lives.side_by_side(fresh(folder), seed, 80)
+    except AssertionError as error:
+        return [f"another view: {error}"]
+    return exchange_lives.Life(fresh(folder), seed).play(60)
+
+
+def lives(folder: Path, seed: int) -> list[str]:
+    """Play a life of real homes in this process."""
+    return Life(fresh(folder), seed, 2 + seed % 4).play(STEPS)
+
+
+def processes(folder: Path, seed: int) -> list[str]:
+    """Play a life of real homes with a process for each exchange."""
+    fresh(folder)
+    address = str(folder / "host.git") if seed % 2 else ""
+    if address:
+        subprocess.run(["git", "init", "-q", "--bare", address], check=True)
+    return ProcessLife(folder, seed, 2 + seed % 2, address).play(16)
+
+
+def forgotten(folder: Path, seed: int) -> list[str]:
+    """Forget words on one machine of three that met over git, and look for them everywhere after a gc."""
+    fresh(folder)
+    address = str(folder / "host.git")
+    subprocess.run(["git", "init", "-q", "--bare", address], check=True)
+    life = Life(folder, seed, 3, address)
+    wrong = life.play(12, {"flush": 6, "learn": 6, "reword": 4, "sync": 8})
+    for machine in life.machines:
+        if words := sorted(machine.shown()):
+            word = life.rng.choice(words)
+            life.forgotten.add(word)
+            machine.forget(word)
+    for _ in range(2):
+        for machine in life.machines:
+            machine.sync()
+    subprocess.run(["git", "-C", address, "gc", "-q", "--prune=now"], check=True)
+    for clone in (Path(address), *(Path(machine.home.paths.exchange_clone) for machine in life.machines)):
+        objects = subprocess.run(
+            ["git", "-C", clone, "cat-file", "--batch", "--batch-all-objects"], capture_output=True, check=True
+        ).stdout.decode("utf-8", "replace")
+        wrong += [f"{word} in {clone}" for word in life.forgotten if word in objects]
+    life.said -= life.forgotten
+    return [*wrong, *life.wrong()]
+
+
+PLAYS: dict[str, Callable[[Path, int], list[str]]] = {
+    "model": model, "lives": lives, "processes": processes, "forgotten": forgotten,
+}  # fmt: skip
+
+
+def play(part: str, count: int, seed: int, folder: Path) -> int:
+    """Play some lives and say what went wrong."""
+    begun, bad = _seconds(), 0
+    kinds: Counter[str] = Counter()
+    for number in range(seed, seed + count):
+        try:
+            wrong = PLAYS[part](folder / part, number)
+        except Exception as error:  # noqa: BLE001 (a life that ends in an error is told, and the next one is played)
+            wrong = [f"error: {type(error).__name__}: {error}"]
+        if wrong:
+            bad += 1
+            kinds.update({each.partition(":")[0] for each in wrong})
+            print(f"  seed {number}: {wrong[:3]}", flush=True)
+    print(f"{part}: {count} lives, {bad} with a fault {dict(kinds) or ''}, {_seconds() - begun:.0f} s", flush=True)
+    return bad
+
+
+def _seconds() -> float:
+    """Return the processor time of this process and of those that it waited for."""
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+def main() -> int:
+    """Run the parts that are wanted."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--part", choices=PARTS)
+    parser.add_argument("--count", type=int)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    replaced.STILL_S = 0  # on a file system without leases, a file that was just written is waited for
+    if not os.environ.get("MEMORIA_BENCH_SYNCED"):
+        os.fsync = lambda _: None  # type: ignore[assignment]  # it is for power failures
+    shm = Path("/dev/shm")
+    folder = Path(tempfile.mkdtemp(prefix="together-", dir=shm if shm.is_dir() else None))
+    bad = 0
+    try:
+        for part in [args.part] if args.part else [*PLAYS]:
+            bad += play(part, args.count or PARTS[part], args.seed, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    with suppress(KeyboardInterrupt):
+        sys.exit(main())
