@@ -133,6 +133,8 @@ class Life:
         self.replaced: set[str] = set()
         self.forgotten: set[str] = set()
         self.said: set[str] = set()
+        self.owner: dict[str, str] = {}  # of a word: the statement in which it was said
+        self.gone: set[str] = set()  # statements that were forgotten, in whatever words
         self.done: Counter[str] = Counter()
 
     def play(self, steps: int, operations: dict[str, float] = OPERATIONS) -> list[str]:
@@ -219,6 +221,7 @@ class Life:
             line = f"{fact.content} ^{fact.id}"
             self._save(machine, lambda text: text.replace(line, line.replace(old, new)), line)
             self.replaced.add(old)
+            self.owner[new] = _root(fact)
 
     def _rewrite(self, machine: Machine) -> None:
         entries = [entry for day in machine.daily.days() for entry in machine.daily.entries(day)]
@@ -251,6 +254,7 @@ class Life:
         if words:
             word = self.rng.choice(words)
             self.forgotten.add(word)
+            self.gone |= {_root(fact) for fact in machine.facts() if word in f"{fact.content} {fact.quote}"}
             machine.forget(word)
 
     # -- machines
@@ -317,7 +321,7 @@ class Life:
         for word in sorted(self.said):
             if word in self.forgotten and shown[word]:
                 yield f"back: {word}"
-            elif word not in self.forgotten | self.replaced and not shown[word]:
+            elif word not in self.forgotten | self.replaced and not shown[word] and not self._went(word):
                 yield f"lost: {word}"
             if word in self.replaced and shown[word]:
                 yield f"old again: {word}"
@@ -327,6 +331,10 @@ class Life:
         if any(sign in text for text in texts for sign in ("<<<<<<<", ">>>>>>>")):
             yield "markers"
         yield from self._left()
+
+    def _went(self, word: str) -> bool:
+        """Return whether a word was said in a statement that another machine forgot in its former words."""
+        return self.owner.get(word) in self.gone
 
     def _left(self) -> Iterator[str]:
         carrier: Carrier = carriers.opened(self.address, Path(self.machines[0].home.paths.exchange_clone))
@@ -340,6 +348,11 @@ class Life:
                 found = asyncio.run(proof.search(machine.home, sorted(self.forgotten)))
                 for place in found.holding:
                     yield f"left in {place}"
+
+
+def _root(fact: Fact) -> str:
+    """Return the id of a statement, or of the one beside which it stands."""
+    return fact.beside.partition(" ")[0] or fact.id
 
 
 def _copied(source: Path, target: Path) -> None:

@@ -20,7 +20,7 @@ from memoria.base.project import name_of
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry_form import SESSION, tombstone
 from memoria.exchange.day_form import END, ENTRY, ITEM, STATEMENT, Day, day_of, fact_of
-from memoria.exchange.records import FORGET, GONE, Record, Records, Shown, digest_of
+from memoria.exchange.records import FORGET, GONE, Record, Records, Shown, digest_in, digest_of
 from memoria.ground.clock import Zone
 from memoria.ground.errors import FileBusyError
 from memoria.ground.files import sha256
@@ -242,19 +242,29 @@ def settle(records: Records, ident: str) -> None:
         wordings = _MERGED[live[0].kind](live, known)
     except (ValueError, KeyError, TypeError):  # of a newer version
         return
+    seed = " ".join(record.dot for record in known)
+    for record in known:
+        _end_former(records, record, seed)
     if len(wordings) == 1 and wordings[0][1] == live[0].text:
         return  # what stands beside it is old
-    seed = " ".join(record.dot for record in known)
-    by_name = {_beside(record): record for record in live}
     for name, text, words in wordings:
-        record = by_name.get(name, live[0])
-        over = records.dots(ident) if name == ident else record.over  # so that it replaces what its machine said before
         for part in records.parts(ident) if name != ident and live[0].kind == ENTRY else ():
             item = records.live(part)[0]  # a box that was closed is closed in both wordings
             records.put(f"{name}#{part.partition('#')[2]}", item.kind, item.text, (), dot=sha256(f"{part} {seed}")[:16])
-        records.put(name, record.kind, text, over, dot=sha256(f"{name} {seed}")[:16], project=record.project,
-                    words=words)  # fmt: skip
+        records.put(name, live[0].kind, text, records.dots(ident) if name == ident else (),
+                    dot=sha256(f"{name} {seed}")[:16], project=live[0].project, words=words)  # fmt: skip
     records.be_due(name for name, _, _ in wordings)  # no file holds them yet
+
+
+def _end_former(records: Records, record: Record, seed: str) -> None:
+    """Let a wording go that stands beside another although its machine has changed or deleted it meanwhile."""
+    for dot in record.over if record.machine else ():
+        name = _beside(record.id, digest_in(dot))
+        former = [known for known in records.known(name) if known.text is not None and known.digest == digest_in(dot)]
+        if former:
+            over = [each for known in former for each in (known.dot, *known.over)]
+            records.put(name, record.kind, None, over, dot=sha256(f"- {name} {seed}")[:16])
+            records.be_due([name])
 
 
 def _entries(live: Sequence[Record], _: object) -> list[Wording]:
@@ -262,12 +272,11 @@ def _entries(live: Sequence[Record], _: object) -> list[Wording]:
     wordings = [(first.id, str(first.text), str(first.text))]
     for other in others:
         day, bare = day_of(str(other.text))
-        name = _beside(other)
+        name = _beside(other.id, other.digest)
         rows = bare.split("\n")
         rows[0] += f" ({other.machine})" if SESSION.fullmatch(rows[0]) and other.machine else ""
         rows[-1] = rows[-1].replace(f"entry={first.id.removeprefix('e-')} ", f"{name.replace('e-', 'entry=')} ", 1)
-        text = "\n".join([str(day), *rows])
-        wordings.append((name, text, text))
+        wordings.append((name, "\n".join([str(day), *rows]), str(other.text)))
     return wordings
 
 
@@ -280,13 +289,13 @@ def _statements(live: Sequence[Record], known: Sequence[Record]) -> list[Wording
     wordings = [(live[0].id, _json(whole), str(first["content"]))]
     for record, other in others:
         told_by = f"{record.id} {record.machine}".strip()
-        wordings.append((_beside(record), _json(other | {"beside": told_by}), str(other["content"])))
+        wordings.append((_beside(record.id, record.digest), _json(other | {"beside": told_by}), str(other["content"])))
     return wordings
 
 
-def _beside(record: Record) -> str:
-    """Return the id under which a wording stands beside another: the same for all that its machine says."""
-    return record.id[:2] + sha256(f"{record.id} {record.machine}")[:8]
+def _beside(ident: str, digest: str) -> str:
+    """Return the id under which words of this digest stand beside the first wording."""
+    return ident[:2] + sha256(f"{ident} {digest}")[:8]
 
 
 def _summed(first: Mapping[str, Any], all_: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

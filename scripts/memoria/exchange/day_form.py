@@ -30,6 +30,7 @@ from memoria.daily.entry_form import (
 )  # fmt: skip
 from memoria.daily.open_items import ident as item_ident
 from memoria.exchange.records import FORGET
+from memoria.ground import clock
 from memoria.statements import lines
 from memoria.statements.fact import Fact
 
@@ -169,6 +170,11 @@ def fact_of(ident: str, text: str, end: str | None) -> tuple[Fact, date, str]:
     """Return a statement with its day and entry from its records; raise ValueError when they hold none."""
     stored: dict[str, Any] = {**json.loads(text), **(json.loads(end) if end else {}), "id": ident}
     return Fact.from_dict(stored), date.fromisoformat(str(stored.get("day"))), str(stored.get("entry", ""))
+
+
+def reworded(text: str) -> str:
+    """Return a statement's record with a note that its words are not its first ones, if it has none."""
+    return _json({"worded": clock.now().isoformat(), **json.loads(text)})
 
 
 def day_of(text: str) -> tuple[date, str]:

@@ -93,7 +93,7 @@ class Record:
     @property
     def digest(self) -> str:
         """The digest of what its text says, by which an old copy is recognised."""
-        return self.dot[_RANDOM:]
+        return digest_in(self.dot)
 
     @property
     def whole(self) -> str:
@@ -121,6 +121,11 @@ def digest_of(text: str | None) -> str:
     What a formatter changes does not count: white space, the signs of lists and emphasis, and escapes.
     """
     return GONE if text is None else sha256(_FORM.sub("", _ESCAPE.sub("", text)))[:8]
+
+
+def digest_in(dot: str) -> str:
+    """Return the digest that a dot ends in."""
+    return dot[_RANDOM:]
 
 
 def _random() -> str:
@@ -257,7 +262,7 @@ class Records:
         A text that another of them has replaced before is an old copy, and a text stands above having been deleted.
         """
         found = self.known(ident)
-        former = {record.dot: {dot[_RANDOM:] for dot in record.over} for record in found}
+        former = {record.dot: set(map(digest_in, record.over)) for record in found}
         left = [
             record for record in found
             if not any(record.digest in former[other.dot] and other.digest not in former[record.dot]
@@ -270,7 +275,7 @@ class Records:
     def is_former(self, ident: str, digest: str) -> bool:
         """Return whether live records replaced a text of this digest by another."""
         known = self.known(ident)
-        former = {dot[_RANDOM:] for record in known for dot in record.over}
+        former = {digest_in(dot) for record in known for dot in record.over}
         return digest in former - {record.digest for record in known}
 
     def dots(self, ident: str, digest: str = "") -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from datetime import date
 from typing import Final, Protocol
 
 from memoria.daily.daily_log import DailyLog
-from memoria.exchange.day_form import Day, Piece
+from memoria.exchange.day_form import STATEMENT, Day, Piece, reworded
 from memoria.exchange.records import FORGET, GONE, Records, Shown, digest_of
 
 MOST_MISSING: Final = 20  # ids; more than this, and more than the share, is held
@@ -144,7 +144,10 @@ class Scan:
         if is_known or is_old or self.records.is_gone(piece.id):
             self.records.show(piece.id, name, digest, self.records.dots(piece.id, digest) if is_known else ())
             return
-        record = self.records.put(piece.id, piece.kind, piece.text, shown.dots if shown else (),
+        text, is_apart = piece.text, shown is None and bool(live)
+        if is_apart and piece.kind == STATEMENT:  # edited here after a kill, before it was noted what stood there
+            text = reworded(text)
+        record = self.records.put(piece.id, piece.kind, text, shown.dots if shown else (),
                                   project=piece.project, machine=self.machine, words=words)  # fmt: skip
         self.records.show(piece.id, name, digest, (record.dot, *record.over))
         self.written += 1
