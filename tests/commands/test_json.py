@@ -19,8 +19,8 @@ from places import ROOT
 PAGE = (ROOT / "docs" / "json.md").read_text("utf-8")
 ROWS = dict(re.findall(r"^- `([^`]+)`: (.*?)(?=\n- |\n\n)", PAGE, re.MULTILINE | re.DOTALL))
 WITHOUT_DATA = set(re.findall(r"`(\w+)`", PAGE[PAGE.index("\n`demo`") :]))
-# Need a history or a client: test_ingest.py and test_doctor.py look at their JSON.
-ELSEWHERE = {"doctor", "ingest --yes"}
+# Need a history, a client or a second machine: their own tests look at their JSON.
+ELSEWHERE = {"doctor", "ingest --yes", "sync --status"}
 UNDOES = ("undo --show", "undo --list", "undo")  # last, because the others read what it takes back
 KEYS = re.compile(r"`(\w+)`")
 
