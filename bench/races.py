@@ -35,6 +35,7 @@ from memoria.ground.home import Home
 from memoria.ground.replaced import conflict_copies
 from memoria.pages import housekeeping
 from memoria.wiki.transaction import ChangedError, Transactions
+from places import ROOT
 from wiki_home import WikiHome
 
 SAME_DAY = 100  # writes to one daily log before the next, so that files have a usual size
@@ -177,7 +178,9 @@ def race(kind: str, saves: int, folder: Path, slow_ms: float = 0, seed: int = 0)
     usual = 0.01
     with (
         patch.dict(os.environ, env, clear=True),
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as writer,
+        subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        ) as writer,
     ):
         assert writer.stdin
         assert writer.stdout

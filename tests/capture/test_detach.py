@@ -4,7 +4,6 @@ import ast
 import fcntl
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -37,40 +36,6 @@ def settings(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 def starting(paths: Paths) -> Path:
     return Path(paths.starting("worker"))
-
-
-def test_a_started_process_outlives_the_end_of_its_parents_whole_group(paths: Paths, tmp_path: Path) -> None:
-    state.open_state(paths)
-    told, gate = tmp_path / "told.json", tmp_path / "gate"
-    child = (
-        f"import json, os, time\nwhile not os.path.exists({str(gate)!r}):\n    time.sleep(0.01)\n"
-        "found = {'env': dict(os.environ), 'cwd': os.getcwd(), 'sid': os.getsid(0), 'pid': os.getpid()}\n"
-        f"json.dump(found, open({str(told)!r}, 'w'))"
-    )
-    code = (
-        "import os, signal, sys\nfrom memoria.capture import detach\nfrom memoria.base.paths import Paths\n"
-        f"detach.start([['/nowhere/python'], [sys.executable, '-c', {child!r}]], Paths({paths.home!r}))\n"
-        "print('started', flush=True)\nsignal.pause()\n"
-    )
-    env = {"PYTHONPATH": str(Path(ROOT, "scripts")), "PATH": os.defpath, "CLAUDECODE": "1"}
-    env |= {"AWS_PROFILE": "work", "LC_ALL": "C.UTF-8", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "ANYTHING": "else"}
-    parent = subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, start_new_session=True)
-    assert parent.stdout
-    assert parent.stdout.readline() == b"started\n"
-    os.killpg(parent.pid, signal.SIGKILL)
-    parent.wait()
-    parent.stdout.close()
-    gate.touch()
-    wait_for(lambda: told.exists() and told.stat().st_size > 0)
-    found = json.loads(told.read_text(encoding="utf-8"))
-    assert found["cwd"] == paths.state
-    assert found["sid"] not in (parent.pid, found["pid"])  # of a session without a terminal, and not its leader
-    assert found["env"]["CLAUDE_INVOKED_BY"] == "memoria"
-    assert found["env"].pop("MEMORIA_DETACHED") == "1"
-    assert found["env"] == {
-        "AWS_PROFILE": "work", "CLAUDE_INVOKED_BY": "memoria", "LC_ALL": "C.UTF-8", "PATH": os.defpath
-    }  # fmt: skip
-    assert "cannot run /nowhere/python" in Path(paths.worker_output).read_text(encoding="utf-8")
 
 
 ENDING = """

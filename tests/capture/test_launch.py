@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ import pytest
 
 import memoria
 from client_session import Session, wait_until
-from installed import fake_uv, fingerprint, packages, uv_calls
+from installed import IDENTITY, environment_of, fake_uv, fingerprint, packages, uv_calls
 from messages_api import MessagesApi
 from plugin_person import HOSTILE, PREFIX, Person, call, said
 from real_client import run_claude
@@ -109,46 +108,6 @@ def test_an_option_of_the_plugin_holds_for_hooks_worker_server_and_command(perso
 
 def environment_python(person: Person) -> str:
     return str(person.environment / "bin" / "python")
-
-
-SECRET = "zebra-stripes-4711"
-
-
-def leaves_a_memory(clone: Path) -> None:
-    """Leave in the clone what its owner's memory and work leave there."""
-    for name in (
-        "daily/2026-11-20.md",
-        "knowledge/concepts/zebra.md",
-        ".memoria/archive/s1",
-        ".venv/x",
-        "tests/test_x",
-    ):
-        (clone / name).parent.mkdir(parents=True, exist_ok=True)
-        (clone / name).write_text(f"### Session (14:05) · zoo · Stripes\n**Context:** {SECRET}\n")
-
-
-def holding_the_secret(folder: Path) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
-
-
-def test_a_plugin_that_was_installed_when_it_was_the_whole_clone_goes_on_after_an_update(person: Person) -> None:
-    manifest = person.clone / ".claude-plugin" / "marketplace.json"
-    now = manifest.read_text()
-    manifest.write_text(now.replace('"./plugin"', '"./"'))
-    leaves_a_memory(person.clone)
-    person.has_packages()
-    person.from_path()
-    config = Path(person.env["CLAUDE_CONFIG_DIR"])
-    (old,) = {path.relative_to(config).parts[4] for path in holding_the_secret(config)}
-    manifest.write_text(now)
-    shutil.rmtree(config / "plugins" / "cache" / "memoria" / "memoria" / old / "daily")  # as the doctor says
-    with Session(person.env, person.project) as session:
-        session.ask("and now?")
-        assert servers(session)[SERVER] in ("connected", "pending")
-        session.settle()
-        session.end()
-    assert session.failed_hooks == []
-    assert "spooled" in (person.clone / ".memoria" / "log" / "hook.log").read_text()
 
 
 RULE = "Never use tabs in YAML files of this project."
@@ -294,3 +253,54 @@ def test_the_plugins_command_says_why_it_cannot_run_and_tries_again(person: Pers
     assert "packages cannot be installed" in run("status").stderr, "one that has just failed is not repeated"
     person.has_packages()
     assert run("--version").stdout == f"memoria {memoria.__version__}\n"
+
+
+RULES = (
+    "Always write dates as 2026-11-22.",
+    "Never push to main without a review.",
+    "From now on deploy on Tuesdays only.",
+)
+
+
+def release(person: Person, version: str) -> None:
+    """Publish a version with other packages in the repository that the marketplace was added from."""
+    folder = person.base / "release"
+    subprocess.run(["git", "clone", "-q", str(person.base / "memoria.git"), str(folder)], check=True)
+    for name in (".claude-plugin/plugin.json", "plugin/.claude-plugin/plugin.json"):
+        manifest = json.loads((folder / name).read_text("utf-8"))
+        (folder / name).write_text(json.dumps(manifest | {"version": version}))
+    with (folder / "requirements.lock").open("a", encoding="utf-8") as lock:
+        lock.write("# another environment\n")
+    for words in (["commit", "-q", "-am", version], ["push", "-q"]):
+        subprocess.run(["git", *IDENTITY, *words], cwd=folder, check=True)
+
+
+def test_a_plugin_that_is_updated_in_the_middle_of_a_session_loses_nothing(person: Person) -> None:
+    person.has_packages()
+    person.from_git()
+    cache = Path(person.env["CLAUDE_CONFIG_DIR"]) / "plugins" / "cache" / "memoria" / "memoria"
+    (before,) = cache.iterdir()
+    with Session(person.env, person.project) as session:
+        session.ask(RULES[0])
+        session.settle()
+        release(person, "9.9.9")
+        person.claude("plugin", "marketplace", "update", "memoria")
+        person.claude("plugin", "update", "memoria@memoria")
+        assert {path.name for path in cache.iterdir()} == {before.name, "9.9.9"}
+        packages(environment_of(person.home, cache / "9.9.9"))
+        session.ask(RULES[1])
+        session.settle()
+        assert session.end() == 0
+    assert session.failed_hooks == []
+    with Session(person.env, person.project) as after:
+        after.ask(RULES[2])
+        after.settle()
+        assert after.end() == 0
+    assert after.failed_hooks == []
+    daily = person.home / "memoria" / "daily"
+
+    def kept() -> bool:
+        text = "".join(path.read_text("utf-8") for path in daily.glob("*.md"))
+        return all(text.count(f"] {rule} ^l-") == 1 for rule in RULES)
+
+    wait_until(kept, f"all three are in the daily log, below {daily}", timeout=90)

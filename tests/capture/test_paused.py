@@ -110,18 +110,6 @@ def test_where_you_were_says_nothing_of_it_though_it_lies_between_two_stretches_
     assert not [word for word in person.off if word.encode() in state]
 
 
-def test_an_empty_mark_of_an_earlier_memoria_ends_where_the_session_is_resumed(tmp_path: Path) -> None:
-    world = World(tmp_path / "world")
-    world.fire("SessionStart", source="startup")
-    world.say(world.session)
-    Path(world.paths.cursors, world.session + cursor.OFF).touch()
-    world.fire("SessionStart", source="resume")
-    world.say(world.session)
-    world.fire("SessionEnd", reason="other")
-    assert world.verb("flush", "--now").status == 0
-    assert sum(len(entry.turns) for entry in world.entries()) == 2
-
-
 def test_a_torn_mark_stands_for_the_whole_session(tmp_path: Path) -> None:
     Path(tmp_path, "s.off").write_text('{"transcript": "/t", "spa')
     found = cursor.paused(str(tmp_path), "s")

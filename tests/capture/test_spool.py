@@ -115,24 +115,6 @@ def test_any_text_becomes_a_file_name(text: str) -> None:
     assert not set(name) & set("./\\: \0")
 
 
-def test_a_job_is_on_disk_before_it_is_renamed(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
-    done: list[str] = []
-    sync, rename = os.fsync, os.rename
-
-    def synced(descriptor: int) -> None:
-        done.append(f"sync {os.fstat(descriptor).st_size}")
-        sync(descriptor)
-
-    def renamed(source: str, target: str) -> None:
-        done.append("rename")
-        rename(source, target)
-
-    monkeypatch.setattr(os, "fsync", synced)
-    monkeypatch.setattr(os, "rename", renamed)
-    job = Job(spool.add(HEADER, b"x\n"))
-    assert done[:2] == [f"sync {Path(spool.path(job)).stat().st_size}", "rename"]
-
-
 def test_a_disk_that_takes_a_few_bytes_at_a_time_gets_the_whole_job(
     spool: Spool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

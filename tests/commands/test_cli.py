@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from memoria import cli
-from memoria.base.state import open_state
-from memoria.ground.home import Home
 
 
 def shell(command: str) -> subprocess.CompletedProcess[str]:
@@ -52,19 +48,6 @@ def test_a_mistyped_value_or_option_is_answered_with_the_nearest(
     assert meant in capsys.readouterr().err
 
 
-def test_a_home_that_is_refused_is_said_once() -> None:
-    """As a process of its own: in one that runs tests a handler of another command takes the record."""
-    paths = Home.open().paths
-    open_state(paths)
-    Path(paths.version).write_text("9\n")
-    for verb in ("search x", "status", "flush"):
-        done = shell(f"memoria {verb}")
-        assert done.returncode == 1
-        (line,) = done.stderr.splitlines()
-        assert line.startswith("memoria: ")
-        assert "newer memoria" in line
-
-
 @pytest.mark.parametrize(
     ("former", "more"), [("diff", []), ("lint", ["--structural-only"]), ("uninstall", []), ("working", [])]
 )
@@ -94,19 +77,3 @@ def test_a_mistyped_verb_is_answered_with_the_nearest(
 def test_closed_streams_are_no_bug(command: str) -> None:
     run = shell(command)
     assert (run.returncode, "bug" in run.stderr) == (0, False), run.stderr
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="signals are read from /proc")
-def test_what_a_hook_starts_does_not_ignore_an_interrupt(tmp_path: Path) -> None:
-    """The hook itself does: Ctrl-C is meant for the client."""
-    out = tmp_path / "status"
-    program = (
-        "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-        "from memoria.capture import detach; from memoria.base.paths import Paths; from memoria.base import state\n"
-        f"paths = Paths({str(tmp_path / 'home')!r}); state.open_state(paths)\n"
-        f"detach.start([['/bin/sh', '-c', 'cat /proc/$$/status > {out}.new; mv {out}.new {out}']], paths)\n"
-        f"import os\nwhile not os.path.exists({str(out)!r}): time.sleep(0.01)\n"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=30)
-    (ignored,) = [line.split()[1] for line in out.read_text().splitlines() if line.startswith("SigIgn")]
-    assert not int(ignored, 16) & 1 << (signal.SIGINT - 1)

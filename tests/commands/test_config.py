@@ -118,28 +118,6 @@ def test_a_value_can_be_read_and_taken_back(surroundings: Path, capsys: pytest.C
     assert json.loads(surroundings.read_text()) == {}
 
 
-def options(given: dict[str, object]) -> None:
-    file = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(json.dumps({"pluginConfigs": {"memoria@memoria": {"options": given}}}))
-
-
-def test_a_value_that_an_option_of_the_plugin_overrides_is_said_and_listed_as_such(
-    surroundings: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    options({"day_notice": True, "exclude": ["b"]})
-    assert cli.main(["config", "set", "day_notice", "false"]) == 0
-    out = capsys.readouterr().out
-    assert "The plugin's option takes precedence: true. `/plugin configure memoria` in Claude Code changes it." in out
-    assert rows(capsys)["day_notice"]["origin"] == "plugin option"
-    assert cli.main(["config", "set", "exclude", "a"]) == 0
-    capsys.readouterr()
-    assert cli.main(["config"]) == 0
-    out = capsys.readouterr().out
-    assert "true  (plugin option)" in out
-    assert f"a,b  ({surroundings} and plugin option)" in out
-
-
 def test_keys_and_passwords_are_not_listed(capsys: pytest.CaptureFixture[str]) -> None:
     for name, value in (
         ("memory_api_key", "k-secret"),

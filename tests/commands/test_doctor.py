@@ -8,8 +8,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +17,10 @@ import pytest
 from memoria import cli
 from memoria.audit import client_checks, self_test, state_checks
 from memoria.audit.finding import BROKEN, NOTE, OK, Finding
-from memoria.audit.self_test import Fired, SelfTest
 from memoria.base import interpreter
 from memoria.base import paths as places
 from memoria.capture.spool import Spool
 from memoria.commands import doctor
-from memoria.daily.daily_log import DailyLog
-from memoria.daily.entry import Entry
-from memoria.daily.ledger import Ledger
-from memoria.ground import clock, locks
 from memoria.ground.home import Home
 from places import ROOT
 from shelves import DAY, HOUR, Shelf
@@ -119,19 +113,6 @@ def test_packages_that_are_missing_are_noted_and_that_they_cannot_be_installed_i
     assert "no route to the index" in one(client_checks.check_worker(home), BROKEN).text
 
 
-def test_a_memory_inside_the_clone_is_noted_and_so_is_the_copy_that_a_plugin_install_made_of_it(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert list(state_checks.check_home(home)) == []
-    copy = Path(os.environ["CLAUDE_CONFIG_DIR"], "plugins/cache/memoria/memoria/0.1.0/daily/2026-11-20.md")
-    copy.parent.mkdir(parents=True)
-    copy.write_text("secret")
-    assert str(copy.parents[1]) in one(state_checks.check_home(home), NOTE).text
-    copy.unlink()
-    monkeypatch.setattr(places, "ROOT", home.paths.home)
-    assert "memoria move" in one(state_checks.check_home(home), NOTE).remedy
-
-
 def test_hooks_that_cannot_run_are_broken(home: Home) -> None:
     plugin = {"enabledPlugins": {"memoria@memoria": True}}
     client_settings({**plugin, "disableAllHooks": True})
@@ -142,18 +123,6 @@ def test_hooks_that_cannot_run_are_broken(home: Home) -> None:
     assert "not installed" in one(client_checks.check_hooks(home), BROKEN).text
     client_settings({}).write_text("{")
     assert levels(client_checks.check_hooks(home)) == [BROKEN]
-
-
-def test_a_plugin_whose_links_git_made_text_files_is_broken(
-    home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    path = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
-    path.write_text(json.dumps({"enabledPlugins": {"memoria@memoria": True}}))
-    assert levels(client_checks.check_hooks(home)) == [OK]
-    monkeypatch.setattr(places, "ROOT", str(tmp_path / "clone"))
-    (tmp_path / "clone" / "plugin").mkdir(parents=True)
-    (tmp_path / "clone" / "plugin" / "scripts").write_text("../scripts")
-    assert "core.symlinks" in one(client_checks.check_hooks(home), BROKEN).remedy
 
 
 @pytest.mark.parametrize("words", [("run", "stop"), ("stop.py",)], ids=["0.3", "0.2"])
@@ -260,42 +229,3 @@ def test_a_hook_that_fails_the_rehearsal_is_broken(home: Home, monkeypatch: pyte
     broken.chmod(0o755)
     monkeypatch.setattr(self_test, "client_python", lambda environ: str(broken))
     assert "no such module" in one(self_test.check_rehearsal(home), BROKEN).text
-
-
-def test_the_rehearsals_home_stays_until_all_that_works_in_it_has_ended(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    left: list[Callable[[], None]] = []  # what still happens in the scratch home, one step for each look at it
-    homes: list[Path] = []
-
-    def replay(rehearsed: SelfTest, *_: object) -> Iterator[Fired]:
-        paths = rehearsed.paths
-        daily = DailyLog.of(paths)
-        homes.append(Path(paths.home))
-        day = home.zone.day(clock.now())
-        Path(paths.state).mkdir()
-        daily.append(Entry("one", day, "10:00", "s", "shop", "shop-000000", "Title", turns=("k1",), model="m"))
-        with closing(Ledger.of(paths)) as ledger:
-            daily.refresh(ledger)
-        stack = {name: ExitStack() for name in ("observer_lock", "worker_lock", "compile_lock")}
-        for name in ("observer_lock", "worker_lock"):
-            stack[name].enter_context(locks.held(Path(getattr(paths, name))))
-
-        def begin_compile() -> None:
-            stack["compile_lock"].enter_context(locks.held(Path(paths.compile_lock)))
-            with closing(Ledger.of(paths)) as ledger:
-                ledger.mark_compiled({entry.id: "" for entry in ledger.entries()})
-
-        left.extend([stack["observer_lock"].close, stack["worker_lock"].close, begin_compile])
-        left.append(stack["compile_lock"].close)
-        yield Fired("SessionEnd", 0.0, 0, b"", b"")
-
-    def look_again(_: float) -> None:
-        assert homes[0].exists()
-        left.pop(0)()
-
-    monkeypatch.setattr(SelfTest, "replay", replay)
-    monkeypatch.setattr(time, "sleep", look_again)
-    assert [finding.level for finding in self_test.check_rehearsal(home)] == [OK, OK]
-    assert left == []
-    assert not homes[0].exists()

@@ -18,12 +18,9 @@ from pathlib import Path
 import pytest
 
 from memoria import cli
-from memoria.audit.receipt import Receipt
 from memoria.capture.spool import Spool
-from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
 from memoria.models import prices
-from memoria.transcripts import client_files
 from shelves import DAY, Shelf, entries, since
 
 pytestmark = pytest.mark.slow
@@ -153,24 +150,6 @@ def test_a_killed_run_is_taken_up_without_repeating(
     assert len({entry.session for entry in found}) == len(found) == 10
     keys = [key for entry in found for key in entry.turns]
     assert len(keys) == len(set(keys)) == 20
-
-
-def test_jobs_that_a_killed_run_left_are_taken_up_though_nothing_else_is_to_be_done(
-    client: Shelf, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client.session(1, age_s=3 * DAY)
-    assert "There is nothing to ingest" not in ingest("--dry-run")[1]
-    ledger = Ledger.of(home.paths)
-    receipt = Receipt(home, ledger, Spool(home.paths.spool))
-    (found,) = client_files.transcripts(client_files.folder(os.environ))
-    receipt.capture(receipt.account(found), "Ingest")
-    ledger.close()
-    monkeypatch.setenv("MEMORIA_PYTHON", sys.executable)
-    monkeypatch.setenv("MEMORIA_MODEL", "offline")
-    status, said = ingest()
-    assert status == 0
-    assert "1 job waiting in the spool: worker started." in said
-    wait_for(lambda: not Spool(home.paths.spool).jobs())
 
 
 def test_no_file_of_the_folder_one_stands_in_is_run(

@@ -83,17 +83,6 @@ def test_the_users_own_hooks_and_notify_program_stay_as_they_are(codex: Path) ->
     assert json.loads((codex / "hooks.json").read_text("utf-8")) == json.loads(before)
 
 
-def test_a_second_run_changes_no_byte(codex: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(install, "--agent", "codex")
-    once = (codex / "hooks.json").read_bytes()
-    capsys.readouterr()
-    run(install, "--agent", "codex")
-    assert (codex / "hooks.json").read_bytes() == once
-    assert "nothing was changed" in capsys.readouterr().out
-    run(install, "--remove", "--agent", "codex")
-    assert (codex / "hooks.json").read_text("utf-8") == "{}\n"
-
-
 def test_the_user_is_told_to_trust_the_hooks_and_when_they_are_switched_off(
     codex: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -139,31 +128,6 @@ def test_what_the_hooks_captured_becomes_an_entry_of_codex_and_the_receipt_is_wh
     receipt = json.loads(capsys.readouterr().out)
     assert (receipt["turns"], receipt["captured"], receipt["missing"]) == (16, 16, 0)
     assert [(entry.agent, entry.session) for entry in entries(home)] == [("codex", SESSION)]
-
-
-@pytest.mark.slow
-def test_a_turn_that_no_hook_captured_is_missing_and_a_repair_takes_it_up(
-    client: Shelf, codex: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run(install, "--agent", "codex")
-    since(Home.open(), 0)
-    path = rollout(codex)
-    path.write_bytes(b"".join(LINES[:24]))
-    stop(codex, path)
-    with path.open("ab") as file:
-        file.write(b"".join(LINES[24:]))  # Codex was killed before its next Stop
-    moment = path.stat().st_mtime - agents.AGE_S
-    os.utime(path, (moment, moment))
-    run(flush, "--now")
-    capsys.readouterr()
-    run(verify, "--json")
-    receipt = json.loads(capsys.readouterr().out)
-    assert receipt["missing"] + receipt["captured"] + receipt["waiting"] == 16
-    run(verify, "--repair")
-    run(flush, "--now")
-    capsys.readouterr()
-    assert run(verify, "--json") == 0
-    assert json.loads(capsys.readouterr().out)["captured"] == 16
 
 
 def test_a_session_that_starts_gets_the_prepared_page(client: Shelf, codex: Path) -> None:

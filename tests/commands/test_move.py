@@ -10,14 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from editors import EDITORS, Save
 from installed import clone
-from memoria.base import failpoints, state
+from memoria.base import state
 from memoria.base.paths import Paths
-from memoria.base.settings import config_path
 from memoria.commands import move
-from memoria.ground.exchange import Exchange
-from memoria.ground.home import Home, change_config
 from memoria.ground.locks import held
 
 pytestmark = pytest.mark.slow
@@ -189,23 +185,3 @@ def test_another_disk_takes_copies_and_leaves_nothing(tmp_path: Path, monkeypatc
     move._take(source, target)
     assert (target / "deep" / "x").read_text() == "kept"
     assert [path.name for path in tmp_path.iterdir() if path.name in ("a", "b") or "moved" in path.name] == ["b"]
-
-
-@pytest.mark.parametrize("save", EDITORS.values(), ids=EDITORS)
-def test_a_setting_that_a_person_saves_at_the_moment_of_writing_is_kept_beside_the_new_home(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save: Save
-) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    config = Path(config_path(os.environ))
-    config.parent.mkdir(parents=True)
-    config.write_text('{"hints": false}')
-    config.chmod(0o600)
-
-    def person(step: str) -> None:
-        if step == "files.compared":
-            monkeypatch.setattr(failpoints, "reached", lambda _: None)
-            save(config, b'{"model": "offline"}')
-
-    monkeypatch.setattr(failpoints, "reached", person)
-    change_config(Exchange.of(Home.open().paths), {"home": str(tmp_path / "new")})
-    assert json.loads(config.read_text()) == {"model": "offline", "home": str(tmp_path / "new")}

@@ -146,12 +146,6 @@ def home(monkeypatch: pytest.MonkeyPatch) -> Home:
     return Home.open()
 
 
-def everywhere(home: Home) -> str:
-    """Return the text of every file that a person can see."""
-    found = [*Path(home.paths.daily).rglob("*"), *Path(home.paths.knowledge).rglob("*")]
-    return "\n".join(path.read_text("utf-8", "replace") for path in found if path.is_file())
-
-
 # All of an exchange's moments and editors with the one writer, each of the others with one of them.
 MOMENTS = [(save, step) for save in EDITORS for step in ("files.written", "files.compared")]
 RACES = [(name, *MOMENTS[number % len(MOMENTS)]) for number, name in enumerate(WRITERS)]
@@ -291,28 +285,6 @@ def test_the_files_of_editors_are_no_content_and_are_never_deleted(home: Home, n
     ledger.close()
     for folder in (race.path.parent, Path(home.paths.knowledge, "concepts")):
         assert name in [path.name for path in folder.iterdir()]
-
-
-def test_a_late_save_is_named_to_the_person_until_the_copy_is_gone(home: Home) -> None:
-    race = append(home)
-    with race.path.open("r+b") as editor:
-        race.write()
-        editor.write(b"Mine")
-    housekeeping.clean(home.paths)
-    (copy,) = race.path.parent.glob("*.conflict-*")
-    assert copy.read_bytes().startswith(b"Mine")
-    assert f"daily/{copy.name}" in Path(home.paths.notice).read_text("utf-8")
-    copy.unlink()
-    housekeeping.clean(home.paths)
-    assert not Path(home.paths.notice).exists()
-
-
-def test_what_is_forgotten_is_in_no_replaced_file(home: Home) -> None:
-    race = forget_from_a_page(home)
-    assert run(forget, home, "--yes", SECRET) == 0
-    assert race.holds(everywhere(home))
-    kept = [path for path in Path(home.paths.replaced).rglob("*") if path.is_file()]
-    assert not [path for path in kept if b"Quaggasoft" in path.read_bytes()]
 
 
 @pytest.mark.slow

@@ -39,18 +39,6 @@ def run(*words: str) -> int:
     return search.command(parser.parse_args(words), Home.open())
 
 
-def test_what_was_folded_into_a_result_is_named_beside_it(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    log = home / "daily" / "2026-11-21.md"
-    fact = "**Learned:**\n\n- [fact] Zebra stripes are counted at noon by the keeper. ^l-abcd1234\n\n^e-01"
-    log.write_text(log.read_text("utf-8").replace("^e-01", fact), encoding="utf-8")
-    run("zebra", "stripes", "counted", "--json", "--project", "zoo-123456")
-    (result,) = json.loads(capsys.readouterr().out)["results"]
-    keys = {f"{result['path']}#^{result['entry']}", *result["also"]}
-    assert keys == {"daily/2026-11-21.md#^e-01", "daily/2026-11-21.md#^l-abcd1234"}
-    run("zebra", "stripes", "counted", "--project", "zoo-123456")
-    assert f"also: {result['also'][0]}" in capsys.readouterr().out
-
-
 def test_a_file_of_queries_is_answered_line_by_line(
     home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

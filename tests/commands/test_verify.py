@@ -14,12 +14,9 @@ from typing import Any
 import pytest
 
 from memoria import cli
-from memoria.audit import receipt, state_checks
-from memoria.audit.finding import NOTE
 from memoria.audit.receipt import Receipt
 from memoria.capture.capture import capture
 from memoria.capture.hook import Event
-from memoria.capture.spool import Spool
 from memoria.daily.day_text import DayText
 from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
@@ -110,18 +107,6 @@ def test_the_worker_compares_a_transcript_again_only_when_it_changed(
     assert read == [path]
 
 
-def test_the_worker_compares_a_few_transcripts_and_goes_on_where_it_was(
-    client: Shelf, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(receipt, "SOME_FILES", 2)
-    for age in range(5, 0, -1):
-        client.session(1, age_s=age * HOUR, name=f"s{age}")
-    ledger, spool = Ledger.of(home.paths), Spool(home.paths.spool)
-    found = [[item.session for item in receipt.check_some(home, ledger, spool)] for _ in range(4)]
-    ledger.close()
-    assert found == [["s5", "s4"], ["s3", "s2"], ["s1"], []]
-
-
 def test_a_session_that_is_going_on_is_open_and_not_missing(
     client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -209,23 +194,6 @@ def test_a_deleted_daily_log_is_named_and_restored(
     assert {article.slug: article.render() for article in Wiki.of(home.paths).articles()} == wiki
 
 
-def test_a_missing_receipt_is_told_once_and_taken_back(
-    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
-) -> None:
-    notice = Path(home.paths.notice)
-    client.session(2)
-    verify(capsys)
-    assert "not captured 4 turns" in notice.read_text()
-    notice.unlink()  # a session has started and said it
-    verify(capsys)
-    assert not notice.exists()
-    verify(capsys, "--repair")
-    worker.work(home)
-    client.session(2)
-    verify(capsys)
-    assert notice.exists()
-
-
 def test_a_transcript_that_the_client_will_soon_delete_is_copied(
     client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -279,24 +247,6 @@ def test_what_was_forgotten_is_skipped_with_the_reason_and_stays_forgotten(
         assert entries(home) == []
         for file in Path(home.paths.state).glob("ledger.db*"):
             file.unlink()
-
-
-def test_lines_of_an_unknown_form_are_named_with_an_example_and_doctor_says_so_too(
-    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = client.session(2)
-    with path.open("a", encoding="utf-8") as file:
-        for _ in range(2):
-            said = {"type": "human-turn", "sessionId": path.stem, "said": "please keep the old name"}
-            file.write(json.dumps(said) + "\n")
-    client.age(path, HOUR)
-    expected = {"form": "type 'human-turn'", "lines": 2, "example": f"line 5 of {path}"}
-    for _ in range(2):  # the second time from what was remembered
-        assert verify(capsys)[1]["not_understood"] == [expected]
-    cli.main(["verify"])
-    assert "2 lines of an unknown form (type 'human-turn')" in capsys.readouterr().out
-    [finding] = state_checks.check_understood(home)
-    assert (finding.level, "2 lines of an unknown form" in finding.text) == (NOTE, True)
 
 
 def test_a_turn_that_a_resumed_session_repeats_is_captured_once(

@@ -303,25 +303,3 @@ def test_a_full_disk_leaves_the_file_as_it_was_and_nothing_beside_it(
             with pytest.raises(OSError, match="No space"):
                 work.replace(day, NEW, OLD)
         assert (day.read_bytes(), beside(day)) == (OLD, [])
-
-
-def test_a_state_folder_on_another_disk_keeps_the_replaced_file_hidden_in_its_own_folder(
-    day: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rename = Path.rename
-
-    def across(source: Path, target: Path) -> Path:
-        if source.parent != Path(target).parent:
-            raise OSError(18, "Invalid cross-device link")
-        return rename(source, target)
-
-    monkeypatch.setattr(Path, "rename", across)
-    work = Exchange(tmp_path / "replaced")
-    with day.open("r+b") as editor:
-        work.replace(day, NEW, OLD)
-        (kept,) = beside(day)
-        assert kept.startswith(".")
-        editor.write(MINE)
-    (copy,) = work.replaced.settle()
-    assert copy.read_bytes() == MINE
-    assert beside(day) == [copy.name]

@@ -11,13 +11,11 @@ import pytest
 from facts import a_fact
 from home_of import run
 from memoria.base import project
-from memoria.capture import hook
 from memoria.commands import forget, search
 from memoria.ground.home import Home
 from memoria.index import sources
 from memoria.index.client_memory import ClientMemory, folder_name
 from memoria.index.index import Index
-from memoria.recall import prompt_notes
 from memoria.statements.keeper import Keeper
 
 TOPIC = """---
@@ -179,22 +177,3 @@ def test_a_folder_without_transcripts_is_told_by_its_name_and_a_strangers_is_lef
     stranger.parent.mkdir(parents=True)
     stranger.write_text("- The wombat gate is shut.\n")
     assert found(home, "wombat gate") == [str(client.folder / "memory" / "MEMORY.md")]
-
-
-def test_a_prompt_is_given_a_topic_that_fits_it(client: Client, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = client.remember("deploy.md", TOPIC)
-    for number in range(20):
-        client.remember(f"other-{number}.md", f"# Tides {number}\n\nTables come from harmonics.\n")
-    found(home, "x")
-    monkeypatch.chdir(client.work)
-    event = hook.Event(
-        {
-            "hook_event_name": "UserPromptSubmit", "session_id": "s2", "cwd": str(client.work),
-            "prompt": "why does the wombat gate block the production deploy before staging?",
-        }
-    )  # fmt: skip
-    told = prompt_notes.user_prompt_submit(event, home.settings, home.paths)
-    assert told is not None
-    text = str(told["hookSpecificOutput"])
-    assert str(path) in text
-    assert "[memory, " in text

@@ -244,25 +244,6 @@ def test_an_index_of_another_version_is_made_anew(home: Path, path: Path, versio
         assert keys(index, "zebra")
 
 
-def test_an_index_that_another_one_makes_meanwhile_is_not_emptied_again(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looked = Index._identity
-    met: list[int] = []
-
-    def identity(index: Index) -> tuple[int, str]:
-        found = looked(index)
-        met.append(1)
-        if len(met) == 1:  # between the first one's look and its lock
-            with Index(path) as other:
-                other.add([note("heron", "Herons stand still.")])
-        return found
-
-    monkeypatch.setattr(Index, "_identity", identity)
-    with Index(path) as index:
-        assert keys(index, "herons") == ["knowledge/concepts/heron.md"]
-
-
 def test_readers_see_the_old_index_until_a_rebuild_is_whole(home: Path, path: Path) -> None:
     with Index(path) as index:
         index.sync(home)

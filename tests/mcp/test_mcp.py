@@ -23,8 +23,6 @@ from memoria.ground.errors import PageNotFoundError
 from memoria.mcp.pages import Library
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
-from messages_api import MessagesApi
-from real_client import clean_env, run_claude
 
 pytestmark = pytest.mark.slow
 
@@ -241,32 +239,6 @@ def test_every_tool_says_honestly_what_it_may_do(tmp_path: Path) -> None:
     drive(tmp_path, scenario)
 
 
-def test_keys_are_deleted_and_facts_are_listed_and_reworded(tmp_path: Path) -> None:
-    home(tmp_path)
-
-    async def scenario(client: Client) -> None:
-        await call(client, "remember_now", key="k", value=1)
-        overview = await call(client, "working")
-        assert '"total_keys"' in overview
-        assert '"has_task_state": false' in overview
-        assert await call(client, "remember_now", key="k", value=None) == "Deleted."
-        assert "no such key" in await call(client, "remember_now", key="k", value=None)
-        await call(client, "remember_now", task="count quolls")
-        assert '"has_task_state": true' in await call(client, "working")
-        ident = (await call(client, "remember", content="The quoll eats at night only.")).split()[-1].rstrip(".")
-        listed = fenced(await call(client, "facts", kind="fact"))
-        assert ident in listed
-        assert "eats at night" in listed
-        assert "No facts" in await call(client, "facts", kind="preference")
-        await call(client, "update", id=ident, content="The quoll eats at dusk only.")
-        listed = fenced(await call(client, "facts"))
-        assert "eats at dusk" in listed
-        assert "eats at night" not in listed
-        assert "no learned fact" in await refused(client, "update", id="l-00000000", content="Something else here.")
-
-    drive(tmp_path, scenario)
-
-
 GREETING = {
     "jsonrpc": "2.0", "id": 0, "method": "initialize",
     "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
@@ -394,51 +366,3 @@ def test_nothing_outside_the_two_folders_is_read(tmp_path: Path) -> None:
         with pytest.raises(PageNotFoundError):
             library.read(name)
     assert library.read("concepts/inside").path == "knowledge/concepts/spool.md"
-
-
-def test_the_real_client_lets_a_model_use_the_tools(tmp_path: Path) -> None:
-    home(tmp_path)
-    folder = tmp_path / "project"
-    folder.mkdir()
-    config = tmp_path / "mcp.json"
-    command = {"command": sys.executable, "args": ["-m", "memoria.cli", "mcp"]}
-    env = {"MEMORIA_HOME": str(tmp_path / "memoria")}
-    config.write_text(json.dumps({"mcpServers": {"memoria": {**command, "env": env}}}))
-    calls: list[tuple[str, Json]] = [
-        ("remember_now", {"task": "Fix the flush race"}),
-        ("remember_now", {"key": "_no", "value": 1}),
-        ("remember_now", {"key": "found", "value": ["lock"]}),
-        ("read", {"path": "concepts/spool"}),
-        ("working", {}),
-    ]
-
-    def model(body: Json) -> str | list[Json]:
-        done = len(results(body))
-        if done == len(calls):
-            return "done"
-        name, given = calls[done]
-        return [{"type": "tool_use", "id": f"toolu_{done}", "name": f"mcp__memoria__{name}", "input": given}]
-
-    with MessagesApi(model) as api:
-        args = ["-p", "use your memory", "--mcp-config", str(config), "--strict-mcp-config"]
-        run = run_claude([*args, "--allowedTools", "mcp__memoria"], clean_env(tmp_path / "user", api.url), folder)
-        assert run.stdout == "done\n", run
-        answers = results(api.messages[-1].body)
-    assert "Fix the flush race" in answers[0]
-    assert "'_no' does not match" in answers[1]
-    assert answers[2] == "Stored."
-    assert "a rename is the claim" in answers[3]
-    assert "Fix the flush race" in answers[4]
-    assert '"found"' in answers[4]
-
-
-def results(body: Json) -> list[str]:
-    """The texts of the tool results in a request, in order."""
-    found = []
-    for message in body.get("messages", ()):
-        content = message["content"]
-        for block in content if isinstance(content, list) else ():
-            if block.get("type") == "tool_result":
-                inner = block["content"]
-                found.append(inner if isinstance(inner, str) else "".join(part.get("text", "") for part in inner))
-    return found

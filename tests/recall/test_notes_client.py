@@ -1,4 +1,4 @@
-"""What the real client's model is sent at a decision: before a tool use, after an error, at a sub-agent's start."""
+"""What the real client's model is sent beside a prompt, before a tool use, after an error, at a sub-agent's start."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from client_screen import Screen
-from client_session import Session, held
+from client_session import Session, held, transcripts
 from memoria.base import project, state
 from memoria.base.paths import Paths
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
 from memoria.search import layout
+from memoria.transcripts.turn_reader import Reader
 from messages_api import MessagesApi
 from places import ROOT
 from real_client import clean_env
@@ -101,13 +102,13 @@ def world(tmp_path: Path) -> Iterator[World]:
         yield World(tmp_path, api)
 
 
-def test_a_corrected_behaviour_is_shown_at_the_next_decision_it_concerns_and_once(world: World) -> None:
-    world.session(world.read(), world.edit("true", "false"), world.edit("false", "true"))
-    asked, read, edited, again = world.sent()
-    assert TABS not in asked
-    assert TABS not in read, "reading decides nothing"
-    assert edited.count(TABS) == 1
-    assert again.count(TABS) == 1
+def test_a_correction_comes_at_the_edit_it_names_and_an_error_with_what_helped_each_once(world: World) -> None:
+    error = "echo 'ld: cannot find libzebra for the linker' >&2; exit 1"
+    edits = (world.read(), world.edit("true", "false"), world.edit("false", "true"))
+    world.session(*edits, *(("Bash", {"command": words}) for words in ("false", error, f"true; {error}")))
+    sent = world.sent()
+    assert [text.count(TABS) for text in sent] == [0, 0, 1, 1, 1, 1, 1], "reading decides nothing"
+    assert [text.count(FIX) for text in sent] == [0, 0, 0, 0, 0, 1, 1]
     assert (world.work / "Makefile").read_text() == "all:\n\ttrue\n"
 
 
@@ -129,12 +130,23 @@ def test_a_person_is_asked_before_a_rule_that_was_given_twice_is_broken_and_no_p
     assert (world.work / "pushed").exists()
 
 
-def test_an_error_that_was_met_before_is_answered_with_what_helped(world: World) -> None:
-    error = "echo 'ld: cannot find libzebra for the linker' >&2; exit 1"
-    world.session(("Bash", {"command": "false"}), ("Bash", {"command": error}), ("Bash", {"command": f"true; {error}"}))
-    first, failed, met, again = world.sent()
-    assert FIX not in first + failed
-    assert met.count(FIX) == again.count(FIX) == 1
+def test_a_prompts_notes_come_once_again_after_a_compaction_and_never_back_as_turns(world: World) -> None:
+    prompt = "What does the linker need when it cannot find libzebra?"
+    world.env["MEMORIA_WEIGH_NOTES"] = "0"
+    with Session(world.env, world.work, "--plugin-dir", str(ROOT)) as session:
+        for _ in range(2):
+            session.ask(prompt)
+        session.compact()
+        session.ask(prompt)
+        session.settle()
+        session.end()
+    given = [FIX in run.stdout for run in session.hooks if run.event == "UserPromptSubmit"]
+    assert given == [True, False, True]
+    (transcript,) = transcripts(world.env)
+    assert FIX in transcript.read_text("utf-8")
+    kept = "".join(turn.text for turn in Reader().read(transcript.read_bytes().splitlines()))
+    assert prompt in kept
+    assert FIX not in kept
 
 
 def test_a_subagent_is_given_the_part_of_the_page_that_concerns_its_task(world: World) -> None:
