@@ -222,9 +222,9 @@ def staged(base: Path) -> Iterator[Player]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(INHERITED)}
     env = {
         **kept, "HOME": str(user), "XDG_CONFIG_HOME": str(user / ".config"), "CLAUDE_CONFIG_DIR": str(user / ".claude"),
-        "MEMORIA_HOME": str(base / "memoria"), "MEMORIA_TZ": "UTC", "MEMORIA_RETRY_S": "0",
-        "MEMORIA_PYTHON": sys.executable, "MEMORIA_LEARN_MODELS": "", "MEMORIA_WHERE_YOU_WERE": "false",
-        "MEMORIA_TRANSCRIPT_WAIT_S": "0",
+        "MEMORIA_HOME": str(base / "memoria"), "MEMORIA_TZ": "UTC", "MEMORIA_LIMIT_RETRY_S": "0",
+        "MEMORIA_PYTHON": sys.executable, "MEMORIA_LIMIT_LEARN_MODELS": "",
+        "MEMORIA_LIMIT_TRANSCRIPT_WAIT_S": "0",
     }  # fmt: skip
     with patch.dict(os.environ, env, clear=True):
         player = Player(base)

@@ -125,11 +125,11 @@ class World:
         self.asked: set[str] = set()
         self.env = {
             "PATH": os.environ.get("PATH", os.defpath), "HOME": str(base), "XDG_CONFIG_HOME": str(base / "config"),
-            "MEMORIA_HOME": self.paths.home, "MEMORIA_PYTHON": sys.executable, "MEMORIA_RETRY_S": "0,0",
+            "MEMORIA_HOME": self.paths.home, "MEMORIA_PYTHON": sys.executable, "MEMORIA_LIMIT_RETRY_S": "0,0",
             "MEMORIA_MODEL": f"scripted:{self.script}", "MEMORIA_COMPILE_INTERVAL_MIN": "0",
-            "MEMORIA_FLUSH_TURNS_COMPACT": "1", "MEMORIA_FLUSH_TURNS_STOP": "2", "MEMORIA_TZ": "UTC",
-            "MEMORIA_SPAWNS_PER_MIN": "100000", "MEMORIA_LEARN_MODELS": "",
-            "MEMORIA_THIN_CLAIMS": "0",  # every answer makes or changes an article, by which a torn wiki is recognised
+            "MEMORIA_LIMIT_FLUSH_TURNS_COMPACT": "1", "MEMORIA_LIMIT_FLUSH_TURNS_STOP": "2", "MEMORIA_TZ": "UTC",
+            "MEMORIA_LIMIT_SPAWNS_PER_MIN": "100000", "MEMORIA_LIMIT_LEARN_MODELS": "",
+            "MEMORIA_LIMIT_THIN_CLAIMS": "0",  # each answer changes an article, by which a torn wiki is recognised
         }  # fmt: skip
 
     def burden(self) -> None:

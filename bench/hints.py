@@ -46,7 +46,7 @@ def main() -> int:
     scratch = tempfile.mkdtemp(prefix="memoria-hints-")
     try:  # once more, in the place of the client, from which a hook takes the user's variables
         words = [sys.executable, "-m", "bench.hints", *sys.argv[1:], "--base", scratch]
-        nobody = {"MEMORIA_MODEL": "claude:haiku", "MEMORIA_PYTHON": "/bin/true", "MEMORIA_SPAWNS_PER_MIN": "0"}
+        nobody = {"MEMORIA_MODEL": "claude:haiku", "MEMORIA_PYTHON": "/bin/true", "MEMORIA_LIMIT_SPAWNS_PER_MIN": "0"}
         return subprocess.run(words, env=hooks.environment(Path(scratch)) | nobody, check=False).returncode
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -66,7 +66,7 @@ def _measure(articles: int, rounds: int, scratch: str) -> None:
     )  # as where a session's start noted the interpreter
     hook = ["/bin/sh", "-c", named]
     env = {**os.environ, "CLAUDECODE": "1", "CLAUDE_PID": str(os.getpid())}
-    off = {**os.environ, "MEMORIA_HINTS": "off"}  # outside a session, where the variable is the user's
+    off = {**os.environ, "MEMORIA_NOTES": "none"}  # outside a session, where the variable is the user's
     taken: dict[str, list[float]] = {
         "bare interpreter": [],
         "hook, switched off": [],

@@ -72,8 +72,8 @@ class Machine:
         self.work = base / "harbour"
         self.work.mkdir()
         self.env = clean_env(
-            base / "user", api.url, MEMORIA_HOME=self.paths.home, MEMORIA_PYTHON=nobody, MEMORIA_RETRY_S="0,0",
-            MEMORIA_FLUSH_TURNS_STOP="50", MEMORIA_SHARE_PROJECTS="1",
+            base / "user", api.url, MEMORIA_HOME=self.paths.home, MEMORIA_PYTHON=nobody, MEMORIA_LIMIT_RETRY_S="0,0",
+            MEMORIA_LIMIT_FLUSH_TURNS_STOP="50", MEMORIA_SHARE_PROJECTS="1",
         )  # fmt: skip
         self.config = base / "mcp.json"
         serve = {

@@ -106,9 +106,9 @@ class World:
             api.url,
             MEMORIA_HOME=self.paths.home,
             MEMORIA_PYTHON=sys.executable,
-            MEMORIA_RETRY_S="0,0",
+            MEMORIA_LIMIT_RETRY_S="0,0",
             MEMORIA_COMPILE_INTERVAL_MIN="0",
-            MEMORIA_THIN_CLAIMS="0",
+            MEMORIA_LIMIT_THIN_CLAIMS="0",
         )
 
     def session(self, *options: str) -> Session:

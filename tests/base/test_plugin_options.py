@@ -48,8 +48,8 @@ def test_every_option_of_the_manifest_is_a_setting_of_its_kind_that_the_client_s
 
 
 def test_an_option_wins_over_the_file_and_the_environment_over_the_option(tmp_path: Path) -> None:
-    settings = load(tmp_path, {"model": "ollama", "hints": False}, {"model": "claude:haiku", "tz": "Europe/Vienna"})
-    assert (settings.model, settings.hints, settings.tz) == ("ollama", False, "Europe/Vienna")
+    settings = load(tmp_path, {"model": "ollama", "notes": "none"}, {"model": "claude:haiku", "tz": "Europe/Vienna"})
+    assert (settings.model, settings.notes, settings.tz) == ("ollama", "none", "Europe/Vienna")
     settings = load(tmp_path, {"model": "ollama"}, {"model": "claude:haiku"}, MEMORIA_MODEL="offline")
     assert (settings.model, settings.origins["model"]) == ("offline", "MEMORIA_MODEL")
 

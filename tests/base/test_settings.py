@@ -32,22 +32,19 @@ def test_the_environment_wins_over_the_file_and_the_file_over_the_default(tmp_pa
     assert (settings.compile_interval_min, settings.model, settings.archive_mb) == (30, "offline", 200)
 
 
-def test_a_former_setting_still_holds_and_is_named_with_what_to_do(tmp_path: Path) -> None:
-    settings = load(tmp_path, {"hints": False, "thin_claims": 0}, MEMORIA_CONSOLIDATE="0")
-    assert (settings.hints, settings.thin_claims, settings.consolidate) == (False, 0, False)
-    assert settings.problems == ()
+def test_a_former_setting_has_no_effect_and_is_named_with_what_to_do(tmp_path: Path) -> None:
+    settings = load(tmp_path, {"hints": False, "page_chars": 12, "model": "offline"}, MEMORIA_RETRY_S="9")
+    assert (settings.notes, settings.page_chars, settings.retry_s) == ("all", 9_500, (2.0, 4.0))
+    assert (settings.problems, settings.model) == ((), "offline")
     named = {about.rpartition(": ")[2]: instead for about, instead in settings.gone}
-    assert set(named) == {"hints", "thin_claims", "consolidate"}
+    assert set(named) == {"hints", "page_chars", "MEMORIA_RETRY_S"}
     assert "`notes`" in named["hints"]
 
 
-@pytest.mark.parametrize(
-    ("notes", "given"), [("all", (True, True)), ("prompt", (True, False)), ("none", (False, False))]
-)
-def test_one_setting_says_which_notes_there_are(tmp_path: Path, notes: str, given: tuple[bool, bool]) -> None:
-    settings = load(tmp_path, {"hints": False}, MEMORIA_NOTES=notes)
-    assert (settings.hints, settings.tool_notes) == given
-    assert settings.error_notes == settings.subagent_page == settings.tool_notes
+def test_a_constant_can_be_set_for_a_test_and_keeps_its_type(tmp_path: Path) -> None:
+    settings = load(tmp_path, MEMORIA_LIMIT_RETRY_S="0,1", MEMORIA_LIMIT_PAGE_CHARS="12", MEMORIA_LIMIT_LEARN_MODELS="")
+    assert (settings.retry_s, settings.page_chars, settings.learn_models) == ((0.0, 1.0), 12, ())
+    assert settings.gone == ()
 
 
 @pytest.mark.parametrize(
@@ -56,12 +53,10 @@ def test_one_setting_says_which_notes_there_are(tmp_path: Path, notes: str, give
         ("compile_interval_min", "soon"),
         ("compile_interval_min", "-1"),
         ("compile_interval_min", "2.5"),
-        ("model_timeout_s", "nan"),
-        ("model_timeout_s", "inf"),
+        ("daily_budget_usd", "nan"),
+        ("daily_budget_usd", "inf"),
         ("disabled", "perhaps"),
-        ("retry_s", "2,fast"),
-        ("call_chars", "0"),
-        ("call_chars", "1999"),
+        ("notes", "some"),
         ("home", "notes"),
         ("state", "./state"),
     ],

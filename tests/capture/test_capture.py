@@ -195,7 +195,7 @@ def test_hooks_that_overlap_capture_every_line(client: Client) -> None:
 
 
 def test_a_long_session_asks_for_a_worker_while_it_goes_on(tmp_path: Path) -> None:
-    client = Client(tmp_path, MEMORIA_FLUSH_TURNS_STOP="4")
+    client = Client(tmp_path, MEMORIA_LIMIT_FLUSH_TURNS_STOP="4")
     client.write(exchange(1))
     client.fire("Stop")
     assert "worker" not in client.log()
@@ -215,7 +215,7 @@ def test_nothing_is_captured_in_an_excluded_folder(client: Client) -> None:
 
 
 def test_sessions_are_counted_and_continued_apart(tmp_path: Path) -> None:
-    client = Client(tmp_path, MEMORIA_FLUSH_TURNS_STOP="4")
+    client = Client(tmp_path, MEMORIA_LIMIT_FLUSH_TURNS_STOP="4")
     client.write(exchange(1))
     client.fire("Stop", session_id="one")
     client.fire("Stop", session_id="two")

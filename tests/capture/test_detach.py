@@ -170,7 +170,7 @@ def witness(paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
     python.write_text(f"#!/bin/sh\necho ran >> '{told}'\n")
     python.chmod(0o755)
     monkeypatch.setenv("MEMORIA_PYTHON", str(python))
-    monkeypatch.setenv("MEMORIA_SPAWNS_PER_MIN", "1")
+    monkeypatch.setenv("MEMORIA_LIMIT_SPAWNS_PER_MIN", "1")
     monkeypatch.setattr(detach, "MINUTE_S", 1.0)
     Path(paths.spawns("worker")).write_bytes(b".")  # this minute's is taken
     limited = detach.may_spawn

@@ -186,7 +186,7 @@ def test_what_the_budget_does_not_allow_waits_and_is_said(
     notice = Path(home.paths.notice).read_text()
     assert "daily_budget_usd" in notice
     monkeypatch.setenv("MEMORIA_DAILY_BUDGET_USD", "0")
-    monkeypatch.setenv("MEMORIA_CALL_BUDGET_USD", "0")
+    monkeypatch.setenv("MEMORIA_LIMIT_CALL_BUDGET_USD", "0")
     monkeypatch.setenv("MEMORIA_PYTHON", sys.executable)
     assert "already waiting in the spool" in ingest("--yes")[1]
     wait_for(lambda: not Spool(home.paths.spool).jobs())  # a larger budget does not have to wait for tomorrow

@@ -25,7 +25,7 @@ SESSIONS = {"codex": 3, "gemini": 2, "opencode": 2}
 @pytest.fixture
 def home(client: Shelf, monkeypatch: pytest.MonkeyPatch) -> Home:
     """A home that was made just now."""
-    monkeypatch.setenv("MEMORIA_FLUSH_TURNS_END", "1")
+    monkeypatch.setenv("MEMORIA_LIMIT_FLUSH_TURNS_END", "1")
     home = Home.open()
     since(home, 0)
     return home

@@ -43,7 +43,7 @@ def _active(text: str) -> set[str]:
 def hostile_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Home:
     """A home whose articles, entries, facts, settings and files hold such characters, written by an older version."""
     monkeypatch.setenv("MEMORIA_MODEL", "offline")
-    monkeypatch.setenv("MEMORIA_RETRY_S", "none" + EVIL)
+    monkeypatch.setenv("MEMORIA_LIMIT_RETRY_S", "none" + EVIL)
     monkeypatch.chdir(tmp_path)
     home = Home.open()
     learned = Learned("fact", "The kettle whistles.", "l-aaaaaaaa")

@@ -117,7 +117,7 @@ def test_a_model_answers_from_this_project_with_checked_links(
         assert "required property" in await refused(client, "query")
         assert "does not match" in await refused(client, "query", question="   ")
 
-    drive(tmp_path, scenario, MEMORIA_MODEL=f"scripted:{script}", MEMORIA_RETRY_S="0")
+    drive(tmp_path, scenario, MEMORIA_MODEL=f"scripted:{script}", MEMORIA_LIMIT_RETRY_S="0")
     asked = Path(f"{script}.calls").read_text()
     assert "ferry" in asked
     assert "vault" not in asked

@@ -44,13 +44,16 @@ def test_a_setting_of_a_wrong_type_is_told_at_the_start_until_it_is_corrected(cl
     page(client, "global", "elsewhere")
     config = Path(client.env["XDG_CONFIG_HOME"], "memoria", "config.json")
     config.parent.mkdir(parents=True)
-    config.write_text('{"page_chars": "many", "unheard_of": 1}')
+    config.write_text('{"compile_interval_min": "many", "unheard_of": 1}')
     for _ in range(2):
         message = json.loads(client.fire("SessionStart", source="startup"))["systemMessage"]
-        assert "page_chars must be a whole number, not 'many'" in message
+        assert "compile_interval_min must be a whole number, not 'many'" in message
         assert "memoria config" in message
-    config.write_text('{"page_chars": 9000, "unheard_of": 1}')
+    config.write_text('{"compile_interval_min": 90, "unheard_of": 1}')
     assert "systemMessage" not in client.fire("SessionStart", source="startup")
+    config.write_text('{"hints": false}')
+    message = json.loads(client.fire("SessionStart", source="startup"))["systemMessage"]
+    assert "hints is no setting any more: say which notes you want with `notes`" in message
 
 
 def test_a_notice_is_said_once_and_beside_the_page(client: Client) -> None:
@@ -79,9 +82,6 @@ def test_what_was_saved_is_told_once_to_the_next_session_of_the_project(client: 
         start_line.add_saved(client.paths.saved_of(own), 1)
     said = json.loads(client.fire("SessionStart", source="startup"))
     assert said["systemMessage"] == "memoria: 2 conversations of this project saved since your last session."
-    assert "systemMessage" not in (client.fire("SessionStart", source="startup") or "{}")
-    start_line.add_saved(client.paths.saved_of(own), 1)
-    client.env["MEMORIA_SAVED_NOTICE"] = "false"
     assert "systemMessage" not in (client.fire("SessionStart", source="startup") or "{}")
 
 

@@ -188,7 +188,7 @@ def test_the_users_correction_comes_before_what_else_names_the_file(world: Paths
 def test_the_setting_switches_it_off_and_a_missing_or_broken_index_gives_nothing(world: Paths) -> None:
     assert use(world, "Edit", file_path=f"{CWD}/Makefile") == ""
     remember(world, fact(TABS))
-    assert use(world, "Edit", file_path=f"{CWD}/Makefile", MEMORIA_TOOL_NOTES="off") == ""
+    assert use(world, "Edit", file_path=f"{CWD}/Makefile", MEMORIA_NOTES="prompt") == ""
     with open(world.index, "wb") as file:  # noqa: PTH123 (a str)
         file.write(b"no database" * 1000)
     assert use(world, "Edit", file_path=f"{CWD}/Makefile") == ""

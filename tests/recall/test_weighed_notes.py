@@ -99,7 +99,7 @@ def test_without_a_model_words_decide_at_once(paths: Paths, handed: Handed, env:
 
 def test_at_most_as_many_are_weighed_in_a_minute_as_the_setting_allows(paths: Paths, handed: Handed) -> None:
     for number in range(5):
-        ask(paths, session=f"s{number}", MEMORIA_SPAWNS_PER_MIN="2")
+        ask(paths, session=f"s{number}", MEMORIA_LIMIT_SPAWNS_PER_MIN="2")
     assert 2 <= len(handed) <= 4, "a minute of the clock may end meanwhile"
     assert len(handed) < 5
 

@@ -27,7 +27,7 @@ def scripted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **answers: list[An
     path = tmp_path / "script.json"
     path.write_text(json.dumps(answers), encoding="utf-8")
     monkeypatch.setenv("MEMORIA_MODEL", f"scripted:{path}")
-    monkeypatch.setenv("MEMORIA_RETRY_S", "0")
+    monkeypatch.setenv("MEMORIA_LIMIT_RETRY_S", "0")
     return path
 
 

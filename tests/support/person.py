@@ -49,7 +49,7 @@ class Person:
         self.env = {
             **users_env(self.home, api.url, proxy_url, MEMORIA_HOME=self.paths.home, MEMORIA_PYTHON=sys.executable),
             **SWITCHES,  # the session's own client; memoria's must not get them from here
-            "MEMORIA_LEARN_AT_ONCE": "false", "MEMORIA_RETRY_S": "0", "MEMORIA_MODEL": "claude:haiku",
+            "MEMORIA_LEARN_AT_ONCE": "false", "MEMORIA_LIMIT_RETRY_S": "0", "MEMORIA_MODEL": "claude:haiku",
         }  # fmt: skip
 
     def settings(self, folder: Path, **env: str) -> None:

@@ -493,9 +493,9 @@ def staged(base: Path) -> Iterator[MemoryServer]:
     with running() as server:
         env = {
             **inherited, "HOME": str(user), "XDG_CONFIG_HOME": str(user / ".config"), "MEMORIA_TZ": "UTC",
-            "CLAUDE_CONFIG_DIR": str(user / ".claude"), "MEMORIA_HOME": str(base / "memoria"), "MEMORIA_RETRY_S": "0",
-            "MEMORIA_PYTHON": sys.executable, "MEMORIA_LEARN_MODELS": "", "MEMORY_API_URL": server.url,
-            "MEMORY_API_KEY": KEY,
+            "CLAUDE_CONFIG_DIR": str(user / ".claude"), "MEMORIA_HOME": str(base / "memoria"),
+            "MEMORIA_LIMIT_RETRY_S": "0", "MEMORIA_PYTHON": sys.executable, "MEMORIA_LIMIT_LEARN_MODELS": "",
+            "MEMORY_API_URL": server.url, "MEMORY_API_KEY": KEY,
         }  # fmt: skip
         with patch.dict(os.environ, env, clear=True):
             yield server

@@ -242,8 +242,8 @@ def test_what_no_answer_places_is_not_lost(wiki: WikiHome) -> None:
 @pytest.fixture
 def days(monkeypatch: pytest.MonkeyPatch) -> WikiHome:
     """A home in which every entry is a batch of its own."""
-    monkeypatch.setenv("MEMORIA_CALL_CHARS", "2000")
-    monkeypatch.setenv("MEMORIA_RETRY_S", ",")
+    monkeypatch.setenv("MEMORIA_LIMIT_CALL_CHARS", "2000")
+    monkeypatch.setenv("MEMORIA_LIMIT_RETRY_S", ",")
     home = WikiHome()
     home.log(*(entry(f"d{day}", day, learned=stated(f"Dock {day} is {'long ' * 50}")) for day in range(10, 17)))
     return home
@@ -271,7 +271,7 @@ def test_a_model_that_answers_badly_throughout_is_not_asked_about_every_batch(da
 
 
 def test_an_entry_at_fault_is_found_in_its_batch_set_aside_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEMORIA_RETRY_S", ",")
+    monkeypatch.setenv("MEMORIA_LIMIT_RETRY_S", ",")
     wiki = WikiHome()
     wiki.log(*(entry(f"d{day}", day, title=f"Dock {day}", learned=stated(f"Dock {day} is open."))
                for day in range(17, 24)))  # fmt: skip
@@ -289,7 +289,7 @@ def test_an_entry_at_fault_is_found_in_its_batch_set_aside_and_named(monkeypatch
 def test_entries_that_are_answered_badly_again_and_again_are_set_aside(
     wiki: WikiHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MEMORIA_RETRY_S", ",")
+    monkeypatch.setenv("MEMORIA_LIMIT_RETRY_S", ",")
     wiki = WikiHome()
     for _ in range(SET_ASIDE):
         assert waiting(wiki) or not wiki.prompts
@@ -323,7 +323,7 @@ def test_a_compile_that_fails_makes_the_first_entries_wait(wiki: WikiHome, monke
 
     wiki.compile([PORT_PAGE])
     wiki.log(LATER)
-    monkeypatch.setenv("MEMORIA_RETRY_S", ",")
+    monkeypatch.setenv("MEMORIA_LIMIT_RETRY_S", ",")
     with pytest.raises(ExpectedError):
         WikiHome().compile(lambda _: "no JSON")
     assert not due()
@@ -350,7 +350,7 @@ def test_a_compile_that_is_due_ends_and_is_not_due_for_what_can_never_be_done(
     answers = tmp_path / "answers.json"
     answers.write_text(json.dumps({"compile": [SCRIPT]}))
     words = [sys.executable, str(ROOT / "scripts" / "compile.py"), "--due"]
-    env = {**os.environ, "MEMORIA_MODEL": f"scripted:{answers}", "MEMORIA_CONSOLIDATE": "false"}
+    env = {**os.environ, "MEMORIA_MODEL": f"scripted:{answers}"}
     subprocess.run(words, env=env, timeout=60, check=True)
     assert Path(f"{answers}.calls").read_text().count('"compile"') == 1
     assert not is_due(wiki, monkeypatch)

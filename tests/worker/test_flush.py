@@ -61,7 +61,7 @@ class Bench:
         self.set = monkeypatch.setenv
         self.set("MEMORIA_MODEL", "offline")
         self.set("MEMORIA_TZ", "UTC")
-        self.set("MEMORIA_TRANSCRIPT_WAIT_S", "0")
+        self.set("MEMORIA_LIMIT_TRANSCRIPT_WAIT_S", "0")
         self.transcript = base / "t.jsonl"
         self.naps: list[float] = []
         self.opened: list[Worker] = []
@@ -323,7 +323,7 @@ def test_a_forged_time_stops_nothing(bench: Bench, time: str) -> None:
 
 
 def test_a_transcript_that_is_not_there_yet_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench.set("MEMORIA_TRANSCRIPT_WAIT_S", "20")
+    bench.set("MEMORIA_LIMIT_TRANSCRIPT_WAIT_S", "20")
     name = bench.job(b"")
     bench.transcript.unlink()
     monkeypatch.setattr("memoria.transcripts.intake.time.sleep", lambda _: bench.transcript.write_bytes(exchange(1)))
@@ -354,7 +354,7 @@ def test_a_job_whose_transcript_never_comes_does_not_hold_back_what_the_session_
 
 
 def test_a_person_who_asks_does_not_wait_for_the_next_try(bench: Bench) -> None:
-    bench.set("MEMORIA_RETRY_S", "")
+    bench.set("MEMORIA_LIMIT_RETRY_S", "")
     bench.job(exchange(1))
     bench.flush(AWAY)
     assert bench.waiting()
@@ -495,8 +495,8 @@ def test_an_entry_whose_writer_died_before_it_booked_is_not_written_again(
 
 
 def test_a_long_turn_whose_first_piece_fails_is_tried_again_whole(bench: Bench) -> None:
-    bench.set("MEMORIA_CALL_CHARS", "2000")
-    bench.set("MEMORIA_RETRY_S", "")
+    bench.set("MEMORIA_LIMIT_CALL_CHARS", "2000")
+    bench.set("MEMORIA_LIMIT_RETRY_S", "")
     text = " ".join(f"word{number:03d}" for number in range(700))
     bench.job(line(text))
     bench.flush(BAD, ANSWER)
@@ -526,7 +526,7 @@ def test_a_title_of_several_lines_forges_none_of_the_log(bench: Bench) -> None:
 
 @pytest.mark.parametrize("set_aside", [True, False])
 def test_who_asks_for_it_does_not_wait_out_what_a_failed_job_has_to_wait(bench: Bench, *, set_aside: bool) -> None:
-    bench.set("MEMORIA_MAX_ATTEMPTS", "1" if set_aside else "5")
+    bench.set("MEMORIA_LIMIT_MAX_ATTEMPTS", "1" if set_aside else "5")
     bench.job(exchange(1))
     bench.flush(BAD, BAD, BAD)
     assert (len(bench.failed()), len(bench.waiting())) == (int(set_aside), int(not set_aside))
@@ -537,14 +537,14 @@ def test_who_asks_for_it_does_not_wait_out_what_a_failed_job_has_to_wait(bench: 
 
 
 def test_a_job_that_is_tried_again_by_hand_has_all_its_tries(bench: Bench) -> None:
-    bench.set("MEMORIA_MAX_ATTEMPTS", "2")
+    bench.set("MEMORIA_LIMIT_MAX_ATTEMPTS", "2")
     name = bench.job(exchange(1))
     for day in (0, 1):
         bench.flush(BAD, BAD, BAD, now=day * 86400)
     assert len(bench.failed()) == 1
     bench.script()
     Path(bench.base, "answers.json").write_text(json.dumps({"flush": ["no JSON"]}), encoding="utf-8")
-    bench.set("MEMORIA_RETRY_S", "0")
+    bench.set("MEMORIA_LIMIT_RETRY_S", "0")
     flush.command(Namespace(retry_failed=True, now=False, json=False), bench.home)
     assert (bench.waiting(), bench.failed()) == ([name], [])
     assert Ledger.of(bench.home.paths).tries(name)[0] == 1
@@ -790,7 +790,7 @@ def test_a_job_without_its_transcript_waits_on_while_the_session_goes_on(bench: 
 
 
 def test_a_session_of_several_calls_is_written_whole(bench: Bench) -> None:
-    bench.set("MEMORIA_CALL_CHARS", "2000")
+    bench.set("MEMORIA_LIMIT_CALL_CHARS", "2000")
     text = [line(f"question {number} " + "word " * 200) for number in range(35)]  # more turns than are looked at ahead
     bench.job(b"".join(text))
     bench.flush()
@@ -799,7 +799,7 @@ def test_a_session_of_several_calls_is_written_whole(bench: Bench) -> None:
 
 
 def test_an_answer_of_many_turns_counts_as_two(bench: Bench) -> None:
-    bench.set("MEMORIA_FLUSH_TURNS_STOP", "4")
+    bench.set("MEMORIA_LIMIT_FLUSH_TURNS_STOP", "4")
     bench.job(exchange(1) + exchange(2) + exchange(3), "Stop")
     bench.flush()
     assert bench.entries() == []
@@ -827,7 +827,7 @@ def test_the_conversation_behind_an_entry_is_archived(bench: Bench) -> None:
 def test_an_entry_that_cannot_be_written_is_unknown_to_the_ledger_and_the_job_is_not_blamed(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bench.set("MEMORIA_MAX_ATTEMPTS", "1")
+    bench.set("MEMORIA_LIMIT_MAX_ATTEMPTS", "1")
     name = bench.job(exchange(1))
     for error in (OSError(28, "No space left on device"), sqlite3.OperationalError("database is locked")):
         with monkeypatch.context() as patch:
@@ -842,7 +842,7 @@ def test_an_entry_that_cannot_be_written_is_unknown_to_the_ledger_and_the_job_is
 
 
 def test_a_fault_of_ours_counts_and_stops_no_other_session(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench.set("MEMORIA_MAX_ATTEMPTS", "2")
+    bench.set("MEMORIA_LIMIT_MAX_ATTEMPTS", "2")
     name = bench.job(line("poison"), session="one")
     real = Writer.write_entry
 
@@ -895,7 +895,7 @@ def test_a_fact_that_replaces_a_like_one_stands_in_its_entry(bench: Bench) -> No
 
 
 def test_a_bad_answer_about_one_day_holds_up_no_other(bench: Bench) -> None:
-    bench.set("MEMORIA_RETRY_S", "")
+    bench.set("MEMORIA_LIMIT_RETRY_S", "")
     late = [exchange(n, time=f"2026-11-2{n}T10:00:00Z") for n in range(3)]
     bench.job(b"".join(late))
     bench.flush(ANSWER, BAD, ANSWER)
@@ -905,7 +905,7 @@ def test_a_bad_answer_about_one_day_holds_up_no_other(bench: Bench) -> None:
 
 
 def test_a_job_whose_prompt_may_yet_be_taken_back_is_read_again(bench: Bench) -> None:
-    bench.set("MEMORIA_FLUSH_TURNS_STOP", "2")
+    bench.set("MEMORIA_LIMIT_FLUSH_TURNS_STOP", "2")
     queued = (
         b'{"type":"queue-operation","operation":"enqueue","timestamp":"2026-11-20T10:00:01.000Z","sessionId":"s",'
         b'"content":"and the tests too"}\n'

@@ -96,7 +96,11 @@ class Days:
 
 @pytest.fixture
 def days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Days:
-    for name, value in {"MEMORIA_MODEL": "offline", "MEMORIA_TZ": "UTC", "MEMORIA_TRANSCRIPT_WAIT_S": "0"}.items():
+    for name, value in {
+        "MEMORIA_MODEL": "offline",
+        "MEMORIA_TZ": "UTC",
+        "MEMORIA_LIMIT_TRANSCRIPT_WAIT_S": "0",
+    }.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("MEMORIA_LEARN_AT_ONCE", "false")
     return Days(tmp_path)

@@ -82,8 +82,8 @@ class Person:
         self.set = monkeypatch.setenv
         self.set("MEMORIA_MODEL", "offline")
         self.set("MEMORIA_TZ", "UTC")
-        self.set("MEMORIA_RETRY_S", "")
-        self.set("MEMORIA_FLUSH_IDLE_MIN", "1000000")
+        self.set("MEMORIA_LIMIT_RETRY_S", "")
+        self.set("MEMORIA_LIMIT_FLUSH_IDLE_MIN", "1000000")
         self.transcript = base / "t.jsonl"
         self.transcript.touch()
         self.said = 0
@@ -257,7 +257,7 @@ def test_what_the_user_takes_back_ends_with_nothing_in_its_place(person: Person)
 @pytest.mark.slow
 def test_a_whole_session_is_judged_once_with_few_calls(person: Person) -> None:
     """Flags at 3 and 9, a batch at every fifth of the others, and the flush for what is left; a worker at each Stop."""
-    person.set("MEMORIA_LEARN_EVERY", "5")
+    person.set("MEMORIA_LIMIT_LEARN_EVERY", "5")
     said = [flag(n) if n in (3, 9) else plain(n) for n in range(1, 14)]
     for text in said:
         person.says(text)
@@ -317,7 +317,7 @@ def test_what_stands_at_the_end_of_a_prompt_too_long_for_one_call_is_learned(per
         events = [fact(flag(number)) for number in (1, 2) if flag(number) in said]
         return {"worth_saving": True, "title": "A day", "context": "", "statements": events}
 
-    person.set("MEMORIA_CALL_CHARS", "3000")
+    person.set("MEMORIA_LIMIT_CALL_CHARS", "3000")
     person.model = Scripted(told)
     person.says(f"{flag(1)} Here is the log. {'one line and another. ' * 300}{flag(2)}")
     person.ends()
@@ -463,7 +463,7 @@ def _killed_at(step: str) -> Callable[[str], None]:
 def test_a_long_session_is_summarised_when_the_hook_asks_for_it_and_not_because_a_turn_was_judged(
     person: Person,
 ) -> None:
-    person.set("MEMORIA_FLUSH_TURNS_STOP", "6")
+    person.set("MEMORIA_LIMIT_FLUSH_TURNS_STOP", "6")
     steps_of_work = b"".join(line(f"step {n}", "assistant") for n in range(20))
     person.spooled(line(flag(1)) + steps_of_work)
     person.work()
@@ -477,7 +477,7 @@ def test_a_long_session_is_summarised_when_the_hook_asks_for_it_and_not_because_
 
 
 def test_what_was_not_flagged_is_left_to_a_flush_that_follows_at_once(person: Person) -> None:
-    person.set("MEMORIA_FLUSH_TURNS_STOP", "10")
+    person.set("MEMORIA_LIMIT_FLUSH_TURNS_STOP", "10")
     said = [plain(1), plain(2), flag(3), plain(4), plain(5), plain(6)]
     for text in said:
         person.says(text)
@@ -664,7 +664,7 @@ def test_a_dead_model_keeps_no_other_session_from_waiting_too(person: Person) ->
 
 
 def test_bad_answers_delay_their_own_session_and_end(person: Person) -> None:
-    person.set("MEMORIA_MAX_ATTEMPTS", "3")
+    person.set("MEMORIA_LIMIT_MAX_ATTEMPTS", "3")
     person.model = Scripted(lambda prompt: BAD if flag(1) in prompt.text else answer(prompt))
     person.says(flag(1))
     for day in range(5):
@@ -687,7 +687,7 @@ def test_over_the_budget_judging_waits_for_tomorrow_and_is_not_dropped(
     ledger.book(Call("learn", "scripted", "p", "ok", 1000, 0, 1.0, 1.0))
     ledger.close()
     person.set("MEMORIA_DAILY_BUDGET_USD", "1")
-    person.set("MEMORIA_CALL_BUDGET_USD", "0")
+    person.set("MEMORIA_LIMIT_CALL_BUDGET_USD", "0")
     person.says(flag(1))
     person.work()
     assert person.model.prompts == []
@@ -784,7 +784,7 @@ def test_the_observer_starts_the_worker_for_a_flagged_turn_and_once(person: Pers
 
 
 def test_the_observer_starts_the_worker_when_enough_turns_have_gathered(person: Person, started: list[str]) -> None:
-    person.set("MEMORIA_LEARN_EVERY", "5")
+    person.set("MEMORIA_LIMIT_LEARN_EVERY", "5")
     for number in range(1, 6):
         assert started == []
         person.says(plain(number))
@@ -816,7 +816,6 @@ def test_an_observer_looks_again_for_a_hook_that_found_it_at_work(
         if len(looks) == 1:
             person.says(flag(2))  # its hook starts no observer: the lock is held
 
-    person.set("MEMORIA_WHERE_YOU_WERE", "false")
     monkeypatch.setattr(DueCheck, "run", counted)
     Path(person.home.paths.state).mkdir(parents=True, exist_ok=True)
     asyncio.run(loop.work(person.home))
@@ -837,14 +836,13 @@ def test_an_observer_that_cannot_look_does_no_harm(person: Person, started: list
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("where", ["true", "false"])
-def test_from_the_hook_to_the_fact_on_disk_while_the_session_goes_on(tmp_path: Path, where: str) -> None:
+def test_from_the_hook_to_the_fact_on_disk_while_the_session_goes_on(tmp_path: Path) -> None:
     """Hook, observer and worker as processes of their own; no PreCompact, no SessionEnd."""
     script = tmp_path / "answers.json"
     script.write_text(json.dumps({"learn": [{"statements": [fact(flag(1))]}]}))
     client = Client(
-        tmp_path, MEMORIA_PYTHON=sys.executable, MEMORIA_MODEL=f"scripted:{script}", MEMORIA_WHERE_YOU_WERE=where,
-        MEMORIA_LEARN_MODELS="",
+        tmp_path, MEMORIA_PYTHON=sys.executable, MEMORIA_MODEL=f"scripted:{script}",
+        MEMORIA_LIMIT_LEARN_MODELS="",
     )  # fmt: skip
     client.write(line(plain(1)) + line("I looked.", "assistant"))
     client.fire("Stop")

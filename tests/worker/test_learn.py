@@ -342,9 +342,10 @@ def models_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, **given: str) -> 
 def test_the_chain_is_what_the_settings_say(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, model: str, more: str | None, asked: list[str]
 ) -> None:
-    monkeypatch.delenv("MEMORIA_LEARN_MODELS")
-    given = {"model": model} | ({"learn_models": more} if more is not None else {})
-    assert models_of(monkeypatch, tmp_path, **given) == asked
+    monkeypatch.delenv("MEMORIA_LIMIT_LEARN_MODELS")
+    if more is not None:
+        monkeypatch.setenv("MEMORIA_LIMIT_LEARN_MODELS", more)
+    assert models_of(monkeypatch, tmp_path, model=model) == asked
 
 
 @pytest.mark.slow
@@ -356,9 +357,9 @@ def test_claude_then_ollama_on_the_wire(tmp_path: Path, monkeypatch: pytest.Monk
     with refusing, OllamaApi(lambda _: said.pop(0), ["llama3.2:3b"]) as small:
         for name, value in clean_env(tmp_path / "user", refusing.url).items():
             monkeypatch.setenv(name, value)
-        monkeypatch.setenv("MEMORIA_LEARN_MODELS", "ollama")
+        monkeypatch.setenv("MEMORIA_LIMIT_LEARN_MODELS", "ollama")
         monkeypatch.setenv("MEMORIA_OLLAMA_URL", small.url)
-        monkeypatch.setenv("MEMORIA_RETRY_S", "")
+        monkeypatch.setenv("MEMORIA_LIMIT_RETRY_S", "")
         home, ledger = Home.open(), Ledger(tmp_path / "ledger.db")
         models = judging.judges(home, ledger, Metered.of(home, ledger))
         materials, stamp = [exchange(1, FLAG).material()], S.stamp([])

@@ -76,7 +76,7 @@ class World:
 def world(tmp_path: Path) -> Iterator[tuple[World, dict[str, str]]]:
     world = World(tmp_path)
     with MessagesApi(world.answer) as api:
-        ours = {"MEMORIA_HOME": world.paths.home, "MEMORIA_PYTHON": sys.executable, "MEMORIA_RETRY_S": "0,0"}
+        ours = {"MEMORIA_HOME": world.paths.home, "MEMORIA_PYTHON": sys.executable, "MEMORIA_LIMIT_RETRY_S": "0,0"}
         yield world, clean_env(tmp_path / "user", api.url, **ours)
 
 

@@ -127,16 +127,6 @@ def test_page_and_block_stay_within_the_limit_by_taking_the_short_page(work: Pat
     assert start(work, paths, "s1", "compact") == f"small\n{block}"
 
 
-def test_switched_off_nothing_is_marked_and_nothing_given(
-    work: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MEMORIA_WHERE_YOU_WERE", "0")
-    stands(paths, "s1", "s1 was here")
-    assert start(work, paths, "s1", "compact") == ""
-    hooked(work, paths, "s1", "PreCompact", transcript_path=said(work, "x"))
-    assert [path.name for path in Path(paths.where).iterdir() if path.suffix != ".claim"] == ["s1.md"]
-
-
 def test_the_observer_follows_a_transcript_and_forgets_what_is_old(
     work: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -192,7 +192,7 @@ def running(home: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("off", [{"MEMORIA_WEIGH_NOTES": "false"}, {"MEMORIA_HINTS": "false"}])
+@pytest.mark.parametrize("off", [{"MEMORIA_WEIGH_NOTES": "false"}, {"MEMORIA_NOTES": "none"}])
 def test_the_settings_switch_it_off(world: World, off: dict[str, str]) -> None:
     world.env |= off
     world.tools = 0

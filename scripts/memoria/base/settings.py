@@ -26,8 +26,19 @@ EXPECTED_PROJECTS = 'an object such as {"shop": {"env": {"ANTHROPIC_BASE_URL": "
 MEND_CONFIG = "correct it or move it away"
 PREFIX = "MEMORIA_"  # of the environment variables
 PREFIXES = (PREFIX, "MEMORY_API_")  # with those that the memory server's own clients read
-NOTES = "say which notes you want with `notes`: all, prompt or none"
-REMOVE = "remove it"
+LIMIT = "MEMORIA_LIMIT_"  # of the variables by which tests and benches set a constant
+OF_NOTES = ("hints", "tool_notes", "error_notes", "subagent_page")
+CONSTANT = (
+    "ollama_models", "model_timeout_s", "call_chars", "retry_s", "max_attempts", "flush_turns_compact",
+    "flush_turns_end", "flush_turns_stop", "flush_idle_min", "transcript_wait_s", "learn_every", "learn_models",
+    "stale_days", "consolidate", "thin_claims", "compile_drop_share", "page_chars", "where_you_were", "working_days",
+    "working_keys", "working_value_chars", "working_notes", "working_checkpoints", "saved_notice", "call_budget_usd",
+    "spawns_per_min", "log_bytes", "hint_threshold",
+)  # fmt: skip
+FORMER = {  # settings until 0.2, which nothing reads any more, and what to do where one is set
+    **dict.fromkeys(CONSTANT, "remove it"),
+    **dict.fromkeys(OF_NOTES, "say which notes you want with `notes`: all, prompt or none"),
+}
 PLUGIN = "memoria"  # an installed plugin is named with its marketplace, ``memoria@memoria``
 PLUGIN_OPTION = "plugin option"  # the source of a setting that the client's dialog for the plugin set
 CHANGE_OPTION = "`/plugin configure memoria` in Claude Code"  # what a message tells the user to do about one
@@ -37,12 +48,10 @@ class Field:
     """One setting: its name, its default (whose type is the setting's type) and a sentence of documentation.
 
     ``variable`` is its environment variable, e.g. ``MEMORIA_COMPILE_INTERVAL_MIN``. ``choices``: the texts that it may
-    be (none: any). ``minimum`` and ``maximum`` (0: none) are the limits of a number. ``instead``: what to do about a
-    former setting, empty for one that there is. An instance of the owner has the default as its attribute until another
-    value is set.
+    be (none: any). An instance of the owner has the default as its attribute until another value is set.
     """
 
-    __slots__ = ("choices", "default", "instead", "is_path", "maximum", "minimum", "name", "sentence", "variable")
+    __slots__ = ("choices", "default", "is_path", "name", "sentence", "variable")
 
     def __init__(
         self,
@@ -54,8 +63,6 @@ class Field:
     ) -> None:
         self.name = ""  # until ``Settings.fields`` is asked
         self.choices = choices
-        self.instead = ""
-        self.minimum = self.maximum = 0
         self.default = default
         self.sentence = sentence
         self.variable = variable
@@ -76,12 +83,7 @@ class Field:
             return _parse_projects(raw)
         if kind is str:
             return self._parse_text(raw)
-        number = _parse_number(raw, kind)
-        if number < self.minimum:
-            raise ValueError(f"a number of at least {self.minimum:,}")
-        if self.maximum and number > self.maximum:
-            raise ValueError(f"a number of at most {self.maximum:,}")
-        return number
+        return _parse_number(raw, kind)
 
     def _parse_several(self, raw: object) -> tuple[object, ...]:
         parts = raw if isinstance(raw, list) else _several(raw) if isinstance(raw, str) else [raw]
@@ -172,17 +174,8 @@ if TYPE_CHECKING:
         user writes it, and ``choices`` are the texts that it may be.
         """
 
-    def former(default: T, *, instead: str = "", minimum: int = 0, maximum: int = 0) -> T:
-        """Declare a constant that was a setting, and what to do about it where it is set."""
-
 else:
     setting = Field
-
-    def former(default: object, *, instead: str = REMOVE, minimum: int = 0, maximum: int = 0) -> Field:
-        """Return the field of a constant that was a setting."""
-        field = Field(default, "")
-        field.instead, field.minimum, field.maximum = instead, minimum, maximum
-        return field
 
 
 class Settings:
@@ -268,49 +261,36 @@ class Settings:
         1.0, "Dollars that models may cost in a day; calls that would exceed it wait for tomorrow. 0: no limit."
     )
 
-    # Settings until 0.2 and constants since: an old config.json still sets them, until 0.4, and the doctor names them.
-    ollama_models = former(
-        ("qwen2.5:7b", "qwen2.5:3b", "llama3.1:8b", "llama3.2:3b", "gemma3:4b", "mistral:7b", "phi4-mini")
-    )  # looked for when `model` says only `ollama`, best first
-    model_timeout_s = former(180.0)  # after which a model call is abandoned, to be retried later
-    call_chars = former(60_000, minimum=2_000)  # of conversation in one call, at most; longer sessions take several
-    retry_s = former((2.0, 4.0))  # before the second and third try of a call within one run
-    max_attempts = former(5)  # after which a job is set aside in spool/failed
-    flush_turns_compact = former(2)  # new turns needed for a summary at a compaction, which is a start as well
-    flush_turns_end = former(1)  # at a session's end
-    flush_turns_stop = former(30)  # after which a session is summarised while it is open
-    flush_idle_min = former(120)  # after which a session that never ended is summarised
-    transcript_wait_s = former(10.0)  # for a transcript that the client has not written yet
-    learn_every = former(0)  # turns that are judged together; 0: they wait for the session's summary
-    learn_models = former(("ollama",))  # judge turns when `model` gives no answer
-    stale_days = former(180)  # without a new entry, after which lint calls an article stale
-    consolidate = former(True)  # ask once a day which of the most similar statements still hold
-    thin_claims = former(2)  # a topic with at most so many is a section of its project's page
-    compile_drop_share = former(0.5, maximum=1)  # of an article's claims that one compile may mark as outdated
-    page_chars = former(9_500)  # given to a new session; the client cuts at 10,000
-    where_you_were = former(True)  # tell a session that lost its context where it was
-    hints = former(True, instead=NOTES)
-    tool_notes = former(True, instead=NOTES)
-    error_notes = former(True, instead=NOTES)
-    subagent_page = former(True, instead=NOTES)
-    working_days = former(30.0, minimum=1)  # after which a session's working memory is forgotten
-    working_keys = former(1_000, minimum=1)  # of one session; the least recently used go
-    working_value_chars = former(65_536, minimum=1)  # of one value, as JSON
-    working_notes = former(100, minimum=1)  # of one session; the oldest go
-    working_checkpoints = former(20, minimum=1)  # of one session; the oldest go
-    saved_notice = former(True)  # at a session's start, how many conversations were saved
-    call_budget_usd = former(0.25)  # that one call may cost, by estimate
-    spawns_per_min = former(6)  # workers that hooks may start in a minute
-    log_bytes = former(1_000_000)  # at which a log file is rotated
+    # Constants, which tests and benches set as MEMORIA_LIMIT_<NAME>.
+    ollama_models = ("qwen2.5:7b", "qwen2.5:3b", "llama3.1:8b", "llama3.2:3b", "gemma3:4b", "mistral:7b", "phi4-mini")
+    # looked for when `model` says only `ollama`, best first
+    model_timeout_s = 180.0  # after which a model call is abandoned, to be retried later
+    call_chars = 60_000  # of conversation in one call, at most; longer sessions take several
+    retry_s: tuple[float, ...] = (2.0, 4.0)  # before the second and third try of a call within one run
+    max_attempts = 5  # after which a job is set aside in spool/failed
+    flush_turns_compact = 5  # new turns needed for a summary at a compaction
+    flush_turns_end = 1  # at a session's end
+    flush_turns_stop = 30  # after which a session is summarised while it is open
+    flush_idle_min = 120  # after which a session that never ended is summarised
+    transcript_wait_s = 10.0  # for a transcript that the client has not written yet
+    learn_every = 0  # turns that are judged together; 0: they wait for the session's summary
+    learn_models: tuple[str, ...] = ("ollama",)  # judge turns when `model` gives no answer
+    stale_days = 180  # without a new entry, after which lint calls an article stale
+    thin_claims = 2  # a topic with at most so many is a section of its project's page
+    compile_drop_share = 0.5  # of an article's claims that one compile may mark as outdated
+    page_chars = 9_500  # given to a new session; the client cuts at 10,000
+    working_days = 30.0  # after which a session's working memory is forgotten
+    working_keys = 1_000  # of one session; the least recently used go
+    working_value_chars = 65_536  # of one value, as JSON
+    working_notes = 100  # of one session; the oldest go
+    working_checkpoints = 20  # of one session; the oldest go
+    call_budget_usd = 0.25  # that one call may cost, by estimate
+    spawns_per_min = 6  # workers that hooks may start in a minute
+    log_bytes = 1_000_000  # at which a log file is rotated
 
     @classmethod
     def fields(cls) -> tuple[Field, ...]:
         """Return all settings in the order of their declaration."""
-        return tuple([field for field in cls.known() if not field.instead])
-
-    @classmethod
-    def known(cls) -> tuple[Field, ...]:
-        """Return what is read from file and environment: all settings, and the former ones."""
         found = [(name, value) for name, value in vars(cls).items() if isinstance(value, Field)]
         for name, field in found:  # here and not at the import, because most hooks are given no setting
             field.name = name
@@ -332,7 +312,7 @@ class Settings:
         """Set what the files and the environment hold, a later source winning; name what is refused."""
         problems: list[str] = []
         origins: dict[str, str] = {}
-        known = {field.name: field for field in self.known()}
+        known = {field.name: field for field in self.fields()}
         variables = frozenset(env)
         given = {name for stored in files.values() for name in stored}
         for field in known.values():
@@ -344,18 +324,23 @@ class Settings:
                             self._take(field, source, field.parse(raw), origins)
                     except ValueError as error:
                         problems.append(f"{source}: {field.name} must be {error}, not {raw!r}; ignored")
-        unknown = given.difference(known)
+        unknown = given.difference(known, FORMER)
         for source, stored in files.items() if unknown else ():
             problems += [f"{source}: there is no setting {name!r}; ignored" for name in stored if name in unknown]
         gone = [
-            (f"{origins[name]}: {name}", field.instead)
-            for name, field in known.items()
-            if field.instead and name in origins
+            (f"{source}: {name}", FORMER[name]) for source, stored in files.items() for name in stored if name in FORMER
         ]
+        for name in [name for name in variables if name.startswith(PREFIX)]:
+            former = name[len(PREFIX) :].lower()
+            if former in FORMER:
+                gone.append((name, FORMER[former]))
+            elif name.startswith(LIMIT):
+                self._limit(name[len(LIMIT) :].lower(), env[name])
         self.problems, self.gone, self.origins = tuple(problems), tuple(gone), origins
-        if "notes" in origins:
-            self.hints = self.notes != "none"
-            self.tool_notes = self.error_notes = self.subagent_page = self.notes == "all"
+
+    def _limit(self, name: str, raw: str) -> None:
+        """Set a constant; it has its default's type."""
+        setattr(self, name, Field(getattr(self, name), "").parse(raw))
 
     def _take(self, field: Field, source: str, value: object, origins: dict[str, str]) -> None:
         """Set a value; folders that an option excludes are added, because one more must not free another."""

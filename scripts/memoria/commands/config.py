@@ -19,7 +19,7 @@ from typing import Any
 
 from memoria.base import invocation
 from memoria.base.paths import Paths
-from memoria.base.settings import CHANGE_OPTION, MEND_CONFIG, PLUGIN_OPTION, Field, Settings, config_path
+from memoria.base.settings import CHANGE_OPTION, FORMER, MEND_CONFIG, PLUGIN_OPTION, Field, Settings, config_path
 from memoria.ground import clock, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.exchange import Exchange
@@ -123,8 +123,6 @@ def _get(args: argparse.Namespace, settings: Settings) -> int:
 
 def _set(args: argparse.Namespace, settings: Settings) -> int:
     field = _field(args.name)
-    if field.instead:
-        raise ExpectedError(f"{field.name} is no setting any more: {field.instead}")
     value = _checked(field, args.value)
     path = change_config(_exchange(settings), {field.name: value})
     print(f"{field.name} is {_shown(_listed(field, value))} in {path}.")
@@ -176,10 +174,13 @@ def _is_pattern(field: Field, word: str) -> bool:
 
 
 def _unset(args: argparse.Namespace, settings: Settings) -> int:
-    names = [_field(name).name for name in args.name]
+    names = [name if name in FORMER else _field(name).name for name in args.name]
     path = change_config(_exchange(settings), dict.fromkeys(names))
     after = Settings.load()
     for name in names:
+        if name in FORMER:
+            print(f"{name} is no longer set in {path}.")
+            continue
         origin = after.origins.get(name, DEFAULT)
         print(f"{name} is no longer set in {path}; {origin}: {_shown(getattr(after, name)) or 'empty'}.")
     return 0
@@ -191,11 +192,13 @@ def _exchange(settings: Settings) -> Exchange:
 
 def _field(name: str) -> Field:
     """Return the setting of this name, also when it is written as its variable or with hyphens."""
-    fields = {field.name: field for field in Settings.known()}
+    fields = {field.name: field for field in Settings.fields()}
     variables = {field.variable: field for field in fields.values()}
     found = fields.get(name.replace("-", "_").lower()) or variables.get(name)
     if found:
         return found
+    if name in FORMER:
+        raise ExpectedError(f"{name} is no setting any more: {FORMER[name]}")
     near = difflib.get_close_matches(name, fields, n=3, cutoff=0.5)
     meant = f"; did you mean {' or '.join(near)}?" if near else f"; {invocation.shown('config')} lists them"
     raise ExpectedError(f"there is no setting {name!r}{meant}")

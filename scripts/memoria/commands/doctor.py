@@ -77,7 +77,7 @@ def _settings(home: Home) -> Findings:
         where = f"with {CHANGE_OPTION}" if problem.startswith(PLUGIN_OPTION) else "in config.json or in the environment"
         yield Finding("settings", NOTE, problem, f"correct it {where}")
     for name, instead in home.settings.gone:
-        yield Finding("settings", NOTE, f"{name} is no setting any more; it still holds, until memoria 0.4", instead)
+        yield Finding("settings", NOTE, f"{name} is no setting any more and has no effect", instead)
     if home.settings.disabled:
         yield Finding(
             "settings", BROKEN, "memoria is switched off", "unset MEMORIA_DISABLED, or `disabled` in config.json"

@@ -41,6 +41,6 @@ def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (all c
 def _has_news(home: Home) -> bool:
     """Return whether a session has changed since its block was written, or has jobs that may be due."""
     sessions = OpenSessions(home.paths.where)
-    if home.settings.where_you_were and sessions.news(home.paths.cursors):
+    if sessions.news(home.paths.cursors):
         return True
     return any(job.is_recent() for job in Spool(home.paths.spool).jobs())

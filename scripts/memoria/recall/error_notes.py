@@ -38,7 +38,7 @@ INTRO = (
 
 def post_tool_use_failure(event: hook.Event, settings: Settings, paths: Paths) -> dict[str, object] | None:
     """Return what was noted about the error of a command, or None when nothing was or the user stopped it."""
-    if not settings.error_notes or event.fields.get("is_interrupt") or not os.path.exists(paths.index):
+    if settings.notes != "all" or event.fields.get("is_interrupt") or not os.path.exists(paths.index):
         return None
     lines = telling(event.text("error"))
     if not lines or exclude.reason(event.cwd, settings, paths):

@@ -65,8 +65,8 @@ def user_prompt_submit(event: hook.Event, settings: Settings, paths: Paths) -> d
     if exclude.reason(event.cwd, settings, paths):
         return None
     asks = is_asking(prompt) and event.text("source") in TYPED  # nobody is to be told what nobody asked
-    _record(event, prompt if asks and settings.where_you_were else "", paths, is_asked=asks)
-    if not settings.hints or not asks or not os.path.exists(paths.index):
+    _record(event, prompt if asks else "", paths)
+    if settings.notes == "none" or not asks or not os.path.exists(paths.index):
         return None
     asked = typed(prompt)
     if not has_words(asked):
@@ -81,12 +81,12 @@ def user_prompt_submit(event: hook.Event, settings: Settings, paths: Paths) -> d
     return handed_over(event, settings, paths, asked)
 
 
-def _record(event: hook.Event, prompt: str, paths: Paths, *, is_asked: bool) -> None:
-    """Record the prompt, for the case that the client dies before a Stop hook can capture it."""
+def _record(event: hook.Event, prompt: str, paths: Paths) -> None:
+    """Record a prompt that a person typed, for the case that the client dies before a Stop hook can capture it."""
     if not event.session_id:
         return
     try:
-        if is_asked and not cursor.is_uncopied(paths.cursors, event.session):
+        if prompt and not cursor.is_uncopied(paths.cursors, event.session):
             open_sessions.keep_sent(event, paths)
         open_sessions.OpenSessions(paths.where).prompted(event.session, prompt)
     except OSError as error:

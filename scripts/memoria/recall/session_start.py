@@ -34,6 +34,7 @@ WELCOME = (
     "Run {} at any time to check."
 )
 WRONG_SETTING = "memoria: {}. The default is used until it is corrected; {} lists the settings."
+FORMER_SETTING = "memoria: {} is no setting any more: {}. {} says more."
 REFUSED = " must be "  # in what ``Settings.problems`` says of a value; a name that is none does no harm
 
 OFTEN_S = 600  # an exchange with other machines that is younger is not repeated at a session's start
@@ -56,7 +57,7 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     if not refusal and event.session_id and not hook.is_first(paths.where, event.session, f"start-{source}"):
         hook.log(paths, f"{event.name} {event.session} left to the other installation of memoria")
         return _tell_doubled(paths)
-    is_told = settings.where_you_were and event.agent == hook.CLAUDE  # others do not say when a session has ended
+    is_told = event.agent == hook.CLAUDE  # others do not say when a session has ended
     block = _position_block(event, own, paths) if is_told and event.session_id else ""
     page = context(own, block, settings, paths)
     if page and event.session_id and not refusal:
@@ -111,15 +112,17 @@ def _with(verb: str, message: str, *words: str) -> str:
 
 
 def _wrong_setting(settings: Settings) -> str:
-    """Return the first setting that cannot be read and is not in force, until it is corrected."""
+    """Return the first setting that cannot be read, or is none any more, and is not in force, until it is corrected."""
     wrong = [problem for problem in settings.problems if REFUSED in problem]
-    return _with("config", WRONG_SETTING, wrong[0]) if wrong else ""
+    if wrong:
+        return _with("config", WRONG_SETTING, wrong[0])
+    return _with("doctor", FORMER_SETTING, *settings.gone[0]) if settings.gone else ""
 
 
 def _report(own: str, settings: Settings, paths: Paths) -> str:
     """Return one line: what memoria did the day before, once a day, and what was saved of the project."""
     parts = [_day(paths.days)] if settings.day_notice else []
-    if settings.saved_notice and (count := _saved(paths.saved_of(own))):
+    if count := _saved(paths.saved_of(own)):
         conversations = f"{count} conversation{'s' if count > 1 else ''}"
         parts.append(f"{conversations} of this project saved since your last session.")
     line = " · ".join(filter(None, parts))

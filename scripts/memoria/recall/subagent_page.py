@@ -41,7 +41,7 @@ def record(event: hook.Event, given: dict[str, object], settings: Settings, path
     texts = [text for text in (given.get("description"), given.get("prompt")) if isinstance(text, str)]
     kind = given.get("subagent_type")
     terms = tokens.of_query("\n".join(texts)[:TASK_CHARS])[:TERMS]
-    is_wanted = settings.subagent_page and event.session_id and terms
+    is_wanted = settings.notes == "all" and event.session_id and terms
     if is_wanted and not exclude.reason(event.cwd, settings, paths):
         kind = kind[:TYPE_CHARS] if isinstance(kind, str) and kind else DEFAULT_TYPE
         ShownNotes(paths.hints, event.session_id).append([{"task": " ".join(terms), "agent": kind, "at": time.time()}])
@@ -49,7 +49,7 @@ def record(event: hook.Event, given: dict[str, object], settings: Settings, path
 
 def subagent_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[str, object] | None:
     """Return the part of the page that concerns the sub-agent's task, or None when its task is not known."""
-    if not settings.subagent_page or exclude.reason(event.cwd, settings, paths):
+    if settings.notes != "all" or exclude.reason(event.cwd, settings, paths):
         return None
     terms = _task(ShownNotes(paths.hints, event.session_id).lines(), event.text("agent_type")[:TYPE_CHARS])
     if not terms:

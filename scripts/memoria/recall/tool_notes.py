@@ -47,7 +47,7 @@ def pre_tool_use(event: hook.Event, settings: Settings, paths: Paths) -> dict[st
 
         subagent_page.record(event, given, settings, paths)
         return None
-    if not settings.tool_notes or not os.path.exists(paths.index):
+    if settings.notes != "all" or not os.path.exists(paths.index):
         return None
     touched = of_tool(tool, given, event.cwd)
     if not touched.may_be_named(_names(paths.named)):

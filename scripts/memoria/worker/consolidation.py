@@ -65,8 +65,8 @@ class Consolidation:
     keeper: Keeper
 
     def is_due(self) -> bool:
-        """Return whether the user wants it and no call was made for it today."""
-        return self.home.settings.consolidate and self.ledger.get(DAY) != self._today()
+        """Return whether no call was made for it today."""
+        return bool(self.ledger.get(DAY) != self._today())
 
     def run(self, pairs: Sequence[Pair]) -> Report:
         """Ask about these pairs and apply the verdicts. Raise ModelError when the model gives no answer."""

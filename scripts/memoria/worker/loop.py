@@ -40,13 +40,11 @@ async def work(home: Home) -> None:
 
 @asynccontextmanager
 async def _observer(home: Home) -> AsyncIterator[Observer | None]:
-    """Yield the observer, or None when its store cannot be opened or ``where_you_were`` is off."""
+    """Yield the observer, or None when its store cannot be opened."""
     try:
-        store = open_store(home.settings, home.paths) if home.settings.where_you_were else None
+        store = open_store(home.settings, home.paths)
     except (ExpectedError, OSError) as error:  # turns are still to be judged
         log.warning("no session was observed: %s", error)
-        store = None
-    if store is None:
         yield None
         return
     try:
