@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
+import sqlite3
 import time
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from memoria.ground.errors import StoreUnreachableError
 from memoria.ground.home import Home
 from memoria.working import TaskState, WorkingMemory, failover_store
 from memoria.working.failover_store import FailoverStore, SharedStore, open_store
-from memoria.working.sqlite_store import SqliteStore
+from memoria.working.sqlite_store import MIGRATIONS, SqliteStore
 from memoria.working.store import Put, Record
 from redis_server import RedisServer, require_redis
 from shared_memory import machine, shared, until_back
@@ -52,6 +54,70 @@ def test_nothing_written_before_during_or_after_an_outage_is_lost(server: RedisS
             state = await memory.get_task_state()
             assert state is not None
             assert (state.description, state.percent) == ("the goal", 50.0)
+
+    asyncio.run(scenario())
+
+
+def test_what_another_machine_wrote_later_wins_and_what_was_written_back_stays_here_no_more(
+    server: RedisServer, tmp_path: Path
+) -> None:
+    async def scenario() -> None:
+        store: Any = shared(server.url)
+        async with machine(server.url, tmp_path / "a.db") as here:
+            ends = await store._client.zscore("memoria:ends", "session:s")
+            await here.set_task_state(TaskState("goal"))
+            await here.set("gone", "old")
+            server.kill()
+            for key in ("contested", "gone"):
+                await here.set(key, "written during the outage")
+            await here.update_task_progress(step="old step", percent=10)
+            await here.append_scratchpad("here")
+            server.start()
+            async with machine(server.url, tmp_path / "b.db") as there:
+                await there.set("contested", "written later")
+                await there.delete("gone")
+                await there.update_task_progress(step="new step")
+                await there.append_scratchpad("there")
+            await until_back(here)
+            assert await here.get_all() == {"contested": "written later"}
+            state = await here.get_task_state() or TaskState()
+            assert (state.step, state.percent, state.revision) == ("new step", 10.0, 2)
+            assert await here.get_scratchpad() == ["here", "there"]
+            embedded = SqliteStore(tmp_path / "a.db")
+            assert await embedded.held() == []
+            await embedded.close()
+        assert ends <= await store._client.zscore("memoria:ends", "session:s") < ends + 3_600, "the session still ends"
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_what_was_written_in_an_outage_of_an_earlier_version_reaches_the_server(
+    server: RedisServer, tmp_path: Path
+) -> None:
+    """Its file had a journal of the writes that the server had missed."""
+    file, now = tmp_path / "a.db", time.time_ns() // 1000
+    with sqlite3.connect(file) as db:
+        for script in MIGRATIONS[:2]:
+            db.executescript(script)
+        db.execute("PRAGMA user_version = 2")
+        for key, value in (("k", "1"), ("_scratchpad", json.dumps([{"id": "1", "time": "2026", "content": "x"}]))):
+            row = ("session:s", key, key.startswith("_"), value, now, None, now)
+            db.execute("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        for operation in (
+            {"scope": "session:s", "version": now, "op": "put", "key": "k", "value": "1", "expires": None},
+            {"scope": "session:s", "version": now + 1, "op": "delete", "key": "gone"},
+        ):
+            db.execute("INSERT INTO journal (operation) VALUES (?)", (json.dumps(operation),))
+    db.close()
+
+    async def scenario() -> None:
+        store = shared(server.url)
+        await store.take_over("session:s", {}, {"gone": Record("1", now), "later": Record("1", now)})
+        await store.close()
+        async with machine(server.url, file) as memory:
+            assert await memory.get_all() == {"k": 1, "later": 1}
+            assert await memory.get_scratchpad() == ["x"]
 
     asyncio.run(scenario())
 

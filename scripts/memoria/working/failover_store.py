@@ -167,11 +167,14 @@ class FailoverStore:
     async def _write_back(self, shared: SharedStore) -> bool:
         """Give the shared store what the embedded one holds, for ``SLICE_S``; return whether that was all."""
         stop = time.monotonic() + SLICE_S
-        for scope, expires in (await self._embedded.held()).items():
+        opened = await self._embedded.opened()
+        for scope in await self._embedded.held():
             if scope in self._refused:
                 continue
             try:
-                await shared.register(scope, None if expires is None else max(1.0, expires - time.time()))
+                if scope in opened:  # else it was when the shared store could be used, which knows its end
+                    expires = opened[scope]
+                    await shared.register(scope, None if expires is None else max(1.0, expires - time.time()))
                 while await self._hand_over(shared, scope):
                     if time.monotonic() > stop:
                         self._reason = "what was written while the shared store was away is still being written back"

@@ -183,14 +183,14 @@ class SqliteStore:
                 await self._write(_nothing)
             self._drop_connection()
 
-    async def held(self) -> dict[str, float | None]:
-        """Return the scopes of which the file holds anything, and when each is forgotten."""
-        query = """
-        SELECT held.scope, max(scopes.expires) FROM
-        (SELECT name AS scope FROM scopes UNION SELECT scope FROM records UNION SELECT scope FROM deleted) AS held
-        LEFT JOIN scopes ON scopes.name = held.scope GROUP BY held.scope
-        """
-        return dict(await self._run(lambda db: db.execute(query).fetchall()))
+    async def held(self) -> list[str]:
+        """Return the scopes of which the file holds anything."""
+        query = "SELECT name FROM scopes UNION SELECT scope FROM records UNION SELECT scope FROM deleted"
+        return [name for (name,) in await self._run(lambda db: db.execute(query).fetchall())]
+
+    async def opened(self) -> dict[str, float | None]:
+        """Return the scopes that were opened and when each is forgotten, None for never."""
+        return dict(await self._run(lambda db: db.execute("SELECT name, expires FROM scopes").fetchall()))
 
     async def deleted(self, scope: str) -> dict[str, int]:
         """Return the keys of a scope that were deleted and the time of that; ``""`` for all that are not internal."""
