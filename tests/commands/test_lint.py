@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from home_of import DAY, article, catalogued, entry, run, scripted
+from home_of import DAY, article, catalogued, entry, run
 from memoria.commands import lint
 from memoria.ground.home import Home
-from memoria.wiki import lint_rules, minhash
+from memoria.wiki import lint_rules
 from memoria.wiki.folder import Wiki
 from memoria.wiki.snapshot import Snapshot
 from memoria.wiki.transaction import Transactions
@@ -118,13 +118,12 @@ def test_one_name_for_two_pages_is_a_warning(home: Home) -> None:
     assert found(home) == [("duplicate-title", "knowledge/concepts/deploys.md")]
 
 
-def test_near_duplicates_orphans_and_sparse_articles_are_warnings(home: Home) -> None:
+def test_orphans_and_sparse_articles_are_warnings(home: Home) -> None:
     article(
         home, "concepts/worker-locks", "Worker locks", (LOCK, "01aa"), (FREE, "01bb"), related=("concepts/deploys",)
     )
     article(home, "concepts/thin", "Thin")
     faults = found(home)
-    assert ("near-duplicate", "knowledge/concepts/worker-lock.md") in faults
     assert {place for rule, place in faults if rule == "orphan"} == {
         "knowledge/concepts/thin.md", "knowledge/concepts/worker-locks.md",
     }  # fmt: skip
@@ -182,21 +181,8 @@ def test_a_page_is_to_link_back_only_where_it_may_name_the_other(
     deploys.write_text(deploys.read_text().split("## Related")[0])
     before = deploys.read_text()
     assert ("backlink" in {rule for rule, _ in found(home)}) == is_missing
-    run(lint, home, "--fix", "--structural-only")
+    run(lint, home, "--fix")
     assert (deploys.read_text() != before) == is_missing
-
-
-def test_what_two_projects_say_is_neither_a_duplicate_nor_a_contradiction(home: Home) -> None:
-    first = "The upload timeout of the service is 10 seconds in the default settings."
-    article(home, "concepts/timeout-a", "Timeout", (first, "01aa"))
-    article(home, "concepts/timeout-b", "Timeout", (first.replace("10", "20"), "01aa"))
-    snapshot = Snapshot(home, DAY)
-    assert ("near-duplicate", "knowledge/concepts/timeout-a.md") in found(home)
-    assert len(lint.candidates(snapshot)) == 1
-    owned(home, "shop", "concepts/timeout-a")
-    owned(home, "ship", "concepts/timeout-b")
-    assert "near-duplicate" not in {rule for rule, _ in found(home)}
-    assert lint.candidates(Snapshot(home, DAY)) == []
 
 
 def test_a_claims_only_source_is_left_for_a_person(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
@@ -204,42 +190,6 @@ def test_a_claims_only_source_is_left_for_a_person(home: Home, capsys: pytest.Ca
     before = page(home).read_text()
     status, report = told(home, capsys, "--fix")
     assert (status, report["fixed"], page(home).read_text()) == (1, [], before)
-
-
-def test_contradictions_are_found_by_a_model_in_bounded_calls(
-    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for number in range(40):
-        article(
-            home, f"concepts/timeout-{number}", f"Timeout {number}",
-            (f"The upload timeout of service {number} is {number} seconds in the default settings.", "01aa"),
-        )  # fmt: skip
-    script = scripted(tmp_path, monkeypatch, contradictions=[{"contradictions": [{"pair": 1, "why": "Two values."}]}])
-    _, report = told(Home.open(), capsys)
-    rules = [row["rule"] for row in report["findings"]]
-    calls = Path(f"{script}.calls").read_text().splitlines()
-    assert rules.count("contradiction") == len(calls)
-    assert 1 <= len(calls) <= lint.BATCHES
-
-
-def test_structure_alone_asks_no_model_and_a_model_that_fails_is_a_remark(
-    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rewrite(home, "## Key Points\n", f"## Key Points\n\n- Hold `other.lock` before reading the spool, because a hook may come in between. [[daily/{DAY}#^e-01aa]]\n")  # fmt: skip # noqa: E501 (a line of markdown)
-    script = scripted(tmp_path, monkeypatch, contradictions=[{"error": "unavailable", "retry_now": False}])
-    status, report = told(Home.open(), capsys, "--structural-only")
-    assert (status, "not checked" in report["remark"]) == (0, True)
-    assert not Path(f"{script}.calls").exists()
-    status, report = told(Home.open(), capsys)
-    assert (status, "not all checked" in report["remark"]) == (0, True)
-
-
-def test_texts_that_share_most_words_meet_and_the_work_does_not_grow_with_their_square() -> None:
-    same = {str(number): frozenset(f"w{word}" for word in range(30)) for number in range(400)}
-    pairs = list(minhash.pairs(same, 0.9))
-    assert len(pairs) <= 400 * minhash.NEIGHBOURS
-    half = {"a": frozenset("abcdefghij"), "b": frozenset("abcdefghix"), "c": frozenset("klmnopqrst")}
-    assert [(one, other) for one, other, _ in minhash.pairs(half, 0.7)] == [("a", "b")]
 
 
 @pytest.mark.parametrize(

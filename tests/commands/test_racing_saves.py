@@ -116,7 +116,7 @@ def compile_(home: Home) -> Race:
 def lint_fix(home: Home) -> Race:
     _, path = compiled(home)
     path.write_text(path.read_text("utf-8").replace("updated:", "changed:"), "utf-8")
-    return Race(path, lambda: run(lint, home, "--fix", "--structural-only"), lambda _: True)
+    return Race(path, lambda: run(lint, home, "--fix"), lambda _: True)
 
 
 def file_back(home: Home) -> Race:

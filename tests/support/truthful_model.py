@@ -188,10 +188,6 @@ class Truthful:
             verdict = "second"
         return {"pair": number, "verdict": verdict, "why": "the later statement holds"}
 
-    def _contradictions(self, text: str) -> Json:
-        del text
-        return {"contradictions": []}
-
 
 def _is_first(statement: Statement, among: list[Statement]) -> bool:
     return next(each for each in among if each.marks == statement.marks) is statement

@@ -1,7 +1,6 @@
 """Lint: report what is wrong with the wiki, and fix on request what can be fixed without guessing.
 
-The rules are in ``wiki.lint_rules``. Only contradictions are searched for with a model, if there is one, in a limited
-number of calls.
+The rules are in ``wiki.lint_rules``. What statements say of each other is the matter of ``consolidate``.
 """
 
 from __future__ import annotations
@@ -9,81 +8,15 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from memoria.daily.ledger import Ledger
 from memoria.ground import clock, home_files, locks, printable
-from memoria.ground.errors import ModelError
 from memoria.ground.home import Home
-from memoria.models import tasks
-from memoria.models.metered import Metered
-from memoria.search import comparison, identifiers
-from memoria.search.words import words
-from memoria.wiki import minhash
-from memoria.wiki.article import Article, Claim
-from memoria.wiki.lint_rules import ERROR, NOTE, WARNING, Finding, findings, page_of
+from memoria.wiki.article import Article
+from memoria.wiki.lint_rules import ERROR, NOTE, WARNING, Finding, findings
 from memoria.wiki.snapshot import Snapshot
 from memoria.wiki.transaction import ChangedError, Transactions, digest
-
-TOPIC = 0.4  # two claims that share this part of their words are about the same thing
-PAIRS, BATCHES = 25, 4  # claims compared in one call, and calls per run
-
-
-def candidates(snapshot: Snapshot) -> list[tuple[str, Claim, str, Claim]]:
-    """Return differing pairs of claims about the same thing, most similar first; as many as one run checks.
-
-    What two projects say of themselves is no contradiction.
-    """
-    claims = {
-        (slug, place): claim for slug, article in snapshot.readable() for place, claim in enumerate(article.claims)
-    }
-    texts = {key: frozenset(words(claim.text)) for key, claim in claims.items()}
-    near = [
-        (share, one, other)
-        for one, other, share in minhash.pairs(texts, TOPIC)
-        if share < 1 and not snapshot.are_apart(one[0], other[0])
-    ]
-    # If identifiers or numbers differ, one may be wrong; different wording alone is weaker evidence.
-    near.sort(key=lambda pair: (not _differ(claims[pair[1]], claims[pair[2]]), -pair[0], pair[1], pair[2]))
-    return [(one[0], claims[one], other[0], claims[other]) for _, one, other in near[: PAIRS * BATCHES]]
-
-
-def _differ(one: Claim, other: Claim) -> bool:
-    names = (set(identifiers.in_prose(claim.text)) for claim in (one, other))
-    return next(names) != next(names) or comparison.words(one.text).numbers != comparison.words(other.text).numbers
-
-
-def contradictions(snapshot: Snapshot) -> tuple[list[Finding], str]:
-    """Return what a model finds among the candidates, and why it did not check all of them, if so."""
-    pairs = candidates(snapshot)
-    if not pairs:
-        return [], ""
-    if snapshot.home.settings.model.strip() == "offline":
-        return [], "contradictions were not checked: that needs a language model (`model` is offline)"
-    found: list[Finding] = []
-    ledger = Ledger.of(snapshot.home.paths)
-    try:
-        model = Metered.of(snapshot.home, ledger)
-        for start in range(0, len(pairs), PAIRS):
-            found += _contradicting(model, pairs[start : start + PAIRS])
-    except ModelError as error:
-        return found, f"contradictions were not all checked: {error}"
-    finally:
-        ledger.close()
-    return found, ""
-
-
-def _contradicting(model: Metered, pairs: Sequence[tuple[str, Claim, str, Claim]]) -> Iterator[Finding]:
-    material = {"pairs": [{"one": one.text, "other": other.text} for _, one, _, other in pairs]}
-    for reported in model.complete(tasks.contradictions(material), "").data["contradictions"]:
-        if reported["pair"] <= len(pairs):
-            slug, one, place, other = pairs[reported["pair"] - 1]
-            text = f"“{one.text[:150]}” against “{other.text[:150]}” in [[{place}]]. {reported.get('why', '')}".rstrip()
-            yield Finding("contradiction", WARNING, page_of(slug), text)
-
-
-# -- fixing
 
 
 def fix(home: Home, found: Sequence[Finding]) -> list[str]:
@@ -122,7 +55,6 @@ def fix(home: Home, found: Sequence[Finding]) -> list[str]:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--fix", action="store_true", help="fix what can be fixed safely, and list it")
-    parser.add_argument("--structural-only", action="store_true", help="call no model; contradictions are not checked")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -140,27 +72,21 @@ def command(args: argparse.Namespace, home: Home) -> int:
         if fixed:
             snapshot = Snapshot(home, today)
         found = findings(snapshot)
-    remark = "contradictions were not checked (--structural-only)"
-    if not args.structural_only:
-        more, remark = contradictions(snapshot)
-        found += more
     counts = Counter(finding.severity for finding in found)
-    print(_json(found, fixed, counts, remark) if args.json else _report(snapshot, found, fixed, counts, remark))
+    print(_json(found, fixed, counts) if args.json else _report(snapshot, found, fixed, counts))
     return 1 if counts[ERROR] else 0
 
 
-def _json(found: Sequence[Finding], fixed: Sequence[str], counts: Counter[str], remark: str) -> str:
+def _json(found: Sequence[Finding], fixed: Sequence[str], counts: Counter[str]) -> str:
     rows = [
         {"rule": each.rule, "severity": each.severity, "page": each.page, "text": each.text,
          "fixable": each.fix is not None} for each in found
     ]  # fmt: skip
     reported = {"findings": rows, "counts": {name: counts[name] for name in (ERROR, WARNING, NOTE)}}
-    return json.dumps(reported | {"fixed": list(fixed), "remark": remark}, ensure_ascii=False, indent=2)
+    return json.dumps(reported | {"fixed": list(fixed)}, ensure_ascii=False, indent=2)
 
 
-def _report(
-    snapshot: Snapshot, found: Sequence[Finding], fixed: Sequence[str], counts: Counter[str], remark: str
-) -> str:
+def _report(snapshot: Snapshot, found: Sequence[Finding], fixed: Sequence[str], counts: Counter[str]) -> str:
     rows = [
         "# Lint",
         "",
@@ -175,6 +101,4 @@ def _report(
             rows += [f"- **{each.rule}** `{each.page}`: {printable.line(each.text)}" for each in group]
     if fixed:
         rows += ["", "## Fixed", "", *(f"- {printable.line(text)}" for text in fixed)]
-    if remark:
-        rows += ["", f"Remark: {printable.sentence(printable.line(remark))}"]
     return "\n".join(rows)

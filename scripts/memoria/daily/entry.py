@@ -10,8 +10,6 @@ from datetime import date
 
 from memoria.daily.ledger import Booked
 
-PUT_RIGHT = "put-right"  # the ``model`` of an entry in which the user says that a claim of an article is wrong
-
 
 @dataclass(frozen=True, slots=True)
 class Learned:

@@ -235,11 +235,6 @@ class Ledger:
         )
         self.db.executemany("INSERT OR REPLACE INTO turns VALUES (?, ?, '')", [(key, entry.id) for key in entry.turns])
 
-    def forget_entries(self, idents: Iterable[str]) -> None:
-        """Delete entries without turns, which were taken out of their daily logs."""
-        with self.transaction():
-            self.db.executemany("DELETE FROM entries WHERE id = ?", [(ident,) for ident in idents])
-
     def gone_entries(self, present: Iterable[str]) -> tuple[int, int]:
         """Return the number of recorded entries that are not ``present`` in the daily logs, and of their turns."""
         known = {entry for (entry,) in self.db.execute("SELECT id FROM entries")}

@@ -133,15 +133,6 @@ QUERY_SCHEMA = _object(["text"], text=_text(6_000), rests_on=_many(_must(200), 4
 
 WEIGH_SCHEMA = _object(["needed"], needed=_many({"type": "integer", "minimum": 1}, 100))
 
-CONTRADICTIONS_SCHEMA = _object(
-    ["contradictions"],
-    contradictions={
-        "type": "array",
-        "maxItems": 100,
-        "items": _object(["pair"], pair={"type": "integer", "minimum": 1}, why=_text(400)),
-    },
-)
-
 CONSOLIDATE_SHAPE = _object(
     ["pairs"],
     pairs=_many(
@@ -232,15 +223,6 @@ def weigh(material: JsonObject) -> Prompt:
     parts = [("conversation", material["conversation"])] if material["conversation"] else []
     parts += [("prompt", material["prompt"]), ("notes", "\n".join(rows))]
     return _prompt("weigh", WEIGH_SCHEMA, parts, material)
-
-
-def contradictions(material: JsonObject) -> Prompt:
-    """Ask which pairs of claims cannot both hold. ``material``: ``{"pairs": [{"one": str, "other": str}]}``."""
-    rows = [
-        f"pair {number}\n  one: {_cut(pair['one'], LINE_CHARS)}\n  other: {_cut(pair['other'], LINE_CHARS)}"
-        for number, pair in enumerate(material["pairs"], 1)
-    ]
-    return _prompt("contradictions", CONTRADICTIONS_SCHEMA, [("pairs", "\n".join(rows))], material)
 
 
 def consolidate(material: JsonObject) -> Prompt:

@@ -23,9 +23,7 @@ _NAMES = (
     r"|[A-Z]{2,}[a-z]{2,}\w*"  # SQLite
     r")"
 )
-MARKED = Pattern(r"`([^`]+)`")
 NAME = Pattern(_NAMES)
-FILE = Pattern(rf"(?s)^[\w.-]+\.(?:{_SUFFIXES})$")
 _IN_PROSE = Pattern(f"{_MARKED}|{_NAMES}")
 
 # A word of code and, in a lookahead, the arguments that it is called with.

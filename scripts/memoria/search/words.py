@@ -43,7 +43,6 @@ _ROMANCE = word_set(  # French, Spanish, Portuguese, Italian
 FUNCTION_WORDS = ENGLISH | GERMAN | _ROMANCE
 
 _WORD = Pattern(r"\w+")
-_WORD_OR_NUMBER = Pattern(r"\d[\d.,:]*\d|\w+")
 _HUMP = Pattern(r"(?<=[a-z0-9])(?=[A-Z])")
 _ASCII_WORD = Pattern(r"[a-z0-9]+")
 # Soft hyphen, zero-width characters, direction marks, word joiner, variation selectors, byte order mark.
@@ -56,11 +55,6 @@ _INVISIBLE = dict.fromkeys(
 def words(text: str) -> list[str]:
     """Return the words of a text, without case and punctuation."""
     return [word.casefold() for word in _WORD.findall(text)]
-
-
-def words_and_numbers(text: str) -> list[str]:
-    """Return the words of a text; a number with its separators (``3.11``, ``14:05``) is one word."""
-    return _WORD_OR_NUMBER.findall(text.casefold())
 
 
 def stems(text: str) -> frozenset[str]:

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from memoria.ground import home_files, markdown
+from memoria.ground import home_files
 from memoria.ground.markdown import Link
-from memoria.wiki.article import RELATED, Article
-from memoria.wiki.folder import Wiki
+from memoria.wiki.article import Article
 
 _BLOCK = re.compile(r"(?:^|\s)\^([A-Za-z0-9-]+)[ \t\r]*$", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
@@ -95,39 +94,6 @@ class LinkTargets:
             blocks = {match[1] for match in _BLOCK.finditer(text)}
             self._anchors[page] = blocks, {_plain(match[1]) for match in _HEADING.finditer(text)}
         return self._anchors[page]
-
-
-def referring(article: Article, wiki: Wiki, daily: Path) -> list[str] | None:
-    """Return the articles whose list of related pages links to an article; None when anything else links to it."""
-    named = {name.casefold() for name in (article.slug, article.name, article.title, *article.aliases)}
-    inside = f"knowledge/{article.slug}".casefold()
-    named |= {inside, f"../{inside}"}
-    found = []
-    for slug in wiki.slugs():
-        text = (wiki.read(slug) or b"").decode("utf-8", "replace") if slug != article.slug else ""
-        if not _leads(text, named):
-            continue
-        rows = [row for row in text.split("\n") if _leads(row, named)]
-        if not all(row.startswith(f"- [[{article.slug}") for row in rows) or not _only_related(slug, text, named):
-            return None
-        found.append(slug)
-    if any(_leads(home_files.text(daily / f"{day}.md"), named) for day, _ in home_files.days(daily)):
-        return None
-    return found
-
-
-def _only_related(slug: str, text: str, named: set[str]) -> bool:
-    try:
-        article = Article(slug, text)
-    except ValueError:
-        return False
-    rows = [*article.lead, *(row for part in article.sections if not part.named(RELATED) for row in part.rows)]
-    return not _leads("\n".join(rows), named)
-
-
-def _leads(text: str, named: set[str]) -> bool:
-    """Return whether a text links to one of these names."""
-    return "[[" in text and any(link.target.casefold().removesuffix(".md") in named for link in markdown.links(text))
 
 
 def _plain(heading: str) -> str:

@@ -17,7 +17,7 @@ from memoria.daily.day_text import DayText
 from memoria.ground import printable
 from memoria.ground.markdown import Link
 from memoria.search.words import words
-from memoria.wiki import lint_fixes, minhash, names
+from memoria.wiki import lint_fixes, names
 from memoria.wiki.article import RELATED, Article
 from memoria.wiki.folder import slugify
 from memoria.wiki.lint_fixes import Fix
@@ -26,7 +26,6 @@ from memoria.wiki.snapshot import Snapshot
 ERROR, WARNING, NOTE = "error", "warning", "note"
 SPARSE_WORDS = 12  # an article with fewer words in summary and claims says next to nothing
 MAX_CLAIMS, MAX_SECTION = 60, 25  # claims that an article may have, and one section of it
-NEAR = 0.7  # two articles that share this part of their words are duplicates
 _MAX_RELATED = 30
 
 
@@ -127,14 +126,6 @@ def duplicate_titles(snapshot: Snapshot) -> Found:
             yield first, f"“{name}” is also a name of {', '.join(f'[[{slug}]]' for slug in others)}"
 
 
-def near_duplicates(snapshot: Snapshot) -> Found:
-    """Find articles that say nearly the same; those of two projects may."""
-    texts = {slug: page.words for slug, page in snapshot.pages.items() if page.article}
-    for one, other, share in minhash.pairs(texts, NEAR):
-        if not snapshot.are_apart(one, other):
-            yield one, f"says nearly the same as [[{other}]] ({share:.0%} of the words)"
-
-
 def orphans(snapshot: Snapshot) -> Found:
     """Find articles that no other article links to."""
     reached = {target for targets in snapshot.linked.values() for target in targets}
@@ -223,7 +214,6 @@ RULES: dict[str, tuple[str, Callable[[Snapshot], Found]]] = {
     "path": (WARNING, paths),
     "missing-source": (WARNING, missing_sources),
     "duplicate-title": (WARNING, duplicate_titles),
-    "near-duplicate": (WARNING, near_duplicates),
     "orphan": (WARNING, orphans),
     "sparse": (WARNING, sparse),
     "title": (WARNING, titles),
