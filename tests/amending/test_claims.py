@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from memoria.amending import claims
-from memoria.daily.daily_log import DailyLog
 from memoria.ground import locks
 from memoria.ground.errors import ExpectedError
 from memoria.statements.fact import Fact
@@ -114,13 +113,6 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(wiki: WikiHome) -> None
     with pytest.raises(ExpectedError, match="no such article"):
         claims.remove(wiki.home, "concepts/nope", digest(OLD))
     assert wiki.files() == before
-
-
-def test_a_secret_in_the_users_word_is_not_written(wiki: WikiHome) -> None:
-    secret = "ghp_" + "a8B3c9D2e7F1g6H5i4J0k8L3m9N2o7P1q6R5"  # not a key
-    claims.correct(wiki.home, SLUG, digest(OLD), f"The listener needs the token {secret}")
-    daily = DailyLog.of(wiki.home.paths)
-    assert all(secret not in text for text in (wiki.text(SLUG), *map(daily.text, daily.days())))
 
 
 def test_a_line_that_only_gets_other_words_is_the_same_statement_without_a_history(wiki: WikiHome) -> None:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import os
 import re
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -22,7 +19,7 @@ from facts import a_fact
 from home_of import DAY, article, catalogued, entry, run, scripted
 from memoria.amending import proof, removal
 from memoria.audit import state_checks
-from memoria.audit.finding import BROKEN, NOTE
+from memoria.audit.finding import BROKEN
 from memoria.base.settings import Settings
 from memoria.capture import cursor
 from memoria.capture.spool import Spool
@@ -33,7 +30,6 @@ from memoria.daily.entry import Learned
 from memoria.daily.entry_form import tombstone
 from memoria.daily.ledger import Ledger
 from memoria.ground import locks
-from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.index import sources
 from memoria.index.index import Index
@@ -242,14 +238,6 @@ def test_a_forgotten_statement_leaves_its_article_with_every_sentence_about_it(w
     assert "### Session (09:00) · shop · Uploads" in Path(wiki.home.paths.daily, "2026-11-16.md").read_text()
 
 
-def test_a_text_in_title_and_all_lines_takes_the_entry(home: Home) -> None:
-    assert run(forget, home, "Quaggasoft", "--yes") == 0
-    gone(home)
-    taken_in_again(home, "offline")
-    gone(home)
-    assert [each.id for each in DailyLog.of(home.paths).entries(DAY)] == ["01bb"]
-
-
 def test_a_session_goes_with_its_jobs_facts_and_what_its_transcript_still_holds(home: Home, tmp_path: Path) -> None:
     transcript = tmp_path / "s1.jsonl"
     transcript.write_bytes(TOLD + LATER + lines((5, "user", f"{SECRET}, third time")))
@@ -321,12 +309,6 @@ def test_the_folder_and_remote_of_what_goes_are_forgotten_too(home: Home, what: 
     assert recorded["ship-bbbbbb"] == ["/home/ada/ship"]
 
 
-def test_the_folder_of_a_project_of_which_entries_remain_stays(home: Home) -> None:
-    Path(home.paths.folders).write_text(json.dumps({"ship-bbbbbb": ["/srv/quaggasoft/ship"]}))
-    assert run(forget, home, "quaggasoft", "--yes") == 1  # told, because it says whether the project is excluded
-    assert "/srv/quaggasoft/ship" in Path(home.paths.folders).read_text()
-
-
 def test_a_project_of_which_only_its_folder_is_known_is_forgotten(home: Home) -> None:
     known_folders(home)
     assert run(forget, home, "shop-aaaaaa", "--yes") == 0
@@ -367,12 +349,6 @@ def test_a_dry_run_shows_everything_and_changes_nothing(home: Home, capsys: pyte
     assert {path: data for path, data in contents(home) if path.suffix not in _CHANGING} == before
 
 
-def test_nothing_goes_without_a_yes(home: Home) -> None:
-    with pytest.raises(ExpectedError, match="--yes"):
-        run(forget, home, "01aa")
-    assert DailyLog.of(home.paths).entries(DAY)[0].id == "01aa"
-
-
 def test_forgetting_again_finishes_what_was_broken_off(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(removal, "_caches", _broken)
@@ -400,28 +376,6 @@ def test_digests_that_are_damaged_are_named_and_never_taken_for_none(
     assert run(status, home) == 0
     assert "forgotten.json cannot be read: damaged" in capsys.readouterr().out
     assert Path(home.paths.forgotten).read_text() == left
-
-
-def test_a_forget_that_was_broken_off_is_named(
-    home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert list(state_checks.check_forgotten(home)) == []
-    with monkeypatch.context() as patch:
-        patch.setattr(removal, "_wiki", _broken)
-        with pytest.raises(RuntimeError):
-            run(forget, home, "s1", "--yes")
-    assert [finding.level for finding in state_checks.check_forgotten(home)] == [NOTE]
-    assert run(status, home) == 0
-    assert "a forget was interrupted" in capsys.readouterr().out
-
-
-def test_asking_again_for_what_was_forgotten_leaves_it_in_no_log(home: Home) -> None:
-    assert run(forget, home, "Quaggasoft", "--yes") == 0
-    again = [sys.executable, "-m", "memoria", "forget", "Quaggasoft", "--yes"]
-    done = subprocess.run(again, env={**os.environ, "MEMORIA_HOME": home.paths.home}, capture_output=True, check=False)
-    assert done.returncode == 1
-    assert b"nothing to forget" in done.stderr
-    gone(home)
 
 
 STEPS = ("_spool", "_archive", "_wiki", "_daily", "_caches", "_logs")
@@ -457,19 +411,6 @@ def test_a_forget_that_was_broken_off_waits_while_a_compile_is_at_work(
     gone(home)
 
 
-def test_forgetting_again_says_that_it_was_completed(
-    home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(removal, "_logs", _broken)
-        with pytest.raises(RuntimeError):
-            run(forget, home, "s1", "--yes")
-    capsys.readouterr()
-    assert run(forget, home, "s1", "--yes") == 0
-    assert "A forget that was interrupted has been completed." in capsys.readouterr().out
-    gone(home)
-
-
 _CHANGING = (".db", ".db-wal", ".db-shm", ".lock")  # opened, not changed
 
 
@@ -498,13 +439,6 @@ def test_databases_keep_nothing_in_their_free_pages(home: Home) -> None:
             assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         db.close()
     assert [name for name in holding(home, "quaggasoft") if ".db" in name] == []
-
-
-def test_what_nobody_kept_is_an_error_in_one_line(home: Home) -> None:
-    with pytest.raises(ExpectedError, match="Nothing is stored"):
-        run(forget, home, "quokka island", "--yes")
-    with pytest.raises(ExpectedError, match="at least"):
-        run(forget, home, "abc", "--yes", "--as", "text")
 
 
 def test_what_the_copy_of_a_sync_program_or_a_broken_page_holds_is_forgotten_too(

@@ -20,7 +20,6 @@ from memoria.daily.daily_log import DailyLog
 from memoria.ground.home import Home
 from memoria.index import sources
 from memoria.index.index import Index
-from memoria.recall.shown_notes import ShownNotes
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
 from memoria.worker import loop, worker
@@ -107,12 +106,6 @@ def test_a_file_that_cannot_be_read_is_named_and_the_status_is_1(
     broken.write_bytes(b"\x1f\x8b no archive")
     assert run(forget, home, TEXT, "--yes", "--as", "text") == 1
     assert broken.name in capsys.readouterr().out
-
-
-def test_an_archive_without_an_entry_goes_too(home: Home) -> None:
-    Archive.of(home.paths, 1).keep("0dead", DAY, [Turn("k1", "user", f"{TEXT}."), Turn("k2", "assistant", "Fine.")])
-    assert run(forget, home, TEXT, "--yes", "--as", "text") == 0
-    assert holding(home) == []
 
 
 def test_what_was_set_aside_goes_when_it_holds_the_text(home: Home) -> None:
@@ -225,12 +218,6 @@ def test_a_tombstone_does_not_hold_the_text_and_a_damaged_one_is_no_empty_one(
     assert "damaged" in caplog.text
     assert holding(home) == []
     assert Spool(home.paths.spool).jobs()
-
-
-def test_notes_that_were_shown_survive_any_line_separator(home: Home) -> None:
-    shown = ShownNotes(home.paths.hints, "s1")
-    shown.add(["daily/a\u2028b.md", "x"])
-    assert shown.keys() == {"daily/a\u2028b.md", "x"}
 
 
 def test_a_cursor_of_a_live_session_names_a_range_only_after_forgetting(home: Home, live: Live) -> None:

@@ -110,13 +110,6 @@ def test_every_byte_of_a_person_stays_through_all_that_is_written_into_a_day(
         checked()
 
 
-@given(persons(0))
-def test_a_text_that_is_not_edited_is_the_same_text(data: bytes) -> None:
-    text = data.decode("utf-8", "surrogateescape")
-    assert DayText(text).text == text
-    assert DayText("\ufeff" + text).text == "\ufeff" + text
-
-
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_what_is_added_has_the_line_endings_of_the_file(end: str, tmp_path: Path) -> None:
     daily = DailyLog(tmp_path / "daily", tmp_path / "daily.lock", tmp_path / "replaced")
@@ -164,18 +157,6 @@ def test_a_fact_stands_in_its_entry_whatever_a_person_wrote_into_the_entry() -> 
     assert lines.without(text, {fact.id}) == text
 
 
-@pytest.mark.parametrize("key", ["a--b-0a1b2c", "My-Project--old--0a1b2c", "x---y-0a1b2c", "plain-0a1b2c"])
-def test_an_entry_is_read_back_with_its_projects_key_whatever_hyphens_it_has(key: str) -> None:
-    block = render(entry("e1", project="p", project_key=key))
-    assert "--" not in block.replace("<!--", "").replace("-->", "")
-    (found,) = DayText(block).entries(DAY)
-    assert found.project_key == key
-
-
-def test_a_line_without_words_is_no_fact_and_stops_nobody_from_reading() -> None:
-    assert lines.parse("- [fact]  ^l-aaaa\n- [fact] Use tea cups. ^l-bbbb\n", DAY)[0].id == "l-bbbb"
-
-
 NAMES = st.sampled_from(["shop", "my-shop", "Ünïcode", "a"])
 WORDS = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Cf", "Zl", "Zp")), min_size=1, max_size=12
@@ -204,17 +185,6 @@ def test_the_index_and_the_daily_log_see_the_same_entries(
     for one, known in zip(found, entries, strict=True):
         texts = {(passage.label, passage.text) for passage in one.passages}
         assert {("Decisions Made", f"- {item}") for item in known.decisions} <= texts
-
-
-@pytest.mark.parametrize(
-    "heading", ["### Session (14:05) · my · project · Title", "### Session (14:05) · my · Title  "]
-)
-def test_a_heading_a_person_wrote_is_read_the_same_way(heading: str) -> None:
-    marker = render(entry("one")).splitlines()[-1]
-    (known,) = DayText(f"{heading}\n\n{marker}\n").entries(DAY)
-    for text in (f"{heading}\n\n{marker}\n", f"{heading}\n\nwords\n"):
-        (found,) = documents.of_file(f"daily/{DAY}.md", text)
-        assert found.title == known.title
 
 
 def test_every_line_of_an_entry_down_to_its_marker_is_restated() -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import multiprocessing
 import sqlite3
-from contextlib import closing
 from datetime import date
 from pathlib import Path
 
@@ -134,41 +133,6 @@ def test_processes_that_open_a_new_ledger_at_once_share_it(tmp_path: Path) -> No
     assert list(tmp_path.glob("*.bak-*")) == []
     ledger = Ledger(path)
     assert ledger.db.execute("SELECT count(*) FROM calls").fetchone()[0] == 6
-    ledger.close()
-
-
-def test_a_person_who_asks_need_not_wait_for_the_next_try(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "ledger.db")
-    ledger.failed(["a.job"], counted=True, not_before=9e9, reason="the budget is spent")
-    ledger.lift_waits()
-    assert ledger.tries("a.job") == (1, 0.0, "the budget is spent")
-    ledger.close()
-
-
-@pytest.mark.parametrize("value", ["ü" * 5_000, {"day": ["x" * 3_000, None, 1.5]}, "", None, False])
-def test_a_value_of_any_length_is_kept_and_replaced(value: object, tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "ledger.db")
-    ledger.put("one", "before")
-    ledger.put("one", value)
-    ledger.put("two", 2)
-    assert ledger.get("one") == value
-    assert ledger.get("two") == 2
-    assert ledger.get("three") is None
-    assert ledger.notes() == []
-    ledger.close()
-
-
-def test_the_values_of_an_older_ledger_are_carried_over(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.db"
-    with closing(sqlite3.connect(path)) as old:
-        old.executescript("".join(ledger_file.MIGRATIONS[:2]) + "PRAGMA user_version = 2")
-        note = "INSERT INTO notes VALUES ('2026-11-20T10:00:00+00:00', ?, '', ?)"
-        kept = [("value:last_flush", '"then"'), ("value:last_flush", '"now"'), ("value:pages_due", "true")]
-        old.executemany(note, [*kept, ("value:cut", '"' + "x" * 1_999), ("missing", "a range")])
-        old.commit()
-    ledger = Ledger(path)
-    assert (ledger.get("last_flush"), ledger.get("pages_due"), ledger.get("cut")) == ("now", True, None)
-    assert [row[1:] for row in ledger.notes()] == [("missing", "", "a range")]
     ledger.close()
 
 

@@ -11,9 +11,8 @@ import pytest
 from memoria.base.paths import Paths
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
-from memoria.daily.entry_form import fingerprint
 from memoria.daily.ledger import Ledger
-from memoria.daily.open_items import OpenItems, ident, is_same
+from memoria.daily.open_items import OpenItems, is_same
 
 MONDAY, TUESDAY = date(2026, 11, 16), date(2026, 11, 17)
 RETRY = "Add the retry to the uploader."
@@ -66,14 +65,6 @@ def test_what_a_person_ticks_or_strikes_is_closed(items: OpenItems, box: str) ->
     assert texts(items) == ["Write the changelog."]
 
 
-def test_three_copies_of_one_item_are_one(items: OpenItems) -> None:
-    write(items, "a", RETRY)
-    write(items, "b", "Add a retry to the uploader", day=TUESDAY)
-    write(items, "c", "Add the retry to the uploader, with backoff.", day=TUESDAY)
-    assert texts(items) == [RETRY]
-    assert items.of("shop-000000")[0].id == ident(RETRY)
-
-
 def test_a_tick_of_one_copy_closes_all_that_stand(items: OpenItems) -> None:
     write(items, "a", RETRY)
     write(items, "b", RETRY, day=TUESDAY)
@@ -117,23 +108,6 @@ def test_a_dropped_item_is_closed_and_struck_through(items: OpenItems) -> None:
     items.close(items.of("shop-000000"), dropped=True)
     assert f"- [x] ~~{RETRY}~~" in items.daily.text(MONDAY)
     assert texts(items) == []
-
-
-def test_a_tick_makes_no_entry_wait_for_a_compile(items: OpenItems) -> None:
-    entry = write(items, "a", RETRY)
-    before = fingerprint(entry)
-    items.close(items.of("shop-000000"), dropped=True)
-    assert [fingerprint(found) for found in items.daily.entries(MONDAY)] == [before]
-
-
-def test_what_a_person_notes_by_hand_belongs_to_every_project(items: OpenItems) -> None:
-    write(items, "a", RETRY)
-    path = items.daily.path(MONDAY)
-    path.write_text(path.read_text() + "\n### Mine\n\n- [ ] Call the bank.\n- not an item\n")
-    items.refresh()
-    items.daily.mark_all(items.ledger)
-    assert texts(items) == [RETRY, "Call the bank."]
-    assert texts(items, "blog-000000") == ["Call the bank."]
 
 
 def test_a_removed_line_and_a_deleted_log_leave_nothing_open(items: OpenItems) -> None:

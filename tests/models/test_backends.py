@@ -198,20 +198,6 @@ def test_claude_is_started_as_ours_and_not_as_a_child_of_a_session(
     assert env["CLAUDECODE"] == env["CLAUDE_CODE_SESSION_ID"] == ""
 
 
-@pytest.mark.slow
-def test_a_path_in_a_conversation_is_not_read_into_the_prompt(
-    claude: Callable[..., tuple[Claude, MessagesApi]], tmp_path: Path
-) -> None:
-    secret = tmp_path / "secret.txt"
-    secret.write_text("the password is zanzibar")
-    model, api = claude(lambda _: json.dumps(ANSWERS["flush"]))
-    model.complete(
-        tasks.flush({"project": "shop", "exchanges": [{"user": f"look at @{secret} please", "assistant": ""}]})
-    )
-    assert str(secret) in api.messages[0].text
-    assert "zanzibar" not in json.dumps(api.messages[0].body)
-
-
 def conversation(size: int) -> JsonObject:
     """About ``size`` characters in the manner of real ones: prose, code names, quotes, tools, other scripts."""
     part = {
@@ -238,12 +224,6 @@ def test_a_flush_carries_at_most_6000_bytes_beside_the_conversation(
     over = api.messages[0].size - len(carried.encode())
     print(f"\nconversation {len(carried.encode())} bytes, request {api.messages[0].size} bytes, {over} beside it")
     assert over <= 6_000
-
-
-@pytest.mark.parametrize(("task", "most"), [("flush", 8_000), ("learn", 4_000), ("compile", 32_000)])
-def test_an_answer_may_be_as_long_as_its_task_needs(tmp_path: Path, task: str, most: int) -> None:
-    options = Claude("haiku", cwd=tmp_path, timeout_s=5)._options(Prompt(task, "", {}))
-    assert options.env["CLAUDE_CODE_MAX_OUTPUT_TOKENS"] == str(most)
 
 
 @pytest.mark.slow
@@ -274,18 +254,6 @@ def test_what_went_wrong_with_claude_is_told_by_type(
     assert str(caught.value)
     if isinstance(said, Reply):  # answered, so paid for, once for each request that the client made of it
         assert getattr(caught.value, "usage").input_tokens == 100 * len(api.messages)  # noqa: B009 (an Exception to mypy)
-
-
-@pytest.mark.slow
-def test_without_a_login_claude_names_the_remedy(
-    claude: Callable[..., tuple[Claude, MessagesApi]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model, api = claude(lambda _: "never asked")
-    monkeypatch.delenv("ANTHROPIC_API_KEY")
-    with pytest.raises(ModelUnavailableError, match="/login") as caught:
-        model.complete(FLUSH)
-    assert not caught.value.retry_now
-    assert api.messages == []
 
 
 @pytest.mark.slow
@@ -322,31 +290,11 @@ def _cwd(process: Path) -> str:
 # ---- ollama
 
 
-def test_ollama_takes_the_first_of_the_preferences_that_is_installed(stack: ExitStack) -> None:
-    model, api = _ollama(stack, json.dumps(ANSWERS["flush"]))
-    assert model.complete(FLUSH).model == "ollama:qwen2.5:3b"
-    assert api.requests[0]["model"] == "qwen2.5:3b"
-
-
-def test_ollama_without_any_wanted_model_names_the_remedy(stack: ExitStack) -> None:
-    model, api = _ollama(stack, "never asked")
-    api.installed = ["llava:13b"]
-    with pytest.raises(ModelUnavailableError, match="ollama pull") as caught:
-        model.complete(FLUSH)
-    assert not caught.value.retry_now
-
-
 def test_an_ollama_that_is_not_running_names_the_remedy(stack: ExitStack) -> None:
     with OllamaApi(lambda _: "", []) as api:
         url = api.url
     with pytest.raises(ModelUnavailableError, match="ollama serve") as caught:
         Ollama("x", url=url, preferred=[], timeout_s=5).complete(FLUSH)
-    assert not caught.value.retry_now
-
-
-def test_a_model_that_ollama_does_not_have_is_no_passing_fault(stack: ExitStack) -> None:
-    with pytest.raises(ModelUnavailableError, match="ollama pull") as caught:
-        _ollama(stack, 404)[0].complete(FLUSH)
     assert not caught.value.retry_now
 
 

@@ -44,13 +44,6 @@ def test_a_short_fault_is_tried_three_times_within_the_run(ledger: Ledger) -> No
     assert outcomes(ledger) == ["ModelUnavailableError", "BadAnswerError", "ok"]
 
 
-def test_the_third_failure_is_raised(ledger: Ledger) -> None:
-    model, asked, slept = metered(ledger, [ModelUnavailableError("away")])
-    with pytest.raises(ModelUnavailableError):
-        model.complete(PROMPT, "p")
-    assert (len(asked.prompts), slept) == (3, [2.0, 4.0])
-
-
 def test_a_fault_that_needs_a_person_is_not_tried_again(ledger: Ledger) -> None:
     model, asked, slept = metered(ledger, [ModelUnavailableError("not logged in", retry_now=False)])
     with pytest.raises(ModelUnavailableError):
@@ -95,12 +88,6 @@ def test_a_spent_day_makes_no_call_and_says_until_when(ledger: Ledger) -> None:
     assert asked.prompts == []
     assert caught.value.until
     assert caught.value.until > clock.now()
-
-
-def test_yesterdays_spending_does_not_count(ledger: Ledger) -> None:
-    ledger.book(Call("flush", "scripted", "p", "ok", 1000, 100, 9.0, 1.0), clock.parse("2026-01-01T00:00:00Z"))
-    model, _, _ = metered(ledger, [ANSWER], Limits(daily_usd=1.0))
-    assert model.complete(PROMPT, "p").model == "scripted"
 
 
 def test_a_call_that_would_cost_too_much_is_not_made(ledger: Ledger) -> None:

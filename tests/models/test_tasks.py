@@ -59,18 +59,8 @@ def test_the_other_rules_are_sent_whole() -> None:
     assert set(left) < set((tasks.PROMPTS / "compile.md").read_text(encoding="utf-8").splitlines())
 
 
-def test_an_answer_may_have_every_field_whatever_was_outlined() -> None:
-    assert tasks.compile_({"statements": [NEW], "articles": [], "index": []}).schema == tasks.COMPILE_SCHEMA
-
-
 def test_statements_and_lines_are_shown_with_the_ids_that_an_answer_names() -> None:
     sent = compiled(NEW, {**NEW, "id": "l-b21"}, articles=[PAGE])
     assert "# Port\nl-b20 · fact · 2026-11-17 · The port is 9090.\nl-b21 · " in sent, "one title above both"
     assert "article port · Port, listener\nsummary: Where it listens.\n" in sent
     assert "\nl-a10 · 2026-11-16 · [Behaviour] The port is 8080." in sent
-
-
-def test_a_known_fact_takes_no_more_room_than_a_learned_one_may() -> None:
-    by_hand = flushed(known=[{**FACT, "content": "The port is 8080. " * 200}])
-    assert len(by_hand) < len(flushed(known=[{**FACT, "content": "x" * 600}])) + 100
-    assert "(3600 characters, cut)" in by_hand

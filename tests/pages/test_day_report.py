@@ -10,14 +10,12 @@ from pathlib import Path
 import pytest
 
 from facts import a_fact
-from hooks import Client, exchange
+from hooks import Client
 from memoria.base import project, state
-from memoria.capture.spool import Spool
-from memoria.cli import main
 from memoria.daily.ledger import Call, Ledger
 from memoria.ground import clock
 from memoria.ground.home import Home
-from memoria.pages import day_report, figures
+from memoria.pages import day_report
 from memoria.recall import start_line
 from memoria.recall.shown_notes import ShownNotes
 from memoria.statements.keeper import Keeper
@@ -75,13 +73,6 @@ def test_a_line_that_nobody_saw_names_its_day_and_is_brought_up_to_date(
     assert line_at(home, 0) == f"memoria: on {day} 2 notes recalled · 0 learned"
 
 
-def test_a_day_without_anything_leaves_no_line(home: Home) -> None:
-    day_report.prepare(home)
-    assert line_at(home, 1) == ""
-    assert figures.line(0, 0, 0.0) == ""
-    assert figures.line(1, 0, 0.001) == "1 note recalled · 0 learned · less than $0.01"
-
-
 def test_a_session_says_at_most_one_line_and_the_setting_switches_it_off(tmp_path: Path) -> None:
     client = Client(tmp_path)
     state.open_state(client.paths)
@@ -109,21 +100,3 @@ def test_a_session_says_at_most_one_line_and_the_setting_switches_it_off(tmp_pat
     leave()
     client.env["MEMORIA_DAY_NOTICE"] = "false"
     assert start() == ""
-
-
-def test_a_torn_line_is_left_out(tmp_path: Path) -> None:
-    (tmp_path / "100").write_text("not a time")
-    assert start_line.take_day(str(tmp_path), 200.0) == ""
-    assert start_line.take_day(str(tmp_path / "missing"), 200.0) == ""
-
-
-def test_a_worker_that_had_something_to_do_prepares_the_line(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEMORIA_MODEL", "offline")
-    ShownNotes(home.paths.hints, "s-1").add(["l-7f3a"])
-    assert main(["flush"]) == 0
-    assert not Path(home.paths.days).exists()
-    data = exchange(1)
-    header: dict[str, object] = {"event": "Stop", "session": "s-1", "start": 0, "end": len(data)}
-    Spool(home.paths.spool).add(header, data)
-    assert main(["flush"]) == 0
-    assert line_at(home, 1).startswith("memoria: yesterday 1 note recalled · ")

@@ -51,12 +51,6 @@ def test_a_deleted_article_leaves_the_index_and_a_new_one_enters_it(home: WikiHo
     assert "concepts/uploads-of-the-shop" not in index_page(home).read_text()
 
 
-def test_a_worker_with_nothing_new_writes_nothing(home: WikiHome) -> None:
-    before = index_page(home).stat().st_ino, index_page(home).stat().st_mtime_ns
-    worker.work(home.home)
-    assert (index_page(home).stat().st_ino, index_page(home).stat().st_mtime_ns) == before
-
-
 def test_an_edit_during_a_compile_is_told_by_the_worker_after_it(home: WikiHome) -> None:
     home.edit("concepts/uploads-of-the-shop", OLD, NEW)
     with locks.waiting(Path(home.home.paths.compile_lock)):
@@ -130,12 +124,6 @@ def test_another_value_during_a_compile_is_recorded_by_the_worker_after_it(slots
         assert article is not None
         assert not article.past
     worker.work(slots.home)
-    assert told(slots) == (False, True, [WAIT])
-
-
-def test_an_entry_compiled_again_does_not_bring_an_ended_value_back(slots: WikiHome) -> None:
-    worker.work(slots.home)
-    slots.compile([placed("slots-of-the-shop")], "--all")
     assert told(slots) == (False, True, [WAIT])
 
 

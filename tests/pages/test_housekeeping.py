@@ -22,15 +22,6 @@ def test_what_sessions_long_over_were_shown_goes(tmp_path: Path) -> None:
     assert [path.name for path in Path(paths.hints).iterdir()] == ["new"]
 
 
-def test_the_usage_counts_of_version_0_1_0_go(tmp_path: Path) -> None:
-    paths = Paths(str(tmp_path))
-    Path(paths.state).mkdir()
-    for name in ("recall.db", "recall.db-wal", "recall.db-shm", "ledger.db"):
-        Path(paths.state, name).write_bytes(b"SQLite")
-    housekeeping.clean(paths)
-    assert sorted(path.name for path in Path(paths.state).iterdir()) == ["README", "ledger.db", "written-by"]
-
-
 def test_what_a_killed_hook_left_in_the_spool_goes_and_what_is_being_written_stays(tmp_path: Path) -> None:
     paths = Paths(str(tmp_path))
     hook = subprocess.Popen([sys.executable, "-c", ""])

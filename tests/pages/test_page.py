@@ -90,13 +90,6 @@ def test_a_folder_name_of_any_length_costs_no_project_its_page(home: Home, name:
     assert Path(home.paths.page_of(keys[0])).exists(), "pages in use are not cleared away"
 
 
-def test_a_correction_made_again_is_marked_and_leads(home: Home) -> None:
-    learn(home, a_fact("Never use float for money.", importance=0.9), a_fact("Run the formatter.", "correction"))
-    learn(home, a_fact("Run the formatter!", "correction", day=1))
-    learn(home, a_fact("Run the formatter.", "correction", day=4))
-    assert leads(home)[0] == "- [correction, corrected 3 times] Run the formatter. (said 3 times, last 2026-11-20)"
-
-
 def section(text: str, heading: str) -> list[str]:
     """The rows of a section of the page."""
     part = text.partition(f"## {heading}\n")[2].partition("\n\n")[0]
@@ -117,15 +110,6 @@ def test_rules_of_the_person_come_before_facts_of_any_importance(home: Home) -> 
     assert kinds == ["correction, corrected twice", "correction", "preference", "decision", "fact"]
 
 
-def test_where_a_session_stopped_says_its_title_once(home: Home) -> None:
-    """A title that was cut from the request, and the request, are one statement."""
-    asked = 'The user asked: "please fix the race in the worker, it costs us jobs" In the end: The lock is taken.'
-    entry(home, "e1", title="Fix the race in the worker, it costs…", context=asked, project_key=SHOP)
-    entry(home, "e2", title="Race fixed", context=asked, project_key=SHOP)
-    rows = [row.split(", shop: ")[1] for row in section(page(home), "Where the last sessions stopped")]
-    assert sorted(rows) == sorted([asked, f"Race fixed. {asked}"])
-
-
 def test_what_the_last_sessions_worked_on_calls_for_its_facts(home: Home) -> None:
     """Facts of the same kind and weight: the one about the file that was edited last comes first."""
     made = entry(home, "aa11", "An afternoon", project_key=SHOP)
@@ -140,12 +124,6 @@ def test_what_the_last_sessions_worked_on_calls_for_its_facts(home: Home) -> Non
     assert "saddle" in leads(home)[0]
 
 
-def test_a_page_lists_no_titles_of_articles(home: Home) -> None:
-    article(home, "concepts/tides", "Tides", ("Tables come from harmonics.", "aa11"))
-    learn(home, a_fact("Write short functions."))
-    assert "Tides" not in page(home)
-
-
 def test_what_belongs_to_another_project_says_so(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORIA_SHARE_PROJECTS", "1")
     home = Home.open()
@@ -157,23 +135,6 @@ def test_what_belongs_to_another_project_says_so(home: Home, monkeypatch: pytest
     text = page(home)
     assert section(text, "Open action items") == ["- Quote every path. (2026-11-20, in blog)"]
     assert "(in blog)" not in page(home, BLOG)
-
-
-def test_another_project_of_the_same_name_is_told_apart(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEMORIA_SHARE_PROJECTS", "1")
-    home = Home.open()
-    other = "shop-777777"
-    page_ = article(home, "concepts/quoting", "Quoting", ("Paths are quoted.", "bb22"))
-    page_.give_to(other)
-    Path(home.paths.knowledge, "concepts", "quoting.md").write_text(page_.render(), "utf-8")
-    entry(home, "bb22", "Elsewhere", project_key=other, action_items=("Quote every path.",))
-    learn(home, a_fact("Write short functions."), a_fact("Quote every glob.", project=other))
-    text = page(home)
-    assert section(text, "Open action items") == ["- Quote every path. (2026-11-20, in shop-777777)"]
-    assert section(text, "Where the last sessions stopped") == ["- 2026-11-20 14:05, shop-777777: Elsewhere."]
-    assert {row.rpartition(", ")[2] for row in leads(home, "global")} == {"in shop-777777)", f"in {SHOP})"}
-    own = section(page(home, other), "Where the last sessions stopped")
-    assert own == ["- 2026-11-20 14:05, shop: Elsewhere."]
 
 
 def test_what_was_replaced_is_absent_and_its_successor_stands_there(home: Home) -> None:
@@ -228,18 +189,6 @@ def test_a_page_keeps_its_limit_by_dropping_whole_items(
     assert rows
     assert set(rows) <= whole
     assert text.count("\n- [") == len(rows), "no item is cut"
-
-
-def test_a_project_with_facts_and_no_entry_yet_has_a_page(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    learn(home, a_fact("Write short functions."))
-    entry(home, "bb22", "Elsewhere", project_key=BLOG)
-    assert leads(home) == ["- [preference] Write short functions. (2026-11-16)"]
-    assert "Elsewhere" not in page(home)
-    monkeypatch.setenv("MEMORIA_SHARE_PROJECTS", "1")
-    home = Home.open()
-    assert "Elsewhere" in page(home)
-    entry(home, "aa11", "Rounding", project_key=SHOP)
-    assert "Elsewhere" not in page(home)
 
 
 def test_where_there_is_no_page_what_holds_everywhere_comes_first_and_the_rest_says_where(
@@ -299,20 +248,3 @@ def test_the_page_shows_the_open_items_of_all_entries_and_none_that_is_closed(ho
     path.write_text(path.read_text("utf-8").replace("- [ ] Finish part 3", "- [x] Finish part 3"), "utf-8")
     assert "Finish part 3" not in page(home)
     assert "Finish part 4 of the importer. (2026-11-20)" in page(home)
-
-
-def test_a_forgotten_open_item_is_nowhere_left(home: Home) -> None:
-    entry(home, "e1", "Zoo", project_key=SHOP, action_items=("Feed the pangolin.",))
-    assert "pangolin" in page(home)
-    assert run(forget, home, "Feed the pangolin", "--as", "text", "--yes") == 0
-    assert "pangolin" not in page(home)
-    assert b"pangolin" not in Path(home.paths.ledger).read_bytes()
-
-
-def test_a_long_note_leaves_room_for_the_other_sessions(home: Home) -> None:
-    entry(home, "aaaaaaaa", "The first", context="Ports are in `ports.toml`.", project_key=SHOP)
-    entry(home, "bbbbbbbb", "The second", context="word " * 380, project_key=SHOP)
-    stopped = page(home).split("## Where the last sessions stopped")[1]
-    assert "ports.toml" in stopped
-    assert "The second. word word" in stopped
-    assert max(map(len, stopped.splitlines())) < 700

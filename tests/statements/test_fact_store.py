@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from facts import BLOG, MONDAY, SHOP, a_fact, keeper
+from facts import BLOG, SHOP, a_fact, keeper
 from memoria.ground.errors import MemoryStoreError
 from memoria.statements.fact import GLOBAL
 from memoria.statements.store import Link, Store, leading, made_again
@@ -76,15 +75,6 @@ def test_recall_serves_the_successor_of_an_ended_fact(tmp_path: Path) -> None:
         assert len(home.store.facts(live=False)) == 3
 
 
-def test_a_ring_of_successors_ends(tmp_path: Path) -> None:
-    with keeper(tmp_path) as home:
-        one, two = a_fact("Use npm.", ended=MONDAY), a_fact("Use pnpm.", ended=MONDAY)
-        day = MONDAY.date()
-        home.store.put(replace(one, successor=two.id), day)
-        home.store.put(replace(two, successor=one.id), day)
-        assert home.store.matching("npm") == []
-
-
 def test_a_project_sees_its_own_and_global_facts_only(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         home.take(
@@ -133,13 +123,3 @@ def test_one_number_of_a_server_belongs_to_one_fact(tmp_path: Path) -> None:
         store.link(Link("home", 7, "l-b", "l-b", "y"))
         assert store.links("home") == [Link("home", 7, "l-b", "l-b", "y")]
         assert store.links("elsewhere") == []
-
-
-def test_a_sound_store_is_not_taken_for_a_corrupt_one(tmp_path: Path) -> None:
-    for _ in range(3):
-        with keeper(tmp_path) as home:
-            home.take([a_fact("Use pnpm, not npm."), a_fact("Write short functions.")])
-            home.store.set_meta("mark", "1")
-    with keeper(tmp_path) as home:
-        assert home.store.meta()["mark"] == "1"
-        assert not list(home.store.path.parent.glob("*.bak-*"))

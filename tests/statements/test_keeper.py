@@ -63,13 +63,6 @@ def test_the_same_again_is_counted_not_repeated(tmp_path: Path) -> None:
         assert home.lines.read(date(2026, 11, 16))[0].seen == 2
 
 
-def test_a_preference_that_comes_back_as_a_correction_becomes_one(tmp_path: Path) -> None:
-    with keeper(tmp_path) as home:
-        home.take([a_fact("Use pnpm, not npm.")])
-        (fact,) = home.take([a_fact("Use pnpm, not npm.", "correction", day=1)]).repeated
-        assert (fact.kind, fact.seen) == ("correction", 2)
-
-
 def test_a_contradiction_by_the_user_ends_the_old_fact(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         old, new = (
@@ -86,14 +79,6 @@ def test_a_contradiction_by_the_user_ends_the_old_fact(tmp_path: Path) -> None:
         assert standing is not None
         assert standing.supersedes == (old.id,)
         assert f'"successor": "{new.id}"' in logs(home)
-
-
-def test_supersedes_is_acted_on_when_given_in_words(tmp_path: Path) -> None:
-    with keeper(tmp_path) as home:
-        old = a_fact("The staging database is db-legacy.", "fact")
-        home.take([old])
-        home.take([a_fact("Staging runs on kronos now.", "fact", day=1, supersedes=("staging database is db-legacy",))])
-        assert [fact.content for fact in home.store.facts()] == ["Staging runs on kronos now."]
 
 
 def test_the_assistant_cannot_end_what_the_user_said(tmp_path: Path) -> None:
@@ -156,13 +141,6 @@ def test_a_later_successor_takes_the_place_of_an_earlier_one_and_the_end_stays(t
         assert (ended.ended, ended.successor) == (first.time, new.id)
 
 
-def test_what_contradicts_the_users_word_is_not_told_as_current(tmp_path: Path) -> None:
-    with keeper(tmp_path) as home:
-        home.take([a_fact("The API listens on port 8080.", "fact")])
-        home.take([a_fact("The API listens on port 9090.", "fact", day=1, origin="tool")])
-        assert contents(home) == ["The API listens on port 8080."]
-
-
 def test_the_users_word_ends_a_later_guess_of_the_assistant(tmp_path: Path) -> None:
     """The session with the user's word was read late."""
     with keeper(tmp_path) as home:
@@ -203,14 +181,6 @@ def test_a_fact_that_was_known_ends_what_it_replaces_all_the_same(tmp_path: Path
         kept = home.take([a_fact("Bun does the installing!", day=2, supersedes=(old.id,))])
         assert [(fact.id, fact.successor) for fact in kept.ended] == [(old.id, known.id)]
         assert contents(home) == [known.content]
-
-
-def test_a_fact_that_a_model_tells_from_its_twin_is_no_repetition(tmp_path: Path) -> None:
-    with keeper(tmp_path) as home:
-        old = a_fact("Deploy from main at noon on Tuesday.")
-        home.take([old])
-        home.take([a_fact("Deploy from main at noon on Thursday.", day=1, supersedes=(old.id,))])
-        assert contents(home) == ["Deploy from main at noon on Thursday."]
 
 
 def test_a_fact_is_taken_back_without_another_in_its_place(tmp_path: Path) -> None:
@@ -259,13 +229,6 @@ def test_a_fact_whose_project_has_moved_on_holds_nowhere_else(tmp_path: Path) ->
         assert home.store.facts(project=BLOG) == []
 
 
-def test_what_the_user_says_after_the_assistant_is_the_users_word(tmp_path: Path) -> None:
-    with keeper(tmp_path) as home:
-        home.take([a_fact("The API listens on port 8080.", "fact", origin="tool")])
-        home.take([a_fact("The API listens on port 8080.", "fact", day=1)])
-        assert [fact.origin for fact in home.store.facts()] == ["user"]
-
-
 def test_the_nearest_facts_come_first_and_those_of_other_projects_never(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         home.take(
@@ -295,13 +258,6 @@ def test_an_old_session_read_late_does_not_undo_what_was_said_since(tmp_path: Pa
         home.take([a_fact("Use spaces for indentation, not tabs.", day=3)])
         home.take([a_fact("Use tabs for indentation, not spaces.", day=1)])
         assert [fact.content for fact in home.store.facts()] == ["Use spaces for indentation, not tabs."]
-
-
-def test_a_fact_of_another_project_is_not_ended(tmp_path: Path) -> None:
-    with keeper(tmp_path) as home:
-        home.take([a_fact("Use tabs for indentation, not spaces.", project=BLOG)])
-        home.take([a_fact("Use spaces for indentation, not tabs.", day=1)])
-        assert len(home.store.facts()) == 2
 
 
 def test_a_store_error_keeps_the_fact_waiting_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -359,15 +315,6 @@ def _raise(error: BaseException) -> Any:
         raise error
 
     return fail
-
-
-def test_a_file_in_the_outbox_that_is_no_fact_is_set_aside(tmp_path: Path) -> None:
-    with keeper(tmp_path) as home:
-        home.outbox.put({"id": "l-x", "event": {"kind": "fact"}})
-        for _ in range(5):
-            home.drain()
-        assert home.outbox.waiting() == []
-        assert len(home.outbox.set_aside()) == 1
 
 
 def test_a_persons_edit_in_the_log_counts(tmp_path: Path) -> None:

@@ -74,16 +74,6 @@ def test_facts_of_one_heading_share_it_and_stand_once(tmp_path: Path) -> None:
     assert log.read(DAY) == [first, second]
 
 
-def test_entries_before_and_after_learned_lines_are_read_as_before(tmp_path: Path) -> None:
-    log = made(tmp_path)
-    log.daily.append(entry(id="e1"))
-    log.add(a_fact("Use pnpm."), DAY, "09:00", "shop")
-    log.daily.append(entry(id="e2"))
-    found = log.daily.entries(DAY)
-    assert [one.id for one in found] == ["e1", "e2"]
-    assert all(one.title == "Fix it" and one.context == "c" and len(one.learned) == 1 for one in found)
-
-
 def test_a_bare_line_takes_session_and_project_from_its_entry(tmp_path: Path) -> None:
     (fact,) = lines.parse(render(entry()), DAY)
     assert (fact.id, fact.project, fact.session) == ("l-aaaa", SHOP, "s-9")
@@ -167,9 +157,3 @@ def test_nothing_else_of_a_day_changes_when_a_fact_is_taken_out(tmp_path: Path) 
         assert "".join(left.split()) == "".join(text.replace(block, "").split())
         assert lines.without(dressed, {"l-aaaa"}) == dressed, "an entry's own facts stay"
         assert lines.without(dressed, set()) == dressed
-
-
-def test_half_a_surrogate_pair_in_a_line_is_read_as_text_that_can_be_kept() -> None:
-    written = '- [fact] The staging server is called heron. ^l-abcd1234\n  <!-- learned {"tags":["a\\ud800"]} -->\n'
-    (fact,) = lines.parse(written, DAY)
-    assert fact.tags == ("a?",)

@@ -73,11 +73,6 @@ def test_a_page_that_nothing_was_added_to_is_the_same_bytes(text: str) -> None:
     assert Wiki.encode(article(text)) == text.encode()
 
 
-def test_bytes_of_another_encoding_stay() -> None:
-    data = PAGE.encode() + b"\xff\xfe latin \xe9\n"
-    assert Wiki.encode(Wiki.parse("concepts/x", data)) == data
-
-
 @given(st.text(alphabet="ab#- \n`~:[]\r\u2028é", max_size=80))
 def test_any_text_is_read_and_written_without_loss(text: str) -> None:
     try:
@@ -144,10 +139,3 @@ def test_frontmatter_of_any_form_stays_valid(front: str) -> None:
 def test_broken_frontmatter_is_said_and_not_guessed_at(front: str) -> None:
     with pytest.raises(ValueError, match="frontmatter"):
         article(f"---\n{front}\n---\n# x\n")
-
-
-def test_a_page_that_is_linked_by_its_bare_name_is_not_linked_again() -> None:
-    page = article(PAGE + "\nSee [[shop]] and [[sqlite]].\n")
-    assert not page.relate("concepts/sqlite", "SQLite")
-    assert page.relate("concepts/other-thing", "Other | [thing]", "it is near")
-    assert "- [[concepts/other-thing|Other    thing]]: it is near\n" in page.render()

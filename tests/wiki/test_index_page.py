@@ -63,12 +63,6 @@ def test_projects_of_which_there_is_one_page_share_a_section() -> None:
     assert all(f"[[concepts/p{n}|" in text for n in range(9))
 
 
-def test_two_projects_of_one_name_are_told_apart() -> None:
-    text = index_page.index([*of("api-1a2b3c", 2), *of("api-4d5e6f", 2)])
-    assert "## api-1a2b3c" in text
-    assert "## api-4d5e6f" in text
-
-
 def test_a_large_index_of_many_projects_stays_one_page_and_leads_to_the_list_of_each() -> None:
     many = [row for n in range(60) for row in of(f"p{n}-{n:06}", 50, f"2026-{n % 12 + 1:02}-01")]
     text = index_page.index(many)
@@ -84,20 +78,6 @@ def test_a_project_with_very_many_articles_has_lists_by_letter() -> None:
     lists = index_page.lists(many)
     assert {"lists/all-projects-a.md", "lists/all-projects-j.md", "lists/blog-4d5e6f.md"} <= set(lists)
     assert all(f"[[{name.removesuffix('.md')}|" in index_page.index(many) for name in lists)
-
-
-def test_the_same_articles_give_the_same_bytes_in_whatever_order() -> None:
-    many = rows(500)
-    assert index_page.index(many) == index_page.index(reversed(many))
-    assert index_page.lists(many) == index_page.lists(reversed(many))
-
-
-@pytest.mark.parametrize("title", ["a | b", "x]] y", "[[z", "`code`", "ünder", "漢字", "7 things"])
-def test_any_title_can_stand_in_a_link(title: str) -> None:
-    [line] = [row for row in index_page.index([Row("concepts/x", title, "", "")]).splitlines() if row.startswith("- ")]
-    assert line.startswith("- [[concepts/x|")
-    assert line.endswith("]]")
-    assert line.count("|") == 1
 
 
 @pytest.fixture
@@ -162,13 +142,3 @@ def test_a_locked_index_costs_the_article_cache_its_speed_and_nothing_else(
         other.execute("ROLLBACK")
     with Index(cache.index.path) as another:
         assert ArticleCache(cache.wiki, another).rows() == cache.rows()
-
-
-def test_the_rows_of_a_damaged_index_are_read_anew(tmp_path: Path) -> None:
-    wiki = Wiki(tmp_path / "knowledge")
-    (wiki.folder / "concepts").mkdir(parents=True)
-    (wiki.folder / "concepts/a.md").write_text("---\n[broken\n---\n")
-    (tmp_path / "index.db").write_text("no database at all, but long enough to look at")
-    with Index(tmp_path / "index.db") as index:
-        [row] = ArticleCache(wiki, index).rows().values()
-    assert not row.readable

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -170,16 +169,6 @@ def test_steps_are_undone_newest_first_back_to_the_beginning(root: Path) -> None
         work.undo()
 
 
-def test_a_clock_that_was_set_back_does_not_change_which_step_is_the_newest(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    work = of(root)
-    for day, before, after in ((20, b"old a", b"first"), (10, b"first", b"second")):
-        monkeypatch.setattr("memoria.ground.clock.now", lambda day=day: datetime(2026, 11, day, tzinfo=UTC))
-        work.commit({"a.md": after}, {"a.md": digest(before)}, after.decode())
-    assert work.undo()[0] == "second"
-
-
 def test_undo_leaves_alone_what_a_person_changed_since_and_says_so(root: Path) -> None:
     work = of(root)
     work.commit(NEW, read(), "a test")
@@ -200,11 +189,6 @@ def test_only_the_last_steps_are_kept(root: Path) -> None:
     assert labels == list(range(transaction.KEPT_STEPS + 4, 4, -1))
 
 
-def test_nothing_to_change_makes_no_step(root: Path) -> None:
-    assert of(root).commit({"a.md": b"old a"}, read(), "x") == ""
-    assert of(root).steps() == []
-
-
 def test_what_is_cleared_is_nowhere_in_the_state(root: Path) -> None:
     work = of(root)
     work.commit(NEW, read(), "a test")
@@ -212,14 +196,6 @@ def test_what_is_cleared_is_nowhere_in_the_state(root: Path) -> None:
     assert work.steps() == []
     work.noted()
     assert [path for path in (root.parent / "undo").rglob("*") if path.is_file()] == []
-
-
-def test_all_files_that_changed_are_named(root: Path) -> None:
-    for name in OLD:
-        (root / name).write_bytes(b"a person's")
-    with pytest.raises(ChangedError) as raised:
-        of(root).commit(NEW, read(), "a test")
-    assert sorted(raised.value.names) == ["a.md", "sub/b.md"]
 
 
 def test_a_file_that_changes_while_the_step_is_staged_is_not_written_over_and_nothing_stays(
@@ -264,15 +240,6 @@ def test_undo_is_journaled_before_it_begins(root: Path, monkeypatch: pytest.Monk
     assert ("transaction.journaled", True) in seen
     assert not journal.exists()
     assert of(root).steps() == []
-
-
-def test_a_file_that_is_as_the_step_leaves_it_is_not_put_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    killed(root, "commit", "transaction.swapped:1")
-    swaps: list[str] = []
-    monkeypatch.setattr(failpoints, "reached", swaps.append)
-    of(root).recover()
-    assert swaps.count("transaction.swapped") == 2
-    assert there(root) == AFTER
 
 
 def test_a_step_taken_back_because_a_person_wrote_meanwhile_says_so_and_cannot_be_undone(
@@ -396,16 +363,6 @@ def test_undo_takes_the_appended_block_back_and_leaves_what_a_person_wrote_aroun
     (root / "log.md").write_bytes(b"# My log\n" + BLOCK + b"\nA note of mine.\n")
     assert work.undo() == ("a test", ["log.md"], [])
     assert (root / "log.md").read_bytes() == b"# My log\n\nA note of mine.\n"
-
-
-def test_undo_takes_back_one_of_two_equal_blocks_and_at_last_the_file_it_made(root: Path) -> None:
-    grown(root)
-    work = grown(root)
-    assert (root / "log.md").read_bytes() == BLOCK * 2
-    work.undo()
-    assert (root / "log.md").read_bytes() == BLOCK
-    work.undo()
-    assert not (root / "log.md").exists()
 
 
 def test_undo_says_that_a_block_which_a_person_changed_was_left_alone(root: Path) -> None:

@@ -19,7 +19,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.gate import FIRST_ENTRIES, compile_due
 from memoria.daily.ledger import SET_ASIDE, Ledger
 from memoria.ground import clock, projects
-from memoria.ground.errors import ExpectedError, NothingToUndoError
+from memoria.ground.errors import ExpectedError
 from memoria.statements.keeper import Keeper
 from memoria.worker import worker
 from places import ROOT
@@ -264,12 +264,6 @@ def test_a_batch_that_is_answered_badly_does_not_keep_the_later_ones_waiting(day
     assert all(f"Dock {day} is" in text for day in (11, 14, 15, 16))
 
 
-def test_a_model_that_answers_badly_throughout_is_not_asked_about_every_batch(days: WikiHome) -> None:
-    with pytest.raises(ExpectedError, match=r"7 entries waiting"):
-        days.compile(lambda _: "no JSON")
-    assert len(days.prompts) == 3
-
-
 def test_an_entry_at_fault_is_found_in_its_batch_set_aside_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORIA_LIMIT_RETRY_S", ",")
     wiki = WikiHome()
@@ -373,37 +367,6 @@ def test_undo_brings_the_wiki_back_and_its_entries_wait_again(
     assert "The host of the listener is local" in wiki.text(SLUG)
 
 
-def test_undo_takes_several_steps_and_says_when_there_are_not_that_many(
-    wiki: WikiHome, capsys: pytest.CaptureFixture[str]
-) -> None:
-    wiki.compile([PORT_PAGE])
-    wiki.log(LATER)
-    wiki.compile([placed("port")])
-    with pytest.raises(NothingToUndoError, match="2 steps"):
-        wiki.undo("--steps", "3")
-    wiki.undo("--list")
-    assert "  1  compile of 2 statements: concepts/port.md" in capsys.readouterr().out
-    wiki.undo("--steps", "2")
-    assert wiki.files() == {}
-    assert wiki.ledger(Ledger.counts)["uncompiled"] == 2
-
-
-def test_diff_shows_what_the_last_compile_did(wiki: WikiHome, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(NothingToUndoError):
-        wiki.diff()
-    wiki.compile([PORT_PAGE])
-    wiki.log(entry("b2", 18, learned=stated("The port of the listener is 9090.")))
-    wiki.compile([placed("port", ends=[{"id": "l-a10", "by": "l-b20"}])])
-    capsys.readouterr()
-    wiki.diff()
-    out = capsys.readouterr().out
-    assert "--- a/concepts/port.md\n+++ b/concepts/port.md\n" in out
-    assert "\n-- The port of the listener is 8080. [[" in out
-    assert "\n+- The port of the listener is 9090. [[" in out
-    wiki.diff("2")
-    assert "--- /dev/null\n+++ b/concepts/port.md\n" in capsys.readouterr().out
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("step", [name for name in COMPILE if name != "compile.locked"])
 def test_a_compile_killed_anywhere_is_in_the_wiki_once_after_the_next(wiki: WikiHome, step: str) -> None:
@@ -429,9 +392,3 @@ def test_everything_but_markdown_can_be_lost(wiki: WikiHome) -> None:
             path.write_bytes(b"spoiled") if path.name == name else path.unlink()
     wiki.compile([PORT_PAGE])
     assert wiki.files() == before
-
-
-def test_a_home_of_nothing_compiles_to_nothing() -> None:
-    wiki = WikiHome()
-    wiki.compile([])
-    assert wiki.files() == {}

@@ -20,8 +20,6 @@ from facts import MONDAY, SHOP, a_fact
 from memoria.commands import compile as compiling
 from memoria.commands import consolidate
 from memoria.daily.ledger import Call, Ledger
-from memoria.exchange.wire import digest as wire_digest
-from memoria.exchange.wire import to_fact, to_memory
 from memoria.ground import clock
 from memoria.ground import home as ground
 from memoria.ground.errors import OverBudgetError
@@ -241,20 +239,6 @@ def test_a_pair_is_asked_about_once(home: Home) -> None:
     assert set(home.facts()) == {QUEUE, DIRECT}
 
 
-def test_a_second_run_after_a_verdict_finds_nothing(home: Home) -> None:
-    placed_facts(home)
-    home.consolidate("second")
-    files = home.files()
-    assert home.consolidate("second").prompts == []
-    assert home.files() == files
-
-
-def test_the_setting_switches_it_off(home: Home) -> None:
-    two_facts(home)
-    home.log(entry("a1", learned=stated(KEEPS)))
-    assert home.compile_due(CONSOLIDATE="false") == ["compile"]
-
-
 def test_it_stays_within_the_budget_and_is_booked(home: Home) -> None:
     two_facts(home)
     home.log(entry("a1", learned=stated(KEEPS)))
@@ -283,25 +267,6 @@ def test_a_failing_call_fails_no_compile_and_is_not_repeated_today(home: Home) -
         assert home.run(compiling, "--due") == 0
         assert ledger.notes("consolidate-failed")
         assert ledger.get(consolidation.DAY)
-
-
-def test_a_call_is_bounded_however_much_there_is(home: Home) -> None:
-    facts = [a_fact(f"Uploads go through {word} and the queue.", day=place, session=f"s-{place}")
-             for place, word in enumerate(WORDS)]  # fmt: skip
-    home.log(replace(entry("a1"), learned=tuple(map(lines.learned, facts))))
-    assert len(list(candidates.pairs(facts))) > consolidation.MAX_PAIRS
-    (prompt,) = home.consolidate("both").prompts
-    assert len(prompt.material["pairs"]) == consolidation.MAX_PAIRS
-
-
-WORDS = ["shop", "kiosk", "barn", "mill", "forge", "dairy", "bakery", "depot", "studio", "chapel", "harbour", "museum"]
-
-
-def test_a_dry_run_asks_nothing_and_shows_the_pairs(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    old, _ = two_facts(home)
-    assert home.consolidate("second", "--dry-run").prompts == []
-    assert f"{old.id}: {QUEUE}" in capsys.readouterr().out
-    assert set(home.facts()) == {QUEUE, DIRECT}
 
 
 def test_bad_verdicts_cost_only_themselves(home: Home) -> None:
@@ -416,26 +381,3 @@ def test_a_page_that_a_person_saves_meanwhile_is_read_again(home: Home) -> None:
     assert saved.is_set()
     assert "Mine." in home.text("concepts/uploads")
     assert QUEUE not in home.claims("concepts/uploads")
-
-
-def test_projects_with_a_model_service_of_their_own_share_no_call(home: Home) -> None:
-    blog = "blog-4d5e6f"
-    home.learn(a_fact(QUEUE), a_fact(DIRECT, day=1))
-    home.learn(a_fact(KEEPS, project=blog), a_fact("Backups of the database are kept a year.", day=1, project=blog))
-    own = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
-    with patch("memoria.worker.consolidation.env_of", lambda key, _: own if key == blog else {}):
-        prompts = [*home.consolidate("both").prompts, *home.consolidate("both").prompts]
-    asked = [[pair["first"]["text"] for pair in prompt.material["pairs"]] for prompt in prompts]
-    assert sorted(asked) == [[KEEPS], [QUEUE]]
-
-
-def test_a_repetition_is_told_by_the_daily_log_and_the_memory_server() -> None:
-    fact = a_fact(QUEUE, importance=0.0)
-    ended = replace(fact, ended=MONDAY, successor="l-00000001", repetition=True)
-    for each in (fact, ended):
-        (read,) = lines.parse(lines.render(each), MONDAY.date())
-        assert read == each
-        row = to_fact(to_memory(each))
-        assert row
-        assert (row.repetition, row.is_outdated) == (each.repetition, False)
-    assert wire_digest(fact) != wire_digest(replace(fact, repetition=True))

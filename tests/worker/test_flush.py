@@ -11,7 +11,6 @@ import time
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -21,11 +20,9 @@ import pytest
 
 from hooks import SESSION, exchange, line
 from memoria import cli
-from memoria.base import project
 from memoria.capture import detach
-from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import Job, Spool
-from memoria.commands import flush, status
+from memoria.commands import flush
 from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
@@ -35,10 +32,6 @@ from memoria.ground.home import Home
 from memoria.models.protocol import Prompt
 from memoria.models.scripted import Scripted
 from memoria.pages import housekeeping
-from memoria.recall import start_line
-from memoria.search import layout
-from memoria.search.reader import Finder
-from memoria.transcripts import intake
 from memoria.transcripts.turn_reader import Reader
 from memoria.worker import worker
 from memoria.worker.worker import Report, Worker
@@ -167,12 +160,6 @@ def test_a_session_that_never_ended_is_taken_when_it_was_idle_long_enough(bench:
     assert len(bench.entries()) == 1
 
 
-def test_a_job_from_before_the_clock_was_set_back_is_taken(bench: Bench) -> None:
-    bench.job(exchange(1), "Stop")
-    bench.flush(now=-365 * 86400)
-    assert len(bench.entries()) == 1
-
-
 def test_a_short_fault_is_tried_again_within_the_run(bench: Bench) -> None:
     bench.job(exchange(1))
     bench.flush(AWAY, BAD, ANSWER)
@@ -194,13 +181,6 @@ def test_a_model_that_cannot_be_had_is_asked_later_and_the_job_is_not_blamed(ben
     assert not_before - time.time() < 8 * 86400 + clock.MAX_DELAY_S
     bench.flush(now=9 * 86400)
     assert bench.waiting() == []
-
-
-def test_a_wait_set_by_a_wrong_clock_is_not_waited_for(bench: Bench) -> None:
-    bench.job(exchange(1))
-    bench.flush(AWAY, now=400 * 86400)
-    bench.flush()
-    assert len(bench.entries()) == 1
 
 
 def test_bad_answers_count_and_end_in_failed_with_the_reason_while_others_go_on(bench: Bench) -> None:
@@ -247,14 +227,6 @@ def test_a_job_that_vanishes_stops_nobody_else(bench: Bench, monkeypatch: pytest
     assert set(kept(bench)) == keys(exchange(2))
 
 
-def test_an_empty_note_is_no_entry(bench: Bench) -> None:
-    bench.job(exchange(1))
-    verb, report = bench.flush('{"worth_saving": true, "lessons": ["None"], "decisions": []}')
-    assert (report.entries, bench.entries(), bench.waiting()) == ([], [], [])
-    (note,) = verb.ledger.notes("no-entry")
-    assert "nothing worth saving" in note[3]
-
-
 def test_a_session_of_one_tool_use_without_a_word_costs_no_call(bench: Bench) -> None:
     used = json.loads(line("", "assistant"))
     used["message"]["content"] = [{"type": "tool_use", "id": "a", "name": "Read", "input": {"file_path": "/etc/hosts"}}]
@@ -283,24 +255,6 @@ def test_an_entry_stands_on_the_users_day_when_it_happened(bench: Bench, zone: s
     assert [entry.day for entry in bench.entries()] == [date.fromisoformat(day)]
 
 
-def test_an_unknown_zone_warns_and_the_systems_is_used(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
-    bench.set("MEMORIA_TZ", "Mars/Olympus")
-    bench.job(exchange(1))
-    with caplog.at_level(logging.WARNING):
-        bench.flush()
-    assert "Mars/Olympus" in caplog.text
-    moment = datetime(2026, 11, 20, 10, tzinfo=UTC).astimezone()
-    assert bench.entries()[0].day == moment.date()
-
-
-def test_a_conversation_over_midnight_is_one_entry_on_the_day_it_began(bench: Bench) -> None:
-    bench.job(exchange(1, time="2026-11-20T23:59:00Z") + exchange(2, time="2026-11-21T00:01:00Z"))
-    bench.flush()
-    assert [entry.day.day for entry in bench.entries()] == [20]
-    assert set(kept(bench)) == keys(exchange(1) + exchange(2))
-    assert set(kept(bench).values()) == {1}
-
-
 def test_what_follows_a_night_is_an_entry_of_its_own_day(bench: Bench) -> None:
     bench.job(
         exchange(1, time="2026-11-20T23:59:00Z")
@@ -313,15 +267,6 @@ def test_what_follows_a_night_is_an_entry_of_its_own_day(bench: Bench) -> None:
     assert set(kept(bench).values()) == {1}
 
 
-@pytest.mark.parametrize("time", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "yesterday", ""])
-def test_a_forged_time_stops_nothing(bench: Bench, time: str) -> None:
-    bench.set("MEMORIA_TZ", "America/New_York")
-    bench.job(exchange(1, time=time))
-    _, report = bench.flush()
-    assert report.failures == []
-    assert len(kept(bench)) == 2
-
-
 def test_a_transcript_that_is_not_there_yet_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.set("MEMORIA_LIMIT_TRANSCRIPT_WAIT_S", "20")
     name = bench.job(b"")
@@ -330,17 +275,6 @@ def test_a_transcript_that_is_not_there_yet_is_waited_for(bench: Bench, monkeypa
     bench.flush()
     assert set(kept(bench)) == keys(exchange(1))
     assert name not in bench.waiting()
-
-
-def test_a_session_whose_transcript_came_late_is_taken_by_the_next_worker(bench: Bench) -> None:
-    bench.job(b"", "Stop")
-    bench.transcript.unlink()
-    bench.flush()
-    bench.job(exchange(1))
-    bench.transcript.write_bytes(exchange(1))
-    bench.flush()
-    assert set(kept(bench)) == keys(exchange(1))
-    assert bench.waiting() == []
 
 
 def test_a_job_whose_transcript_never_comes_does_not_hold_back_what_the_session_said_elsewhere(bench: Bench) -> None:
@@ -353,18 +287,6 @@ def test_a_job_whose_transcript_never_comes_does_not_hold_back_what_the_session_
     assert bench.waiting() == []
 
 
-def test_a_person_who_asks_does_not_wait_for_the_next_try(bench: Bench) -> None:
-    bench.set("MEMORIA_LIMIT_RETRY_S", "")
-    bench.job(exchange(1))
-    bench.flush(AWAY)
-    assert bench.waiting()
-    verb, _ = bench.flush()
-    assert bench.waiting()
-    verb.insist = True
-    verb.run()
-    assert set(kept(bench)) == keys(exchange(1))
-
-
 def test_a_session_left_without_a_prompt_troubles_nobody_and_does_not_wait(bench: Bench) -> None:
     bench.job(b"")
     bench.transcript.unlink()
@@ -374,64 +296,12 @@ def test_a_session_left_without_a_prompt_troubles_nobody_and_does_not_wait(bench
     assert bench.model.prompts == []
 
 
-def test_a_session_with_a_prompt_and_no_transcript_yet_waits_for_it(bench: Bench) -> None:
-    OpenSessions(bench.home.paths.where).prompted(SESSION, "/init")
-    bench.job(b"")
-    bench.transcript.unlink()
-    _, report = bench.flush()
-    assert report.failures == []
-    assert len(bench.waiting()) == 1
-    bench.flush(now=25 * 3600)
-    assert bench.waiting() == []
-
-
 def test_a_range_the_hook_did_not_copy_is_read_from_the_transcript(bench: Bench) -> None:
     old, new = exchange(1), exchange(2)
     bench.transcript.write_bytes(old + new)
     bench.job(new, copied_from=len(old), end=len(old) + len(new))
     bench.flush()
     assert set(kept(bench)) == keys(old, new)
-
-
-def spoken(role: str, block: dict[str, Any]) -> bytes:
-    """A line of one block."""
-    value = {"type": role, "uuid": str(block), "message": {"role": role, "content": [block]}, "cwd": "/x/shop"}
-    return json.dumps(value).encode() + b"\n"
-
-
-def test_what_is_saved_is_counted_for_the_line_at_the_projects_next_start(bench: Bench) -> None:
-    own = project.of("/x/shop", bench.home.settings, bench.home.paths).key
-    bench.job(exchange(1))
-    bench.flush(NOTHING)
-    assert start_line.saved(bench.home.paths.saved_of(own)) == 0
-    bench.job(exchange(2), session="s2")
-    bench.job(exchange(3), session="s3")
-    bench.flush()
-    assert start_line.take_saved(bench.home.paths.saved_of(own)) == 2
-    assert start_line.saved(bench.home.paths.saved_of(own)) == 0
-
-
-def test_an_old_clients_answer_is_known_by_its_question_in_a_slice_that_was_flushed_before(bench: Bench) -> None:
-    question = {"type": "tool_use", "id": "toolu_q", "name": "AskUserQuestion", "input": {}}
-    said = 'User has answered your questions: "Which store?"="flat files". You can now continue.'
-    answer = {"type": "tool_result", "tool_use_id": "toolu_q", "content": said}
-    old = exchange(1) + spoken("assistant", question)
-    new = spoken("user", answer) + exchange(2)
-    bench.transcript.write_bytes(old)
-    bench.job(old, end=len(old))
-    bench.flush()
-    bench.transcript.write_bytes(old + new)
-    bench.job(new, start=len(old), copied_from=len(old), end=len(old) + len(new))
-    bench.flush()
-    assert '"Which store?"="flat files"' in bench.said()
-
-
-def test_lines_that_cannot_be_read_are_counted_and_the_others_kept(bench: Bench) -> None:
-    bench.job(b"{torn\n" + exchange(1) + b"nothing\n")
-    verb, _ = bench.flush()
-    assert set(kept(bench)) == keys(exchange(1))
-    (note,) = verb.ledger.notes("missing")
-    assert note[3].startswith("2 lines")
 
 
 @pytest.mark.parametrize("fate", ["gone", "folder", "fifo", "shorter"])
@@ -450,16 +320,6 @@ def test_a_range_that_is_gone_is_named_and_the_rest_is_kept(bench: Bench, fate: 
     (note,) = verb.ledger.notes("missing")
     assert str(bench.transcript) in note[3]
     assert bench.waiting() == []
-
-
-def test_a_line_longer_than_anybody_speaks_is_passed_over(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake, "MAX_LINE", 1000)
-    before = exchange(1) + b"x" * 5000 + b"\n" + exchange(2)
-    bench.transcript.write_bytes(before)
-    bench.job(b"", copied_from=len(before), end=len(before))
-    verb, _ = bench.flush()
-    assert set(kept(bench)) == keys(exchange(1), exchange(2))
-    assert "a single line" in verb.ledger.notes("missing")[0][3]
 
 
 def test_what_was_written_after_the_last_hook_looked_is_kept(bench: Bench) -> None:
@@ -550,32 +410,6 @@ def test_a_job_that_is_tried_again_by_hand_has_all_its_tries(bench: Bench) -> No
     assert Ledger.of(bench.home.paths).tries(name)[0] == 1
 
 
-def test_a_queued_prompt_that_stands_nowhere_else_is_kept(bench: Bench) -> None:
-    queued = (
-        b'{"type":"queue-operation","operation":"enqueue","timestamp":"2026-11-20T10:00:01.000Z","sessionId":"s",'
-        b'"content":"and the tests too"}\n'
-    )
-    bench.job(exchange(1) + queued, "Stop")
-    bench.flush(now=121 * 60)
-    assert "and the tests too" in bench.said()
-
-
-def test_a_job_that_cannot_be_opened_waits_alone_and_status_says_why(
-    bench: Bench, capsys: pytest.CaptureFixture[str]
-) -> None:
-    odd = bench.job(exchange(1), session="odd")
-    path = Path(bench.spool.new, odd)
-    path.unlink()
-    path.mkdir()
-    bench.job(exchange(2))
-    _, report = bench.flush()
-    assert len(bench.entries()) == 1
-    assert bench.waiting() == [odd]
-    assert "Is a directory" in report.failures[0]
-    assert status.command(Namespace(json=False, costs=False, session=None), bench.home) == 0
-    assert "Is a directory" in capsys.readouterr().out
-
-
 def test_two_workers_are_one(bench: Bench) -> None:
     bench.script()
     bench.job(exchange(1))
@@ -637,26 +471,6 @@ def test_a_ledger_found_damaged_at_work_is_begun_anew_once(bench: Bench, monkeyp
     assert list(Path(bench.home.paths.state).glob("ledger.db.bak-*"))
 
 
-def test_what_hooks_that_died_left_is_cleaned_up_when_it_is_old(bench: Bench) -> None:
-    young, old = (Path(bench.home.paths.spool, "tmp", name) for name in ("young", "old"))
-    for path in (young, old):
-        path.touch()
-    os.utime(old, (1, 1))
-    bench.flush()
-    assert (young.exists(), old.exists()) == (True, False)
-
-
-def test_a_ledger_found_damaged_twice_is_told_instead_of_begun_for_ever(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def run(self: Worker) -> Report:
-        raise LedgerDamagedError("malformed")
-
-    monkeypatch.setattr(Worker, "run", run)
-    with pytest.raises(LedgerDamagedError):
-        worker.work(bench.home)
-
-
 def test_what_a_dead_worker_had_claimed_is_taken_up(bench: Bench) -> None:
     bench.job(exchange(1))
     (job,) = bench.spool.jobs()
@@ -689,34 +503,6 @@ def test_the_worker_makes_the_pages_for_a_new_entry_and_those_that_a_killed_one_
     assert "A day's work" in pages(bench)
 
 
-@pytest.mark.parametrize("damage", ["version", "junk"])
-def test_an_idle_worker_fills_an_index_that_cannot_be_read(bench: Bench, damage: str) -> None:
-    bench.job(exchange(1))
-    bench.script()
-    assert worker.work(bench.home) == 1
-    assert worker.work(bench.home) == 0
-    index = Path(bench.home.paths.index)
-    assert layout.is_current(str(index))
-    if damage == "version":
-        with closing(sqlite3.connect(index)) as db:
-            db.execute(f"PRAGMA user_version = {layout.VERSION - 1}")
-    else:
-        index.write_bytes(b"not a database" * 1000)
-    assert not layout.is_current(str(index))
-    assert worker.work(bench.home) == 0
-    with Finder(str(index)) as filled:
-        assert filled.search("a day's work")
-
-
-def test_a_worker_that_dies_after_it_wrote_owes_the_pages(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench.job(exchange(1))
-    with monkeypatch.context() as patch:
-        patch.setattr(Ledger, "record", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            bench.flush()
-    assert bench.opened[-1].ledger.get(housekeeping.PAGES_DUE) is True
-
-
 def test_what_failed_is_told_at_the_next_start(bench: Bench) -> None:
     bench.script()
     name = bench.job(exchange(1))
@@ -745,18 +531,6 @@ def test_a_compile_is_started_when_the_interval_has_passed_and_there_is_somethin
     assert all(way[-1] == "--due" for ways in started for way in ways)
 
 
-def test_the_first_entries_do_not_wait_for_the_interval(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench.script()
-    verb = Worker.of(bench.home)
-    verb.ledger.put("last_compile", datetime.now(UTC).isoformat())
-    verb.close()
-    started: list[Any] = []
-    monkeypatch.setattr(detach, "start", lambda ways, _: started.append(ways))
-    bench.job(exchange(1))
-    worker.work(bench.home)
-    assert len(started) == 1
-
-
 def test_what_waits_in_a_folder_excluded_since_is_let_go_without_a_call(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / ".memoria-off").touch()
     bench.job(exchange(1).replace(b"/home/ada/shop", str(tmp_path).encode()), cwd=str(tmp_path))
@@ -781,14 +555,6 @@ def test_what_was_left_of_several_sessions_stays_apart(bench: Bench) -> None:
     assert sorted((entry.session, len(entry.turns)) for entry in bench.entries()) == [("one", 2), ("two", 2)]
 
 
-def test_a_job_without_its_transcript_waits_on_while_the_session_goes_on(bench: Bench) -> None:
-    absent = bench.job(transcript=str(bench.base / "absent.jsonl"), end=0)
-    bench.job(exchange(1))
-    bench.flush()
-    assert set(kept(bench)) == keys(exchange(1))
-    assert bench.waiting() == [absent]
-
-
 def test_a_session_of_several_calls_is_written_whole(bench: Bench) -> None:
     bench.set("MEMORIA_LIMIT_CALL_CHARS", "2000")
     text = [line(f"question {number} " + "word " * 200) for number in range(35)]  # more turns than are looked at ahead
@@ -796,16 +562,6 @@ def test_a_session_of_several_calls_is_written_whole(bench: Bench) -> None:
     bench.flush()
     assert len(bench.model.prompts) > 2
     assert kept(bench) == Counter(dict.fromkeys(keys(*text), 1))
-
-
-def test_an_answer_of_many_turns_counts_as_two(bench: Bench) -> None:
-    bench.set("MEMORIA_LIMIT_FLUSH_TURNS_STOP", "4")
-    bench.job(exchange(1) + exchange(2) + exchange(3), "Stop")
-    bench.flush()
-    assert bench.entries() == []
-    bench.job(exchange(4), "Stop")
-    bench.flush()
-    assert len(bench.entries()) == 1
 
 
 def test_no_secret_is_sent_to_a_model(bench: Bench) -> None:

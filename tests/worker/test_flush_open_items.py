@@ -147,11 +147,6 @@ def test_a_worthless_session_still_closes_what_it_did(days: Days) -> None:
     assert days.items() == []
 
 
-def test_a_worthless_session_still_keeps_what_it_left_open(days: Days) -> None:
-    days.flush(todos(Test_the_parser="pending"), worth_saving=False, title="", context="")
-    assert days.items() == ["Test the parser"]
-
-
 def test_what_the_to_do_list_leaves_open_is_an_item_without_a_model(days: Days) -> None:
     days.flush(todos(Write_the_parser="completed", Test_the_parser="in_progress", Document_the_parser="pending"))
     assert days.items() == ["Test the parser", "Document the parser"]
@@ -166,12 +161,6 @@ def test_a_later_list_of_the_session_closes_and_drops(days: Days) -> None:
     assert days.items() == ["Ask about names"]
     assert "- [x] Test the parser" in days.log
     assert "- [x] ~~Document the parser~~" in days.log
-
-
-def test_a_list_of_another_session_drops_nothing(days: Days) -> None:
-    days.flush(todos(Test_the_parser="pending"))
-    days.flush(todos(Paint_the_logo="pending"))
-    assert days.items() == ["Test the parser", "Paint the logo"]
 
 
 def test_tasks_are_opened_and_closed_by_their_numbers_over_several_flushes(days: Days) -> None:
@@ -202,24 +191,3 @@ def test_an_open_item_of_the_tools_and_of_the_model_is_one(days: Days) -> None:
     days.flush(todos(Add_a_retry_to_the_uploader="pending"), action_items=[RETRY])
     assert days.items() == [RETRY]
     assert days.log.count("- [ ]") == 1
-
-
-def test_a_task_that_an_action_item_names_among_other_things_is_no_item_of_its_own(days: Days) -> None:
-    item = "Call `log.withUser` in `upload.py` and `fetch.py`; waits for the go-ahead."
-    listed = {"Add withUser to upload.py": "pending", "Add withUser to fetch.py": "pending"}
-    days.flush(todos(**listed, **{"Add tests for upload.py": "pending"}), action_items=[item])
-    assert days.items() == [item, "Add tests for upload.py"]
-
-
-def test_running_the_tests_at_the_end_is_no_open_item(days: Days) -> None:
-    days.flush(todos(Run_tests_and_lint="pending", Run_the_migration="pending"))
-    assert days.items() == ["Run the migration"]
-
-
-def test_an_older_session_that_is_ingested_later_closes_no_newer_item(days: Days) -> None:
-    days.flush(action_items=[RETRY])
-    asked = days.flush(
-        created(1, RETRY) + use("TaskUpdate", taskId="1", status="completed"), at="2026-11-18", done=[ident(RETRY)]
-    )
-    assert "open_items" not in asked.material or asked.material["open_items"] == []
-    assert days.items() == [RETRY]

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from hooks import DECLARED, SESSION, Client, line
+from hooks import SESSION, line
 from memoria.base import failpoints
 from memoria.base.paths import Paths, own_command
 from memoria.capture import detach
@@ -29,7 +29,6 @@ from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Call, Ledger
-from memoria.ground import locks
 from memoria.ground.errors import BadAnswerError, ModelUnavailableError
 from memoria.ground.home import Home
 from memoria.models.protocol import Prompt
@@ -254,27 +253,6 @@ def test_what_the_user_takes_back_ends_with_nothing_in_its_place(person: Person)
     assert old.successor == ""
 
 
-@pytest.mark.slow
-def test_a_whole_session_is_judged_once_with_few_calls(person: Person) -> None:
-    """Flags at 3 and 9, a batch at every fifth of the others, and the flush for what is left; a worker at each Stop."""
-    person.set("MEMORIA_LIMIT_LEARN_EVERY", "5")
-    said = [flag(n) if n in (3, 9) else plain(n) for n in range(1, 14)]
-    for text in said:
-        person.says(text)
-        person.work()
-    batches = [[plain(n) for n in (1, 2, 4, 5, 6)], [plain(n) for n in (7, 8, 10, 11, 12)]]
-    assert person.asked() == [[flag(3)], batches[0], [flag(9)], batches[1]]
-    person.ends()
-    person.work()
-    assert len(person.asked()) == 4
-    assert person.asked("flush") == [said]  # it sums everything up, and learns from the thirteenth alone
-    assert person.contents() == learned(*said)
-    assert {event.seen for event in person.facts()} == {1}
-    (entry,) = person.entries()
-    assert Counter(fact.text for fact in entry.learned) == learned(*said), "the entry takes in what was learned before"
-    assert "### Learned" not in logs(person.home.paths)
-
-
 def test_what_was_learned_gets_an_entry_when_nothing_else_is_worth_one(person: Person) -> None:
     """Else the wiki, which is compiled from entries, would never hear of it."""
     person.says(flag(1))
@@ -287,28 +265,6 @@ def test_what_was_learned_gets_an_entry_when_nothing_else_is_worth_one(person: P
     assert Counter(fact.text for fact in entry.learned) == learned(flag(1))
     assert person.contents() == learned(flag(1))
     assert "### Learned" not in logs(person.home.paths)
-
-
-def test_what_is_known_already_gets_no_entry_and_counts_as_said_again(person: Person) -> None:
-    person.says(flag(1))
-    person.ends()
-    person.work()
-    person.model = Scripted(lambda prompt: {"worth_saving": False, "statements": [fact(flag(1))]})
-    person.says(flag(1), session="other", key="again")
-    person.ends("other")
-    person.work()
-    assert [entry.session for entry in person.entries()] == [SESSION]
-    assert [event.seen for event in person.facts()] == [2]
-
-
-def test_a_summary_that_says_one_thing_twice_teaches_it_once(person: Person) -> None:
-    again = fact(flag(1)) | {"content": fact(flag(1))["content"].rstrip(".")}
-    told = {"worth_saving": True, "title": "A day", "context": "", "statements": [fact(flag(1)), again]}
-    person.model = Scripted(lambda prompt: told)
-    person.says(flag(1))
-    person.ends()
-    person.work()
-    assert person.contents() == learned(flag(1))
 
 
 def test_what_stands_at_the_end_of_a_prompt_too_long_for_one_call_is_learned(person: Person) -> None:
@@ -388,14 +344,6 @@ def test_judging_can_be_left_to_the_summary(person: Person) -> None:
     assert person.contents() == learned(flag(1))
 
 
-def test_without_further_settings_the_flush_judges_all_but_the_flagged(person: Person) -> None:
-    for number in range(6):
-        person.says(plain(number))
-    person.says(flag(7))
-    person.work()
-    assert person.asked() == [[flag(7)]]
-
-
 def test_a_summary_is_told_which_turns_were_judged(person: Person) -> None:
     person.says(flag(1))
     person.work()
@@ -410,27 +358,6 @@ def test_a_summary_is_told_which_turns_were_judged(person: Person) -> None:
 
 
 MIDNIGHT = 720  # minutes after noon
-
-
-@pytest.mark.parametrize("early", [False, True])
-def test_a_session_over_midnight_has_each_fact_once_in_the_entry_of_the_day_it_began(
-    person: Person, early: bool
-) -> None:
-    person.said = MIDNIGHT - 3
-    person.says(plain(1))
-    person.says(flag(2))
-    if early:
-        person.work()
-    person.said = MIDNIGHT + 1
-    person.says(flag(3))
-    person.work()
-    person.says(plain(4))
-    person.ends()
-    person.work()
-    (entry,) = person.entries()
-    assert entry.day == NOON.date()
-    assert sorted(each.text for each in entry.learned) == sorted(learned(plain(1), flag(2), flag(3), plain(4)))
-    assert person.contents() == learned(plain(1), flag(2), flag(3), plain(4))
 
 
 def test_a_worker_killed_before_it_took_a_fact_from_the_next_days_log_leaves_one_copy(
@@ -458,22 +385,6 @@ def _killed_at(step: str) -> Callable[[str], None]:
             raise KeyboardInterrupt
 
     return reached
-
-
-def test_a_long_session_is_summarised_when_the_hook_asks_for_it_and_not_because_a_turn_was_judged(
-    person: Person,
-) -> None:
-    person.set("MEMORIA_LIMIT_FLUSH_TURNS_STOP", "6")
-    steps_of_work = b"".join(line(f"step {n}", "assistant") for n in range(20))
-    person.spooled(line(flag(1)) + steps_of_work)
-    person.work()
-    assert (len(person.asked()), len(person.asked("flush"))) == (1, 0)
-    person.says(plain(2))
-    person.says(flag(3))
-    person.work()
-    assert person.asked() == [[flag(1)], [flag(3)]]
-    assert len(person.asked("flush")) == 1
-    assert person.contents() == learned(flag(1), plain(2), flag(3))
 
 
 def test_what_was_not_flagged_is_left_to_a_flush_that_follows_at_once(person: Person) -> None:
@@ -510,93 +421,7 @@ def test_turns_that_come_while_one_extraction_runs_are_taken_together_by_one_tra
     assert [[part["user"] for part in parts] for parts in asked] == [[flag(1)], [flag(2), flag(3), flag(4)]]
 
 
-def test_a_transcript_that_was_rewritten_under_new_names_repeats_nothing(person: Person) -> None:
-    """As after a compaction: the uuid that stood where we were is gone."""
-    person.says(flag(1))
-    person.work()
-    person.said = 0
-    person.says(flag(1), key="another uuid")
-    person.says(flag(2))
-    person.work()
-    assert person.asked() == [[flag(1)], [flag(2)]]
-    assert person.contents() == learned(flag(1), flag(2))
-
-
-def test_a_session_that_begins_with_the_words_of_another_repeats_nothing(person: Person) -> None:
-    """As after `--fork-session`: the same lines under the same uuids."""
-    person.says(flag(1), key="one")
-    person.work()
-    person.said = 0
-    person.says(flag(1), key="one", session="fork")
-    person.says(flag(2), session="fork")
-    person.work()
-    assert person.asked() == [[flag(1)], [flag(2)]]
-
-
-def test_one_model_call_at_a_time_whoever_makes_it(person: Person) -> None:
-    person.says(flag(1))
-    with locks.waiting(Path(person.home.paths.model_lock)):  # as a compile holds it
-        worker = threading.Thread(target=person.work)
-        worker.start()
-        wait_for(lambda: waits_for_lock(worker))
-        assert person.model.prompts == []
-    worker.join()
-    assert person.asked() == [[flag(1)]]
-
-
-def waits_for_lock(thread: threading.Thread) -> bool:
-    frame = sys._current_frames().get(thread.ident or 0)
-    while frame:
-        if frame.f_code.co_name == "waiting" and frame.f_globals["__name__"] == "memoria.ground.locks":
-            return True
-        frame = frame.f_back
-    return False
-
-
 # -- what is passed over
-
-
-def test_a_turn_that_a_stop_hook_caused_waits_for_the_next(person: Person) -> None:
-    person.says(flag(1), stop_hook_active=True)
-    person.work()
-    assert person.model.prompts == []
-    person.says(plain(2))
-    person.work()
-    assert person.asked() == [[flag(1)]]
-
-
-def test_an_excluded_project_is_not_judged(person: Person) -> None:
-    person.set("MEMORIA_EXCLUDE", "/x/secret")
-    person.spooled(line(flag(1)).replace(b"/home/ada/shop", b"/x/secret"), cwd="/x/secret")
-    person.work()
-    assert person.model.prompts == []
-    own = str(person.home.paths.client_cwd)
-    person.spooled(line(flag(1)).replace(b"/home/ada/shop", own.encode()), session="own", cwd=own)
-    person.work()
-    assert person.model.prompts == []
-
-
-@pytest.mark.parametrize("keep", ["false", "true"])
-def test_what_a_sub_agent_is_told_is_not_learned(person: Person, keep: str) -> None:
-    person.set("MEMORIA_KEEP_SIDECHAINS", keep)
-    told = line(flag(1)) + line("I pushed nothing.", "assistant")
-    person.spooled(told.replace(b'"isSidechain":false', b'"isSidechain":true'))
-    person.says(plain(2))
-    person.work()
-    assert person.model.prompts == []
-    person.ends()
-    person.work()
-    assert person.contents() == learned(plain(2))
-
-
-@pytest.mark.slow
-def test_a_transcript_that_no_file_can_be_called_keeps_no_turn_waiting(person: Person) -> None:
-    person.says(flag(1))
-    name = str(person.transcript.with_name("n" * 300))
-    header = {"transcript": name, "start": 0, "copied_from": 0, "end": 0, "cwd": "/x/shop"}
-    person.spool.add({**header, "event": "SessionEnd", "session": SESSION}, b"")
-    assert person.work().failures == []
-    assert len(person.entries()) == 1
 
 
 def test_what_is_private_reaches_no_judge(person: Person) -> None:
@@ -605,25 +430,6 @@ def test_what_is_private_reaches_no_judge(person: Person) -> None:
     (prompt,) = person.model.prompts
     assert "branch-1" in prompt.text
     assert "mirror" not in prompt.text + json.dumps(prompt.material)
-
-
-@pytest.mark.parametrize("switch", ["MEMORIA_DISABLED", "CLAUDE_INVOKED_BY"])
-def test_no_hook_of_a_session_that_is_switched_off_or_our_own_has_anything_judged(tmp_path: Path, switch: str) -> None:
-    ran = tmp_path / "ran"
-    python = tmp_path / "python"
-    python.write_text(f"#!/bin/sh\ntouch '{ran}'\n")
-    python.chmod(0o755)
-    client = Client(tmp_path, MEMORIA_PYTHON=str(python), **{switch: "1"})
-    client.write(line(flag(1)))
-    client.fire("Stop")
-    client.env.pop(switch)
-    client.fire("Stop")
-    wait_for(ran.exists)  # so that the test can fail: the same hook without the switch
-    assert client.log().count("Stop") == 1
-
-
-def test_sub_agents_have_no_hook_of_ours() -> None:
-    assert "SubagentStop" not in DECLARED
 
 
 # -- when it fails
@@ -652,15 +458,6 @@ def test_a_dead_model_is_asked_again_later_and_later(person: Person) -> None:
     person.says(flag(6))
     person.work()
     assert person.asked()[3] == [flag(6)], "what failed before is over"
-
-
-def test_a_dead_model_keeps_no_other_session_from_waiting_too(person: Person) -> None:
-    person.model = Scripted([AWAY])
-    person.says(flag(1))
-    person.work()
-    person.says(flag(2), session="other")
-    person.work()
-    assert len(person.asked()) == 1
 
 
 def test_bad_answers_delay_their_own_session_and_end(person: Person) -> None:
@@ -700,15 +497,6 @@ def test_over_the_budget_judging_waits_for_tomorrow_and_is_not_dropped(
     person.ahead = not_before + 1 - time.time()
     person.work()
     assert person.asked() == [[flag(1)]]
-
-
-def test_a_judgement_is_booked_like_every_other_call(person: Person) -> None:
-    person.says(flag(1))
-    person.work()
-    ledger = Ledger.of(person.home.paths)
-    booked = [(call.task, call.model, call.outcome) for _, call in ledger.calls_since(NOON - timedelta(days=999))]
-    ledger.close()
-    assert booked == [("learn", "scripted", "ok")]
 
 
 def test_facts_that_cannot_be_kept_wait_and_the_turn_stays_open(
@@ -823,45 +611,8 @@ def test_an_observer_looks_again_for_a_hook_that_found_it_at_work(
     assert len(looks) == 2
 
 
-@pytest.mark.parametrize("fault", ["ledger", "store", "job"])
-def test_an_observer_that_cannot_look_does_no_harm(person: Person, started: list[str], fault: str) -> None:
-    job = person.says(flag(1))
-    if fault == "job":
-        Path(person.spool.new, job).write_bytes(b"\0")
-    else:
-        name = {"ledger": "ledger.db", "store": "learned.db"}[fault]
-        Path(person.home.paths.state, name).mkdir()
-    DueCheck(person.home).run()
-    assert started == []
-
-
-@pytest.mark.slow
-def test_from_the_hook_to_the_fact_on_disk_while_the_session_goes_on(tmp_path: Path) -> None:
-    """Hook, observer and worker as processes of their own; no PreCompact, no SessionEnd."""
-    script = tmp_path / "answers.json"
-    script.write_text(json.dumps({"learn": [{"statements": [fact(flag(1))]}]}))
-    client = Client(
-        tmp_path, MEMORIA_PYTHON=sys.executable, MEMORIA_MODEL=f"scripted:{script}",
-        MEMORIA_LIMIT_LEARN_MODELS="",
-    )  # fmt: skip
-    client.write(line(plain(1)) + line("I looked.", "assistant"))
-    client.fire("Stop")
-    client.write(line(flag(1)) + line("Understood.", "assistant"))
-    client.fire("Stop")
-    wait_for(lambda: "branch-1 matters" in logs(client.paths))
-    wait_for(lambda: is_let_go(Path(client.paths.worker_lock)))
-    assert len(client.jobs()) == 2
-    calls = script.with_name("answers.json.calls").read_text(encoding="utf-8").splitlines()
-    assert [json.loads(row)["task"] for row in calls] == ["learn"]
-
-
 def logs(paths: Paths) -> str:
     return "".join(path.read_text(encoding="utf-8") for path in Path(paths.daily).glob("*.md"))
-
-
-def is_let_go(lock: Path) -> bool:
-    with locks.held(lock) as mine:
-        return mine
 
 
 def wait_for(condition: Callable[[], bool]) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
 from argparse import Namespace
 from pathlib import Path
@@ -13,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memoria.base import state
-from memoria.base.paths import Paths, own_command
+from memoria.base.paths import Paths
 from memoria.base.project import key_of_path
 from memoria.base.settings import Settings
 from memoria.capture.capture import capture
@@ -68,13 +66,6 @@ def said(work: Path, *texts: str) -> str:
             line = {"type": "user", "uuid": f"{text[:9]}{number}", "cwd": str(work), "sessionId": "s1"}
             file.write(json.dumps({**line, "message": {"role": "user", "content": text}}) + "\n")
     return str(transcript)
-
-
-@pytest.mark.parametrize("source", ["compact", "resume"])
-def test_a_session_is_given_its_own_block(work: Path, paths: Paths, source: str) -> None:
-    stands(paths, "s1", "s1 was here")
-    stands(paths, "s2", "s2 was here")
-    assert start(work, paths, "s1", source) == "s1 was here"
 
 
 def test_a_cleared_session_is_told_to_the_client_that_cleared_it(
@@ -149,14 +140,3 @@ def test_the_observer_follows_a_transcript_and_forgets_what_is_old(
     before = Path(paths.where, "s1.md").stat().st_ino
     assert observe.command(Namespace(), Home.open()) == 0
     assert Path(paths.where, "s1.md").stat().st_ino == before, "without news nothing is written"
-
-
-def test_a_damaged_or_missing_transcript_hides_no_other_session(work: Path, paths: Paths) -> None:
-    hooked(work, paths, "s1", "Stop", transcript_path=said(work, "first session's long request"))
-    hooked(work, paths, "s2", "Stop", transcript_path=said(work, "second session's long request"))
-    cursor = Path(paths.cursors, "s1")
-    cursor.write_text(cursor.read_text().replace("t.jsonl", "gone.jsonl"))
-    Path(paths.cursors, "s3").write_text("{")
-    run = subprocess.run(own_command(sys.executable, "observe"), capture_output=True, text=True, check=False)
-    assert (run.returncode, run.stderr) == (0, "")
-    assert "second session's" in OpenSessions(paths.where).block("s2")

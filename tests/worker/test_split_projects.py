@@ -94,14 +94,6 @@ def test_two_clones_become_one_project_for_every_reader(
     assert f"Did you mean {key}?" in capsys.readouterr().err
 
 
-def test_a_clone_that_moves_is_still_the_same_project(clones: tuple[Path, Path]) -> None:
-    assert cli.main(["flush", "--now"]) == 0
-    moved = clones[0].rename(clones[0].parent / "tidemark-old")
-    home = Home.open()
-    key = project.of(str(moved), home.settings, home.paths).key
-    assert {one.project_key for one in DailyLog.of(home.paths).entries(entry("a1").day)} == {key}
-
-
 def test_the_folder_one_stands_in_is_meant_by_default(
     clones: tuple[Path, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,15 +121,6 @@ def test_an_order_is_given_the_note_that_the_model_chooses_with_the_next_tool_re
     assert "notes shown: 1," in world.logged()[0]
 
 
-def test_nothing_is_given_when_the_model_chooses_nothing(world: World) -> None:
-    world.tools = 3
-    session = world.session(ORDER)
-    assert len(world.asked) == 1
-    assert not any(CENTS in text or STRIPES in text for text in world.sent())
-    assert ShownNotes(world.paths.hints, session.id).keys() == set()
-    assert "notes shown: 0," in world.logged()[0]
-
-
 def test_the_model_is_told_the_prompt_the_conversation_and_the_notes(world: World) -> None:
     world.tools = 0
     with Session(world.env, world.work, "--plugin-dir", str(ROOT), "--allowedTools", "Bash") as session:
@@ -143,20 +134,6 @@ def test_the_model_is_told_the_prompt_the_conversation_and_the_notes(world: Worl
     assert "a1B2a1B2" not in asked
     assert CENTS in asked
     assert STRIPES in asked
-
-
-def test_the_client_does_not_wait_for_the_model(world: World) -> None:
-    world.tools, world.chosen = 0, [1]
-    world.may_answer.clear()
-    with Session(world.env, world.work, "--plugin-dir", str(ROOT)) as session:
-        assert session.ask(ORDER) == "done"
-        wait_until(lambda: bool(world.asked), "the model was asked", 60)
-        world.may_answer.set()
-        wait_until(lambda: bool(world.logged()), "the hook has ended", 60)
-        session.ask("thank you")
-        session.end()
-    assert "notes shown: 0," in world.logged()[0], "the answer was given before"
-    assert not any(CENTS in text or STRIPES in text for text in world.sent())
 
 
 @pytest.mark.parametrize("way", ["killed", "ended"])
@@ -190,11 +167,3 @@ def running(home: str) -> list[str]:
             if home.encode() in (folder / "environ").read_bytes() and (b"weigh" in command or b"_bundled" in command):
                 found.append(command.decode(errors="replace"))
     return found
-
-
-@pytest.mark.parametrize("off", [{"MEMORIA_WEIGH_NOTES": "false"}, {"MEMORIA_NOTES": "none"}])
-def test_the_settings_switch_it_off(world: World, off: dict[str, str]) -> None:
-    world.env |= off
-    world.tools = 0
-    world.session(ORDER)
-    assert world.asked == []

@@ -150,14 +150,6 @@ def test_a_note_that_was_changed_ended_or_superseded_meanwhile_is_not_given(
     assert NOTES[1] not in text
 
 
-def test_a_note_that_was_forgotten_meanwhile_is_not_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    world = World(tmp_path, monkeypatch, {"needed": [3]})
-    world.meanwhile(lambda: Index(world.home.paths.index).remove([key(3)]))
-    assert world.weigh(capsys=capsys) == ""
-
-
 def test_what_another_hook_has_shown_meanwhile_is_not_given_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -166,20 +158,6 @@ def test_what_another_hook_has_shown_meanwhile_is_not_given_again(
     text = given(world.weigh(capsys=capsys))
     assert NOTES[0] not in text
     assert NOTES[1] in text
-
-
-def test_a_note_that_nobody_reads_is_not_recorded_as_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    world = World(tmp_path, monkeypatch, {"needed": [1]})
-
-    def broken(*_: object, **__: object) -> None:
-        raise BrokenPipeError(32, "Broken pipe")
-
-    monkeypatch.setattr("builtins.print", broken)
-    world.weigh(capsys=capsys)
-    assert ShownNotes(world.home.paths.hints, SESSION).keys() == set()
-    assert "no note was given: Broken pipe" in Path(world.home.paths.hook_log).read_text("utf-8")
 
 
 @pytest.mark.parametrize("way", ["excluded", "disabled"])
@@ -229,19 +207,6 @@ def test_a_call_that_is_cut_off_is_booked_and_gives_nothing(
     assert "the client ended it" in Path(world.home.paths.hook_log).read_text("utf-8")
 
 
-def test_an_answer_that_quotes_the_prompt_is_not_in_the_log(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    caplog.set_level("INFO")
-    world = World(tmp_path, monkeypatch, "You said: paint the quokka.")
-    assert world.weigh("Paint the quokka purple", capsys=capsys) == ""
-    assert "BadAnswerError" in caplog.text
-    assert "quokka" not in caplog.text
-
-
 def test_the_model_is_told_the_end_of_the_conversation_without_the_prompt_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -275,26 +240,6 @@ def test_secrets_forgotten_texts_and_what_was_said_elsewhere_are_not_sent(
         assert hidden not in asked
 
 
-def test_a_prompt_that_is_forgotten_as_a_whole_is_not_asked_about(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    world = World(tmp_path, monkeypatch, {"needed": [1]})
-    Tombstones.of(world.home.paths).add("the purple elephant")
-    assert world.weigh("Paint the purple elephant", capsys=capsys) == ""
-    assert not world.script.with_name(world.script.name + ".calls").exists()
-
-
-def test_no_half_of_a_secret_is_left_where_a_text_is_cut(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    token = "ghp_" + "a1B2c3D4" * 5
-    for before in range(230, 290, 6):
-        world = World(tmp_path / str(before), monkeypatch, {"needed": []})
-        world.say(("user", f"{'x' * before} {token} {'y' * 400}"))
-        world.weigh(f"{'x' * (1_050 + before)} {token} {'y' * 1_500}", capsys=capsys)
-        assert "a1B2" not in world.asked(), before
-
-
 def test_what_was_said_while_memoria_was_off_is_not_sent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -313,45 +258,6 @@ def test_what_was_said_while_memoria_was_off_is_not_sent(
     assert "unheard words" not in world.asked()
 
 
-def test_a_long_transcript_is_read_at_its_end_from_a_whole_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    world = World(tmp_path, monkeypatch, {"needed": []})
-    world.say(("user", "the beginning"), ("assistant", "x" * 600_000), ("user", "the end"))
-    world.weigh(capsys=capsys)
-    assert "[user] the end" in world.asked()
-    assert "the beginning" not in world.asked()
-    assert len(world.asked()) < 6_000
-
-
-@pytest.mark.parametrize("next_", ["answered", "prompted", "captured", "the same hook of another installation"])
-def test_nothing_is_given_when_the_session_has_gone_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], next_: str
-) -> None:
-    world = World(tmp_path, monkeypatch, {"needed": [1]})
-    sessions = OpenSessions(world.home.paths.where)
-    cursor = Path(world.home.paths.cursors, SESSION)
-    cursor.parent.mkdir(exist_ok=True)
-    if next_ != "captured":  # with ``where_you_were`` off no prompt is recorded
-        sessions.prompted(SESSION, "Add a discount code")
-    events: dict[str, Callable[[], object]] = {
-        "answered": lambda: sessions.answered(SESSION),
-        "prompted": lambda: sessions.prompted(SESSION, "Write a poem"),
-        "captured": lambda: cursor.write_text("{}"),
-    }
-    world.meanwhile(events.get(next_, lambda: sessions.prompted(SESSION, "Add a discount code")))
-    assert bool(world.weigh(capsys=capsys, at=time.time() - 60)) is (next_ not in events)
-
-
-def test_over_the_budget_nothing_is_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    usage = {"answer": {"needed": [1]}, "usage": {"cost_usd": 2.0}}
-    world = World(tmp_path, monkeypatch, usage, usage)
-    assert world.weigh(capsys=capsys)
-    assert world.weigh("Add a sales tax", capsys=capsys) == "", "the day's dollar is spent"
-
-
 def test_the_notes_and_the_conversation_cannot_close_their_fence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -363,16 +269,6 @@ def test_the_notes_and_the_conversation_cannot_close_their_fence(
     assert asked.count(fence.fenced("prompt", "x").split("-")[0]) >= 1
     for label in ("conversation", "prompt", "notes"):
         assert asked.count(f"</{label}-") == 1 + (label != "notes") * asked.count(f"</{label}-000000")
-
-
-@pytest.mark.parametrize("text", ["[" * 100_000, "", "[]", "{}", "null", '{"prompt": 3}'])
-def test_anything_else_on_its_input_is_refused_with_what_the_command_is_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
-    world = World(tmp_path, monkeypatch)
-    monkeypatch.setattr("sys.stdin", io.StringIO(text))
-    with pytest.raises(Exception, match="is run by the hook of a prompt"):
-        run(weigh, world.home)
 
 
 def test_what_the_page_shows_what_was_given_and_what_stems_from_the_prompt_is_not_offered(
