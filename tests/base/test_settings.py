@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from memoria.base.paths import Paths
-from memoria.base.settings import Settings, config_path
+from memoria.base.settings import FORMER, Settings, config_path
+from places import ROOT
 
 
 def load(tmp_path: Path, stored: object = None, **environ: str) -> Settings:
@@ -85,3 +87,10 @@ def test_a_broken_file_is_named_and_never_raises(tmp_path: Path, stored: str) ->
 def test_a_home_below_the_users_folder_means_the_same_place_everywhere(tmp_path: Path) -> None:
     settings = load(tmp_path, None, MEMORIA_HOME="~/notes")
     assert Paths.of(settings).home == str(Path("~/notes").expanduser())
+
+
+def test_no_test_and_no_bench_sets_what_is_none_any_more() -> None:
+    files = [path for folder in ("tests", "bench") for path in (ROOT / folder).rglob("*.py") if path != Path(__file__)]
+    variables = {f"MEMORIA_{name.upper()}" for name in FORMER}
+    words = {path.name: variables.intersection(re.findall(r"MEMORIA_\w+", path.read_text("utf-8"))) for path in files}
+    assert {name: found for name, found in words.items() if found} == {}
