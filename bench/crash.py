@@ -33,6 +33,7 @@ from memoria.capture.spool import Spool
 from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
+from memoria.daily.entry_form import fingerprint
 from memoria.daily.ledger import Ledger
 from memoria.ground import locks
 from memoria.ground.clock import Zone
@@ -62,15 +63,10 @@ ENTRY = {
     "key_exchanges": ["One asked, the other answered."], "action_items": [],
     "statements": LEARNED,
 }  # fmt: skip
-TOOK_IN = "- Took in: "  # a row of the wiki's log
-CLAIM = {"text": "Nothing is lost.", "sources": ["$1"], "supersedes": ""}
-ARTICLES = {
-    "articles": [
-        {"slug": slug, "kind": "concept", "title": title, "aliases": [], "tags": [], "summary": "What a crash leaves.",
-         "claims": [CLAIM], "related": []}
-        for slug, title in (("crash-safety", "Crash safety"), ("journals", "Journals"))
-    ]
-}  # fmt: skip
+PLACES = {  # the first two on a page of their own, the others on the project's
+    "places": [{"id": f"${number}", "article": "crash-safety"} for number in (1, 2)],
+    "articles": [{"slug": "crash-safety", "title": "Crash safety"}],
+}
 
 
 @dataclass
@@ -115,7 +111,7 @@ class World:
         self.script = base / "answers.json"
         self.script.parent.mkdir(parents=True, exist_ok=True)
         self.script.write_text(
-            json.dumps({"flush": [ENTRY], "learn": [{"statements": LEARNED}], "compile": [ARTICLES]}), encoding="utf-8"
+            json.dumps({"flush": [ENTRY], "learn": [{"statements": LEARNED}], "compile": [PLACES]}), encoding="utf-8"
         )
         self.project = base / "project"
         self.project.mkdir()
@@ -129,7 +125,6 @@ class World:
             "MEMORIA_MODEL": f"scripted:{self.script}", "MEMORIA_COMPILE_INTERVAL_MIN": "0",
             "MEMORIA_LIMIT_FLUSH_TURNS_COMPACT": "1", "MEMORIA_LIMIT_FLUSH_TURNS_STOP": "2", "MEMORIA_TZ": "UTC",
             "MEMORIA_LIMIT_SPAWNS_PER_MIN": "100000", "MEMORIA_LIMIT_LEARN_MODELS": "",
-            "MEMORIA_LIMIT_THIN_CLAIMS": "0",  # each answer changes an article, by which a torn wiki is recognised
         }  # fmt: skip
 
     def burden(self) -> None:
@@ -315,34 +310,26 @@ class World:
         )
 
     def torn_wiki(self) -> int:
-        """How many signs there are that the wiki is neither the old one nor the new one; a journal makes it whole."""
+        """How many signs there are that the wiki is neither the old one nor the new one; a journal makes it whole.
+
+        What its log says that it took in stands on its articles, once, and nothing else does.
+        """
         if Path(self.paths.undo, "journal.json").exists():
             return 0
-        wiki = Wiki.of(self.paths)
-        slugs = [f"concepts/{article['slug']}" for article in ARTICLES["articles"]]
-        sources = [
-            {source.split("^e-")[1] for claim in article.claims for source in claim.sources}
-            for article in wiki.articles()
-            if article.slug in slugs  # what a person wrote is on pages of its own
-        ]
+        claims = [claim for article in Wiki.of(self.paths).articles() for claim in article.claims]
+        shown = Counter(claim.id for claim in claims if claim.id and not claim.is_own)
         log = Path(self.paths.knowledge, "log.md")
         text = log.read_text(encoding="utf-8") if log.exists() else ""
-        taken = index_page.compiled_entries(text)
-        known = {entry.id for entry in self.entries()}
-        blocks = [block for block in text.split("\n## ") if f"[[{slugs[0]}]]" in block]
-        firsts = {catalog_first(row) for block in blocks for row in block.splitlines() if row.startswith(TOOK_IN)}
+        taken, entries = index_page.fingerprints(text), self.entries()
+        known = {learned.id for entry in entries if entry.id in taken for learned in entry.learned}
+        whole = [entry for entry in entries if taken.get(entry.id) == fingerprint(entry)]
+        told = {learned.id for entry in whole for learned in entry.learned if not learned.ended}
         return (
-            int(len({frozenset(part) for part in sources}) > 1)
-            + int(bool(sources) != bool(firsts))
-            + sum(part != firsts for part in sources)
-            + len(taken - known)
+            (shown.total() - len(shown))
+            + len(shown.keys() ^ (told | (known & shown.keys())))
+            + len(taken.keys() - {entry.id for entry in entries})
             + sum(text.count(f"^e-{entry}") - 1 for entry in taken)
         )
-
-
-def catalog_first(row: str) -> str:
-    """The id of the first entry on a log row."""
-    return row.split("#^e-", 1)[1].split("|", maxsplit=1)[0].split("]", maxsplit=1)[0]
 
 
 def wait_for(condition: Callable[[], bool]) -> bool:

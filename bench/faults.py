@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from bench.crash import ARTICLES
+from bench.crash import PLACES
 from bench.crash import World as CrashWorld
 from full_disk import Done, Fault, run
 from memoria import cli, commands
@@ -213,9 +213,9 @@ class World(CrashWorld):
 
 
 def _answer(prompt: Prompt) -> Any:
-    """An entry that learned something from what was said, or two articles."""
+    """An entry that learned something from what was said, or where it stands."""
     if prompt.task == "compile":
-        return ARTICLES
+        return PLACES
     said = prompt.material["exchanges"][0]["user"][:80] if "exchanges" in prompt.material else ""
     fact: dict[str, Any] = {
             "kind": "fact", "content": f"The word was {said}.", "importance": 0.5, "tags": [], "keywords": [],

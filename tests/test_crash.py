@@ -40,6 +40,10 @@ def test_the_suite_notices_a_turn_that_is_lost_or_kept_twice(tmp_path: Path) -> 
     world.say(world.sessions[0])
     world.mend(tally)
     assert tally.clean, tally
+    (page,) = Path(world.paths.knowledge, "concepts").glob("*.md")
+    page.unlink()
+    world._check(tally)
+    assert tally.torn > 0
     (day,) = Path(world.paths.daily).glob("*.md")
     text = day.read_text(encoding="utf-8")
     day.write_text(text + text, encoding="utf-8")
