@@ -63,7 +63,8 @@ class Placing:
         for ident, (name, section) in wanted.items():
             self._place(ident, *self._target(name, section, proposals, counts))
         for ident in [ident for ident in self.new if ident not in wanted]:
-            self._place(ident, self._own_page(), "")
+            if not self.keeper.store.places_of(ident):  # otherwise it is placed again, and stays where it stands
+                self._place(ident, self._own_page(), "")
         for row in answer["links"]:
             self._link(row)
         for row in answer["connections"]:
@@ -172,7 +173,7 @@ class Placing:
             if section:
                 article.move(here[0], here[1], heading)
             return
-        rows = self._cut(self.shown.get(ident, ""), ident)
+        rows = self._cut(self.shown.get(ident) or next(iter(self.keeper.store.places_of(ident)), ""), ident)
         article.section(heading).add(*(rows or [lines.claim_of(self._adopted(fact), self.keeper.store).render()]))
         article.touch(self.keeper.zone.day(fact.time))
 
