@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from memoria.base.fence import fenced
+from memoria.base.fence import fenced, neutral
 from memoria.models.protocol import JsonObject, Prompt
 from memoria.statements.fact import MAX_STORED
 
@@ -296,7 +296,9 @@ def outline(schema: Mapping[str, Any], without: Collection[str] = ()) -> str:
 
 def _cut(text: str, most: int) -> str:
     """Return at most ``most`` characters of ``text``: no schema limits what people write."""
-    return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters, cut)"
+    if len(text) <= most:
+        return text
+    return f"{neutral(text)[:most]}… ({len(text)} characters, cut)"  # neutral first: the end may say what it refers to
 
 
 def told(exchanges: Iterable[JsonObject]) -> str:
