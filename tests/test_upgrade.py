@@ -23,6 +23,7 @@ from memoria.ground.home import Home
 from memoria.index.index import Index
 from memoria.recall import session_start
 from memoria.statements.keeper import Keeper
+from memoria.wiki.article import Article, Claim
 from memoria.wiki.folder import Wiki
 
 pytestmark = pytest.mark.slow
@@ -134,31 +135,69 @@ def test_a_session_that_was_switched_off_stays_out_until_it_is_switched_on(base:
     assert job.start == (OLD / f"{OFF}.jsonl").stat().st_size
 
 
-def test_the_compile_takes_in_what_is_new_and_undo_takes_it_back(
+def pages(base: Path) -> dict[str, bytes]:
+    """Return the articles; the index and the log have another form now."""
+    folder = base / "memoria" / "knowledge"
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.glob("*/*.md")}
+
+
+def lines(base: Path) -> dict[str, list[Claim]]:
+    """Return what articles and their histories tell."""
+    articles = [Article(name, data.decode()) for name, data in pages(base).items()]
+    return {article.slug: [*article.claims, *article.past] for article in articles}
+
+
+def texts(told: dict[str, list[Claim]]) -> dict[str, list[str]]:
+    return {slug: [claim.text for claim in claims] for slug, claims in told.items()}
+
+
+def logs(base: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (base / "memoria" / "daily").glob("*.md")}
+
+
+def test_lines_get_ids_where_they_stand_once_and_nothing_is_compiled_again(
     base: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def pages() -> dict[str, bytes]:
-        folder = base / "memoria" / "knowledge"
-        found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.md")}
-        return {name: data for name, data in found.items() if name != "index.md"}  # which has another form now
-
-    old = pages()
+    old, before, said = pages(base), texts(lines(base)), logs(base)
     assert "0 of 0 entries compiled" in run(capsys, "compile")
-    given = {name: re.sub(rb"^project: .*\n", b"", data, flags=re.MULTILINE) for name, data in pages().items()}
-    assert given == old, "what 0.1.0 compiled is not compiled again; its pages are given to their project"
-    owned = pages()
+    assert texts(lines(base)) == before
+    assert logs(base) == said
+    told = [claim for claims in lines(base).values() for claim in claims]
+    assert all(claim.id for claim in told)
+    with Keeper.at(Home.open()) as keeper:
+        facts = {claim.id: keeper.store.get(claim.id) for claim in told}
+        written = {claim.id for claim in told if keeper.store.day(claim.id)}
+    assert {fact.content for fact in facts.values() if fact} == {text for each in before.values() for text in each}
+    assert {claim.id for claim in told if not claim.is_own} == written, "a line links its statement where there is one"
+    assert written
+    assert all("#^e-" in claim.sources[0] for claim in told if claim.is_own)
+    named = pages(base)
+    assert "0 of 0 entries compiled" in run(capsys, "compile")
+    assert pages(base) == named
+    owned = {name: re.sub(rb"^project: .*\n", b"", data, flags=re.MULTILINE) for name, data in named.items()}
     assert owned != old
+    assert [name for name, data in named.items() if owned[name] == data] == [], "each has its project"
+
+
+def test_the_compile_takes_in_what_is_new_and_undo_takes_all_back(
+    base: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, before = pages(base), texts(lines(base))
+    run(capsys, "compile")
+    named = pages(base)
     run(capsys, "flush", "--now")
     run(capsys, "compile")
-    assert pages() != owned
-    for before in (owned, old):
-        run(capsys, "undo")
-        assert {name: data for name, data in pages().items() if name != "log.md"} == {
-            name: data for name, data in before.items() if name != "log.md"
-        }
+    assert pages(base) != named
+    run(capsys, "undo")
+    assert pages(base) == named
+    run(capsys, "undo")  # of the ids
+    assert texts(lines(base)) == before
+    assert not any(claim.id for claims in lines(base).values() for claim in claims)
+    run(capsys, "undo")  # of the projects
+    assert pages(base) == old
     run(capsys, "undo")  # a step that 0.1.0 wrote
     step = OLD / "state" / "undo" / "00000002-20261121T180134"
-    assert pages()["concepts/tidemark.md"] == (step / "1.old").read_bytes()
+    assert pages(base)["concepts/tidemark.md"] == (step / "1.old").read_bytes()
 
 
 def test_what_was_known_is_found_and_told(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
