@@ -1,4 +1,4 @@
-"""A home and a state as 0.1.0 wrote them go on working: nothing is lost, nothing is told twice."""
+"""Homes and states as 0.1.0 and 0.2.0 wrote them go on working: nothing is lost, nothing is told twice."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ from memoria.capture.spool import Spool
 from memoria.commands.demo import TRANSCRIPTS
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
+from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.index.index import Index
 from memoria.recall import session_start
+from memoria.statements.fact import Ending
 from memoria.statements.keeper import Keeper
 from memoria.wiki.article import Article, Claim
 from memoria.wiki.folder import Wiki
+from memoria.worker import worker
 
 pytestmark = pytest.mark.slow
 
@@ -38,10 +41,7 @@ PROJECT = "/home/mara/src/tidemark"
 @pytest.fixture
 def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder with home, settings and transcripts, as 0.1.0 left them a moment ago."""
-    base = tmp_path / "user"
-    _copy(OLD, base / "memoria", base)
-    (base / "memoria" / "state").rename(base / "memoria" / ".memoria")
-    (base / "memoria" / "README.md").unlink()
+    base = _home(tmp_path, OLD, monkeypatch)
     (base / ".config" / "memoria").mkdir(parents=True)
     (base / "memoria" / "config.json").rename(base / ".config" / "memoria" / "config.json")
     client = transcript(base, CLOCK).parent
@@ -50,6 +50,21 @@ def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for session, name in ((CLOCK, "2026-11-18-clock-change"), (CACHE, "2026-11-18-prediction-cache")):
         shutil.copy(TRANSCRIPTS / f"{name}.jsonl", transcript(base, session))
     transcript(base, OFFLINE).write_bytes(b"".join(_rows()[:SEEN]))
+    return base
+
+
+@pytest.fixture
+def later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder with a home of 0.2.0 in which all is summarised and compiled."""
+    monkeypatch.setenv("MEMORIA_MODEL", "offline")
+    return _home(tmp_path, OLD.with_name("home-0.2.0"), monkeypatch)
+
+
+def _home(tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    base = tmp_path / "user"
+    _copy(source, base / "memoria", base)
+    (base / "memoria" / "state").rename(base / "memoria" / ".memoria")
+    (base / "memoria" / "README.md").unlink()
     monkeypatch.setenv("MEMORIA_HOME", str(base / "memoria"))
     monkeypatch.setenv("MEMORIA_COMPILE_INTERVAL_MIN", "100000000")  # the tests compile when they mean to
     monkeypatch.setenv("MEMORIA_PYTHON", "/bin/true")  # no worker beside them
@@ -198,6 +213,75 @@ def test_the_compile_takes_in_what_is_new_and_undo_takes_all_back(
     run(capsys, "undo")  # a step that 0.1.0 wrote
     step = OLD / "state" / "undo" / "00000002-20261121T180134"
     assert pages(base)["concepts/tidemark.md"] == (step / "1.old").read_bytes()
+
+
+def stated(base: Path) -> dict[str, str]:
+    """Return the ids in the daily logs by what they say."""
+    rows = re.findall(r"^- \[\w+\] (.*) \^(l-\w+)$", "".join(map(bytes.decode, logs(base).values())), re.MULTILINE)
+    return dict(rows)
+
+
+BY_HAND = "No dot folders in my home at all; follow the XDG directories."
+
+
+def test_the_first_worker_gives_the_lines_of_0_2_0_their_ids_and_leaves_all_words(
+    later: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, said, known = texts(lines(later)), logs(later), stated(later)
+    with Keeper.at(Home.open()) as keeper:
+        facts = {fact.id: fact for fact in keeper.store.facts(live=False)}
+    worker.work(Home.open())
+    assert (texts(lines(later)), logs(later)) == (before, said)
+    now = {claim.text: claim for slug in before for claim in lines(later)[slug] if claim.id}
+    assert [text for slug in before for text in before[slug] if text not in now] == [
+        "Predictions are fetched from the server at run time when the cache has nothing.",
+        "Predictions are cached in one SQLite file, not in JSON files.",
+    ], "only what stood under History has none"
+    assert {text: claim.id for text, claim in now.items() if not claim.is_own} == {
+        BY_HAND if "dot folders" in text else text: ident for text, ident in known.items() if not facts[ident].ended
+    }
+    assert all("#^e-" in claim.sources[0] for claim in now.values() if claim.is_own)
+    with Keeper.at(Home.open()) as keeper:
+        assert {fact.id: fact for fact in keeper.store.facts(live=False)}.items() >= facts.items()
+        assert not any("Mara" in fact.content for fact in keeper.store.facts()), "a person's own list is none"
+    page = next(Path(Home.open().paths.page).glob("tidemark-*.md")).read_text()
+    assert page.count("dot folders") == 1
+    assert "cached in one SQLite file" not in page
+    assert "0 of 0 entries compiled" in run(capsys, "compile")
+    named = pages(later)
+    worker.work(Home.open())
+    assert pages(later) == named
+
+
+def test_what_0_2_0_compiled_ends_by_its_id_and_a_person_goes_on_editing_it(later: Path) -> None:
+    worker.work(Home.open())
+    said = logs(later)
+    page = later / "memoria/knowledge/concepts/working-on-tidemark.md"
+    page.write_text(page.read_text().replace("and no co-author line.", "and no co-author line at all."))
+    worker.work(Home.open())
+    assert sum(logs(later)[name] != said[name] for name in said) == 1, "only what was edited is worded anew"
+    assert set(stated(later)) & {BY_HAND} == set()
+    ident = stated(later)["Ask before adding a dependency: fewer are always better."]
+    own = next(claim for claim in lines(later)["concepts/tidemark.md"] if claim.is_own)
+    with Keeper.at(Home.open()) as keeper:
+        keeper.take([], endings=[Ending(each, clock.now(), "user") for each in (ident, own.id)])
+    worker.work(Home.open())
+    for slug, name in (("concepts/working-on-tidemark.md", ident), ("concepts/tidemark.md", own.id)):
+        article = Article(slug, pages(later)[slug].decode())
+        assert name in [claim.id for claim in article.past]
+        assert name not in [claim.id for claim in article.claims]
+
+
+def test_undo_takes_back_the_ids_and_then_what_0_2_0_did(later: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old = pages(later)
+    worker.work(Home.open())
+    assert pages(later) != old
+    run(capsys, "undo")
+    assert pages(later) == old
+    worker.work(Home.open())
+    assert pages(later) == old, "it is not done a second time"
+    run(capsys, "undo")
+    assert "Schureman" not in pages(later)["concepts/working-on-tidemark.md"].decode()
 
 
 def test_what_was_known_is_found_and_told(base: Path, capsys: pytest.CaptureFixture[str]) -> None:

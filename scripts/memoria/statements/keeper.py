@@ -335,6 +335,7 @@ class Keeper:
             raise ExpectedError(
                 f"{fact.id} is in no daily log; run {invocation.shown('learned')} to list the learned facts."
             )
+        self.store.set_meta("unshown", "1")  # until pages and articles show it, also after a kill
         self.store.put(fact, day or self.zone.day(fact.time))
         self._queue_for_server("put", fact.id)
 

@@ -404,7 +404,8 @@ class Store:
         query = """
             SELECT DISTINCT slug FROM places LEFT JOIN facts USING (id) WHERE
             CASE WHEN facts.id IS NULL THEN places.id IN (SELECT id FROM gone)
-            ELSE is_current <> (ended = '') OR (is_current AND words <> json_extract(body, '$.content'))
+            ELSE is_current <> (ended = '')
+            OR (is_current AND EXISTS (SELECT 1 FROM json_each(body, '$.history') WHERE substr(value, 12) = words))
             OR places.day <> CASE WHEN facts.day LIKE '%/%' THEN places.day ELSE facts.day END
             OR successor IN (SELECT id FROM gone) END ORDER BY slug
         """

@@ -42,6 +42,8 @@ def edits(article: Article, known: Mapping[str, Place], store: Store) -> Iterato
             continue
         if any(lines.is_same_text(claim.text, wording) for wording in fact.wordings):
             continue  # a copy from before the statement was reworded
+        if claim.id in known and lines.is_same_text(claim.text, known[claim.id].words):
+            continue  # an article of an earlier version has words of its own
         same = fact.ended is None and lines.is_rewording(claim.text, fact.content)
         yield Edit(REWORDED if same else REPLACED, article.slug, claim.id, claim.text, section.heading)
     live = {ident: fact for ident, place in known.items() if place.is_current and (fact := store.get(ident))}

@@ -230,7 +230,8 @@ class Settle:
     def _name(self, article: Article) -> None:
         """Give the lines of an article that was never read the ids of statements.
 
-        One that says what a known statement says becomes its line; another is a statement that is written there.
+        One that says what a known statement says becomes its line, in the words that it has; another is a statement
+        that is written there.
         """
         store = self.keeper.store
         undated = self.keeper.zone.day(clock.now())
@@ -240,7 +241,7 @@ class Settle:
             fact = lines.found_on(article, section, claim, undated)
             twin = self._logged.get((fact.project, lines.folded(fact.content)))
             if twin and not article.shows(twin.id):
-                section.put(number, lines.claim_of(twin, store).render())
+                section.put(number, replace(lines.claim_of(twin, store), text=claim.text).render())
             elif twin is None:
                 section.put(number, Claim(claim.text, claim.sources, fact.id).render())
         own = [
