@@ -100,7 +100,7 @@ def answer(prompt: Prompt) -> dict[str, Any]:
     if prompt.task == "flush":
         return _note(prompt.material["exchanges"])
     if prompt.task == "compile":
-        return {"articles": [_article(entry) for entry in prompt.material["entries"]]}
+        return {"places": [{"id": row["id"], "article": _slug(row["about"])} for row in prompt.material["statements"]]}
     return {name: [] for name in prompt.schema.get("required", ())}
 
 
@@ -130,15 +130,9 @@ def _first(text: str) -> str:
     return next((" ".join(row.split())[:200] for row in text.splitlines() if len(row.strip()) > 2), "")
 
 
-def _article(entry: dict[str, Any]) -> dict[str, Any]:
-    rows = [entry.get("context", ""), *entry.get("key_exchanges", ()), *entry.get("decisions", ())]
-    words = "".join(letter if letter.isascii() and letter.isalnum() else " " for letter in entry["title"].lower())
-    return {
-        "slug": "concepts/" + ("-".join(words.split()[:4])[:80].strip("-") or "notes"),
-        "title": entry["title"] or "Notes",
-        "summary": entry.get("context", ""),
-        "claims": [{"text": row, "sources": [entry["id"]]} for row in dict.fromkeys(rows) if row],
-    }
+def _slug(title: str) -> str:
+    words = "".join(letter if letter.isascii() and letter.isalnum() else " " for letter in title.lower())
+    return "-".join(words.split()[:4])[:80].strip("-") or "notes"
 
 
 class Player:

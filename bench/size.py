@@ -2,8 +2,8 @@
 
     uv run python -m bench.size [--corpus FILE] [COUNT ...]
 
-A session has a transcript of 24 turns and 16 KB, its archived turns, an entry and four facts (4 KB of Markdown), and
-every tenth day has an article of eight claims for each session. Its words are drawn by Zipf's law, or with ``--corpus``
+A session has a transcript of 24 turns and 16 KB, its archived turns, and an entry with eight statements (5 KB of Markdown);
+every tenth day has an article of the statements of each session. Its words are drawn by Zipf's law, or with ``--corpus``
 from the turns of a ``corpus.jsonl`` (``retrieval.py``), whose sizes on disk are nearer to real ones. Each step runs as
 a process of its own, as the user has it: rebuild, a first and a second ``verify``, ``lint``, and a search. Prints the
 processor time in seconds (of the search the median of ten, less that of ``memoria --version``), the most memory that it
@@ -104,14 +104,14 @@ def _session(home: Home, client: Path, number: int, day: date, words: Words) -> 
     rows = "".join(json.dumps(archive.row(turn)) + "\n" for turn in turns)
     Path(home.paths.archive, f"{day}-{ident}.jsonl.gz").write_bytes(gzip.compress(rows.encode(), 6, mtime=0))
     facts = []
-    for kind in ("decision", "preference", "correction", "fact"):
+    for kind in (*3 * ("decision",), *2 * ("debugging",), "preference", "correction", "fact"):
         content = words(130)
         facts.append(Fact(kind, content, 0.6, "user", key, began, new_id(kind, content, Stamp(key, ident, began)),
                           session=ident, quote=words(90), tags=("shop",), asked_as=(words(40), words(40))))  # fmt: skip
     return Entry(
         id=ident, day=day, time=f"{began:%H:%M}", session=ident, project=f"shop-{number % PROJECTS}", project_key=key,
         title=words(40), context=words(300), key_exchanges=tuple(words(150) for _ in range(4)),
-        decisions=tuple(words(110) for _ in range(3)), lessons=(words(120),), action_items=(words(70),),
+        action_items=(words(70),),
         learned=tuple(map(lines.learned, facts)), turns=tuple(turn.key for turn in turns), model="m",
     )  # fmt: skip
 
@@ -131,8 +131,8 @@ def _line(session: str, turn: Turn) -> str:
 
 def _article(home: Home, slug: str, entry: Entry, words: Words) -> None:
     article = Article.new(slug, words(40), words(200), entry.day)
-    for _ in range(8):
-        article.add(Claim(words(150), (entry.source,)))
+    for each in entry.learned:
+        article.add(Claim(each.text, (f"daily/{entry.day}#^{each.id}",)))
     Path(home.paths.knowledge, f"{slug}.md").write_text(article.render())
 
 

@@ -77,7 +77,6 @@ def own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORIA_HOME", str(tmp_path / "memoria"))
     monkeypatch.setenv("MEMORIA_PYTHON", shutil.which("true") or "")  # what this process starts in the background
     monkeypatch.setenv("MEMORIA_LIMIT_LEARN_MODELS", "")  # not the developer's ollama
-    monkeypatch.setenv("MEMORIA_LIMIT_THIN_CLAIMS", "0")  # one claim makes an article, but in tests about it
 
 
 @pytest.fixture(autouse=True)

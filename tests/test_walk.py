@@ -108,7 +108,6 @@ class World:
             MEMORIA_PYTHON=sys.executable,
             MEMORIA_LIMIT_RETRY_S="0,0",
             MEMORIA_COMPILE_INTERVAL_MIN="0",
-            MEMORIA_LIMIT_THIN_CLAIMS="0",
         )
 
     def session(self, *options: str) -> Session:

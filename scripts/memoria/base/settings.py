@@ -276,8 +276,6 @@ class Settings:
     learn_every = 0  # turns that are judged together; 0: they wait for the session's summary
     learn_models: tuple[str, ...] = ("ollama",)  # judge turns when `model` gives no answer
     stale_days = 180  # without a new entry, after which lint calls an article stale
-    thin_claims = 2  # a topic with at most so many is a section of its project's page
-    compile_drop_share = 0.5  # of an article's claims that one compile may mark as outdated
     page_chars = 9_500  # given to a new session; the client cuts at 10,000
     working_days = 30.0  # after which a session's working memory is forgotten
     working_keys = 1_000  # of one session; the least recently used go
