@@ -34,7 +34,7 @@ from memoria.base.paths import safe_name
 from memoria.capture import cursor
 from memoria.models.protocol import Prompt
 from memoria.models.scripted import Scripted
-from memoria.transcripts.clients.table import CLIENTS
+from memoria.transcripts.clients import CLIENTS
 from memoria.transcripts.turn_reader import Reader
 from registered import CODEX, HOOKS, recorded
 

@@ -28,7 +28,7 @@ from memoria.ground.home import Home
 VERBS = {
     "status": "show whether memoria works: what waits, what failed, what it cost",
     "verify": "account for every turn in the transcripts: what became of it",
-    "ingest": "import what Claude Code, Codex, Gemini CLI and opencode remember",
+    "ingest": "import what Claude Code and Codex remember",
     "doctor": "check everything that memoria depends on; each finding comes with its remedy",
     "demo": "play three sessions with the recorded answers of a model, offline",
     "install": "add memoria to Claude Code as its plugin (from a clone or a tool), or to Codex",

@@ -1,4 +1,4 @@
-"""Sessions of other coding agents are recorded as Claude Code's are: all of them, once, and saying whose they are."""
+"""Sessions of Codex are recorded as Claude Code's are: all of them, once, and saying whose they are."""
 
 from __future__ import annotations
 
@@ -13,13 +13,10 @@ import pytest
 import agents
 from memoria import cli
 from memoria.ground.home import Home
-from memoria.transcripts.clients import table
+from memoria.transcripts import clients
 from shelves import Shelf, entries, since
 
 pytestmark = pytest.mark.slow
-
-OTHERS = ("codex", "gemini", "opencode")
-SESSIONS = {"codex": 3, "gemini": 2, "opencode": 2}
 
 
 @pytest.fixture
@@ -43,40 +40,36 @@ def receipt(*options: str) -> dict[str, object]:
     return answer
 
 
-@pytest.mark.parametrize("agent", OTHERS)
-def test_every_turn_that_a_plain_count_finds_is_in_the_receipt(agent: str, home: Home) -> None:
-    agents.install(agent)
+def test_every_turn_that_a_plain_count_finds_is_in_the_receipt(home: Home) -> None:
+    agents.install()
     before = receipt()
-    assert before["turns"] == agents.count(agent)
+    assert before["turns"] == agents.count()
     assert before["not_ingested"] == before["turns"]
     assert before["missing"] == 0
-    status, said = run("ingest", "--agent", agent, "--yes")
+    status, said = run("ingest", "--agent", "codex", "--yes")
     assert status == 0, said
-    assert f"{SESSIONS[agent]} of {SESSIONS[agent]} sessions ingested" in said
+    assert "3 of 3 sessions ingested" in said
     after = receipt("--all")
     skipped = after["skipped"]
     assert isinstance(skipped, dict)
-    assert after["captured"] + sum(skipped.values()) == agents.count(agent)  # type: ignore[operator]
+    assert after["captured"] + sum(skipped.values()) == agents.count()  # type: ignore[operator]
     assert after["not_ingested"] == 0
-    assert {entry.agent for entry in entries(home)} == {agent}
+    assert {entry.agent for entry in entries(home)} == {"codex"}
 
 
-@pytest.mark.parametrize("agent", OTHERS)
-def test_lines_that_cannot_be_read_or_are_of_an_unknown_kind_are_counted_in_the_receipt(agent: str, home: Home) -> None:
-    agents.install(agent)
+def test_lines_that_cannot_be_read_or_are_of_an_unknown_kind_are_counted_in_the_receipt(home: Home) -> None:
+    agents.install()
     forms = {one["form"]: one["lines"] for one in receipt()["not_understood"]}  # type: ignore[attr-defined]
-    unknown = {"codex": "type 'world_state'", "gemini": "type 'hologram'", "opencode": "type 'semaphore'"}[agent]
-    assert forms == {"no JSON that can be read": 2 if agent == "opencode" else 1, unknown: 1}
+    assert forms == {"no JSON that can be read": 1, "type 'world_state'": 1}
 
 
 def test_a_session_is_taken_from_any_place_by_its_name(home: Home, tmp_path: Path) -> None:
-    agent = "gemini"
-    place = agents.install(agent)
+    place = agents.install()
     moved = tmp_path / "backup"
     place.rename(moved)
-    found = table.CLIENTS[agent].transcripts(moved)[0].path
+    found = clients.CLIENTS["codex"].transcripts(moved)[0].path
     assert run("ingest", "--yes", str(found))[0] == 0
-    assert [entry.agent for entry in entries(home)] == [agent]
+    assert [entry.agent for entry in entries(home)] == ["codex"]
 
 
 def held_by(home: Home, words: str) -> list[Path]:
@@ -85,16 +78,16 @@ def held_by(home: Home, words: str) -> list[Path]:
 
 
 def test_what_was_said_in_an_excluded_folder_is_in_no_file(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    agents.install("opencode")
+    agents.install()
     monkeypatch.setenv("MEMORIA_EXCLUDE", "/home/mira/**")
     status, said = run("ingest", "--yes")
     assert status == 0, said
-    assert held_by(home, "piers") == []
+    assert held_by(home, "first timeout") == []
 
 
 def test_a_key_in_a_session_is_masked(home: Home) -> None:
     key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    for path in agents.install("codex").rglob("*.json*"):
+    for path in agents.install().rglob("*.json*"):
         text = path.read_text("utf-8")
         if "It uses port 4821." in text:
             path.write_text(text.replace("It uses port 4821.", f"It uses port 4821. The token is {key}."), "utf-8")
@@ -105,8 +98,8 @@ def test_a_key_in_a_session_is_masked(home: Home) -> None:
 
 
 def test_what_was_forgotten_does_not_come_back_from_another_agents_session(home: Home) -> None:
-    words = "Always export types by name"
-    agents.install("gemini")
+    words = "gives up after the first timeout"
+    agents.install()
     assert run("ingest", "--yes")[0] == 0
     status, said = run("forget", words, "--as", "text", "--yes")
     assert status == 0, said

@@ -1,4 +1,4 @@
-"""Other agents' lines become the same turns as Claude Code's, whatever a line holds."""
+"""Codex's lines become the same turns as Claude Code's, whatever a line holds."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import agents
-from memoria.transcripts.clients import table
-from memoria.transcripts.clients.client import Client
+from memoria.transcripts import client_files, clients
+from memoria.transcripts.clients import Client
 from memoria.transcripts.turn import Turn
 from memoria.transcripts.turn_reader import Reader
 
-OTHERS = ("codex", "gemini", "opencode")
 ROLLOUT = "0198a4c2-7b1e-7a30-9c55-1f2e3d4c5b6a"
 
 
-def session(agent: str, part: str) -> tuple[Client, Path]:
-    """The session of an agent whose path holds these words."""
-    client = table.CLIENTS[agent]
-    found = client.transcripts(agents.install(agent))
+def session(part: str) -> tuple[Client, Path]:
+    """The session whose path holds these words."""
+    client = clients.CLIENTS["codex"]
+    found = client.transcripts(agents.install())
     return client, next(item.path for item in found if part in str(item.path))
 
 
@@ -34,8 +33,8 @@ def turns(client: Client, lines: Iterator[bytes] | list[bytes]) -> list[Turn]:
 
 
 def test_a_rollout_becomes_prompts_answers_tool_lines_and_failures() -> None:
-    client, path = session("codex", ROLLOUT)
-    read = turns(client, client.lines(path))
+    client, path = session(ROLLOUT)
+    read = turns(client, client_files.lines(path))
     assert [turn.text for turn in read if turn.role == "user"] == [
         "The gauge reader gives up after the first timeout. "
         "Let it try three times, and always wait 250 ms between tries.",
@@ -65,54 +64,16 @@ def test_a_rollout_becomes_prompts_answers_tool_lines_and_failures() -> None:
 
 
 def test_a_rollout_of_the_first_versions_keeps_its_day_and_both_of_two_equal_lines() -> None:
-    client, path = session("codex", "5973b6c0")
-    read = turns(client, client.lines(path))
+    client, path = session("5973b6c0")
+    read = turns(client, client_files.lines(path))
     assert [turn.text for turn in read].count("continue") == 2
     assert {turn.time for turn in read} == {datetime(2025, 7, 3, 8, tzinfo=UTC)}
 
 
-def test_a_message_that_was_written_again_counts_once_with_all_its_tools() -> None:
-    client, path = session("gemini", "6a1f0c2e")
-    read = turns(client, client.lines(path))
-    assert [turn.text for turn in read].count("I build it once.") == 1
-    assert [line for turn in read for line in turn.tools] == [
-        "Bash npm run build",
-        "Edit /home/mira/basin/src/basin.ts: Basin",
-        "TodoWrite [in_progress] name the exports",
-    ]
-    assert [turn.text for turn in read if turn.role == "user"] == [
-        "Why does the build fail? @src/basin.ts",
-        "Always export types by name here, never as default.",
-    ]
-
-
-def test_a_chat_is_of_the_folder_whose_hash_names_it() -> None:
-    client, path = session("gemini", "11112222")
-    assert client.head(path).cwd == "/home/mira/lock"
-
-
-def test_a_session_that_moved_into_the_database_is_taken_from_there_only() -> None:
-    client, path = session("opencode", "opencode.db")
-    copy = path.parent.parent / "storage" / "session" / "4b0ea68d" / f"{path.name}.json"
-    copy.write_text(json.dumps({"id": path.name, "directory": "/home/mira/ferry"}), "utf-8")
-    found = [item.session for item in client.transcripts(path.parent.parent)]
-    assert sorted(found) == sorted(set(found))
-
-
 @pytest.fixture(scope="module")
-def samples() -> dict[str, list[bytes]]:
-    """Some lines of each agent."""
-    rollout = next(agents.FIXTURES.glob(f"codex/sessions/**/*{ROLLOUT}.jsonl")).read_bytes().splitlines(keepends=True)
-    chat = next(agents.FIXTURES.glob("gemini/tmp/basin/chats/*.jsonl")).read_text("utf-8").splitlines()
-    message = {"role": "assistant", "time": {"created": 1}, "id": "m"}
-    parts = [
-        json.loads(path.read_text("utf-8")) for path in agents.FIXTURES.glob("opencode/storage/part/msg_a2/*[a-g].json")
-    ]
-    return {
-        "codex": rollout,
-        "gemini": [f'{{"session": "s", "message": {line}}}\n'.encode() for line in chat],
-        "opencode": [json.dumps({"message": message, "part": part}).encode() + b"\n" for part in parts],
-    }
+def sample() -> list[bytes]:
+    """Some lines of a rollout."""
+    return next(agents.FIXTURES.glob(f"codex/sessions/**/*{ROLLOUT}.jsonl")).read_bytes().splitlines(keepends=True)
 
 
 ODD: st.SearchStrategy[Any] = st.sampled_from(
@@ -130,11 +91,9 @@ def _bent(value: Any, draw: Any) -> Any:
     return draw(ODD)
 
 
-@given(data=st.data(), agent=st.sampled_from(OTHERS))
-def test_whatever_a_line_holds_only_that_line_is_lost(
-    data: st.DataObject, agent: str, samples: dict[str, list[bytes]]
-) -> None:
-    client, lines = table.CLIENTS[agent], samples[agent]
+@given(data=st.data())
+def test_whatever_a_line_holds_only_that_line_is_lost(data: st.DataObject, sample: list[bytes]) -> None:
+    client, lines = clients.CLIENTS["codex"], sample
     number = data.draw(st.integers(0, len(lines) - 1))
     try:
         bent = _bent(json.loads(lines[number]), data.draw)

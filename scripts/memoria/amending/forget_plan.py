@@ -7,7 +7,6 @@ is removed here: ``commands/forget.py`` does that.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -30,9 +29,9 @@ from memoria.ground.replaced import conflict_copies
 from memoria.search.words import folded, holds
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
+from memoria.transcripts import clients
 from memoria.transcripts.archive import Archive
-from memoria.transcripts.clients import table
-from memoria.transcripts.clients.client import Client
+from memoria.transcripts.clients import Client
 from memoria.transcripts.intake import regular
 from memoria.transcripts.screen import MIN_TEXT
 from memoria.transcripts.turn import Turn
@@ -306,7 +305,7 @@ class _Planner:
         names = self._sessions(plan)
         for path in sorted(Path(self.home.paths.cursors).glob("*")) if names or plan.needle else ():
             transcript = _transcript_of(path)
-            client = table.owner(Path(transcript), os.environ)
+            client = clients.owner(Path(transcript))
             reader = Reader(keep_sidechains=True, decode=client.decoder())
             found = [
                 turn.key
@@ -455,9 +454,9 @@ def _lines(transcript: str) -> Iterator[bytes]:
 def _client(header: bytes) -> Client:
     """Return the agent whose lines follow a job's header."""
     try:
-        return table.by_name(json.loads(header).get("agent"))
+        return clients.by_name(json.loads(header).get("agent"))
     except (ValueError, AttributeError):
-        return table.CLAUDE
+        return clients.CLAUDE
 
 
 def job_turns(path: Path) -> list[tuple[str, str]]:

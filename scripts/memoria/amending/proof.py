@@ -22,7 +22,7 @@ from memoria.ground import home_files
 from memoria.ground.home import Home
 from memoria.index.client_memory import ClientMemory
 from memoria.search.words import folded
-from memoria.transcripts.clients import table
+from memoria.transcripts import clients
 from memoria.working.failover_store import open_store
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
@@ -154,9 +154,9 @@ async def _search_working(home: Home, wanted: Sequence[str], proof: Proof) -> No
 
 def _client_files(home: Home) -> Iterator[tuple[str, bytes]]:
     """Yield the names and contents of what coding agents have written; what cannot be read is passed over."""
-    for found in table.sessions(tuple(table.CLIENTS), sides=True):
+    for found in clients.sessions(tuple(clients.CLIENTS), sides=True):
         with suppress(OSError):
-            yield str(found.path), b"".join(table.of(found).lines(found.path))
+            yield str(found.path), found.path.read_bytes()
     for memory in ClientMemory.of(home.paths).listed():
         with suppress(OSError):
             yield str(memory.path), Path(memory.path).read_bytes()

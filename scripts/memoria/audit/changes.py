@@ -14,8 +14,8 @@ from memoria.capture import cursor
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
+from memoria.transcripts import clients
 from memoria.transcripts.client_files import Found
-from memoria.transcripts.clients import table
 
 OPEN_S = 600.0  # a transcript that grew so recently belongs to a session that may still be going on
 HOOKED = ("codex",)  # agents other than Claude Code whose hooks capture sessions
@@ -45,8 +45,8 @@ class Changes:
 
         Of another agent than Claude Code, only sessions of which a hook has captured something.
         """
-        found = table.sessions([table.CLAUDE.name], sides=self.home.settings.keep_sidechains)
-        others = table.sessions(HOOKED, sides=True)
+        found = clients.sessions([clients.CLAUDE.name], sides=self.home.settings.keep_sidechains)
+        others = clients.sessions(HOOKED, sides=True)
         return [*found, *(item for item in others if self._was_seen(item.session))]
 
     def silences(self) -> list[Path]:
@@ -65,7 +65,7 @@ class Changes:
 
     def is_open(self, found: Found) -> bool:
         """Return whether the session may still be going on; a time in the future (clock set back) says nothing."""
-        return 0 <= self.now - found.changed < OPEN_S and table.is_at_home(found)
+        return 0 <= self.now - found.changed < OPEN_S and clients.is_at_home(found)
 
     @property
     def installed(self) -> float:

@@ -29,7 +29,7 @@ from memoria.base.atomic import PRIVATE
 from memoria.ground import clock, files
 from memoria.ground.errors import ClientSettingsError, SavedMeanwhileError
 from memoria.ground.exchange import Exchange
-from memoria.transcripts.clients.table import CLIENTS
+from memoria.transcripts.clients import CLIENTS
 
 Object = dict[str, object]
 Hooks = dict[str, list[Object]]  # event -> groups, each {"hooks": [handler, ...]}, perhaps with a "matcher"

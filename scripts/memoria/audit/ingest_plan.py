@@ -19,10 +19,9 @@ from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
 from memoria.ground import projects
 from memoria.ground.home import Home
-from memoria.transcripts import client_files
+from memoria.transcripts import client_files, clients
 from memoria.transcripts.client_files import Found, Head
-from memoria.transcripts.clients import table
-from memoria.transcripts.clients.client import Client
+from memoria.transcripts.clients import Client
 from memoria.transcripts.turn_reader import Reader
 
 Source = tuple[Client, Path]
@@ -78,7 +77,7 @@ def survey(
         if limit and len(plan.items) >= limit:
             break
         try:
-            head = table.of(found).head(found.path)
+            head = clients.of(found).head(found.path)
             owner = project.of(head.cwd, home.settings, home.paths)
             if wanted not in ("", owner.key):
                 continue
@@ -108,7 +107,7 @@ def _wanted(home: Home, transcripts: Sequence[Found], name: str) -> str:
     keys = set()
     for found in transcripts:
         with suppress(OSError):
-            keys.add(project.of(table.of(found).head(found.path).cwd, home.settings, home.paths).key)
+            keys.add(project.of(clients.of(found).head(found.path).cwd, home.settings, home.paths).key)
     return projects.meant(name, keys, home)
 
 
@@ -133,9 +132,9 @@ def _counted(receipt: Receipt, found: Found, head: Head, owner: project.Project,
     if fates is not None and not account.open_turns:
         plan.passed["already recorded" if account.turns else "nothing was said"] += 1
         return None
-    client, keeps = table.of(found), receipt.home.settings.keep_sidechains
-    reader = Reader(keep_sidechains=keeps, describing=False, decode=client.decoder())
-    turns = [*reader.read(client.lines(found.path)), *reader.settle()]
+    keeps = receipt.home.settings.keep_sidechains
+    reader = Reader(keep_sidechains=keeps, describing=False, decode=clients.of(found).decoder())
+    turns = [*reader.read(client_files.lines(found.path)), *reader.settle()]
     chars = sum(turn.size + len(turn.tools) * TOOL_CHARS for turn in turns)
     if fates is None:
         return Item(account, len(turns), chars)

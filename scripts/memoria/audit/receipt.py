@@ -26,9 +26,8 @@ from memoria.capture import cursor
 from memoria.capture.spool import Job, Spool
 from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
-from memoria.transcripts import client_files
+from memoria.transcripts import client_files, clients
 from memoria.transcripts.client_files import Found, Head
-from memoria.transcripts.clients import table
 from memoria.transcripts.intake import MAX_LINE, Intake, UnreadableJobError, regular
 from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Turn
@@ -127,7 +126,7 @@ class Receipt(Changes):
 
         OSError when the transcript cannot be read.
         """
-        head = table.of(found).head(found.path)
+        head = clients.of(found).head(found.path)
         owner = project.of(head.cwd, self.home.settings, self.home.paths)
         stamp, fates = self._checked.get(str(found.path), ("", {}))
         left_alone = self.left_alone(found, head)
@@ -174,16 +173,16 @@ class Receipt(Changes):
 
     def _copy(self, found: Found) -> bytes:
         """The transcript's lines that may be stored."""
-        return b"".join(self._screen.passing(list(table.of(found).lines(found.path)))[0])
+        return b"".join(self._screen.passing(list(client_files.lines(found.path)))[0])
 
     def _is_in_danger(self, found: Found) -> bool:
-        left = table.of(found).kept_days(os.environ) - (self.now - found.changed) / client_files.DAY_S
-        return left < COPY_DAYS and table.is_at_home(found)
+        left = clients.of(found).kept_days(os.environ) - (self.now - found.changed) / client_files.DAY_S
+        return left < COPY_DAYS and clients.is_at_home(found)
 
     def left_alone(self, found: Found, head: Head) -> str:
         """Why a session as a whole is not to be captured; ``""`` when it is, or when it left an excluded folder."""
         reason = self._screen.excluded(head.cwd)
-        if reason and not all(map(self._screen.excluded, client_files.cwds(table.of(found).lines(found.path)))):
+        if reason and not all(map(self._screen.excluded, client_files.cwds(found.path))):
             reason = ""
         if not reason and _is_silent(cursor.paused(self.home.paths.cursors, safe_name(head.session))):
             reason = SWITCHED_OFF
@@ -208,7 +207,7 @@ class Receipt(Changes):
         self.ledger.check(str(path), stamp, {})
 
     def _said_in(self, quiet: cursor.PausedSpans) -> Iterator[Turn]:
-        reader = Reader(keep_sidechains=True, decode=table.owner(Path(quiet.transcript), os.environ).decoder())
+        reader = Reader(keep_sidechains=True, decode=clients.owner(Path(quiet.transcript)).decoder())
         with regular(quiet.transcript) as file:
             for number, (start, end) in enumerate(quiet.spans, 1):
                 goes_on = quiet.is_open and number == len(quiet.spans)
@@ -255,17 +254,16 @@ class Receipt(Changes):
         if self.is_open(found):
             return OPEN
         if not self._was_seen(head.session):
-            if found.agent != table.CLAUDE.name:
+            if found.agent != clients.CLAUDE.name:
                 return UNHOOKED
             if found.changed < self.installed:
                 return BEFORE
         return MISSING
 
     def _turns(self, found: Found, unknown: unknown_forms.Forms) -> Iterator[Turn]:
-        client = table.of(found)
         keeps = self.home.settings.keep_sidechains
-        reader = Reader(keep_sidechains=keeps, describing=False, decode=client.decoder())
-        for line in client.lines(found.path):
+        reader = Reader(keep_sidechains=keeps, describing=False, decode=clients.of(found).decoder())
+        for line in client_files.lines(found.path):
             turns = list(reader.read((line,)))
             unknown.see(line, len(turns))
             yield from turns

@@ -39,7 +39,7 @@ _CLIENTS = (
     "Operation stopped by hook", "Full transcript available",
 )  # fmt: skip
 _ANSWERS = ("answers", "response", "userFeedback")
-# The kinds of other agents' lines of which no turn need be made, as their sources say (see transcripts/clients).
+# The kinds of Codex's lines of which no turn need be made, as its source says (see transcripts/codex.py).
 _CODEX_EVENTS = (
     "agent_message", "agent_reasoning", "agent_reasoning_raw_content", "context_compacted", "entered_review_mode",
     "error", "exec_command_end", "exited_review_mode", "image_generation_end", "item_completed", "mcp_tool_call_end",
@@ -52,24 +52,11 @@ _CODEX_ITEMS = (
     "custom_tool_call_output", "function_call_output", "ghost_snapshot", "image_generation_call", "message",
     "reasoning", "tool_search_call", "tool_search_output",
 )  # fmt: skip
-_KNOWN: dict[str, tuple[tuple[tuple[str, ...], ...], frozenset[str]]] = {
-    "codex": (
-        (("type",), ("payload", "type")),
-        frozenset((
-            "", "compacted", "inter_agent_communication", "reasoning", "message", "function_call_output",
-            "session_meta", "turn_context", *(f"event_msg/{name}" for name in _CODEX_EVENTS),
-            *(f"response_item/{name}" for name in _CODEX_ITEMS),
-        )),
-    ),
-    "gemini": ((("message", "type"),), frozenset(("user", "gemini", "info", "error", "warning"))),
-    "opencode": (
-        (("part", "type"),),
-        frozenset((
-            "agent", "compaction", "file", "patch", "reasoning", "retry", "snapshot", "step-finish", "step-start",
-            "subtask", "text", "tool",
-        )),
-    ),
-}  # fmt: skip
+_CODEX_KINDS = frozenset((
+    "", "compacted", "inter_agent_communication", "reasoning", "message", "function_call_output", "session_meta",
+    "turn_context", *(f"event_msg/{name}" for name in _CODEX_EVENTS),
+    *(f"response_item/{name}" for name in _CODEX_ITEMS),
+))  # fmt: skip
 _WORDS = re.compile(r"[^\W\d_]{2,} [^\W\d_]{2,}")
 _UUID = re.compile(rb'"uuid"\s*:\s*"([^"]+)"')
 
@@ -103,25 +90,20 @@ class Forms(ABC):
 
 def of(agent: str, *, keeps_sidechains: bool = False) -> Forms:
     """Return a new count for a session of this agent."""
-    if agent == "claude":
-        return UnknownForms(keeps_sidechains)
-    return OtherForms(*_KNOWN[agent])
+    return CodexForms() if agent == "codex" else UnknownForms(keeps_sidechains)
 
 
 @dataclass(slots=True)
-class OtherForms(Forms):
-    """What was seen of another agent's session: a line is known by its ``path`` of fields, which say its kind."""
-
-    path: tuple[tuple[str, ...], ...]
-    known: frozenset[str]
+class CodexForms(Forms):
+    """What was seen of a session of Codex: a line is known by the two fields that say its kind."""
 
     def _form(self, raw: bytes, turns: int) -> str:
         try:
             value = json.loads(raw)
         except (ValueError, RecursionError):
             return "" if turns or not raw.strip(b"\0 \t\r\n") or not raw.endswith(b"\n") else "no JSON that can be read"
-        kind = "/".join(filter(None, (_at(value, fields) for fields in self.path)))
-        if turns or kind in self.known or not any(map(_WORDS.search, _strings(value))):
+        kind = "/".join(filter(None, (_at(value, fields) for fields in (("type",), ("payload", "type")))))
+        if turns or kind in _CODEX_KINDS or not any(map(_WORDS.search, _strings(value))):
             return ""
         return f"type {kind!r}"
 

@@ -35,9 +35,8 @@ from memoria.ground.errors import ExpectedError, UsageError
 from memoria.ground.home import Home
 from memoria.models import budget, chain, prices, tasks
 from memoria.models.metered import CHARS_PER_TOKEN
-from memoria.transcripts import client_files
-from memoria.transcripts.clients import table
-from memoria.transcripts.clients.client import Client
+from memoria.transcripts import client_files, clients
+from memoria.transcripts.clients import Client
 
 AT_ONCE = 4  # sessions in the spool at a time
 LOOK_S = 0.2  # seconds between two checks of the spool
@@ -63,7 +62,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="a transcript or a folder of them (default: all at their usual places)",
     )
-    parser.add_argument("--agent", choices=list(table.CLIENTS), help="only this agent's sessions (default: all found)")
+    parser.add_argument(
+        "--agent", choices=list(clients.CLIENTS), help="only this agent's sessions (default: all found)"
+    )
     parser.add_argument("--since", metavar="DAY", default="", help="only sessions since 2026-11-01, or 14d")
     parser.add_argument("--project", metavar="NAME", default="", help="only this project (its name or key)")
     parser.add_argument("--limit", metavar="N", type=positive, default=0, help="at most this many sessions")
@@ -108,12 +109,12 @@ def _sources(args: argparse.Namespace) -> list[Source]:
     """Return where to look for which agent's sessions; ExpectedError when nothing is there."""
     if args.source:
         path = Path(args.source).expanduser().absolute()
-        client = table.by_name(args.agent) if args.agent else table.owner(path, os.environ)
-        if not path.exists() and not path.parent.is_file():  # a session in opencode's database has a path below it
+        client = clients.by_name(args.agent) if args.agent else clients.owner(path)
+        if not path.exists():
             raise ExpectedError(f"{path} does not exist. Name a transcript or a folder of transcripts.")
         return [(client, path)]
-    clients = [table.by_name(args.agent)] if args.agent else list(table.CLIENTS.values())
-    usual = [(client, client.folder(os.environ)) for client in clients]
+    agents = [clients.by_name(args.agent)] if args.agent else list(clients.CLIENTS.values())
+    usual = [(client, client.folder(os.environ)) for client in agents]
     found = [(client, place) for client, place in usual if place.exists()]
     if not found:
         raise ExpectedError(f"{usual[0][1]} does not exist. Name a transcript or a folder of transcripts.")
@@ -190,7 +191,7 @@ def _described(plan: Plan, home: Home, sources: Sequence[Source]) -> Iterator[st
 def _by_agent(plan: Plan) -> Iterator[str]:
     """Yield the share of each agent when not all is Claude Code's."""
     shares = _shares(plan)
-    if [client for client, _, _ in shares] != [table.CLAUDE]:
+    if [client for client, _, _ in shares] != [clients.CLAUDE]:
         for client, sessions, turns in shares:
             counted = printable.counted(sessions, "session"), printable.counted(turns, "turn")
             yield f"             {client.title}: {counted[0]}, about {counted[1]}"
@@ -199,7 +200,7 @@ def _by_agent(plan: Plan) -> Iterator[str]:
 def _shares(plan: Plan) -> list[tuple[Client, int, int]]:
     """Return each agent that has sessions to ingest, their number, and about how many turns they have."""
     shares = []
-    for client in table.CLIENTS.values():
+    for client in clients.CLIENTS.values():
         items = [item for item in plan.items if item.account.found.agent == client.name]
         if items:
             shares.append((client, len(items), sum(item.turns for item in items)))

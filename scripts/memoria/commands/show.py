@@ -22,8 +22,8 @@ from memoria.ground.clock import Zone
 from memoria.ground.errors import ExpectedError, TurnsGoneError, UnknownEntryError, UsageError
 from memoria.ground.home import Home
 from memoria.statements.keeper import Keeper
+from memoria.transcripts import clients
 from memoria.transcripts.archive import Archive
-from memoria.transcripts.clients import table
 from memoria.transcripts.turn import Turn
 from memoria.working import Scope, WorkingMemory, session_of
 from memoria.working.failover_store import open_store
@@ -125,7 +125,7 @@ def _facts(entry_id: str, entry: Entry | None, turns: list[Turn]) -> dict[str, A
 
 def _lines(entry_id: str, entry: Entry | None, turns: list[Turn], zone: Zone) -> list[str]:
     rows = [f"{entry.title} · {entry.project} · {entry.day}" if entry else f"entry {entry_id} (in no daily log)"]
-    speaker = table.speaker(entry.agent if entry else "")
+    speaker = clients.speaker(entry.agent if entry else "")
     for turn in turns:
         when = f" · {zone.local(turn.time):%Y-%m-%d %H:%M}" if turn.time else ""
         rows += ["", f"── {_WHO.get(turn.role, speaker)}{when}"]

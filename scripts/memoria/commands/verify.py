@@ -40,8 +40,7 @@ from memoria.ground import locks, printable
 from memoria.ground.home import Home
 from memoria.pages import notices, refresh
 from memoria.statements.keeper import Keeper
-from memoria.transcripts import client_files
-from memoria.transcripts.clients import table
+from memoria.transcripts import client_files, clients
 from memoria.wiki import restore
 
 WORDS = {
@@ -129,7 +128,7 @@ def _restored(home: Home, ledger: Ledger, lost_days: Sequence[restore.Lost]) -> 
 def compare(receipt: Receipt, *, forced: bool = False) -> Findings:
     """Account for every session of every agent."""
     findings = Findings()
-    for found in table.sessions(list(table.CLIENTS), sides=receipt.home.settings.keep_sidechains):
+    for found in clients.sessions(list(clients.CLIENTS), sides=receipt.home.settings.keep_sidechains):
         try:
             findings.accounts.append(receipt.account(found, forced=forced))
         except FileNotFoundError:  # the client has deleted it in the meantime
@@ -171,7 +170,7 @@ def _facts(
 def _agents(findings: Findings) -> list[dict[str, Any]]:
     """Return what was found of each agent that has sessions."""
     found = []
-    for client in table.CLIENTS.values():
+    for client in clients.CLIENTS.values():
         accounts = [account for account in findings.accounts if account.found.agent == client.name]
         if accounts:
             sessions = len({account.session for account in accounts})
@@ -182,8 +181,8 @@ def _agents(findings: Findings) -> list[dict[str, Any]]:
 
 def _lines(facts: dict[str, Any]) -> list[str]:
     agents = facts["agents"]
-    others = [one for one in agents if one["agent"] != table.CLAUDE.name]
-    folders = [str(table.by_name(one["agent"]).folder(os.environ)) for one in agents] or [facts["transcripts"]]
+    others = [one for one in agents if one["agent"] != clients.CLAUDE.name]
+    folders = [str(clients.by_name(one["agent"]).folder(os.environ)) for one in agents] or [facts["transcripts"]]
     rows = [f"Receipt for {', '.join(folders)} against {facts['home']}", ""]
     rows.append(f"{'sessions':<15}{facts['sessions']:>8,}")
     rows.append(f"{'turns':<15}{facts['turns']:>8,}")

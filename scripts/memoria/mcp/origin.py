@@ -6,7 +6,6 @@ its line) or, when the transcript no longer has it, as the archive kept it. Read
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -26,8 +25,8 @@ from memoria.ground.home import Home
 from memoria.search import tokens
 from memoria.search.words import coverage, words
 from memoria.statements.keeper import Keeper
+from memoria.transcripts import clients
 from memoria.transcripts.archive import Archive
-from memoria.transcripts.clients import table
 from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Turn
 from memoria.transcripts.turn_reader import Reader
@@ -251,7 +250,7 @@ def said(origin: Origin) -> str:
 
 
 def _turns(path: str) -> Iterator[tuple[str, tuple[int, Turn]]]:
-    reader = Reader(keep_sidechains=True, decode=table.owner(Path(path), os.environ).decoder())
+    reader = Reader(keep_sidechains=True, decode=clients.owner(Path(path)).decoder())
     cwd = ""
     try:
         with Path(path).open("rb") as file:

@@ -158,9 +158,15 @@ def head(path: Path) -> Head:
     return Head(session or path.stem, cwd, entrypoint, began)
 
 
-def cwds(lines: Iterable[bytes]) -> Iterator[str]:
-    """Yield the working folders that a transcript's lines name."""
-    for line in lines:
+def lines(path: Path) -> Iterator[bytes]:
+    """Yield the transcript's lines; OSError when it cannot be read."""
+    with open_lines(path) as file:
+        yield from file
+
+
+def cwds(path: Path) -> Iterator[str]:
+    """Yield the working folders that a transcript's lines name; OSError when it cannot be read."""
+    for line in lines(path):
         yield from transcript.folders(line)
 
 

@@ -16,16 +16,15 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from memoria.base.exclude import OWN
 from memoria.capture.spool import Job, Spool
 from memoria.ground import clock, printable
 from memoria.ground.home import Home
+from memoria.transcripts import clients
 from memoria.transcripts.answers import Use
-from memoria.transcripts.clients import table
-from memoria.transcripts.clients.client import Client
+from memoria.transcripts.clients import Client
 from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Exchange, Turn, exchanges, split
 from memoria.transcripts.turn_reader import Reader, tool_use
@@ -81,7 +80,7 @@ class Intake:
     @property
     def client(self) -> Client:
         """The coding agent whose session it is."""
-        return table.by_name(self.headers[0].get("agent"))
+        return clients.by_name(self.headers[0].get("agent"))
 
     @property
     def cwd(self) -> str:
@@ -139,7 +138,7 @@ class Intake:
         queued prompts are undecided are named in ``unresolved`` afterwards, to be read again with what follows.
         """
         client = self.client
-        find_use = self._earlier_use if client is table.CLAUDE else None
+        find_use = self._earlier_use if client is clients.CLAUDE else None
         reader = Reader(
             keep_sidechains=self.keep_sidechains, tasks=self.tasks, find_use=find_use, decode=client.decoder()
         )
@@ -196,16 +195,11 @@ class Intake:
         if copied_from > start:
             yield from self._range(transcript, start, copied_from)
         yield from self.spool.lines(job)
-        if not self.client.has_byte_ranges:
-            return
         if job.event in FINAL or (start == end and job.event not in ALONE):
             yield from self._range(transcript, max(end, copied_from), None)
 
     def _range(self, transcript: str, start: int, end: int | None) -> Iterator[bytes]:
         """Yield the transcript's lines from ``start``; ``end`` None means what was written after the hook looked."""
-        if not self.client.has_byte_ranges:
-            yield from self._whole(transcript)
-            return
         position = start
         try:
             with regular(transcript) as file:
@@ -229,13 +223,6 @@ class Intake:
         else:
             if end is not None and position < end:
                 self.missing.append(f"bytes {position} to {end} of {transcript}: the file is shorter now")
-
-    def _whole(self, transcript: str) -> Iterator[bytes]:
-        """Yield all lines of a session that is not one growing file."""
-        try:
-            yield from self.client.lines(Path(transcript))
-        except OSError as error:
-            self.missing.append(f"{transcript}: {error.strerror or error}")
 
 
 def regular(path: str) -> BinaryIO:

@@ -21,7 +21,7 @@ from memoria.ground import files
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
-from memoria.transcripts.clients import table
+from memoria.transcripts import clients
 from memoria.transcripts.screen import Screen
 from memoria.working import Limits, WorkingMemory
 from memoria.working.store import Store
@@ -89,8 +89,8 @@ class Observer:
             return dict(before)
         lines = cursor.spoken(piece.data.splitlines(keepends=True), piece.copied_from, quiet)
         lines, is_out = Screen.of(self.home).passing(lines, is_out=bool(before.get(EXCLUDED)))
-        client = table.owner(Path(place.transcript), os.environ)
-        if client is not table.CLAUDE:
+        client = clients.owner(Path(place.transcript))
+        if client is not clients.CLAUDE:
             lines = [json.dumps(value).encode() for value in client.decoder()(lines, lambda: None)]
         state = _clean(observe(lines, before), self.redactor)
         read = {"transcript": place.transcript, "end": piece.end, "mark": piece.mark.hex()}

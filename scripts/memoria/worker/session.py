@@ -10,7 +10,7 @@ from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.ground import clock
 from memoria.statements.fact import Stamp
-from memoria.transcripts.clients import table
+from memoria.transcripts import clients
 from memoria.transcripts.intake import Intake
 from memoria.transcripts.turn import Exchange
 
@@ -29,7 +29,7 @@ class Session:
     def of(cls, intake: Intake, settings: Settings, paths: Paths) -> Session:
         """Return the session of these jobs."""
         owner = project.of(intake.cwd, settings, paths)
-        agent = "" if intake.client is table.CLAUDE else intake.client.name
+        agent = "" if intake.client is clients.CLAUDE else intake.client.name
         return cls(intake.session, owner.key, owner.name, intake.cwd, agent)
 
     def stamp(self, exchanges: Sequence[Exchange]) -> Stamp:

@@ -12,7 +12,7 @@ from memoria.reader import address
 from memoria.reader.markdown import Html
 from memoria.reader.pages import article
 from memoria.reader.site import Asked, Site, View, not_found
-from memoria.transcripts.clients import table
+from memoria.transcripts import clients
 
 PAGE_TURNS = 60  # of a conversation on one page
 CARD_CHARS = 420  # of the user's words on a card
@@ -117,7 +117,7 @@ def _turn_view(site: Site, entry: Entry, origin: Origin, marked: set[str]) -> Sp
         return Spoken("A turn", "note", "", Html(), "", (), is_matching=False, withheld=origin.withheld)
     time = f"{site.local(turn.time):%Y-%m-%d %H:%M}" if turn.time else ""
     is_answer = turn.role == "assistant"
-    who = _WHO.get(turn.role) or table.speaker(entry.agent)
+    who = _WHO.get(turn.role) or clients.speaker(entry.agent)
     text = printable.lines(site.redact(turn.text))
     html = site.markdown.blocks(text.split("\n")) if is_answer else Html()
     tools = tuple(printable.line(site.redact(tool)) for tool in turn.tools)

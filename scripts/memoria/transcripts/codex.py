@@ -13,16 +13,18 @@ Rollouts that Codex has compressed (``.jsonl.zst``) are not read: the standard l
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memoria.ground.files import sha256
 from memoria.transcripts import client_files
 from memoria.transcripts.client_files import Found, Head, Json, objects
-from memoria.transcripts.clients.client import Client, Lines, command, edits, record, records, text
 
 if TYPE_CHECKING:
     from memoria.transcripts.turn_reader import Decode
@@ -40,9 +42,10 @@ _SHELL = re.compile(r"\s*<user_shell_command>.*?<command>\s*(.*?)\s*</command>",
 _REQUEST = "## My request for Codex:"  # after what an editor's extension says of the open files
 _EXIT = re.compile(r"(?:^|\n)(?:Exit code: |Process exited with code )(-?\d+)")
 _OUTPUT = re.compile(r"(?:^|\n)Output:\n")
+_PARTS = {"*** Add File: ": "Write", "*** Update File: ": "Edit", "*** Delete File: ": "Delete"}
 
 
-class Codex(Client):
+class Codex:
     """Codex CLI's rollouts."""
 
     name = "codex"
@@ -66,11 +69,16 @@ class Codex(Client):
             line = file.readline(client_files.HEAD_BYTES)
         value = next(iter(objects(line)), {})
         meta = _meta(value)
-        return Head(_session(path) or text(meta, "id"), text(meta, "cwd"), text(meta, "originator"))
+        return Head(_session(path) or _text(meta, "id"), _text(meta, "cwd"), _text(meta, "originator"))
 
     def decoder(self) -> Decode:
         """Return a decoder that knows the folder of each line from the lines before."""
         return _Decoder()
+
+    def kept_days(self, environ: Mapping[str, str]) -> float:
+        """Return that Codex deletes nothing."""
+        del environ
+        return math.inf
 
 
 def _rollouts(root: Path) -> Iterator[Path]:
@@ -102,14 +110,60 @@ def _is_side(path: Path) -> bool:
 
 def _meta(value: Json) -> Json:
     """Return the payload of a first line, which was the line itself in old rollouts."""
-    return record(value, "payload") if value.get("type") == "session_meta" else value
+    return _record(value, "payload") if value.get("type") == "session_meta" else value
+
+
+@dataclass(slots=True)
+class _Lines:
+    """Makes the lines of one session. ``ident`` is unique for what was said, and stays the same in each reading."""
+
+    session: str = ""
+    cwd: str = ""
+    branch: str = ""
+    is_side: bool = False
+
+    def prompt(self, ident: str, time: str, content: object) -> Json:
+        """Return what a person typed: a text, or a list of text and image blocks."""
+        return self._line("user", ident, time, content) | {"promptSource": "typed"}
+
+    def answer(self, ident: str, time: str, text: str) -> Json:
+        """Return what Codex said."""
+        return self._line("assistant", ident, time, [{"type": "text", "text": text}])
+
+    def use(self, ident: str, time: str, tools: Mapping[str, tuple[str, Json]]) -> Json:
+        """Return the use of tools, by their ids, with names and inputs."""
+        blocks = [
+            {"type": "tool_use", "id": call, "name": name, "input": given} for call, (name, given) in tools.items()
+        ]
+        return self._line("assistant", ident, time, blocks)
+
+    def result(self, ident: str, time: str, call: str, failure: str) -> Json:
+        """Return the end of a tool's use; of its output only the ``failure`` is kept, empty when it did not fail."""
+        block = {"type": "tool_result", "tool_use_id": call, "is_error": bool(failure), "content": failure}
+        return self._line("user", ident, time, [block])
+
+    def note(self, ident: str, time: str, text: str) -> Json:
+        """Return what Codex recorded of the user."""
+        return self._line("memoria-note", ident, time, None) | {"text": text}
+
+    def _line(self, kind: str, ident: str, time: str, content: object) -> Json:
+        return {
+            "type": kind,
+            "uuid": ident,
+            "timestamp": time,
+            "sessionId": self.session,
+            "cwd": self.cwd,
+            "gitBranch": self.branch,
+            "isSidechain": self.is_side,
+            "message": {"content": content},
+        }
 
 
 class _Decoder:
     """Reads the lines of one rollout, or a part of them, in their order."""
 
     def __init__(self) -> None:
-        self._make = Lines()
+        self._make = _Lines()
         self._number = 0
         self._began = ""
 
@@ -127,16 +181,16 @@ class _Decoder:
                     yield from self._value(value, sha256(line))
 
     def _value(self, value: Json, digest: str) -> Iterator[Json]:
-        kind, time = text(value, "type"), text(value, "timestamp")
-        payload = record(value, "payload")
+        kind, time = _text(value, "type"), _text(value, "timestamp")
+        payload = _record(value, "payload")
         if kind == "session_meta" or (not kind and "timestamp" in value and "id" in value):
             self._begin(_meta(value))
         elif kind == "turn_context":
-            self._make.cwd = text(payload, "cwd") or self._make.cwd
+            self._make.cwd = _text(payload, "cwd") or self._make.cwd
         elif kind == "response_item":
-            yield from self._item(payload, time, text(payload, "id") or digest)
-        elif kind == "event_msg" and text(payload, "type") == "turn_aborted":
-            if text(payload, "reason") in ("", "interrupted"):
+            yield from self._item(payload, time, _text(payload, "id") or digest)
+        elif kind == "event_msg" and _text(payload, "type") == "turn_aborted":
+            if _text(payload, "reason") in ("", "interrupted"):
                 yield self._make.note(digest, time, INTERRUPTED)
         elif kind in _ITEMS and not payload:  # before 0.31; two lines may be the same there, and have no time
             yield from self._item(value, self._began, f"{self._make.session}:{self._number}")
@@ -144,34 +198,34 @@ class _Decoder:
     def _begin(self, meta: Json) -> None:
         """Take in what a session's first line says; in a fork the line of the session it came from follows."""
         if not self._make.session:
-            self._make.session = text(meta, "id")
-            self._began = text(meta, "timestamp")
-            self._make.is_side = "subagent" in json.dumps(meta.get("source", "")) + text(meta, "thread_source")
-        self._make.cwd = text(meta, "cwd") or self._make.cwd
-        self._make.branch = text(record(meta, "git"), "branch") or self._make.branch
+            self._make.session = _text(meta, "id")
+            self._began = _text(meta, "timestamp")
+            self._make.is_side = "subagent" in json.dumps(meta.get("source", "")) + _text(meta, "thread_source")
+        self._make.cwd = _text(meta, "cwd") or self._make.cwd
+        self._make.branch = _text(_record(meta, "git"), "branch") or self._make.branch
 
     def _item(self, item: Json, time: str, ident: str) -> Iterator[Json]:
-        kind = text(item, "type")
+        kind = _text(item, "type")
         if kind == "message":
             yield from self._message(item, time, ident)
         elif kind in ("function_call_output", "custom_tool_call_output"):
-            call = text(item, "call_id")
+            call = _text(item, "call_id")
             yield self._make.result(f"{call or ident}#output", time, call, _failure(item.get("output")))
         elif kind in _ITEMS:
-            call = text(item, "call_id") or ident
+            call = _text(item, "call_id") or ident
             uses = {f"{call}.{number}" if number else call: use for number, use in enumerate(_uses(kind, item))}
             yield self._make.use(call, time, uses)
 
     def _message(self, item: Json, time: str, ident: str) -> Iterator[Json]:
-        role = text(item, "role")
-        parts = records(item, "content")
+        role = _text(item, "role")
+        parts = _records(item, "content")
         if role == "assistant":
-            yield self._make.answer(ident, time, "\n\n".join(text(part, "text") for part in parts))
+            yield self._make.answer(ident, time, "\n\n".join(_text(part, "text") for part in parts))
         elif role == "user":
             blocks = [block for part in parts if (block := _typed_block(part))]
             if blocks:
                 yield self._make.prompt(ident, time, blocks)
-            shell = "\n".join(match[1] for part in parts if (match := _SHELL.match(text(part, "text"))))
+            shell = "\n".join(match[1] for part in parts if (match := _SHELL.match(_text(part, "text"))))
             if shell:
                 yield self._make.note(f"{ident}#shell", time, f"(the user ran in the shell: {shell})")
 
@@ -183,9 +237,9 @@ def _split_glued(line: bytes) -> Iterator[Json]:
 
 def _typed_block(part: Json) -> Json | None:
     """Return what a person typed or pasted of a message's content, None when Codex wrote it."""
-    if text(part, "type") == "input_image":
+    if _text(part, "type") == "input_image":
         return {"type": "image"}
-    said = text(part, "text")
+    said = _text(part, "text")
     if not said.strip() or _CONTEXT.match(said):
         return None
     return {"type": "text", "text": said.rpartition(_REQUEST)[2].strip()}
@@ -193,27 +247,27 @@ def _typed_block(part: Json) -> Json | None:
 
 def _uses(kind: str, item: Json) -> list[tuple[str, Json]]:
     """Return the tools that an item calls, as Claude Code's tools where they are the same."""
-    action = record(item, "action")
+    action = _record(item, "action")
     if kind == "local_shell_call":
-        return [("Bash", {"command": command(action.get("command"))})]
+        return [("Bash", {"command": _command(action.get("command"))})]
     if kind == "web_search_call":
-        return [("WebSearch", {"query": text(action, "query"), "url": text(action, "url")})]
-    name = text(item, "name") or "tool"
+        return [("WebSearch", {"query": _text(action, "query"), "url": _text(action, "url")})]
+    name = _text(item, "name") or "tool"
     given = _arguments(item.get("input" if kind == "custom_tool_call" else "arguments"))
     if name == "apply_patch":
-        return list(edits(text(given, "input"))) or [(name, {})]
+        return list(_edits(_text(given, "input"))) or [(name, {})]
     return [_tool(name, given)]
 
 
 def _tool(name: str, given: Json) -> tuple[str, Json]:
     run = given.get("command", given.get("cmd"))
     if name in ("shell", "container.exec", "shell_command", "exec_command") and run:
-        return "Bash", {"command": command(run)}
+        return "Bash", {"command": _command(run)}
     if name == "update_plan":
-        steps = [{"status": step.get("status"), "content": step.get("step")} for step in records(given, "plan")]
+        steps = [{"status": step.get("status"), "content": step.get("step")} for step in _records(given, "plan")]
         return "TodoWrite", {"todos": steps}
     if name == "view_image":
-        return "Read", {"file_path": text(given, "path")}
+        return "Read", {"file_path": _text(given, "path")}
     return name, given
 
 
@@ -233,15 +287,67 @@ def _failure(output: Any) -> str:
     is_failed = isinstance(output, dict) and output.get("success") is False
     said = output.get("content") if isinstance(output, dict) else output
     if isinstance(said, list):
-        said = "\n".join(text(part, "text") for part in said)
+        said = "\n".join(_text(part, "text") for part in said)
     if not isinstance(said, str):
         return ""
     inner = _arguments(said) if said.startswith("{") else {}
-    code = record(inner, "metadata").get("exit_code")
+    code = _record(inner, "metadata").get("exit_code")
     if code is not None:  # to about 0.50: the output is JSON
-        return f"Exit code: {code}\n{text(inner, 'output')}" if code else ""
+        return f"Exit code: {code}\n{_text(inner, 'output')}" if code else ""
     match = _EXIT.search(said[:400])
     if match and match[1] != "0":
         start = _OUTPUT.search(said)
         return f"Exit code: {match[1]}\n{said[start.end() :] if start else said[match.end() :]}"
     return said if is_failed or said.startswith(("apply_patch verification failed", "err: ", "failed to ")) else ""
+
+
+def _text(value: Any, name: str) -> str:
+    """Return the text under a key, ``""`` when there is none."""
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def _record(value: Any, name: str) -> Json:
+    """Return the object under a key, an empty one when there is none."""
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _records(value: Any, name: str) -> list[Json]:
+    """Return the objects in the list under a key."""
+    found = value.get(name) if isinstance(value, dict) else None
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+
+
+def _command(given: object) -> str:
+    """Return a shell command as one line: a text, or a list of words such as ``["bash", "-lc", "make"]``."""
+    if isinstance(given, str):
+        return given
+    words = [str(word) for word in given] if isinstance(given, list) else []
+    if len(words) == 3 and words[1] in ("-c", "-lc"):
+        return words[2]
+    return shlex.join(words)
+
+
+def _edits(patch: str) -> Iterator[tuple[str, Json]]:
+    """Yield the tool uses that a patch in the ``*** Begin Patch`` form stands for, one for each file."""
+    name, path, before, after = "", "", list[str](), list[str]()
+    for row in [*patch.split("\n"), "*** End Patch"]:
+        start = next((part for part in _PARTS if row.startswith(part)), "")
+        if name and (start or row.startswith("*** End Patch")):
+            yield _edit(name, path, before, after)
+            name = ""
+        if start:
+            name, path, before, after = _PARTS[start], row.removeprefix(start).strip(), [], []
+        elif row.startswith("+"):
+            after.append(row[1:])
+        elif row.startswith("-"):
+            before.append(row[1:])
+
+
+def _edit(name: str, path: str, before: list[str], after: list[str]) -> tuple[str, Json]:
+    if name == "Write":
+        return name, {"file_path": path, "content": "\n".join(after)}
+    if name == "Edit":
+        return name, {"file_path": path, "old_string": "\n".join(before), "new_string": "\n".join(after)}
+    return name, {"file_path": path}
