@@ -86,8 +86,6 @@ def test_days_show_the_articles_that_rest_on_them_once_the_index_is_there(
     browser: Browser, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start(browser, gate, monkeypatch)
-    assert browser.get("/as-of").status == 503  # would say that no article cites an entry
     assert browser.get("/timeline").status == 200
     gate.opened.set()
     until(lambda: "in the wiki" in browser.get("/timeline").text, "the articles are named")
-    assert browser.get("/as-of").status == 200

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 
-from memoria.ground import clock
 from memoria.ground.home import Home
 from reader_home import Browser, fill, links
 
@@ -62,10 +59,6 @@ def test_a_claim_is_retired_or_forgotten(browser: Browser, way: str, is_past: bo
     assert ("It moved." in page) == is_past
     assert ("so that two workers that retry" in page) == is_past
     assert "so that two workers" not in page.partition('<details class="history">')[0].partition("<section")[2]
-    is_shown_of_then = "so that two workers" in browser.get(f"{PATH}?at={clock.now().date() - timedelta(days=1)}").text
-    says_so = "as+of+an+earlier+day+still+shows+it" in answer.headers["location"]
-    assert is_shown_of_then
-    assert says_so == (way == "remove")
 
 
 def test_a_form_about_what_has_changed_says_so(browser: Browser) -> None:

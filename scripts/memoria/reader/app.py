@@ -22,22 +22,9 @@ from starlette.routing import Route
 
 from memoria.ground import database
 from memoria.ground.errors import ExpectedError, StillReadingError
-from memoria.reader import graph as graph_of_all
 from memoria.reader import history, security
 from memoria.reader import sessions as known_sessions
-from memoria.reader.pages import (
-    article,
-    entry,
-    facts,
-    graph,
-    home,
-    receipt,
-    search,
-    seen,
-    sessions,
-    timeline,
-    wrong,
-)
+from memoria.reader.pages import article, entry, facts, home, receipt, search, seen, sessions, timeline, wrong
 from memoria.reader.site import STATIC, Asked, Done, Site, View, not_found
 
 THEMES = ("light", "dark")
@@ -74,8 +61,6 @@ PAGES = (
     Page("/source/{ident}", entry.source),
     Page("/timeline", timeline.show, "Timeline"),
     Page("/day/{day}", timeline.show_day),
-    Page("/as-of", timeline.as_of),
-    Page("/graph", graph.show, "Graph"),
     Page("/facts", facts.show, "Facts"),
     Page("/fact/{ident}", facts.show_one),
     Page("/sessions", sessions.show, "Sessions"),
@@ -117,7 +102,6 @@ def _icon(_: Request) -> Response:
 
 def _prepare(site: Site) -> None:
     """Make what takes longest of a large memory, so that the first page that shows it need not."""
-    graph_of_all.whole(site)
     history.days(site)
     known_sessions.all_of(site)
 

@@ -1,21 +1,22 @@
-"""Article: one page of the wiki, each claim with its sources, what links to it, and what no longer holds folded."""
+"""Article: one page of the wiki, each claim with its sources, what is linked with it, and what no longer holds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
 
+from memoria.ground import printable
 from memoria.ground.errors import PageNotFoundError
 from memoria.mcp.pages import Filter
-from memoria.reader import history
 from memoria.reader.markdown import Html
-from memoria.reader.pages import graph
 from memoria.reader.site import Asked, Site, View, not_found
 from memoria.wiki.article import HISTORY, RELATED, Article, Claim, Section
 from memoria.wiki.folder import Wiki
 from memoria.wiki.transaction import Step, Transactions
 
 MAX_BACKLINKS = 40
+NEIGHBOURS = 12  # in the picture of what is around an article
+ROW_HEIGHT, FIRST = 26, 16
+NAME_CHARS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +34,18 @@ def show(site: Site, asked: Asked) -> View:
     slug = slug if slug in catalog.rows else catalog.slug(slug)
     if not slug:
         return not_found("There is no such article. It may have been renamed or forgotten.")
-    day, is_exact = history.asked_day(site, asked.query.get("at", "")), False
     try:
-        article, is_exact = read_at(site, slug, day) if day else (read(site, slug), False)
+        article = read(site, slug)
     except ValueError as error:
         return View("message.html", catalog.rows[slug].title, {"said": f"The page cannot be read: {error}"})
     if article is None:
-        return not_found(f"There was no such article on {day}." if day else "There is no such article any more.")
+        return not_found("There is no such article any more.")
     row = catalog.rows[slug]
     sections: dict[str, list[Part]] = {RELATED: [], HISTORY: [], "": []}
     for section in article.sections:
         name = next((name for name in (RELATED, HISTORY) if section.named(name)), "")
-        sections[name].append(_part(site, slug, section, is_current=not (name or day)))
-    links = [] if day else [catalog.rows[other] for other in catalog.backlinks.get(slug, ())]  # those of now
+        sections[name].append(_part(site, slug, section, is_current=not name))
+    links = [catalog.rows[other] for other in catalog.backlinks.get(slug, ())]
     values = {
         "row": row,
         "label": catalog.label(row.project),
@@ -58,9 +58,7 @@ def show(site: Site, asked: Asked) -> View:
         "claims": len(article.claims),
         "backlinks": links[:MAX_BACKLINKS],
         "more": max(len(links) - MAX_BACKLINKS, 0),
-        "at": day.isoformat() if day else "",
-        "is_exact": is_exact,
-        "around": None if day else graph.around(site, slug),
+        "around": around(site, slug),
         "step": _newest_step(site, slug),
     }
     return View("article.html", row.title, values)
@@ -74,19 +72,10 @@ def read(site: Site, slug: str) -> Article | None:
     visible = site.visible()
     if not visible.hidden():
         return Wiki.parse(slug, data)
-    return _visible_article(site, slug, data.decode("utf-8", "replace"))
-
-
-def read_at(site: Site, slug: str, day: date) -> tuple[Article | None, bool]:
-    """Return an article as it was at the end of a day, None for none then, and whether that is known exactly."""
-    text, is_exact = history.text_at(site, slug, day)
-    return _visible_article(site, slug, text) if text else None, is_exact
-
-
-def _visible_article(site: Site, slug: str, text: str) -> Article | None:
-    visible = site.visible()
     try:
-        return Article(slug, Filter(site.home.paths, visible).page(f"knowledge/{slug}.md", text))
+        return Article(
+            slug, Filter(site.home.paths, visible).page(f"knowledge/{slug}.md", data.decode("utf-8", "replace"))
+        )
     except PageNotFoundError:
         return None
 
@@ -120,3 +109,53 @@ def _digest(row: str) -> str:
 def _past_digest(row: str) -> str:
     claim = Claim.parse(row)
     return claim.without_end().digest if claim and claim.sources else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """An article beside another: its row in the picture, and which of the two links to the other."""
+
+    slug: str
+    title: str
+    name: str
+    y: int
+    way: str
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """The neighbours of an article, the middle of the picture and its height."""
+
+    neighbours: tuple[Neighbour, ...]
+    middle: float
+    height: int
+    more: int
+
+
+def around(site: Site, slug: str) -> Neighbourhood | None:
+    """Return the articles that are linked with one, those that link both ways first; None when there are none."""
+    catalog = site.catalog
+    to = set(catalog.backlinks.get(slug, ()))
+    linked = site.cached("links", lambda: _outgoing_links(site)).get(slug, set())
+    ways = {other: "both" if other in to and other in linked else "to" if other in to else "from"
+            for other in to | linked}  # fmt: skip
+    if not ways:
+        return None
+    ranks = {"both": 0, "from": 1, "to": 2}
+    order = sorted(ways, key=lambda other: (ranks[ways[other]], -len(catalog.backlinks.get(other, ())), other))
+    neighbours = []
+    for number, other in enumerate(order[:NEIGHBOURS]):
+        title = catalog.rows[other].title
+        name = printable.shortened(title, NAME_CHARS)
+        neighbours.append(Neighbour(other, title, name, FIRST + number * ROW_HEIGHT, ways[other]))
+    height = 2 * FIRST + (len(neighbours) - 1) * ROW_HEIGHT
+    return Neighbourhood(tuple(neighbours), height / 2, height, max(0, len(order) - NEIGHBOURS))
+
+
+def _outgoing_links(site: Site) -> dict[str, set[str]]:
+    """Return the articles that each article links to."""
+    found: dict[str, set[str]] = {}
+    for slug, others in site.catalog.backlinks.items():
+        for other in others:
+            found.setdefault(other, set()).add(slug)
+    return found

@@ -1,11 +1,10 @@
-"""Timeline: days with their sessions, what each taught and changed; one day; and everything as of a day."""
+"""Timeline: days with their sessions, what each taught and changed; and one day."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date, timedelta
-from functools import partial
+from datetime import date
 
 from memoria.daily.daily_log import DailyLog
 from memoria.ground import clock
@@ -16,7 +15,6 @@ from memoria.statements.fact import KINDS
 
 PAGE = 10  # days on one page
 EVENTS, FACTS, ARTICLES = 6, 3, 4  # that a day of the timeline shows
-PAGE_FACTS, PAGE_ARTICLES = 30, 120  # as of a day
 
 
 def show(site: Site, asked: Asked) -> View:
@@ -33,18 +31,13 @@ def show(site: Site, asked: Asked) -> View:
         "kind": kind,
         "kinds": KINDS,
         "project": key,
-        "projects": _projects(site),
+        "projects": sorted({(shown.label, shown.key) for shown in site.catalog.projects if shown.key}),
         "label": site.catalog.label,
         "events": EVENTS,
         "facts": FACTS,
         "articles": ARTICLES,
-        "yesterday": (site.today - timedelta(days=1)).isoformat(),
     }
     return View("timeline.html", "Timeline", values)
-
-
-def _projects(site: Site) -> list[tuple[str, str]]:
-    return sorted({(shown.label, shown.key) for shown in site.catalog.projects if shown.key})
 
 
 def _fits(key: str, kind: str, words: list[str]) -> Callable[[Event], bool]:
@@ -76,34 +69,5 @@ def show_day(site: Site, asked: Asked) -> View:
         "line": site.markdown.line,
         "earlier": known[place + 1].day if place + 1 < len(known) else "",
         "later": known[place - 1].day if place else "",
-        "is_past": history.asked_day(site, name) is not None,
     }
     return View("day.html", name, values)
-
-
-def as_of(site: Site, asked: Asked) -> View:
-    """Return facts and articles as they were at the end of ``?day=``."""
-    day = history.asked_day(site, asked.query.get("day", ""))
-    key = asked.query.get("project", "")
-    if day is None:
-        day = site.today - timedelta(days=1)
-    there, unknown = site.cached("articles then", partial(history.rows_at, site, day), day)
-    facts = site.cached("facts then", partial(history.facts_at, site, day), day)
-    if key:
-        there, unknown = ([row for row in rows if row.project in (key, "")] for rows in (there, unknown))
-        facts = [fact for fact in facts if key in fact.projects or "*" in fact.projects]
-    values = {
-        "day": day.isoformat(),
-        "project": key,
-        "projects": _projects(site),
-        "label": site.catalog.label,
-        "facts": facts[:PAGE_FACTS],
-        "more_facts": max(0, len(facts) - PAGE_FACTS),
-        "fact_count": len(facts),
-        "articles": there[:PAGE_ARTICLES],
-        "article_count": len(there),
-        "more_articles": max(0, len(there) - PAGE_ARTICLES),
-        "unknown": len(unknown),
-        "latest": (site.today - timedelta(days=1)).isoformat(),
-    }
-    return View("as_of.html", f"As of {day.isoformat()}", values)

@@ -53,9 +53,7 @@ def remove(site: Site, asked: Asked) -> Done:
     """Remove the claim."""
     slug = _slug(site, asked)
     claims.remove(site.home, slug, asked.form.get("claim", ""))
-    said = "Forgotten here: the article no longer says it, not even in its history."
-    later = "As long as it can be taken back, the article as of an earlier day still shows it."
-    return Done(address.article(slug), f"{said} {later}")
+    return Done(address.article(slug), "Forgotten here: the article no longer says it, not even in its history.")
 
 
 def take_back(site: Site, asked: Asked) -> Done:
