@@ -175,6 +175,31 @@ def test_a_claim_that_names_a_symbol_of_the_edit_is_given(world: Paths) -> None:
     assert use(world, "Edit", session="s2", file_path=f"{CWD}/a.py", old_string="price", new_string="x") == ""
 
 
+def test_a_line_of_an_article_is_given_as_the_statement_that_it_shows(world: Paths) -> None:
+    lesson = "`npm run lint` failed in lint.js, which is why it has a comment."
+    rule = "Keep src/prices.py free of floats."
+    remember(
+        world, fact(lesson, "debugging", 1), claim(f"- {lesson} daily/2026-11-20#^l-00000001"),
+        fact(rule, number=2), claim(f"- {rule} daily/2026-11-20#^l-00000002"),
+    )  # fmt: skip
+    assert use(world, "Bash", command="npm run fmt && npm run lint") == "", (
+        "a lesson about an error waits for the error"
+    )
+    said = use(world, "Edit", file_path=f"{CWD}/src/prices.py")
+    assert [line for line in said.splitlines() if line.startswith("- ")] == [
+        f"- [fact, 2026-11-20, the user] {rule} (daily/2026-11-20.md#^l-00000002)"
+    ]
+
+
+def test_only_a_rule_is_said_again_that_the_page_shows(world: Paths) -> None:
+    known = "src/prices.py rounds half up."
+    shown_notes.ShownNotes(world.hints, "s1").append([{"page": f"- [correction] {TABS} (x)\n- [fact] {known} (x)"}])
+    remember(world, fact(TABS), fact(known, "fact", 2))
+    assert TABS in use(world, "Edit", file_path=f"{CWD}/Makefile")
+    assert use(world, "Edit", file_path=f"{CWD}/src/prices.py") == ""
+    assert known in use(world, "Edit", session="s2", file_path=f"{CWD}/src/prices.py")
+
+
 def test_the_users_correction_comes_before_what_else_names_the_file(world: Paths) -> None:
     rest = [fact(f"src/prices.py has part {number}.", "fact", number + 10) for number in range(5)]
     remember(world, fact("Keep src/prices.py free of floats."), *rest)

@@ -26,6 +26,7 @@ from memoria.commands import weigh
 from memoria.daily.ledger import Ledger
 from memoria.ground import locks
 from memoria.ground.home import Home
+from memoria.index import documents
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
 from memoria.models.protocol import Completion, Prompt
@@ -278,10 +279,33 @@ def test_what_the_page_shows_what_was_given_and_what_stems_from_the_prompt_is_no
     shown = ShownNotes(world.home.paths.hints, SESSION)
     shown.append([{"page": f"- [decision] {NOTES[0]} (2026-11-20)"}])
     shown.add([key(2)])
+    lines = "".join(f"- {text} [[daily/2026-11-20#^l-{n:08d}|20 Nov]]\n" for n, text in enumerate(NOTES[:2], 1))
+    summary = "The discount of the shop, in whole cents."
+    article = f"---\ntitle: Discount code\nsummary_digest: x\n---\n# Discount code\n{summary}\n## Gotchas\n{lines}"
+    entry = Passage("- A discount code was added to the form.", "Key Exchanges")
+    with Index(world.home.paths.index) as index:
+        index.add(documents.of_file("knowledge/concepts/discount.md", article))
+        index.add([Document("daily/2026-11-20.md", "entry", "e-00000001", passages=(entry,), date="2026-11-20")])
     world.weigh(capsys=capsys)
-    assert [text for text in NOTES if text in world.asked()] == [NOTES[2]]
-    assert world.weigh(f"{NOTES[2]} Do it.", capsys=capsys) == ""
-    assert "Do it." not in world.asked(), "nothing was left to ask about"
+    assert [text for text in (*NOTES, summary, entry.text[2:]) if text in world.asked()] == [NOTES[2], entry.text[2:]]
+    assert world.weigh(f"{NOTES[2]} Do it, add a discount code.", capsys=capsys) == ""
+    assert "Do it" not in world.asked(), "nothing but a record was left to ask about"
+
+
+def test_an_article_leads_to_the_statement_that_its_line_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = World(tmp_path, monkeypatch, {"needed": [1, 2, 3, 4]})
+    lines = [f"- {NOTES[1]} [[daily/2026-11-20#^l-00000002|20 Nov]]", "- Gone. [[daily/2026-11-20#^l-00000009|20 Nov]]"]
+    with Index(world.home.paths.index) as index:
+        index.add(documents.of_file("knowledge/concepts/code.md", "\n".join(["# Discount code", "## Gotchas", *lines])))
+        index.add(documents.of_file("knowledge/concepts/own.md", "# Discount code\n## Gotchas\n- Codes are short."))
+    text = given(world.weigh(capsys=capsys))
+    rows = [line for line in text.splitlines() if line.startswith("- ")]
+    assert rows[0] == f"- [fact, 2026-11-20] {NOTES[1]} ({key(2)})", "the title led to it"
+    assert sum(NOTES[1] in row for row in rows) == 1
+    assert "Gone." not in world.asked()
+    assert "Codes are short. (knowledge/concepts/own.md)" in text
 
 
 def test_the_words_that_a_statement_was_learned_from_are_not_answered_with_it(

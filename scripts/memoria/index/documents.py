@@ -130,6 +130,7 @@ def article(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> Do
     front, body = markdown.read_page(text)
     body = _SOURCE.sub(r"\1", body)  # whose statement a line shows decides where it is shown
     title = front.text("title") or markdown.first_heading(body.split("\n")) or _name(path)
+    opening = layout.SUMMARY if front.text("summary_digest") and "#^l-" in body else ""
     return Document(
         path=path,
         kind="article",
@@ -138,7 +139,7 @@ def article(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> Do
         tags=tuple(front.texts("tags")),
         keywords=tuple(front.texts("keywords")),
         project=aliases.get(key := project.key_in(front.text("project")), key),
-        passages=(*_sections(body, title), *_asked(front.texts("asked_as"))),
+        passages=(*_sections(body, title, opening=opening), *_asked(front.texts("asked_as"))),
         date=_day(front.text("updated") or front.text("created")),
     )
 
@@ -269,9 +270,12 @@ def _asked(phrases: Iterable[str]) -> Iterator[Passage]:
     return (Passage(phrase, layout.ASKED) for phrase in phrases)
 
 
-def _sections(body: str, title: str, block_id: Pattern = markdown.BLOCK_ID) -> Iterator[Passage]:
-    """Yield paragraphs and list items without block ids, each labelled with the heading or bold label above it."""
-    label = ""
+def _sections(body: str, title: str, block_id: Pattern = markdown.BLOCK_ID, *, opening: str = "") -> Iterator[Passage]:
+    """Yield paragraphs and list items without block ids, each labelled with the heading or bold label above it.
+
+    ``opening``: the label of what stands above them all.
+    """
+    label = opening
     paragraph: list[str] = []
     for row, in_code in markdown.code_rows(body.split("\n")):
         line = _LINK.sub(r"\1", block_id.sub("", row)).rstrip()
@@ -281,7 +285,7 @@ def _sections(body: str, title: str, block_id: Pattern = markdown.BLOCK_ID) -> I
             yield from cut("\n".join(paragraph), label)
             paragraph = []
         if level:
-            label = "" if heading == title else heading
+            label = opening if heading == title else heading
         elif bold:
             label, line = bold[1], line[bold.end() :]
         if line.strip() and not level and not (label == RELATED and _IS_LINK.match(row)):

@@ -39,6 +39,7 @@ LEVELS = {  # how exactly a note must name what is touched, the kinds of facts a
     "Gotchas": EXACT,
     "fact": EXACT,
 }
+RULES = ("correction", "preference")  # are said again at the decision, also when the page shows them
 MARK = "#ask"  # by which the user marks a rule, as a word of it
 NEVER_ASKED = ("bypassPermissions", "dontAsk")  # permission modes in which the user wants no questions
 STARTING = ("run", "exec")  # subcommands that another command follows: npm run lint
@@ -71,8 +72,9 @@ def answer(event: hook.Event, settings: Settings, paths: Paths, touched: Touched
     except reader.UnreadableError as error:
         shown_notes.no_notes(event, settings, paths, error)
         return None
-    keys, moment = shown.keys(), f"tool-{event.text('tool_use_id')}"
-    new = [statement for statement in named if note_rows.key(statement) not in keys]
+    keys, page, moment = shown.keys(), shown.page(), f"tool-{event.text('tool_use_id')}"
+    new = [each for each in named if note_rows.key(each) not in keys]
+    new = [each for each in new if each.label in RULES or not note_rows.stands(each, page)]
     notes = note_rows.rendered(new, view.own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)
     question = _question(rule) if rule else {}
     output = shown_notes.given(event, paths, shown, moment, notes, **question)

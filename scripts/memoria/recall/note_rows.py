@@ -5,7 +5,7 @@ from __future__ import annotations
 from memoria.base import fence
 from memoria.base.project import name_beside
 from memoria.base.visibility import EVERYWHERE
-from memoria.search import tokens
+from memoria.search import layout, tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,12 +66,12 @@ def row(statement: Statement, own: str, *, is_sourced: bool = True) -> str:
 
 def _day(hit: Hit) -> str:
     """Return the day on which a claim was last said as far as it cites its entries, else that of its document."""
-    cited = hit.passages[0].rpartition("#^e-")[0].rpartition("daily/")[2] if hit.kind == "article" else ""
+    cited = hit.passages[0].rpartition("#^")[0].rpartition("daily/")[2] if hit.kind == "article" else ""
     return cited or hit.date
 
 
 def said(text: str) -> str:
-    """Return a statement without the marks of lists and quotes, ``[kind]`` and the entries that it cites."""
+    """Return a statement without the marks of lists and quotes, ``[kind]`` and what it cites."""
     lines = []
     for line in text.split("\n"):
         row = line.strip()
@@ -79,7 +79,7 @@ def said(text: str) -> str:
             row = row[2:].lstrip()
         if row.startswith("[") and "] " in row[:20]:
             row = row.partition("] ")[2]
-        lines.append(" ".join(word for word in row.split() if "#^e-" not in word))
+        lines.append(" ".join(word for word in row.split() if not layout.block_ids(word)))
     return " ".join(line for line in lines if line)
 
 

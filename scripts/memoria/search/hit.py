@@ -40,7 +40,9 @@ class Hit:
 
     def of(self, passage: str) -> Hit:
         """Return the hit with this passage alone."""
-        return Hit([getattr(self, name) for name in FIELDS], self.score, [passage])
+        found = Hit([getattr(self, name) for name in FIELDS], self.score, [passage])
+        found.phrases = self.phrases
+        return found
 
 
 class Statement:

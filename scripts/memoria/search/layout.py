@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memoria.search import tokens
 
-VERSION = 16  # of the tables and of how files become documents and terms; an index of another version is rebuilt
+VERSION = 17  # of the tables and of how files become documents and terms; an index of another version is rebuilt
 SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal
 LAST = (1 << SHIFT) - 1  # the greatest ordinal
 HEADS = 2  # ordinals 0 and 1 are the title, and the names with the day
@@ -14,6 +14,8 @@ USUAL = 0.5  # importance of a document of which nobody said how much it matters
 AGAIN = 1.0  # added to that of a correction that the user had to make again
 PREPARED = "prepared"  # in ``facts`` while what rules name is written as the index says it
 TOOLS = "tools"  # the label of a turn's tool lines, which are no statements
+SUMMARY = "summary"  # the label of an article's summary, which says nothing that its statements do not say
+NO_NOTES = (TOOLS, SUMMARY)
 ASKED = "?"  # the label of a phrase by which a document is asked for, which is found but not shown; no word
 MARKS = (("", 1), ("\u00b2", 2), ("\u2074", 4))  # a term that a passage holds twice, or four times and more, is marked
 OWN_BIT = 0x8000  # set in a passage's length when it holds the user's own words

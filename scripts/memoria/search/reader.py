@@ -114,28 +114,42 @@ class Finder:
     ) -> list[Statement]:
         """Return the best passages of the documents that ``search`` finds, best first, cut to ``room`` characters.
 
-        What ``session`` said is left out. Raises UnreadableError when the file cannot be read.
+        A line of an article stands for the statement that it shows, and each statement is returned once. What
+        ``session`` said is left out. Raises UnreadableError when the file cannot be read.
         """
         hits, bits = self._found(query, limit, "", view, kinds, is_folded=False)
+        found: dict[str, Statement] = {}
         try:
-            found = (self._noted(hit, bits, room) for hit in hits)
-            return [each for each in found if each and not (session and session in each.sessions)]
+            for each in filter(None, (self._noted(hit, bits, room, view) for hit in hits)):
+                if not (session and session in each.sessions):
+                    found.setdefault(each.hit.key, each)
         except sqlite.module().Error as error:
             raise UnreadableError(str(error)) from None
+        return list(found.values())
 
-    def _noted(self, hit: Hit, bits: Mapping[str, float], room: int) -> Statement | None:
-        """Return the best passage of a document as a note, None when it only lists what tools were asked to do."""
+    def _noted(self, hit: Hit, bits: Mapping[str, float], room: int, view: Visibility | None) -> Statement | None:
+        """Return the best passage of a document as a note; None when it only sums up, or lists uses of tools."""
         for passage in hit.passages:
             label, own = hit.about.get(passage, ("", False))
-            if label == layout.TOOLS:
-                continue
-            best = hit.of(passage)
-            said = self._stored.sessions(best)
-            found = Statement(best, around(passage, bits, room), label, is_own=own, sessions=said)
-            found.words = frozenset(tokens.of("\n".join((found.text, *hit.phrases)))).intersection(bits)
-            found.share = sum(bits[term] for term in found.words) / (sum(bits.values()) or 1.0)
-            return found
+            found = None if label in layout.NO_NOTES else self._stated(hit.of(passage), label, is_own=own, view=view)
+            if found:
+                found.text = around(found.text, bits, room)
+                found.words = frozenset(tokens.of("\n".join((found.text, *found.hit.phrases)))).intersection(bits)
+                found.share = sum(bits[term] for term in found.words) / (sum(bits.values()) or 1.0)
+                return found
         return None
+
+    def _stated(self, hit: Hit, label: str, *, is_own: bool, view: Visibility | None) -> Statement | None:
+        """Return a passage as a statement; a line of an article as the one that it shows, None when that has ended."""
+        shown = [ident for ident in layout.block_ids(hit.passages[0]) if ident.startswith("l-")]
+        if hit.kind == "article" and len(shown) == 1:  # a line that cites two statements connects them
+            row = self._stored.of_block(shown[0])
+            if row is None or self._stored.screen(row, view) is None:
+                return None
+            text, label, is_own = self._stored.parts(row)[layout.HEADS]
+            hit = Hit(row[1:9], hit.score, [text])
+            hit.phrases = self._stored.phrases(row)
+        return Statement(hit, hit.passages[0], label, is_own=is_own, sessions=self._stored.sessions(hit))
 
     def holding(
         self, terms: Sequence[str], *, view: Visibility, kinds: Collection[str], most: int
@@ -176,8 +190,9 @@ class Finder:
         for ordinal, (text, label, own) in self._stored.parts(row).items():
             is_wanted = not only or only == ordinal or row[0] != document
             if is_wanted and text and label != layout.ASKED and screen(text):
-                hit = Hit(row[1:9], 0.0, [text])
-                yield Statement(hit, text, label, is_own=own, sessions=self._stored.sessions(hit))
+                found = self._stated(Hit(row[1:9], 0.0, [text]), label, is_own=own, view=view)
+                if found:
+                    yield found
 
     def _shown(
         self,

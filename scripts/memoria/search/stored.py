@@ -76,8 +76,12 @@ class Stored:
             return shows_all
         return lambda text: bool(own := layout.block_ids(text)) and own <= seen
 
+    def of_block(self, ident: str) -> tuple[Any, ...] | None:
+        """Return the row of the statement with a block id, or of its successor; None when neither is there."""
+        return self.current(int(self._of_entry(ident, "id") or 0))
+
     def _of_entry(self, ident: str, column: str) -> str:
-        """Return the project or the session of a statement or entry, ``""`` for one that is unknown."""
+        """Return the project, the session or the row's id of a statement or entry, ``""`` for one that is unknown."""
         row = self._db.execute(f"SELECT {column} FROM documents WHERE anchor = ?", (ident,)).fetchone()  # noqa: S608
         return str(row[0]) if row else ""
 

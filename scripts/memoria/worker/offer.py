@@ -1,18 +1,16 @@
 """Offer: the notes among which a model chooses those that a prompt needs.
 
-The ordinary search offers, and no rule judges what it finds. Beside that stand the rules of work, which may share no
-word with a prompt, and as many of the most important other statements as there is room for.
+The ordinary search offers statements, and no rule judges what it finds. Beside them stand the rules of work, which may
+share no word with a prompt, a few records, and as many of the most important other statements as there is room for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from memoria.base.visibility import Visibility
 from memoria.ground.home import Home
-from memoria.index import turns
 from memoria.recall import certain_notes, note_rows
 from memoria.recall.shown_notes import ShownNotes
 from memoria.search import duplicates
@@ -22,9 +20,9 @@ from memoria.search.reader import Finder
 NOTES = 40  # that are offered
 MAX_CHARS = 8_000  # of them all
 FOUND = 32  # statements of the search
-RECORDS = 4  # articles, entries and turns of the search, where no statement says it
 MOST_RULES = 4
-RECORD_KINDS = ("article", "entry", "memory", "turn")
+RECORDS = 4  # of the search, where no statement says it
+RECORD_KINDS = ("entry", "memory")  # a turn holds for its moment: what the user said there may be reversed since
 RULES = ("correction", "preference", "operational")  # kinds of statements that hold for work that shares no word
 
 
@@ -44,7 +42,7 @@ class Note:
 
 
 def notes(home: Home, asked: str, own: str, session: str) -> list[Note]:
-    """Return the notes to choose from for a prompt, the likeliest first; ``[]`` when there is nothing new to tell.
+    """Return the notes to choose from for a prompt, the likeliest first; ``[]`` when none would be a new statement.
 
     Raises UnreadableError.
     """
@@ -52,16 +50,18 @@ def notes(home: Home, asked: str, own: str, session: str) -> list[Note]:
     shown = ShownNotes(home.paths.hints, session)
     spoken = "" if shown.was_compacted() else session  # until a compaction the context has what it said
     room = note_rows.NOTE_CHARS
-    with Finder(home.paths.index, turns=turns.reading(Path(home.paths.state))) as finder:
-        found = finder.notes(asked, limit=FOUND, room=room, view=view, kinds=("fact",), session=spoken)
+    with Finder(home.paths.index) as finder:
+        found = finder.notes(asked, limit=FOUND, room=room, view=view, kinds=("fact", "article"), session=spoken)
+        found.sort(key=lambda note: note.hit.kind != "fact")
         records = finder.notes(asked, limit=RECORDS, room=room, view=view, kinds=RECORD_KINDS, session=spoken)
         rules = finder.worthiest(RULES, view=view, most=MOST_RULES)
         others = finder.worthiest(view=view, most=NOTES)
         stems = certain_notes.stemming_from(asked, (*found, *rules, *others), home.paths)
         is_new = _News(shown, asked, spoken, stems)
-        told = list(filter(is_new, found))
-        told += [note for note in filter(is_new, records) if not _is_said(note, told)]
-        told += filter(is_new, (*rules, *others))
+        told, rest = list(filter(is_new, (*found, *rules))), list(filter(is_new, others))
+        if not told and not rest:
+            return []
+        told += [note for note in filter(is_new, records) if not _is_said(note, told)] + rest
         digests = finder.digests({note.hit.key for note in told})
     return list(_fitting(told, own, digests))
 
