@@ -27,38 +27,23 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from bench.faults import ERROR, MOMENTS, PROMPT, TOOLS, Tally, World, fill
+from bench.faults import MOMENTS, TOOLS, Tally, World, fill
 from full_disk import Done
 from memoria.base.paths import safe_name
 from memoria.capture import hook as hooks
-from registered import CODEX, HOOKS, payloads
+from registered import HOOKS, payloads
 
 ROOT = Path(__file__).resolve().parents[1]
 
 PAYLOADS = payloads()
 FIELDS = sorted({name for said in PAYLOADS.values() for payload in said for name in payload})
 TEXTS = sorted({name for given in TOOLS.values() for name in given} | {"edits"})  # of a tool's input
-PIECES = (
-    "x",
-    "\\",
-    "[",
-    "/a",
-    "a ",
-    "a.b/c ",
-    "x=1 ",
-    "aB_c ",
-    "é",
-    "\0",
-    "\ud800",
-    "\n",
-    "'",
-    "error: no such x\n",
-    "&",
-)
 MAX_LOGGED = 10_000  # characters of one run of a hook
 ODD: tuple[Any, ...] = (
     "", "\0", "/a\0", "~\0/x", "\ud800", "/a\ud800", "~\ud800/x", "a/../../x", "~nobody/x", "x" * 5_000, "/a" * 400_000,
     "a.b/c " * 100_000, None, 7, -1e308, True, ["x"], {"x": 1}, [{"old_string": "aB_ccc", "new_string": None}] * 20_000,
+    "make deploy " + "x=1 " * 400, "'make deploy", "cat <<EOF > src/prices.py\n" * 200, "sudo " * 900 + "make deploy",
+    "\u202e\u200b\ufeff make deploy", "\\" * 3_999, "..", "/dev/zero", "/proc/self/mem", "C:\\temp\\new\\r.jsonl",
 )  # fmt: skip
 TASKED = "tasked"  # a session that has given a task to a sub-agent
 EVERY = 50  # inputs between two exchanges of the real session
@@ -76,39 +61,19 @@ class Report:
 
 def inputs(world: World, name: str) -> st.SearchStrategy[bytes]:
     """Anything that could stand on the stdin of a hook; ``world`` names paths that are worth trying."""
-    hook = HOOKS[name]
-    paths = st.sampled_from(_paths(world)) | st.text(max_size=40) | st.text("./\\~ab\0\ud800", max_size=30)
-    own = world.rollout.stem[-36:] if hook.agent == CODEX else world.session
-    names = st.sampled_from(["", ".", "..", "/", "a/b", "../../x", "a" * 300, "é" * 200, "\0", "con", own])
-    letters = st.text(st.characters() | st.sampled_from("\0\n\ud800\udc80\udfff~/\\ ."), max_size=30)
-    scalars = st.none() | st.booleans() | st.integers() | st.floats() | letters | paths | names
+    odd = st.sampled_from(ODD) | st.sampled_from(_paths(world)) | st.text(max_size=40) | st.floats() | st.none()
     values = st.recursive(
-        scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=9), inner, max_size=4)
+        odd, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=9), inner, max_size=4)
     )
-    texts = st.sampled_from(_texts()) | letters | paths | names
-    told: dict[str, st.SearchStrategy[Any]] = {
-        **dict.fromkeys(("session_id", "tool_use_id", "agent_id", "agent_type"), names | letters),
-        **dict.fromkeys(("transcript_path", "cwd"), paths | letters),
-        "tool_name": st.sampled_from([*hook.tools, *TOOLS, "", "Other"]), "tool_input": _tool_inputs(texts, values),
-        "error": st.just(ERROR) | texts, "prompt": st.just(PROMPT) | texts, "compact_summary": texts,
-        "source": st.sampled_from(["startup", "resume", "clear", "compact", ""]) | texts,
-        "hook_event_name": st.sampled_from([*(each.event for each in HOOKS.values()), "", "Other"]),
-    }  # fmt: skip
-    strange = st.dictionaries(st.sampled_from(FIELDS), values, max_size=6)
-    one = st.sampled_from(list(told)).flatmap(
-        lambda field: st.fixed_dictionaries({field: _of(told[field], told[field], values)})
-    )
-    odd = _of(one, one, one, strange, st.fixed_dictionaries({}, optional=told))
-    payload = st.builds(lambda known, odd: {**known, **odd}, _plausible(world, name), odd)
-    text = st.builds(_dumped, _of(payload, payload, payload, payload, payload, payload, odd, values), st.booleans())
-    cut = st.builds(lambda raw, at: raw[: at % (len(raw) + 1)], text, st.integers(0, 4_000))
-    huge = st.builds(
-        _enlarged, _plausible(world, name), st.sampled_from([*FIELDS, *TEXTS]), st.sampled_from(PIECES),
-        st.integers(100_000, 3_000_000),
+    fields = st.dictionaries(st.sampled_from(FIELDS), values, max_size=3)
+    tool = st.builds(
+        lambda known, odd: {"tool_input": {**known, **odd}}, st.sampled_from(list(TOOLS.values())),
+        st.dictionaries(st.sampled_from(TEXTS), values, min_size=1, max_size=2),
     )  # fmt: skip
-    windows = text.map(lambda raw: raw.replace(b"/", b"\\"))
-    usual = _of(st.binary(max_size=300), *[text] * 9, cut, windows)
-    return st.integers(0, 29).flatmap(lambda roll: huge if roll == 0 else usual)
+    payload = st.builds(lambda known, odd: {**known, **odd}, _plausible(world, name), fields | tool)
+    text = st.builds(_dumped, payload | payload | values, st.booleans())
+    cut = st.builds(lambda raw, at: raw[: at % (len(raw) + 1)], text, st.integers(0, 4_000))
+    return text | text | cut | text.map(lambda raw: raw.replace(b"/", b"\\")) | st.binary(max_size=300)
 
 
 def _each(world: World) -> Iterator[tuple[str, bytes]]:
@@ -124,11 +89,6 @@ def _each(world: World) -> Iterator[tuple[str, bytes]]:
             yield name, _dumped({**said, **odd})
 
 
-def _of(*choices: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """One of these, each as likely as it is named often; ``|`` would count the alternatives within them."""
-    return st.sampled_from(choices).flatmap(lambda chosen: chosen)
-
-
 def _plausible(world: World, name: str) -> st.SearchStrategy[dict[str, Any]]:
     """What a client says of the event, mostly so that the hook has something to say in a session that is new to it."""
     hook, every = HOOKS[name], [payload for said in PAYLOADS.values() for payload in said]
@@ -140,36 +100,7 @@ def _plausible(world: World, name: str) -> st.SearchStrategy[dict[str, Any]]:
         },
         st.sampled_from(PAYLOADS[hook.event]), st.sampled_from(tools), sessions,
     )  # fmt: skip
-    return _of(*[telling] * 6, st.sampled_from(PAYLOADS[hook.event]), st.sampled_from(every))
-
-
-def _tool_inputs(texts: st.SearchStrategy[str], values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Inputs of tools: those that something is noted about, with a field that is odd, and those that no tool has."""
-    given = dict.fromkeys(TEXTS, _of(texts, texts, values))
-    given["edits"] = st.lists(st.fixed_dictionaries({}, optional=given) | values, max_size=3)
-    odd = st.sampled_from(TEXTS).flatmap(lambda field: st.fixed_dictionaries({field: given[field]}))
-    near = st.builds(lambda known, odd: {**known, **odd}, st.sampled_from(list(TOOLS.values())), odd)
-    return _of(near, near, near, st.fixed_dictionaries({}, optional=given), values)
-
-
-def _enlarged(payload: dict[str, Any], field: str, piece: str, size: int) -> bytes:
-    """The payload with one field, of it or of its tool's input, that repeats a piece up to a size."""
-    text = piece * (size // len(piece))
-    if field in TEXTS and field not in FIELDS:
-        several = [{"old_string": text[:5_000], "new_string": text[:5_000]}] * (size // 10_000)
-        tool_input = {**TOOLS["Edit"], field: several if field == "edits" else text}
-        return _dumped({**payload, "tool_name": "Bash" if field == "command" else "Edit", "tool_input": tool_input})
-    return _dumped({**payload, field: text})
-
-
-def _texts() -> list[str]:
-    """Texts that a tool could be given, each of them hard on who reads commands, paths or symbols."""
-    ends = ["make deploy " + piece * 400 for piece in PIECES]
-    return [
-        *ends, "cp src/prices.py " + " ".join(f"a/{number}.py" for number in range(900)), "~\0/x", "~\ud800/x", "~" * 9,
-        "'make deploy", "cat <<EOF > src/prices.py\n" * 200, "sudo " * 900 + "make deploy", "A=b " * 900, "> " * 900,
-        "aB_" * 2_000, "\u202e\u200b\ufeff make deploy", "\\" * 3_999, "src/prices.py\0", "\ud800 make deploy \udc00",
-    ]  # fmt: skip
+    return telling | telling | st.sampled_from(every)
 
 
 def _dumped(value: Any, ascii_only: bool = True) -> bytes:

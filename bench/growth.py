@@ -30,14 +30,7 @@ from memoria.ground import markdown, printable
 from memoria.ground.redact import Redactor
 from memoria.index import documents, highlight
 from memoria.models import answer
-from memoria.search import (
-    comparison,
-    cues,
-    duplicates,
-    identifiers,
-    tokens,
-    words,
-)
+from memoria.search import comparison, cues, duplicates, identifiers, tokens, words
 from memoria.statements import claim_check
 from memoria.statements import lines as fact_lines
 from memoria.transcripts import prompt, tool_lines
@@ -63,7 +56,10 @@ PIECES = (
     "password is ", "token: ", "Bearer ", "No, ", "I prefer ", "always ", "not ", "remember ", "eyJ", "sk-",
     "-----BEGIN ", "AKIA", "@", "user: ", "Exit code 1\n", "file.py ", "a.b", "a_b", "---\n", "title: ", "title: [",
     "- a: ", "entry=", "<!-- memoria ", "<!-- learned {", "### Session (", "**Learned:**\n", "  > ",
-    "[[daily/2026-11-20#^e-", "took=",
+    "[[daily/2026-11-20#^e-", "took=", "eyJaaaaaaaa.", "-----BEGIN PRIVATE KEY-----\n" + "A" * 20 + "\n", "cookie: a=b",
+    "basic aaaaaaaa", " --password", "curl -u ", "mysql -", "login a password ", "[redacted:token]: x1", "hmac.new(",
+    "mnemonic", "seed phrase abc ", "token\n  value: ", 'env("token", ', "mot de passe a ", "密码是", "aB3! as my ",
+    "jdbc:a:", "xfreerdp /p:", "net use a /user:a ", "M" * 24 + ".",
 )  # fmt: skip
 SCHEMA: dict[str, object] = {"type": "object"}
 

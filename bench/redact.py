@@ -1,10 +1,8 @@
 """How well and how fast redaction works: ``uv run python -m bench.redact [DIR]``.
 
-Prints what is caught of the labelled set by kind, the false alarms on its look-alikes, and how much longer four times
-a hostile text takes (four times, when every pattern is linear; sixteen times, when one is quadratic). When DIR
-(default: the real transcripts beside the repository, or ``$MEMORIA_SHARED``) holds transcripts, it also prints every
-distinct finding in them for a person to judge, and the speed. Times are of the processor, so that other work on the
-machine does not count.
+Prints what is caught of the labelled set by kind, and the false alarms on its look-alikes. When DIR (default: the real
+transcripts beside the repository, or ``$MEMORIA_SHARED``) holds transcripts, it also prints every distinct finding in
+them for a person to judge, and the speed in processor time. How the time grows with a hostile text: growth.py.
 """
 
 from __future__ import annotations
@@ -23,86 +21,17 @@ from redaction import examples
 
 ROOT = Path(__file__).resolve().parents[1]
 
-HOSTILE = [
-    "a",
-    "aB3",
-    "sk-",
-    "eyJ",
-    "eyJ-",
-    "eyJaaaaaaaa.",
-    "token=",
-    "token= ",
-    "password: ",
-    'password="',
-    "://a:",
-    "http://a:b/c",
-    "<private>",
-    "<private ",
-    "-----BEGIN PRIVATE KEY-----",
-    "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAA\n",
-    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n-----END PRIVATE KEY-----\n",
-    "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo\n",
-    "\n",
-    "\\n",
-    "-us",
-    ":AA",
-    "cookie: a=b",
-    "bearer ",
-    "basic aaaaaaaa",
-    "xoxb-a",
-    "MMMMMMMMMMMMMMMMMMMMMMMM.",
-    "ghp_abc\n",
-    "sk-ant-abcdefghij\n",
-    " --password",
-    "curl -u ",
-    "mysql -",
-    "redis-cli -a",
-    "login a password ",
-    "[redacted:token]: x1",
-    "<password>",
-    "ab3D/",
-    "hmac.new(",
-    "jwt.sign(a",
-    "seed phrase abc ",
-    "mnemonic",
-    "login a\npassword ",
-    "token\n  value: ",
-    'env("token", ',
-    "/IncomingWebhook/",
-    "login a -p",
-    "7z a ",
-    "ldapsearch -",
-    'variable "token" {',
-    "define('key', ",
-    "mot de passe a ",
-    "passwort ",
-    "la clave es ",
-    "password for ",
-    "密码是",
-    "aB3! as my ",
-    '.login("", ',
-    "jdbc:a:",
-    "user-secrets set ",
-    "http -a a:",
-    "rabbitmqctl add_user a ",
-    "htpasswd -b a b ",
-    "xfreerdp /p:",
-    "net use a /user:a ",
-    "Private-Lines: 2\nAAAAAAAAAAAAAAAAAAAA\n",
-]
-
 
 def main() -> int:
-    """Run all of it; 1 when a secret of the set survived, or a hostile text takes more than its length explains."""
+    """Run all of it; 1 when a secret of the set survived."""
     shared = Path(os.environ.get("MEMORIA_SHARED", ROOT.parent / "shared"))
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else shared / "transcripts"
     missed = _caught()
     _false_alarms()
-    slow = _grows()
     files = sorted(folder.glob("*.jsonl")) if folder.is_dir() else []
     if files:
         _real(files)
-    return 1 if missed or slow else 0
+    return 1 if missed else 0
 
 
 def _caught() -> int:
@@ -126,24 +55,6 @@ def _false_alarms() -> None:
     for example in wrong:
         print(f"FALSE   {example.kind}: {example.text[:70]}")
     print(f"false alarms on look-alikes {len(wrong)} of {len(plain)}")
-
-
-def _grows() -> list[str]:
-    """Return the hostile pieces with which four times the text takes more than ten times as long."""
-    ratios = {}
-    for piece in HOSTILE:
-        small, large = (min(_seconds(piece, size) for _ in range(3)) for size in (25_000, 100_000))
-        ratios[piece] = large / max(small, 0.002)
-    worst = max(ratios, key=lambda piece: ratios[piece])
-    print(f"four times the text takes at most {ratios[worst]:.1f} times as long ({worst!r})")
-    return [piece for piece, ratio in ratios.items() if ratio > 10]
-
-
-def _seconds(piece: str, size: int) -> float:
-    text = (piece * (size // len(piece) + 1))[:size]
-    begin = time.process_time()
-    redact(text)
-    return time.process_time() - begin
 
 
 def _real(files: list[Path]) -> None:

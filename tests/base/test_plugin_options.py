@@ -54,14 +54,6 @@ def test_an_option_wins_over_the_file_and_the_environment_over_the_option(tmp_pa
     assert (settings.model, settings.origins["model"]) == ("offline", "MEMORIA_MODEL")
 
 
-def test_a_wrong_or_unknown_option_is_named_and_the_next_source_stands(tmp_path: Path) -> None:
-    settings = load(tmp_path, {"home": "notes", "colour": "red"}, {"home": str(tmp_path)})
-    assert settings.home == str(tmp_path)
-    wrong, unknown = settings.problems
-    assert wrong.startswith(f"{PLUGIN_OPTION}: home must be an absolute path")
-    assert unknown == f"{PLUGIN_OPTION}: there is no setting 'colour'; ignored"
-
-
 def test_neither_a_project_nor_another_plugin_sets_an_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project = tmp_path / "shop"
     (project / ".claude").mkdir(parents=True)

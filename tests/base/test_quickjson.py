@@ -45,21 +45,8 @@ def test_it_refuses_what_json_refuses_and_only_with_a_value_error(text: str) -> 
 
 
 REFUSED = (
-    "",
-    "{",
-    '{"a"',
-    "[1,",
-    "nul",
-    '{"a":1,}',
-    '"\\u12',
-    "[1 2]",
-    "{1:2}",
-    "-",
-    '"a',
-    "1 2",
-    '"\\x"',
-    "[" * 100_000,
-)
+    "", "{", '{"a"', "[1,", "nul", '{"a":1,}', '"\\u12', "[1 2]", "{1:2}", "-", '"a', "1 2", '"\\x"', "[" * 100_000,
+)  # fmt: skip
 PROGRAM = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "scripts")!r})

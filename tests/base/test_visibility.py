@@ -26,7 +26,7 @@ from memoria.mcp.pages import Library
 from memoria.pages import refresh
 from memoria.recall.prompt_notes import user_prompt_submit
 from memoria.recall.session_start import session_start
-from memoria.statements.fact import GLOBAL, Fact
+from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
 from memoria.wiki.folder import Wiki
 
@@ -169,10 +169,3 @@ def test_a_project_is_hidden_only_while_all_its_folders_are_excluded(world: Worl
     assert Visibility(world.home.settings, world.home.paths).shows(key)
     (tmp_path / ".memoria-off").touch()
     assert not Visibility(world.home.settings, world.home.paths).shows(key)
-
-
-def test_what_holds_everywhere_is_shown_everywhere(world: World) -> None:
-    visible = Visibility(world.home.settings, world.home.paths, "other-000000")
-    assert visible.shows(GLOBAL)
-    assert visible.shows("")
-    assert not visible.shows("elsewhere-000000")

@@ -160,15 +160,6 @@ def test_the_worker_leaves_the_clients_job_where_it_may_and_starts_where_it_may_
     assert options["env"][user_environment.DETACHED] == "1"
 
 
-def test_a_worker_that_cannot_start_is_a_line_in_its_log(
-    paths: Paths, windows: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Path(paths.worker_output).parent.mkdir(parents=True)
-    monkeypatch.setattr(subprocess, "Popen", Started(may_leave=True, there=False))
-    detach.start([["gone.exe"]], paths)
-    assert "cannot run gone.exe" in Path(paths.worker_output).read_text("utf-8")
-
-
 @pytest.mark.parametrize("is_held", [True, False])
 def test_a_held_lock_is_known_by_the_systems_own_lock(
     tmp_path: Path, windows: None, monkeypatch: pytest.MonkeyPatch, is_held: bool

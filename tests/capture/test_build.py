@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from client_session import wait_until
-from installed import clone, empty_packages, environment_of, fake_uv, packages, uv_calls
+from installed import clone, empty_packages, environment_of, fake_uv, uv_calls
 
 pytestmark = pytest.mark.slow
 
@@ -203,24 +203,6 @@ def fire(machine: Machine, event: str) -> None:
         cwd=machine.project, check=False,
     )  # fmt: skip
     assert done.returncode == 0
-
-
-def until(machine: Machine, true: Callable[[], object]) -> None:
-    log = machine.home / "memoria" / ".memoria" / "log"
-    try:
-        wait_until(true, "what was said is in a daily log", timeout=60)
-    except AssertionError:
-        raise AssertionError({path.name: path.read_text() for path in log.iterdir()}) from None
-
-
-def test_the_first_hook_builds_it_and_what_was_said_meanwhile_gets_into_the_daily_log(tmp_path: Path) -> None:
-    machine = Machine(tmp_path, packages)
-    fire(machine, "SessionEnd")
-    daily = machine.home / "memoria" / "daily"
-    until(machine, lambda: any("gauge" in path.read_text() for path in daily.glob("*.md")))
-    assert len(machine.calls("venv")) == 1
-    log = (machine.home / "memoria" / ".memoria" / "log" / "hook.log").read_text()
-    assert "its packages are being installed" in log
 
 
 def test_a_build_that_has_just_failed_is_not_tried_at_every_hook(machine: Machine) -> None:

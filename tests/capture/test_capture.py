@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -27,33 +25,6 @@ def test_each_hook_takes_what_is_new_and_nothing_twice(client: Client) -> None:
     assert client.captured() == client.transcript.read_bytes()
     client.fire("Stop")
     assert len(client.jobs()) == 3
-
-
-@pytest.mark.parametrize("event", ["Stop", "PreCompact", "SessionEnd"])
-def test_a_hook_reads_only_what_is_new(client: Client, event: str) -> None:
-    with client.transcript.open("wb") as file:
-        file.seek(50_000_000)
-        file.write(b"\n")
-    client.fire("Stop")
-    client.write(exchange(1))
-    client.fire(event)
-    size = len(exchange(1))
-    assert f"{event} {SESSION} spooled {size} bytes from 50000001" in client.log()
-
-
-def test_half_a_line_is_left_for_the_next_hook(client: Client) -> None:
-    whole = exchange(1)
-    client.write(whole[:-20])
-    client.fire("Stop")
-    client.write(whole[-20:])
-    client.fire("Stop")
-    assert client.captured() == whole
-
-
-def test_an_end_without_a_final_newline_is_spooled_for_the_worker_to_read(client: Client) -> None:
-    client.write(exchange(1)[:-1])
-    client.fire("SessionEnd")
-    assert client.spool.header(client.jobs()[-1])["open_tail"] is True
 
 
 @pytest.mark.parametrize("event", ["PreCompact", "SessionEnd"])
@@ -106,19 +77,6 @@ def test_a_transcript_that_is_not_there_yet_is_left_to_the_worker(client: Client
     assert client.captured() == exchange(1)
 
 
-@pytest.mark.parametrize("kind", ["folder", "fifo"])
-def test_a_folder_or_a_fifo_in_the_transcripts_place_neither_hangs_nor_loses_what_waits(
-    client: Client, kind: str
-) -> None:
-    client.write(exchange(1))
-    client.fire("Stop")
-    client.transcript.unlink()
-    client.transcript.mkdir() if kind == "folder" else os.mkfifo(client.transcript)
-    client.fire("SessionEnd")
-    assert [job.event for job in client.jobs()] == ["Stop", "SessionEnd"]
-    assert "not a regular file" in client.log()
-
-
 def test_more_than_eight_mebibytes_are_copied_from_the_end_and_the_rest_is_named(client: Client) -> None:
     big = line("x" * 1_000_000)
     client.write(big * 10)
@@ -136,22 +94,6 @@ def test_a_summary_is_spooled_once_however_often_the_hook_is_installed(client: C
     assert len({re.sub(rb'"timestamp": "[^"]*"', b"", line) for line in lines}) == 1
     client.fire("PostCompact")
     assert len(client.jobs()) == 2
-
-
-def test_without_a_session_nothing_is_captured_and_the_log_says_so(client: Client) -> None:
-    client.write(exchange(1))
-    client.fire("Stop", session_id="")
-    assert client.jobs() == []
-    assert "without a session id" in client.log()
-
-
-def test_an_unnamed_transcript_is_looked_up(client: Client) -> None:
-    slug = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in str(client.cwd))
-    path = Path(client.env["CLAUDE_CONFIG_DIR"], "projects", slug, f"{SESSION}.jsonl")
-    path.parent.mkdir(parents=True)
-    path.write_bytes(exchange(1))
-    client.fire("Stop", transcript_path="")
-    assert client.captured() == exchange(1)
 
 
 def test_a_job_that_cannot_be_written_leaves_the_cursor_where_it_was(client: Client) -> None:
@@ -180,18 +122,6 @@ def test_a_cursor_that_cannot_be_written_stops_neither_the_job_nor_the_worker(cl
     client.write(exchange(2))
     client.fire("SessionEnd")
     assert client.captured() == exchange(1) + exchange(2)
-
-
-def test_hooks_that_overlap_capture_every_line(client: Client) -> None:
-    client.write(exchange(0))
-
-    def turn(number: int) -> None:
-        client.write(exchange(number))
-        client.fire("Stop")
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(turn, range(1, 17)))
-    assert all(exchange(number) in client.captured() for number in range(17))
 
 
 def test_a_long_session_asks_for_a_worker_while_it_goes_on(tmp_path: Path) -> None:
@@ -248,30 +178,11 @@ def test_a_transcript_whose_path_no_file_can_have_still_closes_what_waits(client
     assert "ERROR" not in client.log()
 
 
-def test_the_first_line_of_a_session_is_named_while_it_is_longer_than_what_is_copied(client: Client) -> None:
-    whole = line("x" * 9_000_000)
-    client.write(whole[:-1])
-    client.fire("Stop")
-    (job,) = client.jobs()
-    assert client.spool.header(job)["copied_from"] == len(whole) - 1
-    assert job.end == 0
-    client.write(whole[-1:] + exchange(1))
-    client.fire("Stop")
-    header = client.spool.header(client.jobs()[-1])
-    assert (header["start"], header["copied_from"], header["end"]) == (0, len(whole), len(whole) + len(exchange(1)))
-
-
 def test_each_summary_of_a_session_is_a_note_of_its_own(client: Client) -> None:
     for text in ("First.", "Second.", "First."):
         client.fire("PostCompact", compact_summary=text)
     notes = [json.loads(line)["uuid"] for job in client.jobs() for line in client.spool.lines(job)]
     assert notes[0] == notes[2] != notes[1]
-
-
-def test_a_job_says_in_which_folder_it_was_said(client: Client) -> None:
-    client.write(exchange(1))
-    client.fire("Stop")
-    assert client.spool.header(client.jobs()[0])["cwd"] == str(client.cwd)
 
 
 def test_after_a_clear_the_session_is_still_open_and_after_an_end_it_is_not(client: Client) -> None:

@@ -100,16 +100,6 @@ def test_what_an_ending_hook_starts_holds_nothing_of_it_and_signs_for_itself(
     assert set(found["env"]) <= {"CLAUDE_INVOKED_BY", "LC_CTYPE", "MEMORIA_DETACHED", "PATH"}
 
 
-def test_a_worker_starts_also_where_its_log_cannot_be_written(paths: Paths, tmp_path: Path) -> None:
-    state.open_state(paths)
-    Path(paths.log).rmdir()
-    detach.start([[sys.executable, "-c", f"open({str(tmp_path / 'ran')!r}, 'w')"]], paths)
-    wait_for((tmp_path / "ran").exists)
-    code = ENDING.format(home=paths.home, before="", child=f"open({str(tmp_path / 'ran too')!r}, 'w')")
-    subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": str(Path(ROOT, "scripts"))}, check=True)
-    wait_for((tmp_path / "ran too").exists)
-
-
 def test_while_a_worker_holds_its_lock_none_is_started(paths: Paths, settings: Settings) -> None:
     with Path(paths.worker_lock).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -192,13 +182,6 @@ def test_a_start_beyond_the_limit_leaves_one_worker_that_waits_and_a_storm_leave
     monkeypatch.setattr(detach, "MINUTE_S", 0.2)
     assert detach.start_worker(settings, paths).startswith("worker starts when"), "one that is done is not waited for"
     wait_for(lambda: witness() == 2)
-
-
-def test_a_waiting_worker_that_was_killed_is_replaced(paths: Paths, witness: Callable[[], int]) -> None:
-    settings = Settings.load()
-    Path(paths.worker_late).write_text("99999999")
-    assert detach.start_worker(settings, paths).startswith("worker starts when")
-    wait_for(lambda: witness() == 1)
 
 
 def test_the_worker_is_told_which_program_the_client_is_whose_hook_starts_it() -> None:

@@ -196,47 +196,6 @@ def test_a_config_file_that_cannot_be_read_fails_no_hook_keeps_nothing_and_loses
     assert client.captured() == said
 
 
-def test_what_is_wrong_with_the_config_file_is_said_with_its_place(tmp_path: Path) -> None:
-    client = Client(tmp_path)
-    config = Path(config_path(client.env))
-    config.parent.mkdir(parents=True)
-    config.write_bytes(b'{"hints": true,\n "tz" ""}')
-    message = json.loads(client.fire("SessionStart", source="startup"))["systemMessage"]
-    assert "Expecting ':' delimiter: line 2" in message
-    assert "correct it" in message
-    assert not Path(client.paths.home).exists()
-
-
-PAYLOADS = (b"", b"{", b'{"session_id": "s"', b'{"cwd": "C:\\temp', b'{"a": 1,}', b'{"a" 1}', b'["\\x"]', b"\xff")
-
-
-def test_a_payload_that_cannot_be_read_fails_no_hook(tmp_path: Path) -> None:
-    client = Client(tmp_path)
-    for raw, event in zip(PAYLOADS, DECLARED, strict=False):
-        assert client.fire(event, raw) == ""
-    client.write(exchange(1))
-    windows = {"session_id": "s", "transcript_path": str(client.transcript), "hook_event_name": "Stop", "x": "C:\\temp"}
-    client.fire(
-        "SessionEnd", json.dumps(windows, ensure_ascii=False).replace("\\\\", "\\").replace("temp", "users").encode()
-    )
-    assert client.captured() == exchange(1)
-
-
-def test_a_cursor_that_was_cut_short_fails_no_hook_and_loses_nothing(tmp_path: Path) -> None:
-    client = Client(tmp_path)
-    client.write(exchange(1))
-    client.fire("SessionEnd")
-    (cursor,) = Path(client.paths.cursors).iterdir()
-    for number, torn in enumerate((b"", b"{", b'{"transcript": "/x', b"\x00\x00", b"[]"), 2):
-        before = {job.name for job in client.jobs()}
-        cursor.write_bytes(torn)
-        client.write(exchange(number))
-        client.fire("SessionEnd")
-        assert exchange(number) in client.captured()
-        assert before < {job.name for job in client.jobs()}
-    assert "ERROR" not in client.log()
-
-
 def version_of_nobody(state: Path) -> None:
     (state / "version").write_text("{")
 

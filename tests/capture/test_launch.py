@@ -226,13 +226,6 @@ def test_who_stands_in_answers_every_request_and_hands_over_when_the_packages_ar
     assert wire.end() == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_who_stands_in(person: Person, number: signal.Signals) -> None:
-    wire = Wire(person, deaf=number == signal.SIGTERM)
-    wire.ask(0, "initialize", **GREETING)
-    assert wire.end_by(number) == -number
-
-
 def test_a_signal_ends_the_server_too_that_was_started_behind_it(person: Person) -> None:
     wire = Wire(person, deaf=True)
     wire.ask(0, "initialize", **GREETING)

@@ -48,22 +48,3 @@ def test_two_hooks_of_one_event_are_told_apart_from_the_next_event(machine: Mach
     assert not machine.asks(SETTINGS)
     machine.now += 2 * hook.CLAIM_S
     assert machine.asks(SETTINGS)
-
-
-def test_where_no_claim_can_be_written_both_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "where").write_text("a file")
-    machine = Machine(tmp_path, monkeypatch)
-    assert machine.asks(PLUGIN)
-    assert machine.asks(SETTINGS)
-
-
-@pytest.mark.parametrize("event", ["tool-\0", "tool-\ud800", "tool-a/../../b", "start-" + "x" * 5_000])
-def test_whatever_the_client_calls_an_event_only_one_of_two_installations_answers_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, event: str
-) -> None:
-    answers = []
-    for installation in (PLUGIN, SETTINGS):
-        monkeypatch.setattr(hook, "installation", lambda name=installation: name)
-        answers.append(hook.is_first(str(tmp_path / "where"), "s1", event))
-    assert answers == [True, False]
-    assert [path.name for path in tmp_path.rglob("*") if path.is_file() and path.parent.name != "where"] == []

@@ -79,18 +79,6 @@ def test_a_job_that_was_not_renamed_is_not_there(spool: Spool, monkeypatch: pyte
     assert len(spool.jobs()) == 1
 
 
-def test_a_full_disk_leaves_nothing_half_written(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> int:
-        raise OSError(28, "No space left on device")
-
-    for call in ("write", "fsync"):
-        with monkeypatch.context() as patch:
-            patch.setattr(os, call, full)
-            with pytest.raises(OSError, match="No space"):
-                spool.add(HEADER, b"x\n")
-    assert [path for box in (spool.tmp, spool.new) for path in Path(box).iterdir()] == []
-
-
 def test_a_spool_that_somebody_deleted_is_made_again(spool: Spool) -> None:
     for box in (spool.tmp, spool.new, spool.cur, spool.failed):
         Path(box).rmdir()

@@ -25,12 +25,6 @@ def test_only_whole_lines_are_read(tmp_path: Path) -> None:
     assert (piece.data, piece.end, piece.open_tail) == (b"half\n", 13, False)
 
 
-def test_nothing_new_is_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "t.jsonl"
-    path.write_bytes(b"one\n")
-    assert read_after(str(path), 4, b"one\n") is None
-
-
 @pytest.mark.parametrize("after", [b"x\n", b"other\nlines\nof more\n"])
 def test_a_truncated_or_rewritten_file_is_read_from_its_beginning(tmp_path: Path, after: bytes) -> None:
     path = tmp_path / "t.jsonl"
@@ -41,12 +35,6 @@ def test_a_truncated_or_rewritten_file_is_read_from_its_beginning(tmp_path: Path
     assert (again.start, again.data) == (0, after)
 
 
-def test_a_file_that_ends_before_a_position_without_a_mark_is_read_from_its_beginning(tmp_path: Path) -> None:
-    path = tmp_path / "t.jsonl"
-    path.write_bytes(b"one\n")
-    assert read(path, 100).data == b"one\n"
-
-
 def test_a_file_rewritten_with_lines_that_end_alike_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     end = b',"version":"2.1.329","gitBranch":"main"}\n'
@@ -54,14 +42,6 @@ def test_a_file_rewritten_with_lines_that_end_alike_is_noticed(tmp_path: Path) -
     piece = read(path)
     path.write_bytes(b'{"uuid":"2"' + end + b'{"uuid":"3"' + end)
     assert read(path, piece.end, piece.mark).start == 0
-
-
-def test_more_than_is_copied_is_named_by_range(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transcript, "COPY_BYTES", 10)
-    path = tmp_path / "t.jsonl"
-    path.write_bytes(b"first\nsecond\nthird\nfo")
-    piece = read(path)
-    assert (piece.start, piece.copied_from, piece.data, piece.end) == (0, 13, b"third\n", 19)
 
 
 def test_a_giant_line_still_being_written_is_read_again_when_whole(
@@ -101,11 +81,6 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
     path.mkdir() if kind == "folder" else os.mkfifo(path)
     with pytest.raises(OSError, match="not a regular file"):
         read_after(str(path), 0, b"")
-
-
-def test_a_missing_file_says_so(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        read_after(str(tmp_path / "none"), 0, b"")
 
 
 def test_an_unnamed_transcript_is_found_by_session_and_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

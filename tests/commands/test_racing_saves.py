@@ -167,37 +167,6 @@ def test_a_save_in_the_moment_of_writing_stands_and_so_does_what_was_written(
     assert [path.name for path in race.path.parent.iterdir() if not path.name.endswith(".md")] == []
 
 
-@pytest.mark.parametrize("writer", [append, change_fact, compile_, lint_fix])
-def test_a_save_in_place_that_ends_after_the_exchange_stands(
-    home: Home, writer: Callable[[Home], Race], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    race = writer(home)
-    with monkeypatch.context() as patch:
-        person = LatePerson(patch, race.path)
-        race.write()
-    assert person.text in race.path.read_text("utf-8")
-    assert race.holds(race.path.read_text("utf-8"))
-
-
-class LatePerson(RacingPerson):
-    """Has the file open and truncated while it is exchanged, and writes it then."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-        super().__init__(monkeypatch, path, EDITORS["in place"], "files.compared")
-        self.file: Any = None
-        self.text = "Written late by hand."
-
-    def reached(self, step: str) -> None:
-        if step == "files.compared" and self.left and self._is_under_way() and self.path.exists():
-            self.left -= 1
-            whole = self.path.read_bytes()
-            self.file = self.path.open("wb")
-            self.file.write(whole + f"\n{self.text}\n".encode())  # in the buffer, not in the file
-        elif step == "files.replaced" and self.file:
-            self.file.close()
-            self.file = None
-
-
 @pytest.mark.parametrize("writer", [forget_from_a_page, file_back, compile_])
 def test_a_save_after_the_page_was_read_and_before_it_was_planned_stands(
     home: Home, writer: Callable[[Home], Race], monkeypatch: pytest.MonkeyPatch
@@ -248,20 +217,6 @@ def test_undo_restores_what_a_person_saved_while_the_page_was_compiled(
     text = race.path.read_text("utf-8")
     assert person.saved[0] in text
     assert AFTER[:-1] not in text
-
-
-@pytest.mark.parametrize("writer", [append, compile_, undo])
-def test_a_symbolic_link_stays_one_and_its_target_is_written(home: Home, writer: Callable[[Home], Race]) -> None:
-    race = writer(home)
-    target = race.path.with_name("elsewhere.txt")
-    race.path.rename(target)
-    race.path.symlink_to(target)
-    target.chmod(0o640)
-    before = target.read_bytes()
-    race.write()
-    assert race.path.is_symlink()
-    assert target.read_bytes() != before
-    assert target.stat().st_mode & 0o777 == 0o640
 
 
 @pytest.mark.parametrize("name", [".2026-11-16.md.swp", "2026-11-16.md~", "#2026-11-16.md#", ".#2026-11-16.md"])

@@ -75,13 +75,3 @@ def test_the_worker_tightens_a_home_of_0_1_0_and_what_a_killed_run_left() -> Non
     worker.work(home)
     assert {name: oct(mode) for name, mode in _modes(home).items() if mode & 0o077} == {}
     assert Path(home.paths.daily, f"{home_of.DAY}.md").read_bytes() == content
-
-
-def test_folders_of_another_owner_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    home = Home.open()
-    _write(home)
-    _opened(home)
-    monkeypatch.setattr(os, "getuid", lambda: 4_000_000)
-    before = _modes(home)
-    home.tighten()
-    assert _modes(home) == before
