@@ -16,6 +16,7 @@ import os
 import pkgutil
 import runpy
 import shutil
+import sys
 import tempfile
 import time
 import uuid
@@ -136,7 +137,8 @@ class World(CrashWorld):
         """Run a hook on this input."""
 
         def hook() -> int:
-            runpy.run_path(HOOKS[name].script)
+            sys.argv = [HOOKS[name].script]
+            runpy.run_path(sys.argv[0])
             return 0
 
         return run(hook, self.env, stdin=raw, cwd=str(self.project), fault=fault)
