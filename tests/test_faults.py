@@ -107,7 +107,7 @@ def test_a_full_disk_is_told_at_the_next_start_beside_the_page(world: World) -> 
     assert "memoria doctor" in said["systemMessage"]
     assert "Room was made" in said["hookSpecificOutput"]["additionalContext"]
     said = json.loads(world.fire("SessionStart", source="startup").out)
-    assert "systemMessage" not in said, "it is over"
+    assert "No space" not in said.get("systemMessage", ""), "it is over"
 
 
 def test_a_worker_that_found_the_disk_full_is_told_once(world: World) -> None:
@@ -117,7 +117,7 @@ def test_a_worker_that_found_the_disk_full_is_told_once(world: World) -> None:
     assert done.status == 0, "one session's fault ends no worker"
     told = [json.loads(world.fire("SessionStart", source="startup").out).get("systemMessage", "") for _ in range(3)]
     assert "No space left on device" in told[0]
-    assert told[1:] == ["", ""]
+    assert not any("No space" in each for each in told[1:])
 
 
 def bound() -> None:
