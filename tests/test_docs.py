@@ -98,7 +98,7 @@ def test_every_document_that_code_or_a_document_names_exists() -> None:
     assert missing == []
 
 
-PLUGINS = [path for name in ("band", "plugin") for path in (ROOT / name).rglob("*.md") if "mocks" not in path.parts]
+PLUGINS = [path for path in (ROOT / "plugin").rglob("*.md") if "mocks" not in path.parts]
 PROSE = sorted({*PAGES, *PLUGINS, *(ROOT / "tests").glob("*/*.md")})
 MAX_COLUMNS = 120  # as ruff holds it in code
 
@@ -127,10 +127,8 @@ def test_no_line_of_prose_is_longer_than_a_line_of_code(page: Path) -> None:
 
 
 def test_no_line_of_a_template_a_script_or_a_style_is_longer_either() -> None:
-    folders = (ROOT / "scripts" / "memoria" / "reader", ROOT / "band")
-    pages = [
-        path for folder in folders for ending in ("html", "js", "ts", "css") for path in folder.rglob(f"*.{ending}")
-    ]
+    folder = ROOT / "scripts" / "memoria" / "reader"
+    pages = [path for ending in ("html", "js", "css") for path in folder.rglob(f"*.{ending}")]
     lines = [(path.name, line) for path in pages for line in path.read_text("utf-8").split("\n")]
     assert len(lines) > 2000
     assert [(name, line) for name, line in lines if len(line) > MAX_COLUMNS] == []

@@ -19,13 +19,13 @@ from memoria.ground.home import Home
 EVIL = "\x1b]0;own\x07\x1b[2J\x9b31m\u202eabc\u2066def\u2069\u200f\U000e0041\u2028\r\x08\x7f\ufeff"
 SECOND = "kettle" + EVIL + "whistles"
 VERBS = (
-    ["status"], ["status", "--json"], ["status", "--costs"], ["verify"], ["verify", "--json"], ["doctor", "--json"],
+    ["status"], ["status", "--json"], ["verify"], ["verify", "--json"], ["doctor", "--json"],
     ["search", "kettle"], ["search", "kettle", "--json"], ["search", EVIL], ["query", "what of the kettle?"],
     ["query", "--json", SECOND], ["lint"], ["lint", "--json"], ["why", "concepts/kettle"], ["why", SECOND],
     ["why", "concepts/kettle", "--json"], ["show", "aaaa"], ["show", EVIL], ["learned"], ["learned", "list", "--json"],
     ["learned", "show", EVIL], ["working"], ["working", "--json"], ["diff"], ["undo"], ["undo", "--list"],
     ["compile", "--dry-run"], ["compile"], ["flush"], ["observe"], ["install", "--remove"],
-    ["ingest", "--dry-run", EVIL.replace("\0", "")], ["move", EVIL], ["forget", "--text", SECOND],
+    ["ingest", "--dry-run", EVIL.replace("\0", "")], ["forget", "--text", SECOND],
     ["forget", "kettle", "--yes"], [EVIL], ["status", EVIL],
 )  # fmt: skip
 
@@ -43,7 +43,7 @@ def _active(text: str) -> set[str]:
 def hostile_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Home:
     """A home whose articles, entries, facts, settings and files hold such characters, written by an older version."""
     monkeypatch.setenv("MEMORIA_MODEL", "offline")
-    monkeypatch.setenv("MEMORIA_LIMIT_RETRY_S", "none" + EVIL)
+    monkeypatch.setenv("MEMORIA_COMPILE_INTERVAL_MIN", "none" + EVIL)
     monkeypatch.chdir(tmp_path)
     home = Home.open()
     learned = Learned("fact", "The kettle whistles.", "l-aaaaaaaa")

@@ -74,7 +74,8 @@ def check_home(home: Home) -> Findings:
     folder = Path(home.paths.home)
     if Path(home.paths.state).is_relative_to(places.ROOT) or folder.is_relative_to(places.ROOT):
         yield Finding("home", NOTE, f"{folder} is in the clone of memoria: who deletes the clone deletes the memory",
-                      f"run {invocation.shown('move ~/memoria')}")  # fmt: skip
+                      f"close Claude Code, move daily, knowledge and .memoria to ~/memoria, and run "
+                      f"{invocation.shown('config set home ~/memoria')}")  # fmt: skip
     for text, remedy in home.second_memories():
         yield Finding("home", NOTE, text, remedy)
     for copy in sorted(_client_folder().glob(PLUGINS)):

@@ -135,7 +135,7 @@ def _set(args: argparse.Namespace, settings: Settings) -> int:
             f"The plugin's option takes precedence: {_shown(getattr(after, field.name))}. {CHANGE_OPTION} changes it."
         )
     if field.name in ("home", "state"):
-        print(f"What is remembered stays where it is; {invocation.shown('move FOLDER')} takes it along.")
+        print("What is remembered stays where it is: close Claude Code, and move daily, knowledge and .memoria there.")
     return 0
 
 

@@ -58,7 +58,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     print(f"Restart running Claude Code sessions, say something in one, then check with {invocation.shown('status')}.")
     print(f"What is remembered goes to {home.paths.home}.")
     if Path(home.paths.home).is_relative_to(paths.ROOT):
-        print(f"That is inside this clone, and is deleted with it; {invocation.shown('move')} takes it to ~/memoria.")
+        print(f"That is inside this clone, and is deleted with it; {invocation.shown('doctor')} says how to move it.")
     if invocation.is_cached():
         print("Note: this memoria lies in a cache, as uvx runs it; when that is emptied, nothing is kept any more. To "
               f"make it stay: `{invocation.INSTALL_TOOL}`, then `memoria install`.")  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,112 +17,29 @@ from memoria.audit import finding
 from memoria.base import invocation
 from memoria.base.paths import Paths
 from memoria.capture.spool import Spool
-from memoria.daily.ledger import JUDGING, Call, Ledger
+from memoria.daily.ledger import JUDGING, Ledger
 from memoria.ground import clock, printable
-from memoria.ground.errors import Usage
 from memoria.ground.home import Home
 from memoria.models import chain
 from memoria.wiki.folder import Wiki
 
 DAYS = 7  # of calls and costs shown
-COST_DAYS = 31  # of costs by project
-ROWS = 10  # single calls shown
+ROWS = 10  # of each kind shown
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--session", metavar="ID", help="print what a session recalled and learned instead")
-    parser.add_argument("--costs", action="store_true", help="print costs by day, project and model instead")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Print the status; always return 0, because a person must judge it."""
-    facts: dict[str, Any]
-    lines: Callable[[dict[str, Any], clock.Zone], list[str]]
-    if args.session:
-        from memoria.pages import figures  # noqa: PLC0415 (only for --session)
-
-        facts, lines = figures.of_session(home, args.session), _session_lines
-    elif args.costs:
-        facts, lines = costs(home), _cost_lines
-    else:
-        facts, lines = gather(home), _lines
+    facts = gather(home)
     if args.json:
         print(json.dumps(facts, indent=2, ensure_ascii=False))
     else:
-        print("\n".join(lines(facts, home.zone)))
+        print("\n".join(_lines(facts, home.zone)))
     return 0
-
-
-def _session_lines(facts: dict[str, Any], _: clock.Zone) -> list[str]:
-    learned = len(facts["learned"])
-    rows = [f"{printable.counted(len(facts['recalled']), 'note')} recalled, {learned:,} learned, "
-            f"${facts['today_usd']:.2f} today"]  # fmt: skip
-    rows += [
-        f"recalled  {note['title'] + ': ' if note['title'] else ''}{note['text']}  ({note['source']})"
-        for note in facts["recalled"]
-    ]
-    return rows + [f"learned   [{fact['kind']}] {fact['text']}  ({fact['id']})" for fact in facts["learned"]]
-
-
-def costs(home: Home) -> dict[str, Any]:
-    """Return the usage by the user's day, project and model for a month, and the latest calls, as JSON-able data."""
-    from memoria.models import budget  # noqa: PLC0415 (only for --costs)
-
-    ledger = Ledger.of(home.paths)
-    try:
-        calls = ledger.calls_since(clock.now() - timedelta(days=COST_DAYS))
-    finally:
-        ledger.close()
-    sums = budget.totals(calls, home.zone)
-    today, _ = budget.day_bounds(clock.now(), home.zone)
-    return {
-        "daily_budget_usd": home.settings.daily_budget_usd,
-        "today_usd": round(sum(call.cost_usd for when, call in calls if when >= today), 6),
-        "sums": [
-            {"day": day.isoformat(), "project": project, "model": model, **_spent(used)}
-            for (day, project, model), used in sums.items()
-        ],
-        "calls": [
-            {"time": when.isoformat(timespec="seconds"), "task": call.task, "project": call.project,
-             "model": call.model, "outcome": call.outcome, **_spent(call)}
-            for when, call in sorted(calls, key=lambda booked: booked[0])[-ROWS:]
-        ],
-    }  # fmt: skip
-
-
-def _spent(used: Call | Usage) -> dict[str, Any]:
-    return {
-        "input_tokens": used.input_tokens,
-        "output_tokens": used.output_tokens,
-        "cost_usd": round(used.cost_usd, 6),
-        "seconds": round(used.seconds, 1),
-    }
-
-
-def _cost_lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
-    limit = (
-        f"of {printable.dollars(facts['daily_budget_usd'])} (daily_budget_usd)"
-        if facts["daily_budget_usd"]
-        else "without a limit"
-    )
-    rows = [f"today         ${facts['today_usd']:.4f} {limit}"]
-    rows += [
-        f"{row['day']}    {row['project'] or 'several projects'} · {row['model']}: {_taken(row)}"
-        for row in facts["sums"]
-    ]
-    for row in facts["calls"]:
-        name = f"{row['task']} · {row['project'] or 'several projects'} · {row['model']}"
-        outcome = "" if row["outcome"] == "ok" else f", {row['outcome']}"
-        rows.append(f"{_wall(row['time'], zone)}  {name}: {_taken(row)}{outcome}")
-    return rows
-
-
-def _taken(row: dict[str, Any]) -> str:
-    return (
-        f"{row['input_tokens']:,} tokens in, {row['output_tokens']:,} out, ${row['cost_usd']:.4f}, {row['seconds']} s"
-    )
 
 
 def gather(home: Home) -> dict[str, Any]:

@@ -1,18 +1,23 @@
-"""Day report: one line about what memoria did on a day, which the next day's first session shows."""
+"""Day report: one line about what memoria recalled, learned and cost on a day, for the next day's first session."""
 
 from __future__ import annotations
 
 import logging
-from datetime import date, timedelta
+from contextlib import closing
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
+from memoria.base.paths import Paths
+from memoria.daily.ledger import Ledger
 from memoria.ground import clock
 from memoria.ground.home import Home
-from memoria.pages import figures
-from memoria.recall import start_line
+from memoria.ground.printable import counted
+from memoria.recall import shown_notes, start_line
 from memoria.statements.store import Store
 
 log = logging.getLogger(__name__)
+
+LEAST_USD = 0.005  # what rounds to a cent
 
 
 def prepare(home: Home) -> None:
@@ -38,10 +43,30 @@ def _waiting(home: Home) -> list[date]:
 
 def _write(home: Home, day: date) -> None:
     start, end = (home.zone.midnight(day + timedelta(days=days)) for days in (0, 1))
+    recalled, usd = _shown(home.paths, start, end), _spent(home.paths, start, end)
     with Store.of(home.paths) as store:
         learned = store.count_of(day)
-    figure = figures.line(figures.shown_between(home.paths, start, end), learned, figures.spent(home.paths, start, end))
-    if figure:
-        later = home.zone.midnight(day + timedelta(days=2))
-        texts = (f"memoria: yesterday {figure}", f"memoria: on {day} {figure}")
-        start_line.leave_day(home.paths.days, int(end.timestamp()), int(later.timestamp()), texts)
+    if not (recalled or learned or usd):
+        return
+    cost = [f"${usd:.2f}" if usd >= LEAST_USD else "less than $0.01"] if usd else []
+    figures = " · ".join([f"{counted(recalled, 'note')} recalled", f"{learned:,} learned", *cost])
+    later = home.zone.midnight(day + timedelta(days=2))
+    texts = (f"memoria: yesterday {figures}", f"memoria: on {day} {figures}")
+    start_line.leave_day(home.paths.days, int(end.timestamp()), int(later.timestamp()), texts)
+
+
+def _spent(paths: Paths, start: datetime, end: datetime) -> float:
+    with closing(Ledger.of(paths)) as ledger:
+        calls = ledger.calls_since(start)
+    return sum(call.cost_usd for when, call in calls if when < end)
+
+
+def _shown(paths: Paths, start: datetime, end: datetime) -> int:
+    """Return how many notes all sessions were shown between two times."""
+    first, last = start.timestamp(), end.timestamp()
+    return sum(
+        1
+        for path in Path(paths.hints).glob("*")
+        for row in shown_notes.read(str(path))
+        if "key" in row and isinstance(at := row.get("at"), (int, float)) and first <= at < last
+    )
