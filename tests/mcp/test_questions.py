@@ -81,7 +81,7 @@ def test_why_shows_the_words_and_who_said_them_without_the_secret_in_them(home: 
     async def scenario(client: Client) -> None:
         for asked in (CLAIM, "cache", "Cache", "[[concepts/cache]]", "e-01aa", f"daily/{DAY}#^e-01aa"):
             shown = fenced(await call(client, "why", statement=asked))
-            assert f"from daily/{DAY}#^e-01aa · 14:05 · shop · The cache" in shown
+            assert f"from [[daily/{DAY}#^e-01aa]] · 14:05 · shop · The cache" in shown
             assert "user: Where does the cache lie?" in shown
             assert "assistant: In the ferry folder." in shown
             assert "W1nter" not in shown

@@ -1,4 +1,4 @@
-"""Why: from a claim to its words, in the transcript while it exists, then in the archive, else nowhere."""
+"""Why: from a claim to its words, as the archive keeps them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from home_of import DAY, article, entry, run
-from memoria.capture import cursor
 from memoria.commands import learned as learned_facts
 from memoria.commands import search, show, why
 from memoria.ground.home import Home
@@ -28,102 +27,82 @@ def line(uuid: str, role: str, text: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def transcript(tmp_path: Path) -> Path:
-    path = tmp_path / "s1.jsonl"
+def home() -> Home:
+    home = Home.open()
     lines = [
-        {"type": "summary", "summary": "x"},
         line("11111111-aaaa-4aaa-8aaa-000000000001", "user", "Why do entries stand twice?"),
         line("11111111-aaaa-4aaa-8aaa-000000000002", "assistant", "The lock comes too late. \x1b[31m"),
     ]
-    path.write_text("".join(json.dumps(each) + "\n" for each in lines))
-    return path
-
-
-@pytest.fixture
-def home(transcript: Path) -> Home:
-    home = Home.open()
-    turns = list(Reader().read(transcript.read_bytes().splitlines()))
+    turns = list(Reader().read([json.dumps(each).encode() for each in lines]))
     assert len(turns) == 2
     made = entry(home, "01aa", "Flush race")
     log = Path(home.paths.daily, f"{DAY}.md")
     log.write_text(log.read_text().replace("turns=k01aa", "turns=" + ".".join(turn.key for turn in turns)))
     Archive.of(home.paths, 1).keep(made.id, DAY, turns)
-    cursor.write(home.paths.cursors, "s1", cursor.Cursor(str(transcript), 1, b""))
     article(home, "concepts/worker-lock", "Worker lock", (CLAIM, "01aa"), ("By hand.", ""))
     return home
 
 
-def test_a_claim_leads_to_the_line_of_the_transcript(
-    home: Home, transcript: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_claim_leads_to_the_words_that_were_said(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(why, home, "worker.lock", "before", "the", "spool") == 0
-    shown = capsys.readouterr().out
+    shown = capsys.readouterr().out.replace("**", "")
     assert CLAIM in shown
     assert f"[[daily/{DAY}#^e-01aa]] · 14:05 · shop · Flush race" in shown
-    assert f"user · {transcript}:2\n      Why do entries stand twice?" in shown
-    assert f"assistant · {transcript}:3" in shown
+    assert "user: Why do entries stand twice?" in shown
+    assert "assistant: The lock comes too late." in shown
     assert "\x1b" not in shown
 
 
-def test_neither_a_secret_nor_what_was_forgotten_is_shown_though_the_transcript_has_it(
-    home: Home, transcript: Path, capsys: pytest.CaptureFixture[str]
+def test_what_was_forgotten_is_not_shown_though_the_archive_still_has_it(
+    home: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    secret = "ghp_" + "a8B3c9D2e7F1g6H5i4J0k8L3m9N2o7P1q6R5"  # not a key
-    transcript.write_text(transcript.read_text().replace("stand twice?", f"stand twice with {secret}?"))
     Tombstones.of(home.paths).add("The lock comes too late.")
     for form in ((), ("--json",)):
         assert run(why, home, "concepts/worker-lock", *form) == 0
         shown = capsys.readouterr().out
-        assert "Why do entries stand twice with" in shown
-        assert secret not in shown
+        assert "Why do entries stand twice" in shown
         assert "too late" not in shown
-        assert form or "1 turn of it: not shown (forgotten)" in shown
+        assert form or "1 turn of it: not shown" in shown
 
 
-def test_when_the_transcript_is_gone_the_archive_answers(
-    home: Home, transcript: Path, capsys: pytest.CaptureFixture[str]
+def test_when_the_archive_has_nothing_any_more_the_answer_says_so(
+    home: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    transcript.unlink()
-    run(why, home, "concepts/worker-lock", "--json")
-    (claim, _) = json.loads(capsys.readouterr().out)["claims"]
-    (source,) = claim["sources"]
-    assert next(turn["text"] for turn in source["turns"]) == "Why do entries stand twice?"
-    assert all(turn["archived"] and turn["transcript"] is None for turn in source["turns"])
+    Archive.of(home.paths).remove("01aa")
     run(why, home, "concepts/worker-lock")
-    assert "archive (the transcript is gone)" in capsys.readouterr().out
+    assert "2 turns of it: no longer kept" in capsys.readouterr().out
 
 
 def test_of_a_long_conversation_only_the_turns_that_say_it_are_shown_with_its_words_marked(
-    home: Home, transcript: Path, capsys: pytest.CaptureFixture[str]
+    home: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
     talk = [line(f"22222222-aaaa-4aaa-8aaa-0000000000{n:02}", ("user", "assistant")[n % 2], f"Chatter {n}.")
             for n in range(40)]  # fmt: skip
     talk[21] = line("22222222-aaaa-4aaa-8aaa-000000000021", "assistant", "Take the walrus before reading the ledger.")
-    transcript.write_text("".join(json.dumps(each) + "\n" for each in talk))
-    turns = list(Reader().read(transcript.read_bytes().splitlines()))
+    turns = list(Reader().read([json.dumps(each).encode() for each in talk]))
     log = Path(home.paths.daily, f"{DAY}.md")
-    entry(home, "01bb", "Ledger")
+    made = entry(home, "01bb", "Ledger")
     log.write_text(log.read_text().replace("turns=k01bb", "turns=" + ".".join(turn.key for turn in turns)))
+    Archive.of(home.paths, 1).keep(made.id, DAY, turns)
     article(home, "concepts/ledger", "Ledger", ("Take the walrus before the ledger.", "01bb"))
     run(why, home, "concepts/ledger")
     shown = capsys.readouterr().out
     assert "**Take** the **walrus** before reading the **ledger.**" in shown
-    assert f"user · {transcript}:21\n      Chatter 20." in shown, "the prompt that it answers"
+    assert "user: Chatter 20." in shown, "the prompt that it answers"
     assert shown.count("Chatter") == 1
+    assert "2 of 40 turns; all of it: `" in shown
 
 
 @pytest.mark.parametrize(
     "named", ["e-01aa", "^e-01aa", f"[[daily/{DAY}#^e-01aa|Flush race]]", "l-7f3a91kc", "^l-7f3a91kc"]
 )
-def test_an_entry_and_a_fact_are_traced_by_their_id(
-    home: Home, transcript: Path, capsys: pytest.CaptureFixture[str], named: str
-) -> None:
+def test_an_entry_and_a_fact_are_traced_by_their_id(home: Home, capsys: pytest.CaptureFixture[str], named: str) -> None:
     log = Path(home.paths.daily, f"{DAY}.md")
     learned = "**Learned:**\n\n- [fact] The lock comes too late. ^l-7f3a91kc\n  > The lock comes too late.\n"
     log.write_text(log.read_text().replace("\n^e-01aa", f"\n{learned}\n^e-01aa"))
     run(why, home, named)
     shown = capsys.readouterr().out
-    assert f"{transcript}:3" in shown
+    assert "assistant: The lock comes too late." in shown.replace("**", "")
     assert run(show, home, named) == 0
     assert "The lock comes too late." in capsys.readouterr().out
     assert run(search, home, named, "--json") == 0

@@ -17,7 +17,6 @@ from memoria.mcp.server import serve
 def arguments(parser: argparse.ArgumentParser) -> None:
     """``memoria mcp [--session ID]``."""
     parser.add_argument("--session", default="", help="session whose working memory to serve (default: the client's)")
-    parser.add_argument("--pending", type=int, help=argparse.SUPPRESS)  # a file with what a server before this one read
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
@@ -26,7 +25,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         raise ExpectedError("memoria mcp is started by an MCP client, not by hand; see docs/commands.md")
     for number in (signal.SIGINT, signal.SIGTERM):  # also where a shell has them ignored
         signal.signal(number, _end)
-    serve(home, args.session, b"" if args.pending is None else os.fdopen(args.pending, "rb").read())
+    serve(home, args.session)
     return 0
 
 

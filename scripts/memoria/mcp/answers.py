@@ -45,6 +45,12 @@ def fitting(label: str, text: str) -> tuple[str, int]:
         most = most * 3 // 4  # neutralised tags are longer than the original ones
 
 
+def noted(text: str) -> str:
+    """Return notes as the answer of a tool, or as much of their beginning as fits."""
+    block, length = fitting("memory", text)
+    return f"{NOTES}{' Only the beginning is shown.' if length < len(text) else ''}\n{block}"
+
+
 def short(value: Any, most: int = 500) -> Any:
     """Return the value, or the start of its JSON text when that is long."""
     text = json.dumps(value, ensure_ascii=False)

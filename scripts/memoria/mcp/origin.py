@@ -1,56 +1,53 @@
 """Origin: trace a claim, an entry or a learned fact back to the words it came from.
 
-From the claim to its entries, and to those of their turns that say the same; each turn as the transcript has it (with
-its line) or, when the transcript no longer has it, as the archive kept it. Reads only.
+From the claim to its entries, and to those of their turns that say the same, as the archive keeps them. Reads only.
 """
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memoria.base import invocation
-from memoria.base.paths import safe_name
-from memoria.capture import cursor, transcript
 from memoria.daily import reference
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
-from memoria.daily.ledger import Ledger
 from memoria.ground import clock
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
+from memoria.ground.printable import counted
+from memoria.mcp.answers import flat, noted
 from memoria.search import tokens
 from memoria.search.words import coverage, words
 from memoria.statements.keeper import Keeper
-from memoria.transcripts import clients
 from memoria.transcripts.archive import Archive
-from memoria.transcripts.screen import Screen
+from memoria.transcripts.screen import Screen, Tombstones
 from memoria.transcripts.turn import Turn
-from memoria.transcripts.turn_reader import Reader
 from memoria.wiki.article import Article, Claim
 from memoria.wiki.folder import Wiki
 from memoria.wiki.links import LinkTargets
 
+if TYPE_CHECKING:
+    from memoria.mcp.calls import Session
+    from memoria.mcp.tools import Json
+
 MAX_CLAIMS = 5  # claims that a text may refer to
+MAX_TRACED = 12  # claims of one article that are traced in one answer of the tool
 MAX_TURNS = 4  # of one source that are shown
+TURN_CHARS = 1_200  # of a turn in an answer of the tool
 NEAR_BEST = 0.6  # least share of the best turn's words that another turn must have
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A turn and where it is: ``transcript`` if the file exists, ``line`` if the turn is in it, ``archived``.
-
-    ``withheld``: why nothing of it may be shown although it is there; ``turn`` is None then.
-    """
+    """A turn of an entry; None when it is no longer kept, or nothing of it may be shown (``withheld`` says why)."""
 
     key: str
     turn: Turn | None
-    transcript: str = ""
-    line: int = 0
-    archived: bool = False
     withheld: str = ""
 
 
@@ -87,12 +84,12 @@ def _meant(asked: str, claims: Sequence[tuple[Article, Claim]], targets: LinkTar
 
 
 class Tracer:
-    """Looks up entries and turns, reading each daily log and each transcript once."""
+    """Looks up entries and turns, reading each daily log once."""
 
     def __init__(self, home: Home, shows: Callable[[str], bool] = lambda _: True, *, has_excluded: bool = True) -> None:
         """``shows`` says of a project's key whether what belongs to it may be found.
 
-        ``has_excluded``: turns of excluded folders are shown. What was forgotten never is: transcripts still have it.
+        ``has_excluded``: turns of excluded folders are shown. What was forgotten never is.
         """
         self.home = home
         self.shows = shows
@@ -101,7 +98,6 @@ class Tracer:
         self.daily = DailyLog.of(home.paths)
         self._days: dict[date, dict[str, Entry]] = {}
         self.archive = Archive.of(home.paths, home.settings.archive_mb)
-        self._transcripts: dict[str, tuple[str, dict[str, tuple[int, Turn]]]] = {}
 
     def entry(self, source: str) -> Entry | None:
         """Return the entry that a source (``daily/2026-11-21#^e-01k9x2``) names, None when none is shown."""
@@ -146,15 +142,12 @@ class Tracer:
         entry = self.entry(source)
         if entry is None:
             return Trace(source, None, (), ())
-        path, lines = self._transcript(entry.session)
         kept = {turn.key: turn for turn in self._archived(entry.id)}
         origins = []
         for key in entry.turns:
-            line, turn = lines.get(key, (0, None))
-            held, withheld = turn or kept.get(key), ""
-            if held:
-                held, withheld = self.screen.shown(held, has_excluded=self.has_excluded)
-            origins.append(Origin(key, held, path, line, key in kept, withheld))
+            turn = kept.get(key)
+            held, withheld = self.screen.shown(turn, has_excluded=self.has_excluded) if turn else (None, "")
+            origins.append(Origin(key, held, withheld))
         return Trace(source, entry, tuple(origins), _matching(origins, set(tokens.of_query(said))))
 
     def _claims(self, asked: str) -> list[Claimed]:
@@ -205,22 +198,6 @@ class Tracer:
         except ArchiveError:
             return []
 
-    def _transcript(self, session: str) -> tuple[str, dict[str, tuple[int, Turn]]]:
-        """Return the session's transcript and, by key, the line and turn of what it still contains."""
-        if session not in self._transcripts:
-            path = self._path(session)
-            self._transcripts[session] = path, dict(_turns(path)) if path else {}
-        return self._transcripts[session]
-
-    def _path(self, session: str) -> str:
-        """Return the session's transcript as cursor, client or an import know it; ``""`` when it is gone."""
-        known = cursor.latest(self.home.paths.cursors, safe_name(session))
-        paths = [known.transcript] if known else []
-        paths.append(transcript.locate("", session, ""))
-        with closing(Ledger.of(self.home.paths)) as ledger:
-            paths += [path for path in ledger.checked() if Path(path).stem.endswith(session)]
-        return next((path for path in paths if path and Path(path).is_file()), "")
-
 
 def _matching(origins: Sequence[Origin], wanted: set[str]) -> tuple[Origin, ...]:
     """Return the turns that share most words with what is traced, each after the prompt that it answers.
@@ -249,14 +226,61 @@ def said(origin: Origin) -> str:
     return "\n".join((origin.turn.text, *origin.turn.tools)) if origin.turn else ""
 
 
-def _turns(path: str) -> Iterator[tuple[str, tuple[int, Turn]]]:
-    reader = Reader(keep_sidechains=True, decode=clients.owner(Path(path)).decoder())
-    cwd = ""
+def lines(
+    home: Home, claimed: Claimed, traces: Sequence[Trace], clean: Callable[[str], str], quoted: Callable[[str], str]
+) -> Iterator[str]:
+    """Yield what a person or a model reads of a claim; ``clean`` makes one line of any text, ``quoted`` of a turn's."""
+    yield f"{clean(claimed.text)}\n  in [[{claimed.place}]]"
+    if not traces and claimed.place.startswith("daily/"):
+        yield f"  learned from: {clean(claimed.words)}"
+    elif not traces:
+        yield "  names no source: a person wrote it, or its source was forgotten"
+    for trace in traces:
+        if trace.entry is None:
+            yield f"  from [[{trace.source}]], which is not in the daily logs"
+            continue
+        yield f"  from [[{trace.source}]] · {trace.entry.time} · {trace.entry.project} · {clean(trace.entry.title)}"
+        if hidden := sum(bool(origin.withheld) for origin in trace.origins):
+            yield f"    {counted(hidden, 'turn')} of it: not shown"
+        elif trace.origins and not any(origin.turn for origin in trace.origins):
+            yield f"    {counted(len(trace.origins), 'turn')} of it: no longer kept"
+        for origin in trace.matching:
+            if origin.turn:
+                when = f"{home.zone.local(origin.turn.time):%Y-%m-%d %H:%M} " if origin.turn.time else ""
+                yield f"    {when}{origin.turn.role}: {quoted(said(origin)) or '(forgotten)'}"
+        if len(trace.matching) < len(trace.origins):
+            shown = f"{len(trace.matching)} of {counted(len(trace.origins), 'turn')}"
+            yield f"    {shown}; all of it: {invocation.shown(f'show e-{trace.entry.id}')}"
+    yield ""
+
+
+def why(session: Session, given: Json) -> str:
+    """Return the entries and turns that a statement, an article, an entry or a fact rests on; the tool of this name.
+
+    Nothing of projects that may not be shown, no secret, and no text that the user had forgotten.
+    """
     try:
-        with Path(path).open("rb") as file:
-            for number, line in enumerate(file, 1):
-                for turn in reader.read([line]):
-                    cwd = turn.cwd or cwd
-                    yield turn.key, (number, turn if turn.cwd == cwd else replace(turn, cwd=cwd))
-    except OSError:
-        return
+        clean = _cleaner(session)
+        tracer = Tracer(session.home, session.visible.shows, has_excluded=False)
+        shown: list[str] = []
+        for claimed in tracer.claimed(given["statement"])[:MAX_TRACED]:
+            traces = [tracer.trace(source, claimed.words) for source in claimed.sources]
+            shown += lines(session.home, claimed, traces, clean, clean)
+    except (sqlite3.Error, OSError) as error:
+        raise ExpectedError(f"the memory cannot be read now ({error}); try again later") from error
+    if not shown:
+        raise ExpectedError("nothing in memory says this; search for it, and give an id or a title from its results")
+    return noted("\n".join(shown).strip())
+
+
+def _cleaner(session: Session) -> Callable[[str], str]:
+    """Return what makes one line of stored text, without secrets and without what the user had forgotten."""
+    redact, forgotten = session.redactor.redact, Tombstones.of(session.home.paths)
+
+    def clean(text: str) -> str:
+        redacted = redact(text)
+        rest = forgotten.without(redacted)
+        is_part = rest == redacted and forgotten.holds(text)  # what was redacted is part of what was forgotten
+        return "" if is_part else flat(rest, TURN_CHARS)
+
+    return clean

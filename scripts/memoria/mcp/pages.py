@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path, PurePath
@@ -24,7 +24,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
 from memoria.daily.ledger import Ledger
 from memoria.ground import home_files, markdown
-from memoria.ground.errors import ExpectedError, PageNotFoundError
+from memoria.ground.errors import PageNotFoundError
 from memoria.index import documents
 from memoria.index.client_memory import ClientMemory, Memory
 from memoria.mcp.answers import ANSWER_BYTES, MAX_BYTES, NOTES, flat, size
@@ -41,9 +41,7 @@ if TYPE_CHECKING:
 
 ARCHIVED = "archive/"  # of the path that search shows for archived turns
 FOLDERS = ("knowledge", "daily")
-LATEST_DAYS = 10  # named in place of a day that has no log
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_A_DAY = re.compile(r"(?:daily/)?\d{4}-\d\d-\d\d(?:\.md)?")
 _LOG_OF_DAY = re.compile(r"(\d{4}-\d\d-\d\d)\.md")
 _LINK = re.compile(r"\[\[([^\]|#]+)(?:#\^e-([0-9a-z]+))?(?:\|[^\n]*?)?\]\]")
 _LISTED = re.compile(r"^- \[\[([^\]|#]+)", re.MULTILINE)
@@ -151,19 +149,6 @@ class Library:
             raise PageNotFoundError(memory.path)
         return _Page(Path(memory.path).as_posix(), documents.day_of(memory.stamp[0]), text, "")
 
-    def latest_days(self) -> list[str]:
-        """Return the latest days of which something may be shown, latest first."""
-        daily, shown = DailyLog.of(self.paths), Filter(self.paths, self.visible) if self.visible else None
-        found: list[str] = []
-        for day in reversed(daily.days()):
-            with suppress(PageNotFoundError):
-                if shown:
-                    shown.page(f"daily/{day}.md", daily.text(day))
-                found.append(day.isoformat())
-            if len(found) == LATEST_DAYS:
-                break
-        return found
-
     def find(self, name: str) -> Path:
         """Return the file that ``name`` refers to, with symbolic links resolved."""
         plain = name.strip().removeprefix("[[").removesuffix("]]").split("|", 1)[0].split("#", 1)[0].strip()
@@ -206,13 +191,7 @@ class Library:
 def read(session: Session, given: Json) -> str:
     """Return a page's lines as a fenced block, and how to read on."""
     library = Library(session.home.paths, session.visible)
-    try:
-        passage = library.read(given["path"], given.get("first_line", 1), given.get("lines", LINES), ANSWER_BYTES)
-    except PageNotFoundError:
-        if not _A_DAY.fullmatch(given["path"].strip()):
-            raise
-        days = ", ".join(library.latest_days()) or "there is none yet"
-        raise ExpectedError(f"there is no log of this day; the latest days that have one: {days}") from None
+    passage = library.read(given["path"], given.get("first_line", 1), given.get("lines", LINES), ANSWER_BYTES)
     rows, head = passage.text.split("\n"), f"{flat(passage.path)}\n\n"
     while size(shown := fenced("memory", head + "\n".join(rows))) > MAX_BYTES and len(rows) > 1:
         rows = rows[: len(rows) * 3 // 4]  # neutralised tags are longer than the original ones

@@ -7,16 +7,20 @@ up.
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memoria.base.visibility import Visibility
 from memoria.daily.ledger import Ledger
 from memoria.ground import printable
-from memoria.ground.errors import ModelError
+from memoria.ground.errors import ExpectedError, ModelError
 from memoria.ground.home import Home
+from memoria.index import sources
 from memoria.index.index import Index
+from memoria.mcp.answers import noted
 from memoria.models import tasks
 from memoria.models.metered import Metered
 from memoria.models.protocol import JsonObject
@@ -24,6 +28,10 @@ from memoria.search.hit import Hit
 from memoria.statements.claim_check import unheard
 from memoria.wiki.folder import INDEX, LOG, Wiki
 from memoria.wiki.links import LinkTargets
+
+if TYPE_CHECKING:
+    from memoria.mcp.calls import Session
+    from memoria.mcp.tools import Json
 
 PASSAGES = 12  # documents shown to the model
 PASSAGE_CHARS = 3_000  # of each document
@@ -173,3 +181,16 @@ def _passages(passages: Sequence[Passage], heading: str) -> Iterator[str]:
         about = " · ".join(part for part in (passage.kind, passage.date, passage.title) if part)
         yield f"\n[[{passage.ref}]] {printable.line(about)}"
         yield from (f"  {printable.lines(row)}" for row in passage.text.splitlines())
+
+
+def query(session: Session, given: Json) -> str:
+    """Return what a model answers from the memory, or the passages it would read; the tool of this name."""
+    home, asked = session.home, session.redactor.redact(given["question"])
+    try:
+        with Index(home.paths.index) as index:
+            sources.refresh(index, home.paths)
+            passages = found(index, asked, session.visible)
+    except (sqlite3.Error, OSError) as error:
+        raise ExpectedError(f"the search index cannot be used now ({error}); read pages by path instead") from error
+    answer, reason = ask(home, asked, passages, session.project.key) if passages else (None, "")
+    return noted("\n".join(lines(answer, passages, reason)))

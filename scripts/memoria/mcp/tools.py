@@ -133,7 +133,7 @@ TOOLS = (
         "Have memoria's own model answer a question from articles and daily logs, with checked links. It costs a "
         "model call within the daily budget and takes some seconds: use search and read when they will do.",
         arguments(["question"], question=_ASKED),
-        "inquiry.query",
+        "question.query",
         is_open=True,
     ),
     Tool(
@@ -142,7 +142,7 @@ TOOLS = (
         "Show the entries and the very words that a statement of the memory rests on: who said it, and when. Takes "
         "words of the statement, an article's title or path, or an id (e-…, l-…).",
         arguments(["statement"], statement=_ASKED),
-        "inquiry.why",
+        "origin.why",
         reads_only=True,
     ),
     Tool(
