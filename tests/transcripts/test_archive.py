@@ -50,14 +50,6 @@ def test_no_secret_reaches_the_disk(tmp_path: Path) -> None:
     assert "[redacted:github-token]" in plain
 
 
-def test_keeping_the_same_turns_again_changes_no_byte(tmp_path: Path) -> None:
-    kept = archive(tmp_path)
-    kept.keep("e1", DAY, [SAID, DONE])
-    before = [path.read_bytes() for path in kept.folder.iterdir()]
-    kept.keep("e1", DAY, [SAID, DONE])
-    assert [path.read_bytes() for path in kept.folder.iterdir()] == before
-
-
 def test_later_turns_of_an_entry_join_the_earlier_ones(tmp_path: Path) -> None:
     kept = archive(tmp_path)
     kept.keep("e1", DAY, [SAID])

@@ -49,20 +49,12 @@ def tools(found: Iterable[Step]) -> list[str]:
 
 def test_steps_stand_in_the_order_they_happened() -> None:
     assert told(
-        user("Fix the shuttle."),
-        says("The cause may be the cache."),
-        uses("a", "Bash", command="make test"),
-        fails("a", "Exit code 2\nshuttle.c:4"),
-        says("It was the cache."),
-        uses("b", "Bash", command="make clean"),
+        user("Fix the shuttle."), says("The cause may be the cache."), uses("a", "Bash", command="make test"),
+        fails("a", "Exit code 2\nshuttle.c:4"), says("It was the cache."), uses("b", "Bash", command="make clean"),
     ) == [
-        ("user", "Fix the shuttle."),
-        ("assistant", "The cause may be the cache."),
-        ("tool", "Bash make test"),
-        ("error", "exit 2: shuttle.c:4"),
-        ("assistant", "It was the cache."),
-        ("tool", "Bash make clean"),
-    ]
+        ("user", "Fix the shuttle."), ("assistant", "The cause may be the cache."), ("tool", "Bash make test"),
+        ("error", "exit 2: shuttle.c:4"), ("assistant", "It was the cache."), ("tool", "Bash make clean"),
+    ]  # fmt: skip
 
 
 def test_an_error_stands_beside_its_command_when_several_ran_at_once() -> None:
@@ -91,18 +83,8 @@ def test_paths_in_the_project_are_relative_and_others_are_not(command: str, show
 
 
 def test_an_edit_names_only_identifiers_that_stand_nowhere_else() -> None:
-    (line,) = tools(
-        told(
-            user("Make retry_limit smaller in pick_delay."),
-            uses(
-                "a",
-                "Edit",
-                file_path=f"{CWD}/a.py",
-                old_string="",
-                new_string="def pick_delay(): retry_limit = weft_max",
-            ),
-        )
-    )
+    given = {"file_path": f"{CWD}/a.py", "old_string": "", "new_string": "def pick_delay(): retry_limit = weft_max"}
+    (line,) = tools(told(user("Make retry_limit smaller in pick_delay."), uses("a", "Edit", **given)))
     assert line.startswith("Edit a.py: ")
     assert "weft_max" in line
     assert "retry_limit" not in line

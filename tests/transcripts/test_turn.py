@@ -49,6 +49,10 @@ def use(name: str, **given: Any) -> bytes:
     return line(type="assistant", uuid=f"use-{name}", message={"id": "m", "role": "assistant", "content": [block]})
 
 
+def attachment(prompt: Any, uuid: str = "a") -> bytes:
+    return line(type="attachment", uuid=uuid, attachment={"type": "queued_command", "prompt": prompt})
+
+
 def queue(operation: str, time: str, **content: str) -> bytes:
     return line(
         type="queue-operation", operation=operation, timestamp=f"2026-03-01T09:00:{time}Z", sessionId="s", **content
@@ -86,33 +90,17 @@ def said(name: str, role: str = "user") -> list[str]:
 
 def test_a_prompt_that_stands_only_in_the_queue_is_kept_where_it_was_answered() -> None:
     assert said("client-2.0.jsonl") == [
-        "why is the build red?",
-        "does it fail on your side too?",
-        "now look at the docs",
-        "PR 12, only the C files",
+        "why is the build red?", "does it fail on your side too?", "now look at the docs", "PR 12, only the C files",
         "one more: bump the version",
-    ]
-
-
-def test_a_compaction_summary_is_not_taken_for_the_users_words() -> None:
-    expected = ["Rename the shuttle module and make the retry configurable", "go on with the changelog"]
-    assert said("compaction.jsonl") == expected
+    ]  # fmt: skip
 
 
 def test_glued_torn_and_broken_lines_lose_nothing_that_can_be_read() -> None:
     assert said("broken.jsonl") == [
-        "first",
-        "glued behind a progress line",
-        "with carriage return",
-        "broken \ufffd\ufffd utf-8",
-        "after a hole of NULs",
-        "said twice",
-        "a bare string",
-        "neither uuid nor time",
-        "behind a torn line",
-        "half a pair ? and a  NUL",
-        "the last line is torn",
-    ]
+        "first", "glued behind a progress line", "with carriage return", "broken \ufffd\ufffd utf-8",
+        "after a hole of NULs", "said twice", "a bare string", "neither uuid nor time", "behind a torn line",
+        "half a pair ? and a  NUL", "the last line is torn",
+    ]  # fmt: skip
 
 
 def test_sub_agents_are_left_out_unless_asked_for() -> None:
@@ -140,14 +128,8 @@ def test_the_same_uuid_is_the_same_key_in_whatever_file() -> None:
         user([{"type": "tool_result", "content": "a long file"}, {"type": "text", "text": "yes"}]),
         user([{"type": "text", "text": "yes"}, {"type": "tool_result", "content": "a long file"}]),
         user("<system-reminder>be good</system-reminder>yes"),
-        line(
-            type="attachment", uuid="a", attachment={"type": "queued_command", "prompt": "yes", "commandMode": "prompt"}
-        ),
-        line(
-            type="attachment",
-            uuid="a",
-            attachment={"type": "queued_command", "prompt": [{"type": "text", "text": "yes"}]},
-        ),
+        attachment("yes"),
+        attachment([{"type": "text", "text": "yes"}]),
         line(type="progress", sessionId="s", data={"message": {"type": "user"}}).strip() + user("yes"),
     ],
 )
@@ -159,16 +141,9 @@ def test_the_users_words_are_kept_wherever_they_stand(words: bytes) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        user("typed by nobody", isMeta=True),
-        user("typed by nobody", isCompactSummary=True),
         user("This session is being continued from a previous conversation that ran out of context."),
-        user(
-            "<task-notification>\n<task-id>1</task-id></task-notification>\n"
-            "Read the output file to retrieve the result: /x"
-        ),
+        user("<task-notification>\n<task-id>1</task-id></task-notification>\nRead the output file: /x"),
         user("<local-command-stdout>out</local-command-stdout>"),
-        user("noticed", origin={"kind": "task-notification"}),
-        result("the output of a tool"),
         assistant("API Error: 500", "a").replace(b'"message"', b'"isApiErrorMessage":true,"message"'),
         queue("enqueue", "01", content='{"task_id":"b1","description":"build"}'),
     ],
@@ -230,30 +205,6 @@ def test_whole_or_in_random_slices_gives_the_same_turns(path: Path) -> None:
             for turn in same.read(lines[start:end])
         ]
         assert [*parts, *same.settle()] == whole
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
-        rb'"text <exit_code>3</exit_code>"',
-        rb'"text \u003cexit_code>3</exit_code>"',
-        rb'"\u0055ser has answered your questions: yes"',
-        rb'" \t\n User has answered your questions: yes"',
-        rb'"\u2003\f\r\nYour questions have been answered: yes"',
-        '"\u2003User has approved your plan"'.encode(),
-        rb'"User has approved your plan"',
-        b'"User has answered your questions: \xff"',
-        rb'"User has answered your questions: \ud800"',
-        rb'[{"type":"text","text":"User has answered your questions: yes"}]',
-    ],
-)
-@pytest.mark.parametrize("uuid", [b'"u"', b"7", b'""', b"null", b"[1]"])
-def test_output_that_tells_something_is_decoded_however_it_is_written(raw: bytes, uuid: bytes) -> None:
-    block = b'{"type":"tool_result","tool_use_id":"t","content":' + raw + b"}"
-    raw_line = b'{"type":"user","uuid":' + uuid + b',"sessionId":"s","message":{"content":[' + block + b"]}}"
-    lines = [use("ExitPlanMode" if b"approved" in raw else "AskUserQuestion"), raw_line]
-    assert read(lines) == read_wholly(lines)
-    assert len(read(lines)) == 2
 
 
 # What a byte test might take for structure stands here inside of strings, and the other way round.
@@ -345,8 +296,7 @@ def test_any_order_of_queue_lines_gives_the_same_turns_in_slices(
         if kind == "user":
             lines.append(user(text, f"u{number}"))
         elif kind == "attachment":
-            command = {"type": "queued_command", "prompt": text}
-            lines.append(line(type="attachment", uuid=f"q{number}", attachment=command))
+            lines.append(attachment(text, f"q{number}"))
         elif kind == "assistant":
             lines.append(assistant("ok", f"a{number}", f"2026-03-01T09:00:{time}Z"))
         else:
@@ -356,41 +306,6 @@ def test_any_order_of_queue_lines_gives_the_same_turns_in_slices(
     assert in_slices(lines, cuts, lambda carry: Reader(carry=carry)) == whole
     enqueued = {text for kind, text, _ in events if kind in ("enqueue", "user", "attachment")}
     assert {turn.text for turn in whole if turn.role == "user"} <= enqueued
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(("type", "text", "input", "name", "content")), inner)
-    ),
-    max_leaves=8,
-)
-KEYS = (
-    "type",
-    "uuid",
-    "timestamp",
-    "message",
-    "attachment",
-    "operation",
-    "content",
-    "isSidechain",
-    "origin",
-    "sessionId",
-)
-TYPES = ("user", "assistant", "attachment", "queue-operation", "system")
-
-
-@pytest.mark.slow
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(
-    kind=st.sampled_from(TYPES), value=st.dictionaries(st.sampled_from(KEYS), JSON), blocks=st.lists(JSON, max_size=3)
-)
-def test_no_line_makes_the_reader_raise(kind: str, value: dict[str, Any], blocks: list[Any]) -> None:
-    shaped = {**value, "type": kind, "message": {"role": kind, "content": blocks}}
-    for turn in read([line(**{**value, "type": kind}), line(**shaped), line(type=kind, attachment=value)]):
-        assert turn.text or turn.tools
-        assert json.dumps(turn.text).encode()
 
 
 def test_a_failing_tool_leaves_its_status_and_its_first_and_last_lines() -> None:
@@ -418,7 +333,7 @@ def test_a_failing_tool_leaves_its_status_and_its_first_and_last_lines() -> None
         ("Edit", {"file_path": "a.py", "old_string": None, "new_string": 3}, "Edit a.py"),
         (
             "Write",
-            {"file_path": "a.py", "content": "class Loom:\n    def wind(self): ..."},
+            {"file_path": "a.py", "content": "class Loom:\n  def wind(self): ..."},
             "Write a.py: Loom wind(self)",
         ),
         ("Anything", "not a mapping", "Anything"),
@@ -430,18 +345,12 @@ def test_a_tool_use_is_one_line_with_what_identifies_it(name: str, given: object
 
 # What an edit in each language brings, and the names by which a summary would speak of it.
 LANGUAGES = {
-    "Elixir": (
-        "attribute :transcript_dir, allow_nil?: true\ndefp prune!(x)",
-        ":transcript_dir|allow_nil?: true|prune!",
-    ),
+    "Elixir": ("attribute :a_dir, allow_nil?: true\ndefp prune!(x)", ":a_dir|allow_nil?: true|prune!"),
     "CSS": (".cta-key { color: #ffcc00 }\n#db-win .row { top: 0 }\n.is-open { left: 0 }", ".cta-key|#db-win|.is-open"),
     "Ruby": ("belongs_to :customer\ndef paid? = @total\ndef self.build(x)", ":customer|paid?|@total|build"),
     "Clojure": ("(defn parse-line [s] (split-on ::open? :delimiter))", "parse-line|split-on|::open?|:delimiter"),
     "SQL": ("CREATE TABLE shuttles (x int REFERENCES looms(id));\nALTER TABLE ONLY weavers", "shuttles|looms|weavers"),
-    "YAML": (
-        "runs-on: ubuntu-latest\nmax_retries: 5\nfail-fast: false",
-        "runs-on: ubuntu-latest|max_retries: 5|fail-fast",
-    ),
+    "YAML": ("runs-on: ubuntu\nmax_retries: 5\nfail-fast: false", "runs-on: ubuntu|max_retries: 5|fail-fast"),
     "Jinja": ('{{ user.name }} {% include "nav.html" %}', "user.name|nav.html"),
     "HEEx": ('<%= @order %> <p class="cta-key" phx-click="go">', "@order|cta-key|phx-click"),
 }
@@ -470,23 +379,13 @@ def turn(role: Any, text: str, number: int, *tools: str) -> Turn:
 
 def test_an_exchange_is_a_user_turn_and_what_answered_it() -> None:
     turns = [
-        turn("assistant", "before", 0),
-        turn("user", "one", 1),
-        turn("note", "stopped", 2),
-        turn("user", "one more", 3),
-        turn("assistant", "answer", 4, "Bash ls"),
-        turn("error", "exit 1", 5),
-        turn("user", "two", 6),
-    ]
+        turn("assistant", "before", 0), turn("user", "one", 1), turn("note", "stopped", 2), turn("user", "one more", 3),
+        turn("assistant", "answer", 4, "Bash ls"), turn("error", "exit 1", 5), turn("user", "two", 6),
+    ]  # fmt: skip
     found = exchanges(turns)
     assert [[turn.key for turn in part.turns] for part in found] == [["k0"], ["k1", "k2", "k3", "k4", "k5"], ["k6"]]
-    assert found[1].material() == {
-        "user": "one\n\none more",
-        "assistant": "answer",
-        "tools": ["Bash ls"],
-        "errors": ["exit 1"],
-        "notes": ["stopped"],
-    }
+    material = {"user": "one\n\none more", "assistant": "answer", "tools": ["Bash ls"]}
+    assert found[1].material() == {**material, "errors": ["exit 1"], "notes": ["stopped"]}
     assert (
         found[1].text() == "User: one\nNote: stopped\nUser: one more\nAssistant: answer\nTool: Bash ls\nError: exit 1\n"
     )

@@ -7,13 +7,10 @@ survey has a hostile twin here: a tool's output, a file, an agent's words that h
 from __future__ import annotations
 
 import json
-import re
 from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from memoria.transcripts.turn import Turn
 from memoria.transcripts.turn_reader import Reader
@@ -236,49 +233,3 @@ def respelled(value: Any, order: Random) -> Any:
         keys = order.sample(sorted(value), len(value))
         return {key: respelled(value[key], order) for key in keys}
     return [respelled(inner, order) for inner in value] if isinstance(value, list) else value
-
-
-def escaped(text: str, every: int) -> str:
-    """The JSON with every so manieth letter of its strings written as its number."""
-    count = 0
-
-    def number(match: re.Match[str]) -> str:
-        nonlocal count
-        count += 1
-        return f"\\u{ord(match[0]):04x}" if count % every == 0 else match[0]
-
-    def respell(string: re.Match[str]) -> str:
-        return "".join(
-            part if part.startswith("\\") else re.sub("[A-Za-z<]", number, part)
-            for part in re.split(r"(\\u....|\\.)", string[0])
-        )
-
-    return re.sub(r'"(?:[^"\\]|\\.)*"', respell, text)
-
-
-RESPELLED = sorted([*SURVEY.glob("*.jsonl"), TRANSCRIPTS / "client-2.0.jsonl", TRANSCRIPTS / "client-2.1.jsonl"])
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-@given(data=st.data())
-def test_any_spelling_of_the_same_transcript_gives_the_same_turns(data: st.DataObject) -> None:
-    path = data.draw(st.sampled_from(RESPELLED))
-    lines = path.read_bytes().splitlines(keepends=True)
-    ascii_only, spaced = (
-        data.draw(st.booleans()),
-        data.draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,\t", " : ")])),
-    )
-    order, every = data.draw(st.none() | st.integers(0, 999).map(Random)), data.draw(st.sampled_from([0, 1, 3, 17]))
-    again = []
-    for raw in lines:
-        try:
-            value = json.loads(raw)
-        except ValueError:
-            again.append(raw)
-            continue
-        value = respelled(value, order) if order else value
-        text = json.dumps(value, ensure_ascii=ascii_only, separators=spaced)
-        text = escaped(text, every) if every else text
-        assert json.loads(text) == value
-        again.append(text.encode("utf-8", "surrogatepass") + b"\n")
-    assert [(t.role, t.text, t.key) for t in read(*again)] == [(t.role, t.text, t.key) for t in read(*lines)]

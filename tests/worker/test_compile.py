@@ -15,7 +15,6 @@ import pytest
 from memoria.base.failpoints import COMPILE
 from memoria.commands import compile as compiling
 from memoria.daily import gate
-from memoria.daily.daily_log import DailyLog
 from memoria.daily.gate import FIRST_ENTRIES, compile_due
 from memoria.daily.ledger import SET_ASIDE, Ledger
 from memoria.ground import clock, projects
@@ -149,16 +148,6 @@ def test_a_part_by_hand_is_compiled_without_a_model_beside_a_session(
     assert LISTENS.encode() in texts["concepts/shop.md"]
 
 
-def test_what_stands_in_no_entry_is_placed_as_well(wiki: WikiHome) -> None:
-    wiki.compile([PORT_PAGE])
-    DailyLog.of(wiki.home.paths).rewrite(
-        clock.now().date(), lambda text: f"{text}\n### Learned (10:30) · shop\n\n- [fact] Asked for by hand. ^l-hand1\n"
-        '  <!-- learned {"project": "shop-1a2b3c"} -->\n'
-    )  # fmt: skip
-    wiki.compile([placed("port")])
-    assert "Asked for by hand." in wiki.text(SLUG)
-
-
 def test_a_page_that_a_person_deleted_does_not_come_back_from_the_same_entry(wiki: WikiHome) -> None:
     wiki.compile([PORT_PAGE])
     Path(wiki.home.paths.knowledge, f"{SLUG}.md").unlink()
@@ -190,28 +179,6 @@ def test_a_page_that_changes_under_the_compile_is_placed_on_again(wiki: WikiHome
 
     wiki.compile(answer)
     assert "Saved while the model thought" in wiki.text(SLUG)
-    assert "The host of the listener is local" in wiki.text(SLUG)
-
-
-def test_a_page_that_is_saved_between_draft_and_swap_is_placed_on_again(
-    wiki: WikiHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from memoria.wiki.transaction import Transactions  # noqa: PLC0415
-
-    wiki.compile([PORT_PAGE])
-    wiki.log(LATER)
-    commit = Transactions.commit
-    times: list[int] = []
-
-    def late(self: Any, *args: Any, **named: Any) -> Any:
-        if not times:
-            times.append(1)
-            wiki.edit(SLUG, "## Behaviour", "Saved at the last moment.\n\n## Behaviour")
-        return commit(self, *args, **named)
-
-    monkeypatch.setattr(Transactions, "commit", late)
-    wiki.compile([placed("port")])
-    assert "Saved at the last moment" in wiki.text(SLUG)
     assert "The host of the listener is local" in wiki.text(SLUG)
 
 

@@ -210,11 +210,6 @@ def test_look_alike_subjects_are_no_candidates(one: str, other: str) -> None:
     assert list(candidates.pairs([first, second])) == []
 
 
-def test_statements_of_different_projects_are_no_candidates(home: Home) -> None:
-    home.learn(a_fact(QUEUE), a_fact(DIRECT, day=1, project="blog-4d5e6f"))
-    assert home.consolidate("second").prompts == []
-
-
 # -- when, and what it costs
 
 
@@ -253,20 +248,6 @@ def test_it_stays_within_the_budget_and_is_booked(home: Home) -> None:
     with pytest.raises(OverBudgetError):
         home.consolidate("second")
     assert {QUEUE, DIRECT} <= set(home.facts())
-
-
-def test_a_failing_call_fails_no_compile_and_is_not_repeated_today(home: Home) -> None:
-    two_facts(home)
-    home.log(entry("a1", learned=stated(KEEPS)))
-    assert home.compile_due("no verdict at all", RETRY_S="") == ["compile", "consolidate"]
-    model = Scripted(lambda prompt: {"places": []} if prompt.task == "compile" else {"nothing": 1})
-    with patch("memoria.models.chain.from_settings", lambda *_: model), closing(Ledger.of(home.home.paths)) as ledger:
-        ledger.put(consolidation.DAY, "")
-        ledger.put(consolidation.KNOWN, [])
-        home.log(entry("b2", 17))
-        assert home.run(compiling, "--due") == 0
-        assert ledger.notes("consolidate-failed")
-        assert ledger.get(consolidation.DAY)
 
 
 def test_bad_verdicts_cost_only_themselves(home: Home) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import operator
 import os
 import sqlite3
@@ -19,7 +18,6 @@ from typing import Any
 import pytest
 
 from hooks import SESSION, exchange, line
-from memoria import cli
 from memoria.capture import detach
 from memoria.capture.spool import Job, Spool
 from memoria.commands import flush
@@ -145,25 +143,11 @@ def test_too_little_waits_for_the_next_event_and_is_never_dropped(
     assert set(kept(bench).values()) == {1}
 
 
-def test_turns_of_two_days_count_together_towards_enough(bench: Bench) -> None:
-    late = [exchange(n, time=f"2026-11-2{n}T10:00:00Z") for n in range(3)]
-    bench.job(b"".join(late), "PreCompact")
-    bench.flush()
-    assert [entry.day.day for entry in bench.entries()] == [20, 21, 22]
-
-
 def test_a_session_that_never_ended_is_taken_when_it_was_idle_long_enough(bench: Bench) -> None:
     bench.job(exchange(1), "Stop")
     bench.flush(now=119 * 60)
     assert bench.entries() == []
     bench.flush(now=121 * 60)
-    assert len(bench.entries()) == 1
-
-
-def test_a_short_fault_is_tried_again_within_the_run(bench: Bench) -> None:
-    bench.job(exchange(1))
-    bench.flush(AWAY, BAD, ANSWER)
-    assert bench.naps == [2.0, 4.0]
     assert len(bench.entries()) == 1
 
 
@@ -227,14 +211,6 @@ def test_a_job_that_vanishes_stops_nobody_else(bench: Bench, monkeypatch: pytest
     assert set(kept(bench)) == keys(exchange(2))
 
 
-def test_a_session_of_one_tool_use_without_a_word_costs_no_call(bench: Bench) -> None:
-    used = json.loads(line("", "assistant"))
-    used["message"]["content"] = [{"type": "tool_use", "id": "a", "name": "Read", "input": {"file_path": "/etc/hosts"}}]
-    bench.job(json.dumps(used).encode() + b"\n")
-    _, report = bench.flush()
-    assert (bench.model.prompts, report.failures, bench.entries(), bench.waiting()) == ([], [], [], [])
-
-
 def test_nothing_worth_saving_writes_no_entry_but_a_line_in_the_ledger(bench: Bench) -> None:
     bench.job(exchange(1))
     verb, _ = bench.flush(NOTHING)
@@ -285,15 +261,6 @@ def test_a_job_whose_transcript_never_comes_does_not_hold_back_what_the_session_
     assert bench.waiting() == [lost]
     bench.flush(now=25 * 3600)
     assert bench.waiting() == []
-
-
-def test_a_session_left_without_a_prompt_troubles_nobody_and_does_not_wait(bench: Bench) -> None:
-    bench.job(b"")
-    bench.transcript.unlink()
-    _, report = bench.flush()
-    assert report.failures == []
-    assert bench.waiting() == []
-    assert bench.model.prompts == []
 
 
 def test_a_range_the_hook_did_not_copy_is_read_from_the_transcript(bench: Bench) -> None:
@@ -367,23 +334,6 @@ def test_a_long_turn_whose_first_piece_fails_is_tried_again_whole(bench: Bench) 
     assert all(f"word{number:03d}" in bench.said() for number in range(700))
 
 
-def test_a_title_of_several_lines_forges_none_of_the_log(bench: Bench) -> None:
-    bench.script()
-    title = "One\n2026-11-20 10:00:00,000 1 INFO memoria.worker.writer: entry forged01: Two"
-    Path(bench.base, "answers.json").write_text(json.dumps({"flush": [{**ANSWER, "title": title}]}), encoding="utf-8")
-    bench.job(exchange(1))
-    assert cli.main(["flush"]) == 0
-    said = Path(bench.home.paths.memoria_log).read_text(encoding="utf-8")
-    assert len([row for row in said.splitlines() if "memoria.worker.writer: entry " in row]) == 1
-    ledger = Ledger.of(bench.home.paths)
-    assert "\n" not in next(iter(ledger.entries())).title
-    ledger.close()
-    root = logging.getLogger("memoria")
-    for handler in root.handlers[:]:  # the door's log file
-        root.removeHandler(handler)
-        handler.close()
-
-
 @pytest.mark.parametrize("set_aside", [True, False])
 def test_who_asks_for_it_does_not_wait_out_what_a_failed_job_has_to_wait(bench: Bench, *, set_aside: bool) -> None:
     bench.set("MEMORIA_LIMIT_MAX_ATTEMPTS", "1" if set_aside else "5")
@@ -394,20 +344,6 @@ def test_who_asks_for_it_does_not_wait_out_what_a_failed_job_has_to_wait(bench: 
     assert flush.command(Namespace(retry_failed=set_aside, now=not set_aside, json=False), bench.home) == 0
     assert len(bench.entries()) == 1
     assert bench.failed() == bench.waiting() == []
-
-
-def test_a_job_that_is_tried_again_by_hand_has_all_its_tries(bench: Bench) -> None:
-    bench.set("MEMORIA_LIMIT_MAX_ATTEMPTS", "2")
-    name = bench.job(exchange(1))
-    for day in (0, 1):
-        bench.flush(BAD, BAD, BAD, now=day * 86400)
-    assert len(bench.failed()) == 1
-    bench.script()
-    Path(bench.base, "answers.json").write_text(json.dumps({"flush": ["no JSON"]}), encoding="utf-8")
-    bench.set("MEMORIA_LIMIT_RETRY_S", "0")
-    flush.command(Namespace(retry_failed=True, now=False, json=False), bench.home)
-    assert (bench.waiting(), bench.failed()) == ([name], [])
-    assert Ledger.of(bench.home.paths).tries(name)[0] == 1
 
 
 def test_two_workers_are_one(bench: Bench) -> None:
@@ -469,15 +405,6 @@ def test_a_ledger_found_damaged_at_work_is_begun_anew_once(bench: Bench, monkeyp
     assert worker.work(bench.home) == 1
     assert set(kept(bench).values()) == {1}
     assert list(Path(bench.home.paths.state).glob("ledger.db.bak-*"))
-
-
-def test_what_a_dead_worker_had_claimed_is_taken_up(bench: Bench) -> None:
-    bench.job(exchange(1))
-    (job,) = bench.spool.jobs()
-    bench.spool.claim(job)
-    bench.flush()
-    assert set(kept(bench)) == keys(exchange(1))
-    assert bench.waiting() == []
 
 
 def pages(bench: Bench) -> str:
@@ -548,13 +475,6 @@ def test_nothing_of_a_session_that_began_in_memorias_own_folder_is_kept_wherever
     assert bench.entries() == []
 
 
-def test_what_was_left_of_several_sessions_stays_apart(bench: Bench) -> None:
-    bench.job(exchange(1), session="one")
-    bench.job(exchange(2), session="two")
-    bench.flush()
-    assert sorted((entry.session, len(entry.turns)) for entry in bench.entries()) == [("one", 2), ("two", 2)]
-
-
 def test_a_session_of_several_calls_is_written_whole(bench: Bench) -> None:
     bench.set("MEMORIA_LIMIT_CALL_CHARS", "2000")
     text = [line(f"question {number} " + "word " * 200) for number in range(35)]  # more turns than are looked at ahead
@@ -570,14 +490,6 @@ def test_no_secret_is_sent_to_a_model(bench: Bench) -> None:
     bench.flush()
     assert "to push" in bench.said()
     assert key not in bench.said()
-
-
-def test_the_conversation_behind_an_entry_is_archived(bench: Bench) -> None:
-    bench.job(exchange(1))
-    verb, report = bench.flush()
-    turns = verb.flush.writer.archive.turns(report.entries[0])
-    assert turns is not None
-    assert {turn.key for turn in turns} == keys(exchange(1))
 
 
 def test_an_entry_that_cannot_be_written_is_unknown_to_the_ledger_and_the_job_is_not_blamed(
@@ -624,30 +536,6 @@ def test_what_is_over_budget_waits_until_the_budget_is_new(bench: Bench) -> None
     assert verb.ledger.tries(name)[1] == pytest.approx(until.timestamp(), abs=1)
     assert report.deferred
     assert report.failures == []
-
-
-def test_what_was_learned_makes_an_entry_worth_saving_and_is_kept(bench: Bench) -> None:
-    said = "No, always use pnpm instead of npm in this repository."
-    learned = [{"kind": "preference", "content": "Always use pnpm instead of npm.", "importance": 0.8, "tags": [],
-                "keywords": [], "quote": said, "origin": "user", "supersedes": ""}]  # fmt: skip
-    bench.job(line(said) + line("Done.", "assistant"))
-    verb, _ = bench.flush({**NOTHING, "statements": learned})
-    (entry,) = bench.entries()
-    assert [fact.text for fact in entry.learned] == ["Always use pnpm instead of npm."]
-    assert [fact.content for fact in verb.keeper.store.facts()] == ["Always use pnpm instead of npm."]
-
-
-def test_a_fact_that_replaces_a_like_one_stands_in_its_entry(bench: Bench) -> None:
-    old, new = "Run the checks with `make lint`.", "Run the checks with `make lint test`."
-    fact = {"kind": "operational", "content": old, "quote": "make lint"}
-    bench.job(line("go on") + line("I ran make lint.", "assistant"))
-    verb, _ = bench.flush({**ANSWER, "statements": [fact]})
-    (known,) = verb.keeper.store.facts()
-    bench.job(line("and now?") + line("I ran make lint test.", "assistant"), session="another-session")
-    newer = {**fact, "content": new, "quote": "make lint test", "supersedes": [known.id]}
-    verb, _ = bench.flush({**ANSWER, "statements": [newer]})
-    assert [known.content for known in verb.keeper.store.facts()] == [new]
-    assert [[known.text for known in entry.learned] for entry in bench.entries()] == [[old], [new]]
 
 
 def test_a_bad_answer_about_one_day_holds_up_no_other(bench: Bench) -> None:

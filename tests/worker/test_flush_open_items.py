@@ -122,19 +122,6 @@ def test_what_a_flush_says_is_done_is_ticked_and_not_shown_again(days: Days) -> 
     assert ident(RETRY) not in days.flush().text
 
 
-def test_what_a_flush_says_is_dropped_is_struck_through(days: Days) -> None:
-    days.flush(action_items=[RETRY])
-    days.flush(dropped=[ident(RETRY)])
-    assert f"- [x] ~~{RETRY}~~" in days.log
-    assert days.items() == []
-
-
-def test_only_ids_that_were_shown_count(days: Days) -> None:
-    days.flush(action_items=[RETRY])
-    days.flush(done=["o-00000000", RETRY])
-    assert days.items() == [RETRY]
-
-
 def test_an_item_that_an_answer_calls_done_and_lists_as_open_stays_open(days: Days) -> None:
     days.flush(action_items=[RETRY])
     days.flush(done=[ident(RETRY)], action_items=["Add the retry to the uploader"])
@@ -145,12 +132,6 @@ def test_a_worthless_session_still_closes_what_it_did(days: Days) -> None:
     days.flush(action_items=[RETRY])
     days.flush(worth_saving=False, title="", context="", done=[ident(RETRY)])
     assert days.items() == []
-
-
-def test_what_the_to_do_list_leaves_open_is_an_item_without_a_model(days: Days) -> None:
-    days.flush(todos(Write_the_parser="completed", Test_the_parser="in_progress", Document_the_parser="pending"))
-    assert days.items() == ["Test the parser", "Document the parser"]
-    assert "- [ ] Document the parser" in days.log
 
 
 def test_a_later_list_of_the_session_closes_and_drops(days: Days) -> None:
@@ -171,12 +152,6 @@ def test_tasks_are_opened_and_closed_by_their_numbers_over_several_flushes(days:
     assert "TaskUpdate [completed] Add the retry" in asked.text
     assert days.items() == ["Write the changelog"]
     assert "- [x] Add the retry" in days.log
-
-
-def test_a_task_that_another_session_completes_is_closed(days: Days) -> None:
-    days.flush(action_items=[RETRY])
-    days.flush(created(1, "Add the retry to the uploader") + use("TaskUpdate", taskId="1", status="completed"))
-    assert days.items() == []
 
 
 def test_the_ledger_keeps_no_text_of_a_sessions_tasks(days: Days) -> None:

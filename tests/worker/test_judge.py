@@ -253,20 +253,6 @@ def test_what_the_user_takes_back_ends_with_nothing_in_its_place(person: Person)
     assert old.successor == ""
 
 
-def test_what_was_learned_gets_an_entry_when_nothing_else_is_worth_one(person: Person) -> None:
-    """Else the wiki, which is compiled from entries, would never hear of it."""
-    person.says(flag(1))
-    person.work()
-    person.model = Scripted(lambda prompt: {"worth_saving": False})
-    person.ends()
-    person.work()
-    (entry,) = person.entries()
-    assert (entry.title, entry.context) == ("What was learned", "")
-    assert Counter(fact.text for fact in entry.learned) == learned(flag(1))
-    assert person.contents() == learned(flag(1))
-    assert "### Learned" not in logs(person.home.paths)
-
-
 def test_what_stands_at_the_end_of_a_prompt_too_long_for_one_call_is_learned(person: Person) -> None:
     def told(prompt: Prompt) -> Item:
         said = "".join(part["user"] for part in prompt.material["exchanges"])
@@ -319,18 +305,6 @@ def test_what_an_old_session_said_and_a_newer_one_replaced_does_not_hold_again(p
     with Keeper.at(person.home) as keeper:
         assert [event.content for event in keeper.store.facts()] == [newer]
         assert len(keeper.store.facts(live=False)) == 2
-
-
-def test_an_entry_takes_in_only_what_was_learned_from_its_own_turns(person: Person) -> None:
-    person.says(flag(1))
-    person.says(flag(2), session="other")
-    person.work()
-    person.ends()
-    person.work()
-    (entry,) = person.entries()
-    assert Counter(fact.text for fact in entry.learned) == learned(flag(1))
-    assert person.contents() == learned(flag(1), flag(2))
-    assert logs(person.home.paths).count("### Learned") == 1
 
 
 def test_judging_can_be_left_to_the_summary(person: Person) -> None:
@@ -422,14 +396,6 @@ def test_turns_that_come_while_one_extraction_runs_are_taken_together_by_one_tra
 
 
 # -- what is passed over
-
-
-def test_what_is_private_reaches_no_judge(person: Person) -> None:
-    person.says(f"{flag(1)} <private>the vault is behind the mirror</private>")
-    person.work()
-    (prompt,) = person.model.prompts
-    assert "branch-1" in prompt.text
-    assert "mirror" not in prompt.text + json.dumps(prompt.material)
 
 
 # -- when it fails
@@ -568,15 +534,6 @@ def test_the_observer_starts_the_worker_for_a_flagged_turn_and_once(person: Pers
     person.says(flag(2))
     attention.run()
     attention.run()
-    assert started == ["worker"]
-
-
-def test_the_observer_starts_the_worker_when_enough_turns_have_gathered(person: Person, started: list[str]) -> None:
-    person.set("MEMORIA_LIMIT_LEARN_EVERY", "5")
-    for number in range(1, 6):
-        assert started == []
-        person.says(plain(number))
-        DueCheck(person.home).run()
     assert started == ["worker"]
 
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from facts import MONDAY, SHOP, a_fact, exchange, keeper
-from memoria.ground.errors import BadAnswerError, MemoryStoreError, ModelUnavailableError
+from memoria.ground.errors import BadAnswerError, ModelUnavailableError
 from memoria.models.offline import Offline
 from memoria.models.protocol import Completion, Model, Prompt, Usage
 from memoria.models.scripted import Scripted
@@ -101,13 +101,6 @@ def test_a_flagged_turn_is_due_alone_at_once_and_the_rest_every_five() -> None:
     assert pending.due(left, 0) == []
 
 
-def test_a_batch_leaves_out_trivial_turns() -> None:
-    turns = [*talk(3), exchange(4, "go on"), *talk(2, 5)]
-    (batch,) = pending.due(pending.unjudged(turns, set().intersection), 5)
-    assert "go on" not in users([batch])[0]
-    assert len(batch) == 5
-
-
 def test_a_request_to_judge_holds_what_facts_are_made_of() -> None:
     def turn(number: int, role: Role, text: str = "", tool: str = "") -> Turn:
         return Turn(f"k{number}", role, text, tools=(tool,) if tool else ())
@@ -133,29 +126,7 @@ def test_a_request_to_judge_holds_what_facts_are_made_of() -> None:
     assert not any(part in asked for part in ("Step 2.", "weft_max"))
 
 
-def test_what_a_sub_agent_is_told_is_no_word_of_the_user() -> None:
-    (turn, answer) = exchange(1, FLAG).turns
-    told = Exchange((replace(turn, sidechain=True), replace(answer, sidechain=True)))
-    assert pending.without_sidechains([told, exchange(2, TALK)]) == [exchange(2, TALK)]
-
-
 # -- the run
-
-
-def test_a_run_that_cannot_keep_its_facts_moves_no_cursor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with keeper(tmp_path) as home:
-        judge, listed = Judge(), Listed(exchange(1, FLAG))
-        with monkeypatch.context() as broken:
-            broken.setattr(Keeper, "take", _fail)
-            judge_due(home, listed, judge)
-        assert (listed.closed, len(listed.failures)) == ([], 1)
-        judge_due(home, listed, judge)
-        assert judge.asked == [[FLAG], [FLAG]]
-        assert listed.closed
-
-
-def _fail(*_: Any, **__: Any) -> None:
-    raise MemoryStoreError("full")
 
 
 def test_a_model_that_failed_is_not_asked_again_for_each_batch_of_a_run(tmp_path: Path) -> None:
@@ -182,17 +153,6 @@ def test_the_flush_learns_from_the_rest_only(tmp_path: Path) -> None:
         report = learner.keep(S, learner.findings(S, turns, {"statements": claims}, DAY))
         assert [fact.content for fact in report.stored.added] == ["New in the rest."]
         assert learner.findings(S, turns, {"statements": claims}, DAY).facts == ()
-
-
-def test_a_fact_that_stands_in_a_log_already_is_not_written_into_an_entry_too(tmp_path: Path) -> None:
-    """As when a worker died between keeping it and closing its turn."""
-    with keeper(tmp_path) as home:
-        learner = Learner(home, [], cast("Pending", Listed()))
-        claims = [{"kind": "fact", "content": "Main deploys itself.", "quote": FLAG, "origin": "user"}]
-        first = learner.findings(S, [exchange(1, FLAG)], {"statements": claims}, DAY)
-        home.take(first.facts)
-        again = learner.findings(S, [exchange(1, FLAG)], {"statements": claims}, DAY)
-        assert (len(first.fresh), again.facts, again.fresh) == (1, first.facts, ())
 
 
 def test_a_sub_agents_words_prove_nothing_to_the_flush(tmp_path: Path) -> None:
