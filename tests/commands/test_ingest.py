@@ -82,16 +82,6 @@ def test_nothing_is_done_when_nobody_is_there_to_agree(
     assert Spool(home.paths.spool).jobs() == []
 
 
-@pytest.mark.slow
-def test_the_transcript_that_the_client_would_delete_first_comes_first(client: Shelf, home: Home) -> None:
-    for age in (2, 25, 9):
-        client.session(1, age_s=age * DAY, name=f"age-{age}")
-    assert ingest("--yes", "--limit", "1")[0] == 0
-    assert [entry.session for entry in entries(home)] == ["age-25"]
-    assert ingest("--yes")[0] == 0
-    assert sorted(entry.session for entry in entries(home)) == ["age-2", "age-25", "age-9"]
-
-
 def test_any_folder_or_file_of_transcripts_can_be_brought_in(client: Shelf, home: Home, tmp_path: Path) -> None:
     path = client.session(2, age_s=5)  # just copied: elsewhere that says nothing about whether it goes on
     away = tmp_path / "backup" / "one.jsonl"
@@ -167,27 +157,3 @@ def test_no_file_of_the_folder_one_stands_in_is_run(
     assert status == 0, said
     assert len(entries(home)) == 1
     assert not mark.exists()
-
-
-def test_what_the_budget_does_not_allow_waits_and_is_said(
-    client: Shelf, home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    for age in range(12, 6, -1):
-        client.session(1, age_s=age * DAY)
-    paid = {"answer": ANSWER, "usage": {"input_tokens": 1000, "output_tokens": 100, "cost_usd": 0.09}}
-    monkeypatch.setenv("MEMORIA_MODEL", scripted(tmp_path, paid))
-    monkeypatch.setenv("MEMORIA_DAILY_BUDGET_USD", "0.1")
-    status, said = ingest("--yes")
-    assert status == 1
-    assert "Stopped: " in said
-    assert "daily_budget_usd" in said
-    done = len(entries(home))
-    assert 0 < done < 6
-    notice = Path(home.paths.notice).read_text()
-    assert "daily_budget_usd" in notice
-    monkeypatch.setenv("MEMORIA_DAILY_BUDGET_USD", "0")
-    monkeypatch.setenv("MEMORIA_LIMIT_CALL_BUDGET_USD", "0")
-    monkeypatch.setenv("MEMORIA_PYTHON", sys.executable)
-    assert "already waiting in the spool" in ingest("--yes")[1]
-    wait_for(lambda: not Spool(home.paths.spool).jobs())  # a larger budget does not have to wait for tomorrow
-    assert len(entries(home)) == 6

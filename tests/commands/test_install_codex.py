@@ -128,18 +128,3 @@ def test_what_the_hooks_captured_becomes_an_entry_of_codex_and_the_receipt_is_wh
     receipt = json.loads(capsys.readouterr().out)
     assert (receipt["turns"], receipt["captured"], receipt["missing"]) == (16, 16, 0)
     assert [(entry.agent, entry.session) for entry in entries(home)] == [("codex", SESSION)]
-
-
-def test_a_session_that_starts_gets_the_prepared_page(client: Shelf, codex: Path) -> None:
-    run(install, "--agent", "codex")
-    home = Home.open()
-    page = Path(home.paths.page_of("global", short=False))
-    page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text("The gauge waits 250 ms.", "utf-8")
-    done = fire(codex, "SessionStart", transcript_path=None, source="startup", permission_mode="default")
-    answer = json.loads(done.stdout)
-    assert answer["hookSpecificOutput"] == {
-        "hookEventName": "SessionStart", "additionalContext": "The gauge waits 250 ms.",
-    }  # fmt: skip
-    assert set(answer) <= {"hookSpecificOutput", "systemMessage"}
-    assert list(Path(home.paths.where).glob("*.live")) == []

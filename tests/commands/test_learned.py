@@ -42,27 +42,6 @@ def told(home: Home, capsys: pytest.CaptureFixture[str], *words: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-def test_a_list_when_nothing_is_said(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(home) == 0
-    out = capsys.readouterr().out
-    assert "[correction] Use pnpm, not npm." in out
-    assert "corrected twice" in out
-    assert len(told(home, capsys)) == 2
-
-
-def test_facts_of_two_projects_with_one_name_are_told_apart(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(home) == 0
-    assert "(2026-11-16, blog)" in capsys.readouterr().out
-    with Keeper.of(home.paths, home.zone) as keeper:
-        keeper.take([a_fact("Deploys need two reviews.", "operational", project="blog-777777")])
-    assert run(home) == 0
-    out = capsys.readouterr().out
-    assert f"Tuesdays.  (2026-11-16, {BLOG})" in out
-    assert "two reviews.  (2026-11-16, blog-777777)" in out
-    assert f"also in {BLOG}" in out
-    assert "(2026-11-17, shop," in out
-
-
 def test_facts_are_edited_promoted_and_deleted(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     (offered,) = told(home, capsys, "promote")
     ident = offered["id"]

@@ -15,7 +15,6 @@ from memoria.capture import detach
 from memoria.commands import search
 from memoria.ground.home import Home
 from memoria.index import highlight
-from memoria.index.index import Index
 
 
 @pytest.fixture
@@ -55,14 +54,6 @@ def test_a_file_of_queries_is_answered_line_by_line(
     assert set(answers[0]["results"][0]) == {"path", "entry", "session", "score"}
     assert "error" in answers[2]
     assert "error" in answers[4]
-
-
-def test_a_rebuild_forgets_what_the_files_do_not_say(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run("zebra")
-    with Index(home / ".memoria/index.db") as index:
-        index._db.execute("UPDATE documents SET title = 'wrong'")
-    assert run("zebra", "--rebuild") == 0
-    assert "wrong" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("rubbish", [b"rubbish" * 1000, b"SQLite format 3\0" + b"\7" * 5000])

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from memoria import cli
-from memoria.audit.receipt import Receipt
 from memoria.capture.capture import capture
 from memoria.capture.hook import Event
 from memoria.daily.day_text import DayText
@@ -48,17 +47,6 @@ def verify(capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, dict
     return status, facts
 
 
-def test_what_the_hooks_spooled_waits_and_is_captured_after_the_worker(
-    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
-) -> None:
-    fire(home, client.session(3))
-    status, facts = verify(capsys)
-    assert (status, facts["waiting"], facts["missing"]) == (0, 6, 0)
-    worker.work(home)
-    status, facts = verify(capsys)
-    assert (status, facts["sessions"], facts["turns"], facts["captured"]) == (0, 1, 6, 6)
-
-
 def test_what_no_hook_captured_is_missing_and_repair_brings_it_in(
     client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -85,26 +73,6 @@ def test_the_worker_picks_up_a_session_whose_hooks_never_fired(
     worker.work(home)
     assert len(entries(home)) == 1
     assert verify(capsys)[0] == 0
-
-
-def test_the_worker_compares_a_transcript_again_only_when_it_changed(
-    client: Shelf, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = client.session(2)
-    worker.work(home)
-    read: list[Path] = []
-    account = Receipt.account
-
-    def counted(self: Receipt, found: Any, **options: bool) -> Any:
-        read.append(found.path)
-        return account(self, found, **options)
-
-    monkeypatch.setattr(Receipt, "account", counted)
-    worker.work(home)
-    assert read == []
-    client.say(path, 1)
-    worker.work(home)
-    assert read == [path]
 
 
 def test_a_session_that_is_going_on_is_open_and_not_missing(

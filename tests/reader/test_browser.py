@@ -80,17 +80,6 @@ def test_the_browser_keeps_the_cookie_from_scripts_and_other_sites(server: Serve
         until(lambda: any("Content Security Policy" in each for each in errors), "the browser says why")
 
 
-def test_a_page_of_another_site_can_read_and_change_nothing(server: Served) -> None:
-    with chromium() as context:
-        entered(server, context)
-        other = context.new_page()
-        other.goto("about:blank")
-        other.set_content(f'<form method="post" action="{server.origin}/retry/compile"><button>x</button></form>')
-        with other.expect_response(lambda response: "/retry/compile" in response.url) as posted:
-            other.locator("button").click()
-        assert posted.value.status == 403
-
-
 def test_the_keys_alone_lead_from_search_to_the_words_behind_a_claim(server: Served) -> None:
     with chromium() as context:
         page = entered(server, context)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from memoria.base import project
 from memoria.daily.ledger import Call, Ledger
 from memoria.ground import clock
 from memoria.ground.exchange import Exchange
@@ -79,19 +78,6 @@ def test_what_may_not_be_kept_is_not_shown_from_the_transcript(home: Home, tmp_p
     assert not [text for text in (SECRET, "my salary", "zeppelin", "Off the record") if text in page]
     assert "forgotten" in page
     assert ".memoria-off" in page
-
-
-def test_a_session_of_an_excluded_folder_is_not_shown(home: Home, tmp_path: Path) -> None:
-    hidden = tmp_path / "hidden"
-    hidden.mkdir()
-    _transcript(home, "s-hidden", hidden, ["A secret."], {"skipped: nothing worth an entry": 1})
-    key = project.of(str(hidden), home.settings, home.paths).key
-    Path(home.paths.folders).write_text(json.dumps({key: [str(hidden)]}))
-    assert "s-hidden" in Browser(home).enter().get("/sessions").text
-    home.settings.exclude = (str(hidden),)
-    browser = Browser(home).enter()
-    assert "s-hidden" not in browser.get("/sessions").text
-    assert browser.get("/session/s-hidden").status == 404
 
 
 @pytest.mark.parametrize("way", ["config", "marker"])

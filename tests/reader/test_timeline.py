@@ -19,14 +19,6 @@ def browser() -> Browser:
     return Browser(home).enter()
 
 
-def test_the_timeline_shows_what_each_session_taught_and_changed(browser: Browser) -> None:
-    page = browser.get("/timeline").text
-    today = page.partition(f'id="d-{DAY}"')[2].partition("<section")[0]
-    assert "Checkout retries without double charges" in today
-    assert "Retries are counted per order; after three the order waits for a person." in today
-    assert '<a href="/article/concepts/payment-provider">Payment provider</a>' in today
-
-
 def test_the_timeline_is_narrowed_by_project_kind_and_words(browser: Browser) -> None:
     assert "Umlaute" not in browser.get("/timeline?project=shop-1a2b3c").text.partition("</form>")[2]
     assert "Checkout retries" not in browser.get("/timeline?kind=operational").text

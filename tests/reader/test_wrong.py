@@ -23,17 +23,6 @@ def claim_of(browser: Browser) -> tuple[str, str]:
     return path, path.partition("claim=")[2]
 
 
-def test_each_current_claim_leads_to_the_page_on_which_it_can_be_put_right(browser: Browser) -> None:
-    now, _, past = browser.get(PATH).text.partition('<details class="history">')
-    assert now.count('class="wrong"') == 4
-    assert 'class="wrong"' not in past.partition("</details>")[0]
-    page = browser.get(claim_of(browser)[0]).text
-    assert "A charge carries an idempotency key" in page
-    assert "Checkout retries without double charges" in page
-    assert browser.get("/wrong/concepts/checkout?claim=00000000").status == 404
-    assert browser.get("/wrong/concepts/nope?claim=00000000").status == 404
-
-
 def test_a_claim_is_put_right_and_taken_back(browser: Browser) -> None:
     before, home, days = browser.get(PATH).text, browser.get("/").text, browser.get("/timeline").text
     form = {"slug": SLUG, "claim": claim_of(browser)[1], "text": "A charge carries a key made from <b>the basket</b>"}
