@@ -19,6 +19,8 @@ from typing import Any, Final
 from memoria.base.project import name_of
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry_form import SESSION, tombstone
+from memoria.exchange.article_form import ARTICLE, PLACE, PROSE, prose_part
+from memoria.exchange.articles import ArticleApplication
 from memoria.exchange.day_form import END, ENTRY, ITEM, STATEMENT, Day, day_of, fact_of
 from memoria.exchange.records import FORGET, GONE, Record, Records, Shown, digest_in, digest_of
 from memoria.ground.clock import Zone
@@ -36,13 +38,15 @@ Wording = tuple[str, str, str]
 class Application:
     """One bringing up to date of the daily logs.
 
-    ``hides`` says whether a project is not exchanged. ``forgotten``: the ids that stand here and were forgotten
-    elsewhere, which the caller forgets. ``before``: what was seen of ids that move from one file to another.
+    ``hides`` says whether a project is not exchanged. ``articles``: None while a compile is at work. ``forgotten``: the
+    ids that stand here and were forgotten elsewhere, which the caller forgets. ``before``: what was seen of ids that
+    move from one file to another.
     """
 
     records: Records
     keeper: Keeper
     hides: Callable[[str], bool] = lambda _: False
+    articles: ArticleApplication | None = None
     forgotten: list[str] = field(default_factory=list)
     before: dict[str, Shown] = field(default_factory=dict)
 
@@ -62,8 +66,9 @@ class Application:
             for ident in self.records.due():
                 settle(self.records, ident)
         plan: dict[str, list[str]] = {}
-        settled = []
-        for whole in dict.fromkeys(ident.partition("#")[0] for ident in self.records.due()):
+        settled: list[str] = []
+        due = list(dict.fromkeys(ident.partition("#")[0] for ident in self.records.due()))
+        for whole in [whole for whole in due if "/" not in whole]:
             files = self._files(whole)
             settled += [] if files else [whole]
             if len(files) > 1:
@@ -73,6 +78,9 @@ class Application:
                 plan.setdefault(file, []).append(whole)
         for file, idents in sorted(plan.items()):
             settled += self._write(file, idents)
+        if self.articles:
+            self.keeper.refresh()  # new statements, which the articles link
+            settled += self.articles.run([whole for whole in due if "/" in whole])
         with self.records.transaction():
             done = set(settled)
             self.records.settle(ident for ident in self.records.due() if ident.partition("#")[0] in done)
@@ -109,7 +117,7 @@ class Application:
 
         def changed(text: str) -> str:
             rows = Day(text)
-            held = {piece.id: digest_of(piece.text) for piece in rows.pieces(day) if piece.kind != FORGET}
+            held = {piece.id: piece.full for piece in rows.pieces(day) if piece.kind != FORGET}
             parts: dict[str, list[str]] = {whole: [whole, *self.records.parts(whole)] for whole in idents}
             for ident in held:
                 if ident not in parts.get(ident.partition("#")[0], [ident]):
@@ -131,13 +139,13 @@ class Application:
         """Return whether a file holds of an id what was last seen in it, or what it is to hold."""
         shown = self.before.get(ident) or self.records.shown(ident)
         seen = shown.digest if shown and shown.file == file else GONE
-        return held.get(ident, GONE) in (seen, *(digest_of(record.text) for record in self.records.live(ident)))
+        return held.get(ident, GONE) in (seen, *(record.full for record in self.records.live(ident)))
 
     def _note(self, file: str, day: date, done: Iterable[str]) -> None:
         """Note what the file holds now, for the next scan, and tell the keeper of statements."""
         wanted, stamp = set(done), self.daily.stamp(day)
         rows = Day(self.daily.text(day))
-        held = {piece.id: digest_of(piece.text) for piece in rows.pieces(day) if piece.kind != FORGET}
+        held = {piece.id: piece.full for piece in rows.pieces(day) if piece.kind != FORGET}
         with self.records.transaction():
             seen = self.records.shown_in(file)
             for ident in {ident for ident in (*seen, *held) if ident.partition("#")[0] in wanted}:
@@ -174,7 +182,7 @@ class _Writing:
     def stands(self, ident: str, held: Mapping[str, str]) -> bool:
         """Return whether the rows hold of an id what they are to hold."""
         live = next(iter(self.records.live(ident)), None)
-        return live is not None and held.get(ident, GONE) == digest_of(live.text)
+        return live is not None and held.get(ident, GONE) == live.full
 
     def write(self, idents: Iterable[str], held: Mapping[str, str]) -> None:
         """Write what lives here, entries with all that stands in them first; take out what does not."""
@@ -293,6 +301,35 @@ def _statements(live: Sequence[Record], known: Sequence[Record]) -> list[Wording
     return wordings
 
 
+def _articles(live: Sequence[Record], _: object) -> list[Wording]:
+    """Return one description of an article with the names of all."""
+    told = [json.loads(str(record.text)) for record in live]
+    names = {key: list(dict.fromkeys(name for one in told for name in one.get(key, ()))) for key in ("aliases", "tags")}
+    whole = told[0] | {key: value for key, value in names.items() if value}
+    words = {name: value for name, value in whole.items() if name != "summary"}
+    return [(live[0].id, _json(whole), _json(words))]
+
+
+def _places(live: Sequence[Record], _: object) -> list[Wording]:
+    """Return one place with what a person nested below it on any machine."""
+    rows = [str(record.text).split("\n") for record in live]
+    nested = list(dict.fromkeys(row for each in rows for row in each[2:]))
+    text = "\n".join([*rows[0][:2], *nested])
+    return [(live[0].id, text, text)]
+
+
+def _prose(live: Sequence[Record], _: object) -> list[Wording]:
+    """Return each wording of a person's prose, the others under a heading that names their machine."""
+    first, *others = live
+    wordings = [(first.id, str(first.text), str(first.text))]
+    for other in others:
+        raw, _, rest = str(other.text).partition("\n")
+        heading = f"{raw or '## Notes'} ({other.machine or 'another machine'})"
+        text = f"{heading}\n{rest}"
+        wordings.append((f"{other.whole}#{prose_part(heading.lstrip('# '))}", text, text))
+    return wordings
+
+
 def _beside(ident: str, digest: str) -> str:
     """Return the id under which words of this digest stand beside the first wording."""
     return ident[:2] + sha256(f"{ident} {digest}")[:8]
@@ -327,4 +364,5 @@ def _json(value: Mapping[str, Any]) -> str:
 
 _MERGED: Final[Mapping[str, Callable[[Sequence[Record], Sequence[Record]], list[Wording]]]] = {
     ENTRY: _entries, STATEMENT: _statements, END: _first_end, ITEM: _closed,
+    ARTICLE: _articles, PLACE: _places, PROSE: _prose,
 }  # fmt: skip

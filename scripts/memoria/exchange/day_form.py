@@ -29,7 +29,7 @@ from memoria.daily.entry_form import (
     STRUCK,
 )  # fmt: skip
 from memoria.daily.open_items import ident as item_ident
-from memoria.exchange.records import FORGET
+from memoria.exchange.records import BY_WORDS, FORGET, digest_of
 from memoria.ground import clock
 from memoria.statements import lines
 from memoria.statements.fact import Fact
@@ -50,6 +50,11 @@ class Piece:
     text: str
     project: str = ""
     words: str = ""
+
+    @property
+    def full(self) -> str:
+        """The digest by which it is compared with a record."""
+        return digest_of(self.words if self.kind in BY_WORDS else self.text)
 
 
 class Day(DayText):

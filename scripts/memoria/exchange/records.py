@@ -28,6 +28,7 @@ from memoria.ground.errors import ExpectedError
 from memoria.ground.files import sha256
 
 FORGET: Final = "forget"
+BY_WORDS: Final = ("article",)  # kinds of which nothing but what their dots tell is compared
 GONE: Final = "-"  # the digest of no text
 _RANDOM: Final = 16  # digits of a dot before the digest
 _ESCAPE: Final = re.compile(r"\\(?=[^0-9A-Za-z\s])")
@@ -94,6 +95,11 @@ class Record:
     def digest(self) -> str:
         """The digest of what its text says, by which an old copy is recognised."""
         return digest_in(self.dot)
+
+    @property
+    def full(self) -> str:
+        """The digest by which it is compared with what a file holds."""
+        return self.digest if self.kind in BY_WORDS else digest_of(self.text)
 
     @property
     def whole(self) -> str:
@@ -283,7 +289,7 @@ class Records:
 
         ``digest``: of the text of one; those whose other text stands beside it are left out.
         """
-        others = {record.dot for record in self.live(ident) if digest and digest_of(record.text) != digest}
+        others = {record.dot for record in self.live(ident) if digest and record.full != digest}
         behind = (record for record in self.known(ident) if record.dot not in others)
         return tuple(sorted({dot for record in behind for dot in (record.dot, *record.over)}))
 

@@ -26,15 +26,19 @@ from memoria.base.paths import Paths
 from memoria.base.visibility import Visibility
 from memoria.exchange import carriers, keys
 from memoria.exchange.application import Application
+from memoria.exchange.articles import ArticleApplication, Articles
 from memoria.exchange.carriers import Carrier
 from memoria.exchange.day_form import ENTRY, STATEMENT
 from memoria.exchange.meeting import Meeting
 from memoria.exchange.records import FORGET, Records
-from memoria.exchange.scan import Days, Scan
-from memoria.ground import clock, database, files
+from memoria.exchange.scan import Days, Scan, Source
+from memoria.ground import clock, database, files, locks
+from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
+from memoria.pages import refresh
 from memoria.statements.keeper import Keeper
 from memoria.transcripts.screen import Tombstones, stone_of
+from memoria.wiki.folder import Wiki
 
 OFTEN_S: Final = 600  # an exchange that is younger is not repeated when a session starts
 STONE: Final = "stone"  # a record by which a forgotten text is recognised
@@ -94,8 +98,7 @@ class Round:
         if fresh := self._take_stones(stones):
             _look_again(self.records, stones)
             meeting.hold()
-        application = Application(self.records, self.keeper, self.hides)
-        application.run()
+        application = self.apply()
         self.records.keep("last", clock.now().isoformat())
         self.records.keep("others", meeting.others())
         return Exchanged(meeting.came, meeting.sent, tuple(application.forgotten), fresh, len(scan.held))
@@ -114,16 +117,31 @@ class Round:
         return lambda key: visible.hides(known.current(key))
 
     def scan(self) -> Scan:
-        """Look at the files."""
+        """Look at the files; at articles only while no compile is at work."""
         self.keeper.refresh()
-        scan = Scan(self.records, [Days(self.keeper.lines.daily)], label(), self.hides, self.taken)
-        scan.run()
+        with locks.held(Path(self.home.paths.compile_lock)) as mine:
+            sources: list[Source] = [Days(self.keeper.lines.daily)]
+            if mine:
+                refresh.settle(self.home, self.keeper)
+                sources.append(Articles(Wiki.of(self.home.paths), self.keeper))
+            scan = Scan(self.records, sources, label(), self.hides, self.taken)
+            scan.run()
         if self.restored:
             with self.records.transaction():
                 for shown in scan.held:
                     self.records.unshow(shown.id)
                 self.records.be_due(shown.id for shown in scan.held)
         return scan
+
+    def apply(self) -> Application:
+        """Write what is due into the files; into articles only while no compile is at work."""
+        paths = self.home.paths
+        with locks.held(Path(paths.compile_lock)) as mine:
+            wiki = (Wiki.of(paths), Exchange.of(paths), self.hides)
+            articles = ArticleApplication(self.records, self.keeper, *wiki) if mine else None
+            application = Application(self.records, self.keeper, self.hides, articles)
+            application.run()
+        return application
 
     def _begin(self, address: str) -> None:
         """Look at everything again where another carrier, another version or other exclusions make it necessary."""

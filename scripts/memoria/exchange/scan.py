@@ -133,12 +133,14 @@ class Scan:
             return
         if self.hides(piece.project):
             return
-        digest, shown, live = digest_of(piece.text), self.records.shown(piece.id), self.records.live(piece.id)
+        if not piece.kind:
+            return  # it stands, and what it says follows from other records
+        digest, shown, live = piece.full, self.records.shown(piece.id), self.records.live(piece.id)
         if shown and shown.digest == digest:
             if shown.file != name:
                 self.records.show(piece.id, name, digest, shown.dots)
             return
-        is_known = any(record.text is not None and digest_of(record.text) == digest for record in live)
+        is_known = any(record.text is not None and record.full == digest for record in live)
         words = piece.words or piece.text
         is_old = shown is None and self.records.is_former(piece.id, digest_of(words))
         if is_known or is_old or self.records.is_gone(piece.id):
@@ -178,7 +180,7 @@ class Scan:
 
     def _gone_from(self, name: str, found: Mapping[str, object], text: str) -> Iterator[Shown]:
         for ident, shown in self.records.shown_in(name).items():
-            whole = ident.partition("#")[0]
-            is_garbled = f"^{whole}" in text and whole not in found
+            whole, _, part = ident.partition("#")
+            is_garbled = (f"^{whole}" in text and whole not in found) or (part.startswith("l-") and f"^{part}" in text)
             if shown.digest != GONE and ident not in found and not is_garbled:
                 yield shown

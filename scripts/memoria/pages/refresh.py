@@ -65,6 +65,12 @@ def _renew(home: Home, keeper: Keeper, touched: Collection[str] | None) -> list[
     return slugs
 
 
+def settle(home: Home, keeper: Keeper) -> None:
+    """Bring articles and statements in step; the caller holds the compile lock."""
+    with closing(Ledger.of(home.paths)) as ledger, Index(home.paths.index) as index:
+        _settle(home, ledger, keeper, index)
+
+
 def _write_index_page(home: Home, index: Index) -> str:
     """Let the wiki's index page and lists tell what the articles tell; return the state of the articles then.
 

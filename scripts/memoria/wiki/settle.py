@@ -233,10 +233,7 @@ class Settle:
         One that says what a known statement says becomes its line, in the words that it has; another is a statement
         that is written there.
         """
-        store = self.keeper.store
-        undated = self.keeper.zone.day(clock.now())
-        day = article.updated or article.front.text("created")
-        undated = date.fromisoformat(day) if clock.is_day(day) else undated
+        store, undated = self.keeper.store, _undated(article, self.keeper)
         for section, number, claim in lines.unnamed(article):
             fact = lines.found_on(article, section, claim, undated)
             twin = self._logged.get((fact.project, lines.folded(fact.content)))
@@ -244,17 +241,25 @@ class Settle:
                 section.put(number, replace(lines.claim_of(twin, store), text=claim.text).render())
             elif twin is None:
                 section.put(number, Claim(claim.text, claim.sources, fact.id).render())
-        own = [
-            _of_line(article, section, claim, undated)
-            for section, _, claim in article.lines()
-            if claim.is_own and not section.named(HISTORY) and store.get(claim.id) is None
-        ]
-        if own:
-            store.put_of_article(own, article.slug)
+        adopt(article, self.keeper)
 
 
-def _of_line(article: Article, section: Section, claim: Claim, undated: date) -> Fact:
-    return replace(lines.found_on(article, section, claim, undated), id=claim.id)
+def adopt(article: Article, keeper: Keeper) -> None:
+    """Let the store know the statements that are written on an article alone."""
+    undated = _undated(article, keeper)
+    own = [
+        replace(lines.found_on(article, section, claim, undated), id=claim.id)
+        for section, _, claim in article.lines()
+        if claim.is_own and not section.named(HISTORY) and keeper.store.get(claim.id) is None
+    ]
+    if own:
+        keeper.store.put_of_article(own, article.slug)
+
+
+def _undated(article: Article, keeper: Keeper) -> date:
+    """Return the day of a line that cites none."""
+    day = article.updated or article.front.text("created")
+    return date.fromisoformat(day) if clock.is_day(day) else keeper.zone.day(clock.now())
 
 
 def _add_past(article: Article, claim: Claim, day: date, instead: Claim | None = None) -> None:

@@ -1,0 +1,282 @@
+"""The wiki of several machines: places are a set, prose is a person's, ends and history follow from the statements."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from facts import MONDAY, SHOP, a_fact
+from home_lives import Machine
+from memoria.exchange.article_form import Page
+from memoria.pages import refresh
+from memoria.statements.fact import Ending, Fact
+from memoria.wiki import lines
+from memoria.wiki.article import Article, Claim
+from memoria.wiki.folder import Wiki
+
+SLUG = "concepts/queue"
+Homes = tuple[Machine, Machine]
+
+
+@pytest.fixture
+def homes(tmp_path: Path) -> Homes:
+    (tmp_path / "carrier").mkdir()
+    rng, address = random.Random(1), str(tmp_path / "carrier")
+    return Machine("desk", tmp_path / "desk", address, rng), Machine("laptop", tmp_path / "laptop", address, rng)
+
+
+def path(machine: Machine, slug: str = SLUG) -> Path:
+    return Wiki.of(machine.home.paths).path(slug)
+
+
+def text(machine: Machine, slug: str = SLUG) -> str:
+    return path(machine, slug).read_text()
+
+
+def place(machine: Machine, heading: str, *contents: str, slug: str = SLUG, kind: str = "fact") -> list[Fact]:
+    """Learn some statements and place them, as a compile does."""
+    facts = [a_fact(content, kind, day=number / 100) for number, content in enumerate(contents)]
+    with machine.at_work(), machine.keeper() as keeper:
+        keeper.take(facts, "shop")
+        wiki = Wiki.of(machine.home.paths)
+        page = wiki.get(slug) if slug in wiki.slugs() else None
+        if page is None:
+            page = Article.new(slug, slug.rpartition("/")[2].title(), "What is known of it.", MONDAY.date())
+            page.give_to(SHOP)
+        for fact in facts:
+            page.add(lines.claim_of(fact, keeper.store), heading)
+        path(machine, slug).parent.mkdir(parents=True, exist_ok=True)
+        path(machine, slug).write_bytes(Wiki.encode(page))
+        refresh.settle(machine.home, keeper)
+    return facts
+
+
+def save(machine: Machine, change: Callable[[str], str], slug: str = SLUG) -> None:
+    before = text(machine, slug)
+    path(machine, slug).write_text(change(before))
+    assert text(machine, slug) != before
+
+
+def meet(*machines: Machine) -> None:
+    for machine in (*machines, *machines):
+        machine.sync()
+        with machine.at_work(), machine.keeper() as keeper:
+            refresh.settle(machine.home, keeper)
+
+
+def rows(machine: Machine, heading: str, slug: str = SLUG) -> set[str]:
+    """Return the texts of the lines under a heading."""
+    return {claim.text for section, _, claim in Article(slug, text(machine, slug)).lines() if section.named(heading)}
+
+
+def same(homes: Homes, slug: str = SLUG) -> bool:
+    held = [{piece.id: piece.full for piece in Page(slug, text(machine, slug)).pieces()} for machine in homes]
+    return held[0] == held[1]
+
+
+def test_an_article_comes_as_it_is(homes: Homes) -> None:
+    desk, laptop = homes
+    place(desk, "Behaviour", "The queue holds 500 jobs.", "It drops none.")
+    place(desk, "Decisions", "It is kept on disk.", kind="decision")
+    save(desk, lambda page: page + "\n## My notes\n\nAsk Ada before changing this.\n\n- milk\n- bread\n")
+    meet(desk, laptop)
+    assert same(homes)
+    assert sorted(text(laptop).split("\n")) == sorted(text(desk).split("\n"))
+    with laptop.keeper() as keeper:
+        assert keeper.store.placed() == {fact.id for fact in desk.facts()}
+
+
+def test_a_second_exchange_writes_no_article(homes: Homes) -> None:
+    desk, laptop = homes
+    place(desk, "Behaviour", "The queue holds 500 jobs.")
+    meet(desk, laptop)
+    stamps = [path(machine).stat().st_mtime_ns for machine in homes]
+    meet(desk, laptop)
+    assert [path(machine).stat().st_mtime_ns for machine in homes] == stamps
+
+
+def test_what_both_add_to_one_article_stands_on_both(homes: Homes) -> None:
+    desk, laptop = homes
+    place(desk, "Behaviour", "The queue holds 500 jobs.")
+    meet(desk, laptop)
+    place(desk, "Behaviour", "It drops none.")
+    place(laptop, "Gotchas", "It hangs when the disk is full.", kind="debugging")
+    meet(desk, laptop)
+    assert same(homes)
+    assert rows(desk, "Behaviour") == {"The queue holds 500 jobs.", "It drops none."}
+    assert rows(desk, "Gotchas") == {"It hangs when the disk is full."}
+
+
+def test_an_article_that_both_made_by_themselves_is_one(homes: Homes) -> None:
+    desk, laptop = homes
+    place(desk, "Behaviour", "The queue holds 500 jobs.")
+    place(laptop, "Behaviour", "It drops none.")
+    meet(desk, laptop)
+    assert same(homes)
+    assert rows(desk, "Behaviour") == {"The queue holds 500 jobs.", "It drops none."}
+
+
+def test_an_end_is_an_end_on_every_page_of_every_machine(homes: Homes) -> None:
+    desk, laptop = homes
+    (old,) = place(desk, "Behaviour", "The queue holds 500 jobs.")
+    meet(desk, laptop)
+    with laptop.at_work(), laptop.keeper() as keeper:
+        new = a_fact("The queue holds 900 jobs.", "fact", day=1, supersedes=(old.id,))
+        keeper.take([new], "shop", endings=[Ending(old.id, new.time, "user", new.id)])
+    meet(laptop, desk)
+    for machine in homes:
+        assert rows(machine, "Behaviour") == {"The queue holds 900 jobs."}
+        assert any("500" in row for row in rows(machine, "History"))
+    assert same(homes)
+    late = Machine("late", desk.folder.parent / "late", desk.home.settings.sync, random.Random(3))
+    meet(late)
+    assert rows(late, "Behaviour") == {"The queue holds 900 jobs."}
+    assert any("500" in row for row in rows(late, "History"))
+
+
+def test_what_a_person_takes_back_holds_again_everywhere(homes: Homes) -> None:
+    desk, laptop = homes
+    (fact,) = place(desk, "Behaviour", "The queue holds 500 jobs.")
+    meet(desk, laptop)
+    end = Ending(fact.id, fact.time, "user")
+    with desk.at_work(), desk.keeper() as keeper:
+        keeper.take([], endings=[end])
+    meet(desk, laptop)
+    assert rows(laptop, "Behaviour") == set()
+    with desk.at_work(), desk.keeper() as keeper:
+        keeper.outbox.put({"id": fact.id, "resumed": end.time.isoformat(), "successor": ""})
+        keeper.drain()
+    meet(desk, laptop)
+    assert rows(laptop, "Behaviour") == rows(desk, "Behaviour") == {"The queue holds 500 jobs."}
+
+
+def test_a_line_that_a_person_deletes_ends_its_statement_everywhere(homes: Homes) -> None:
+    desk, laptop = homes
+    place(desk, "Behaviour", "The queue holds 500 jobs.", "It drops none.")
+    meet(desk, laptop)
+    save(laptop, lambda page: "\n".join(row for row in page.split("\n") if "500" not in row))
+    meet(laptop, desk)
+    assert rows(desk, "Behaviour") == {"It drops none."}
+    assert [fact.content for fact in desk.facts() if fact.ended] == ["The queue holds 500 jobs."]
+
+
+def test_a_line_that_stands_on_two_articles_is_taken_from_one(homes: Homes) -> None:
+    desk, laptop = homes
+    (fact,) = place(desk, "Behaviour", "The queue holds 500 jobs.")
+    place(desk, "Behaviour", "A job is one file.", slug="concepts/job")
+    link = next(row for row in text(desk).split("\n") if "500" in row)
+    save(desk, lambda page: page.replace("- A job", f"{link}\n- A job"), "concepts/job")
+    meet(desk, laptop)
+    save(laptop, lambda page: page.replace(f"{link}\n", ""), "concepts/job")
+    meet(laptop, desk)
+    assert rows(desk, "Behaviour", "concepts/job") == {"A job is one file."}
+    assert rows(desk, "Behaviour") == {fact.content}
+    assert [each.ended for each in desk.facts() if each.id == fact.id] == [None]
+
+
+def test_a_line_that_a_person_moves_and_comments_on_moves_everywhere(homes: Homes) -> None:
+    desk, laptop = homes
+    place(desk, "Behaviour", "The queue holds 500 jobs.", "It drops none.")
+    meet(desk, laptop)
+    link = next(row for row in text(laptop).split("\n") if "500" in row)
+    save(laptop, lambda page: page.replace(f"{link}\n", "") + f"\n## Limits\n\n{link}\n  - since the move\n")
+    meet(laptop, desk)
+    assert rows(desk, "Limits") == {"The queue holds 500 jobs."}
+    assert "  - since the move" in text(desk)
+
+
+def test_prose_that_two_people_change_at_once_stands_twice_and_names_the_second_machine(homes: Homes) -> None:
+    desk, laptop = homes
+    place(desk, "Behaviour", "The queue holds 500 jobs.")
+    save(desk, lambda page: page + "\n## My notes\n\nAsk Ada.\n")
+    meet(desk, laptop)
+    save(desk, lambda page: page.replace("Ask Ada.", "Ask Ada on Mondays."))
+    save(laptop, lambda page: page.replace("Ask Ada.", "Ask Bob."))
+    meet(desk, laptop)
+    assert same(homes)
+    headings = [section.heading for section in Article(SLUG, text(desk)).sections]
+    assert "My notes" in headings
+    assert {"My notes (desk)", "My notes (laptop)"} & set(headings)
+    assert "Ask Ada on Mondays." in text(desk)
+    assert "Ask Bob." in text(desk)
+    save(desk, lambda page: page.replace("Ask Bob.", "").replace("## My notes (laptop)", "").replace(
+        "## My notes (desk)", ""))  # fmt: skip
+    meet(desk, laptop)
+    assert same(homes)
+
+
+def test_an_article_that_a_person_deletes_is_deleted_everywhere(homes: Homes) -> None:
+    desk, laptop = homes
+    place(desk, "Behaviour", "The queue holds 500 jobs.")
+    place(desk, "Behaviour", "A job is one file.", slug="concepts/job")
+    meet(desk, laptop)
+    path(laptop).unlink()
+    meet(laptop, desk)
+    assert not path(desk).exists()
+    assert path(desk, "concepts/job").exists()
+
+
+def test_a_new_line_outlives_the_deletion_of_its_article_elsewhere(homes: Homes) -> None:
+    desk, laptop = homes
+    place(desk, "Behaviour", "The queue holds 500 jobs.")
+    meet(desk, laptop)
+    path(laptop).unlink()
+    place(desk, "Behaviour", "It drops none.")
+    meet(laptop, desk, laptop)
+    assert rows(desk, "Behaviour") == rows(laptop, "Behaviour") == {"It drops none."}
+
+
+def test_a_statement_that_is_written_on_an_article_alone_comes_with_it(homes: Homes) -> None:
+    """As the claims of earlier versions are."""
+    desk, laptop = homes
+    page = Article.new(SLUG, "Queue", "What is known of it.", MONDAY.date())
+    page.give_to(SHOP)
+    page.add(Claim("The queue holds 500 jobs.", (f"daily/{MONDAY.date()}#^e-aaa111",)), "Behaviour")
+    path(desk).parent.mkdir(parents=True)
+    path(desk).write_bytes(Wiki.encode(page))
+    meet(desk, laptop)
+    assert text(laptop) == text(desk)
+    with laptop.keeper() as keeper:
+        assert [fact.content for fact in keeper.store.facts()] == ["The queue holds 500 jobs."]
+
+
+def test_connections_and_related_pages_come_along(homes: Homes) -> None:
+    desk, laptop = homes
+    one, other = place(desk, "Behaviour", "The queue holds 500 jobs.", "A worker takes 20 at once.")
+    place(desk, "Behaviour", "A job is one file.", slug="concepts/job")
+    with desk.at_work(), desk.keeper() as keeper:
+        page = Article(SLUG, text(desk))
+        sources = tuple(lines.claim_of(fact, keeper.store).sources[0] for fact in (one, other))
+        page.add(Claim("So 25 rounds empty it.", sources), "Connections")
+        page.relate("concepts/job", "Job", "what it holds")
+        path(desk).write_bytes(Wiki.encode(page))
+    meet(desk, laptop)
+    assert text(laptop) == text(desk)
+
+
+def test_nothing_of_an_article_of_an_excluded_project_is_exchanged(homes: Homes) -> None:
+    desk, laptop = homes
+    desk.home.settings.exclude = ("/work/secret",)
+    Path(desk.home.paths.folders).write_text(f'{{"{SHOP}": ["/work/secret"]}}')
+    place(desk, "Behaviour", "The queue holds 500 jobs.")
+    meet(desk, laptop)
+    assert not path(laptop).exists()
+    assert b"queue" not in b"".join(each.read_bytes() for each in desk.folder.parent.glob("carrier/*/*")).lower()
+
+
+def test_what_is_forgotten_leaves_the_articles_of_all(homes: Homes) -> None:
+    desk, laptop = homes
+    place(desk, "Behaviour", "The zeppelin lands on Friday.", "It drops none.")
+    save(desk, lambda page: page + "\n## My notes\n\nThe zeppelin is Ada's.\n\nAsk Bob.\n")
+    meet(desk, laptop)
+    assert "zeppelin" in text(laptop)
+    laptop.forget("zeppelin")
+    meet(laptop, desk)
+    for machine in homes:
+        assert "zeppelin" not in text(machine)
+        assert "Ask Bob." in text(machine)
+        assert rows(machine, "Behaviour") == {"It drops none."}
+    assert b"zeppelin" not in b"".join(each.read_bytes() for each in desk.folder.parent.glob("carrier/*/*"))
