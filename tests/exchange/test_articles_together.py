@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from exchange_lives import Killed
 from facts import MONDAY, SHOP, a_fact
 from home_lives import Machine
 from memoria.exchange.article_form import Page
+from memoria.exchange.records import Records
 from memoria.pages import refresh
 from memoria.statements.fact import Ending, Fact
 from memoria.wiki import lines
@@ -219,9 +221,81 @@ def test_an_article_that_a_person_deletes_is_deleted_everywhere(homes: Homes) ->
     assert path(desk, "concepts/job").exists()
 
 
+def delete_articles(machine: Machine, count: int) -> None:
+    for number in range(count):
+        path(machine, f"concepts/page{number}").unlink()
+
+
+@pytest.mark.parametrize(("count", "missing"), [(30, 25), (3, 3)], ids=["too many", "the whole wiki"])
+def test_articles_that_no_person_can_have_deleted_are_held(homes: Homes, count: int, missing: int) -> None:
+    desk, laptop = homes
+    for number in range(count):
+        place(desk, "Behaviour", *(f"Rule {number}{letter} holds." for letter in "abcdef"),
+              slug=f"concepts/page{number}")  # fmt: skip
+    meet(desk, laptop)
+    delete_articles(laptop, missing)
+    laptop.sync()
+    desk.sync()
+    assert len(Wiki.of(desk.home.paths).slugs()) == count
+    laptop.sync(restored=True)
+    assert len(Wiki.of(laptop.home.paths).slugs()) == count
+    assert same(homes, "concepts/page0")
+
+
+def test_a_kill_while_a_line_moves_from_one_page_to_another_ends_no_statement(homes: Homes) -> None:
+    desk, laptop = homes
+    (fact,) = place(desk, "Behaviour", "The queue holds 500 jobs.")
+    place(desk, "Behaviour", "A page is a page.", slug="concepts/zebra")
+    place(desk, "Behaviour", "It drops none.")
+    meet(desk, laptop)
+    link = next(row for row in text(desk).split("\n") if "500" in row)
+    save(desk, lambda page: page + f"\n{link}\n", "concepts/zebra")
+    save(desk, lambda page: page.replace(f"{link}\n", ""))
+    meet(desk)
+    written: list[str] = []
+
+    def reached(step: str) -> None:
+        if step == "exchange.placed":
+            written.append(step)
+            raise Killed
+
+    laptop.sync(reached)
+    assert written
+    assert "500" not in text(laptop)
+    with laptop.at_work(), laptop.keeper() as keeper:
+        refresh.settle(laptop.home, keeper)
+    meet(laptop, desk)
+    assert same(homes, "concepts/zebra")
+    assert [each.ended for each in laptop.facts() if each.id == fact.id] == [None]
+
+
+def test_a_persons_opening_keeps_its_paragraphs(homes: Homes) -> None:
+    desk, laptop = homes
+    place(desk, "Behaviour", "The queue holds 500 jobs.")
+    meet(desk, laptop)
+    save(desk, lambda page: page.replace("## Behaviour", "Ask Ada first.\n\nThen ask Bob.\n\n## Behaviour"))
+    meet(desk, laptop)
+    assert text(laptop) == text(desk)
+    save(laptop, lambda page: page.replace("Then ask Bob.\n\n", ""))
+    meet(laptop, desk)
+    assert text(laptop) == text(desk)
+
+
+def test_a_slug_that_is_none_harms_nobody(homes: Homes) -> None:
+    desk, laptop = homes
+    place(desk, "Behaviour", "The queue holds 500 jobs.")
+    with desk.at_work(), Records.of(desk.home.paths) as records, records.transaction():
+        for slug in ("concepts/../../../out", "elsewhere/x", "/etc/x"):
+            records.put(slug, "article", '{"title": "Out"}', ())
+    meet(desk, laptop)
+    assert same(homes)
+    assert not list(desk.folder.parent.rglob("out.md"))
+
+
 def test_a_new_line_outlives_the_deletion_of_its_article_elsewhere(homes: Homes) -> None:
     desk, laptop = homes
     place(desk, "Behaviour", "The queue holds 500 jobs.")
+    place(desk, "Behaviour", "A job is one file.", slug="concepts/job")
     meet(desk, laptop)
     path(laptop).unlink()
     place(desk, "Behaviour", "It drops none.")
@@ -235,6 +309,7 @@ def test_a_statement_that_is_written_on_an_article_alone_comes_with_it(homes: Ho
     page = Article.new(SLUG, "Queue", "What is known of it.", MONDAY.date())
     page.give_to(SHOP)
     page.add(Claim("The queue holds 500 jobs.", (f"daily/{MONDAY.date()}#^e-aaa111",)), "Behaviour")
+    page.add(Claim("Until 2026-01-02: The queue holds 20 jobs.", ()), "History")
     path(desk).parent.mkdir(parents=True)
     path(desk).write_bytes(Wiki.encode(page))
     meet(desk, laptop)

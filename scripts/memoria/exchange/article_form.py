@@ -2,8 +2,8 @@
 
 The places of statements are a set, a record each: which statement, under which heading, and what a person nested below
 it. A line that is written on the article alone, a connection and a link to a related page travel as their rows; a
-person's prose travels by the section. The history follows from the statements' ends, and a summary of memoria's goes
-along with a new page, but is never compared.
+person's prose travels by the section. The history follows from the statements' ends, but for rows that show none. A
+summary of memoria's goes along with a new page, and is never compared.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from memoria.wiki.article import HISTORY, RELATED, Article, Claim, Section
 
 ARTICLE, PLACE, PROSE, STANDS = "article", "place", "prose", ""
 LEAD: Final = "p-"  # the part of what a person wrote before the first section
+PAST: Final = "h-"  # begins the part of a row of the history that shows no statement
 
 
 class Page(Article):
@@ -34,10 +35,9 @@ class Page(Article):
         summary = {"summary": self.summary} if self.wrote_summary and self.summary else {}
         yield Piece(self.slug, ARTICLE, _json(told | summary), self.project, words)
         for section in self.sections:
-            for number, part, text in self._rows(section):
-                kind = STANDS if section.named(HISTORY) else PLACE
-                if part and number >= 0:
-                    yield Piece(f"{self.slug}#{part}", kind, text, self.project)
+            for _, part, text in self._rows(section):
+                kind = STANDS if section.named(HISTORY) and not part.startswith(PAST) else PLACE
+                yield Piece(f"{self.slug}#{part}", kind, text, self.project)
         for part, rows in self._prose():
             if any(row.strip() for row in rows[1:]):
                 yield Piece(f"{self.slug}#{part}", PROSE, "\n".join(rows), self.project)
@@ -45,21 +45,26 @@ class Page(Article):
     def _rows(self, section: Section) -> Iterator[tuple[int, str, str]]:
         """Yield each row that memoria writes in a section, with its part of the id and its text."""
         for number, claim in section.claims():
-            part = _related(claim, section) if section.named(RELATED) else _part(claim)
-            if part or (section.named(HISTORY) and claim.text.startswith("Until ")):
+            part = _part(claim, section)
+            if part:
                 nested = Section(section.heading, section.raw, list(section.rows)).cut(number)[1:]
                 row = "" if part == claim.id and not claim.is_own else claim.render()
                 yield number, part, "\n".join([section.heading, row, *nested])
 
     def _prose(self) -> Iterator[tuple[str, list[str]]]:
         """Yield the parts of the page that a person wrote, each with the heading's row first."""
-        own = self.summary if self.wrote_summary else ""
-        lead = [row for row in self.lead if not row.startswith("# ") and row.strip() not in ("", own)]
-        yield LEAD, ["", *lead]
+        yield LEAD, ["", *self._opening()[1]]
         for section in self.sections:
             ours = {row for number, _, _ in self._rows(section) for row in range(number, section.block(number))}
             rows = [row for number, row in enumerate(section.rows) if number not in ours]
             yield prose_part(section.heading), [section.raw, *_stripped(rows)]
+
+    def _opening(self) -> tuple[list[str], list[str]]:
+        """Return what stands before the first section: memoria's summary, and what a person wrote."""
+        rows = _stripped([row for row in self.lead if not row.startswith("# ")])
+        end = next((number for number, row in enumerate(rows) if not row.strip()), len(rows))
+        own = end if self.wrote_summary else 0
+        return rows[:own], _stripped(rows[own:])
 
     # -- writing
 
@@ -84,7 +89,7 @@ class Page(Article):
     def displace(self, part: str) -> None:
         """Remove a row, with what is nested in it."""
         for section, number in self._found(part):
-            if not section.named(HISTORY):
+            if not section.named(HISTORY) or part.startswith(PAST):
                 self.cut(section, number)
                 return
 
@@ -95,8 +100,8 @@ class Page(Article):
         """Write a person's prose in place of what stands of it; without a text, remove it."""
         raw, *rows = text.split("\n")
         if part == LEAD:
-            known = set(next(rows for name, rows in self._prose() if name == LEAD)[1:])
-            self.lead = [*(row for row in self.lead if row not in known), *rows, *([""] if rows else [])]
+            title, summary = [row for row in self.lead if row.startswith("# ")], self._opening()[0]
+            self.lead = [row for part in (title, summary, rows) if part for row in ("", *part)] + [""]
             return
         section = next((each for each in self.sections if prose_part(each.heading) == part), None)
         if section is None and rows:
@@ -121,14 +126,14 @@ def new_page(slug: str, text: str) -> Page:
     return page
 
 
-def _part(claim: Claim) -> str:
-    """Return by which part of its id a row is known: the statement, or those that it connects."""
+def _part(claim: Claim, section: Section) -> str:
+    """Return by which part of its id a row is known: a statement, those that it connects, a page, or its own words."""
+    if section.named(RELATED):
+        links = markdown.links(claim.render())
+        return f"r-{links[0].target.removesuffix('.md')}" if links else ""
+    if section.named(HISTORY) and not claim.ids:
+        return f"{PAST}{claim.digest}" if claim.text.startswith("Until ") else ""
     return f"c-{sha256(' '.join(sorted(claim.ids)))[:8]}" if claim.is_connection else claim.id
-
-
-def _related(claim: Claim, section: Section) -> str:
-    links = markdown.links(claim.render())
-    return f"r-{links[0].target.removesuffix('.md')}" if section.named(RELATED) and links else ""
 
 
 def prose_part(heading: str) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from memoria.base import failpoints
 from memoria.exchange.article_form import ARTICLE, PLACE, PROSE, STANDS, Page, new_page
 from memoria.exchange.day_form import Piece
 from memoria.exchange.records import GONE, Record, Records
@@ -29,7 +30,7 @@ class Articles:
     folder, may_vanish = "knowledge/", True
 
     def __init__(self, wiki: Wiki, keeper: Keeper) -> None:
-        self.wiki, self.keeper = wiki, keeper
+        self.wiki, self.settled = wiki, keeper.store.articles()
 
     def stamps(self) -> dict[str, str]:
         """Return the articles."""
@@ -43,7 +44,7 @@ class Articles:
         """Return what an article holds; raise ValueError for one that is held back, or cannot be read now."""
         slug = name.removeprefix("knowledge/")
         mark = self.wiki.stamp(slug)
-        if mark is None or self.keeper.store.articles().get(slug) != f"{mark[0]}-{mark[1]}":
+        if mark is None or self.settled.get(slug) != f"{mark[0]}-{mark[1]}":
             raise ValueError("it is not settled")
         return Page(slug, text).pieces()
 
@@ -57,9 +58,11 @@ class ArticleApplication:
     wiki: Wiki
     exchange: Exchange
     hides: Callable[[str], bool]
+    slugs: set[str] = field(default_factory=set)
 
     def run(self, slugs: list[str]) -> list[str]:
         """Write what is due of these articles; return those of which nothing is due any more."""
+        self.slugs = set(self.wiki.slugs()) if slugs else set()
         return [slug for slug in slugs if self._write(slug)]
 
     def _write(self, slug: str) -> bool:
@@ -68,8 +71,13 @@ class ArticleApplication:
         about = next(iter(self.records.live(slug)), None)
         if not parts or (about and self.hides(about.project)):
             return True
-        path = self.wiki.path(slug)
+        try:
+            path = self.wiki.path(slug)
+        except ValueError:  # no work of memoria's
+            return True
         before = self.exchange.read(path)
+        if before is not None and slug not in self.slugs:
+            return False  # on a disk that does not tell capitals apart, the file is another article's
         try:
             page = Page(slug, before.decode("utf-8", "surrogateescape")) if before is not None else None
         except ValueError:  # a person is changing its frontmatter
@@ -134,6 +142,8 @@ class ArticleApplication:
             if fact is None:
                 return self.records.is_gone(part) or not self.records.live(part)
             page.place(part, text, lines.claim_of(fact, self.keeper.store))
+            if day := self.keeper.store.day(part):
+                page.touch(day)
         return True
 
     def _is_empty(self, page: Page, about: Record | None) -> bool:
@@ -143,13 +153,15 @@ class ArticleApplication:
 
     def _replace(self, slug: str, before: bytes | None, after: bytes | None, parts: list[str]) -> bool:
         """Write an article, and note what it holds now of these parts."""
+        page = Page(slug, after.decode("utf-8", "surrogateescape")) if after is not None else None
         if after != before:
+            self._let_go(slug, page)
             try:
                 self.exchange.replace(self.wiki.path(slug), after, before)
             except SavedMeanwhileError:
                 return False
+            failpoints.reached("exchange.placed")
         file, mark = f"knowledge/{slug}", self.wiki.stamp(slug)
-        page = Page(slug, after.decode("utf-8", "surrogateescape")) if after is not None else None
         held = _held(page)
         with self.records.transaction():
             for part in parts:
@@ -158,6 +170,7 @@ class ArticleApplication:
             if page is None or mark is None or self.wiki.read(slug) != after:
                 self.keeper.store.forget_article(slug)
                 return True
+            self.slugs.add(slug)
             stamp = f"{mark[0]}-{mark[1]}"
             adopt(page, self.keeper)
             self.keeper.store.read_article(slug, stamp, lines.places(page))
@@ -165,6 +178,13 @@ class ArticleApplication:
             if shown.items() >= held.items():
                 self.records.read(file, stamp)
         return True
+
+    def _let_go(self, slug: str, page: Page | None) -> None:
+        """Let nobody take the lines that an article is about to lose for lines that a person deleted."""
+        store = self.keeper.store
+        if mark := store.articles().get(slug):
+            left = {place.id for place in lines.places(page)} if page else set()
+            store.read_article(slug, mark, [place for place in store.places(slug).values() if place.id in left])
 
 
 def _held(page: Page | None) -> dict[str, str]:

@@ -342,9 +342,10 @@ class Records:
         """Record that no file was ever seen to hold an id."""
         self.db.execute("DELETE FROM shown WHERE id = ?", (ident,))
 
-    def count_shown(self) -> int:
-        """Return how many ids the files held."""
-        return int(self.db.execute("SELECT count(*) FROM shown WHERE digest <> ?", (GONE,)).fetchone()[0])
+    def count_shown(self, folder: str) -> int:
+        """Return how many ids the files of a folder held, without their parts."""
+        query = "SELECT count(*) FROM shown WHERE digest <> ? AND file GLOB ? AND instr(id, '#') = 0"
+        return int(self.db.execute(query, (GONE, f"{folder}*")).fetchone()[0])
 
     # -- segments
 

@@ -13,8 +13,8 @@ records that this text stood for. A scan reads the files that have changed since
 
 **Absence is never a deletion.** An id that still stands anywhere in its file is there, though a formatter may have made
 its line unreadable. One that is gone from its file and in no other becomes a record without a text, unless too much is
-missing at once, or a whole day: then it is held, nothing is sent of it, and a person is asked. What changes is taken
-where it stands; the files are not written here.
+missing at once, or a whole day, or the whole wiki: then it is held, nothing is sent of it, and a person is asked. What
+changes is taken where it stands; the files are not written here.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class Scan:
                     found[piece.id] = (piece, name)
         for piece, name in found.values():
             self._compare(piece, name)
-        self._miss(source, found, texts, [name for name in known if name not in stamps])
+        self._miss(source, found, texts, [name for name in known if name not in stamps], is_there=bool(stamps))
         left = {shown.file for shown in self.held}
         for name in texts:
             if name not in left:
@@ -155,14 +155,16 @@ class Scan:
         self.written += 1
 
     def _miss(
-        self, source: Source, found: Mapping[str, object], texts: Mapping[str, str], vanished: Iterable[str]
-    ) -> None:
+        self, source: Source, found: Mapping[str, object], texts: Mapping[str, str], vanished: Iterable[str], *,
+        is_there: bool,
+    ) -> None:  # fmt: skip
         """Turn what a person deleted into records; hold what is missing otherwise."""
         missing = [shown for name, text in texts.items() for shown in self._gone_from(name, found, text)]
         whole = [shown for name in vanished for shown in self._gone_from(name, found, "")]
-        held = whole if not (source.may_vanish or self.taken) else []
+        may_vanish = source.may_vanish and is_there
+        held = whole if not (may_vanish or self.taken) else []
         missing += whole if not held else []
-        most = max(MOST_MISSING, SHARE_MISSING * self.records.count_shown())
+        most = max(MOST_MISSING, SHARE_MISSING * self.records.count_shown(source.folder))
         if len([shown for shown in missing if "#" not in shown.id]) > most and not self.taken:
             held, missing = [*held, *missing], []
         self.held += held
