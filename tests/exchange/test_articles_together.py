@@ -133,6 +133,9 @@ def test_an_end_is_an_end_on_every_page_of_every_machine(homes: Homes) -> None:
         assert rows(machine, "Behaviour") == {"The queue holds 900 jobs."}
         assert any("500" in row for row in rows(machine, "History"))
     assert same(homes)
+    place(desk, "Gotchas", "It hangs when the disk is full.", kind="debugging")
+    meet(desk, laptop)
+    assert rows(laptop, "Gotchas") == {"It hangs when the disk is full."}
     late = Machine("late", desk.folder.parent / "late", desk.home.settings.sync, random.Random(3))
     meet(late)
     assert rows(late, "Behaviour") == {"The queue holds 900 jobs."}

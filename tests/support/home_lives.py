@@ -28,6 +28,7 @@ from memoria.base.settings import Settings
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.exchange import carriers, keys, rounds, segments
+from memoria.exchange.article_form import PROSE, STANDS, Page
 from memoria.exchange.carriers import Carrier, CarrierError, Folder
 from memoria.exchange.day_form import Day
 from memoria.exchange.keys import Key
@@ -39,10 +40,17 @@ from memoria.pages import refresh
 from memoria.statements import lines
 from memoria.statements.fact import Ending, Fact
 from memoria.statements.keeper import Keeper
+from memoria.wiki import lines as wiki_lines
+from memoria.wiki.article import Article
+from memoria.wiki.folder import Wiki
 from memoria.worker import together
 
 WORD = re.compile(r"\bw\d{4}x\b")
-KILLS = ("exchange.read", "exchange.written", "exchange.sent", "files.written", "files.compared", "files.replaced")
+KILLS = (
+    "exchange.read", "exchange.written", "exchange.sent", "exchange.placed", "files.written", "files.compared",
+    "files.replaced",
+)  # fmt: skip
+SLUGS = ("concepts/queue", "concepts/job", "connections/queue-and-job")
 DAYS = 3
 SECONDS = itertools.count()
 
@@ -96,6 +104,27 @@ class Machine:
         days = ((day, Day(self.daily.text(day))) for day in self.daily.days())
         return {piece.id: digest_of(piece.text) for day, text in days for piece in text.pieces(day)}
 
+    def wiki(self) -> Wiki:
+        return Wiki.of(self.home.paths)
+
+    def pages(self) -> Iterator[Page]:
+        wiki = self.wiki()
+        for slug in wiki.slugs():
+            yield Page(slug, (wiki.read(slug) or b"").decode())
+
+    def placed(self) -> dict[str, str]:
+        """Return what the articles hold, by id."""
+        return {piece.id: piece.full for page in self.pages() for piece in page.pieces() if piece.kind != STANDS}
+
+    def settle(self) -> None:
+        with self.at_work(), self.keeper() as keeper:
+            refresh.settle(self.home, keeper)
+
+    def told(self) -> set[str]:
+        """Return the words in a person's prose in articles."""
+        return {word for page in self.pages() for piece in page.pieces() if piece.kind == PROSE
+                for word in WORD.findall(piece.text)}  # fmt: skip
+
     def shown(self) -> Counter[str]:
         """Return how often each word is told in a context or a statement."""
         said = [fact.content for fact in self.facts()]
@@ -114,6 +143,8 @@ OPERATIONS = {
     "flush": 8, "learn": 6, "repeat": 2, "end": 2, "supersede": 2, "promote": 1, "reword": 7, "rewrite": 4, "tick": 3,
     "untick": 1, "delete": 2, "reformat": 2, "forget": 1, "sync": 14, "kill": 5, "race": 3, "backup": 1, "restore": 1,
     "clone": 0.4, "away": 1, "skew": 0.5,
+    "place": 8, "settle": 2, "put_right": 2, "strike": 1, "shift": 2, "carry": 1, "comment": 4, "comment_anew": 2,
+    "discard": 0.5, "reflow": 1,
 }  # fmt: skip
 
 
@@ -135,6 +166,9 @@ class Life:
         self.said: set[str] = set()
         self.owner: dict[str, str] = {}  # of a word: the statement in which it was said
         self.gone: set[str] = set()  # statements that were forgotten, in whatever words
+        self.notes: set[str] = set()  # words of a person's prose
+        self.placed: set[str] = set()  # statements that must stand on an article, unless one is ``touched``
+        self.touched: set[str] = set()
         self.done: Counter[str] = Counter()
 
     def play(self, steps: int, operations: dict[str, float] = OPERATIONS) -> list[str]:
@@ -147,9 +181,10 @@ class Life:
                 getattr(self, f"_{name}")(machine)
         for machine in self.machines:
             machine.is_away = False
-        for _ in range(4):
+        for _ in range(5):
             for machine in self.machines:
                 machine.sync()
+                machine.settle()
         return list(self.wrong())
 
     def _word(self) -> str:
@@ -250,12 +285,96 @@ class Life:
         self._save(machine, formatted)
 
     def _forget(self, machine: Machine) -> None:
-        words = sorted(machine.shown())
+        words = sorted(machine.shown().keys() | machine.told())
         if words:
             word = self.rng.choice(words)
             self.forgotten.add(word)
             self.gone |= {_root(fact) for fact in machine.facts() if word in f"{fact.content} {fact.quote}"}
             machine.forget(word)
+
+    # -- the wiki
+
+    def _place(self, machine: Machine) -> None:
+        """Give some statements their places, as a compile does."""
+        with machine.keeper() as keeper:
+            keeper.refresh()
+            new = [fact for fact in keeper.store.facts() if fact.id not in keeper.store.placed()][:3]
+            wiki, slug = machine.wiki(), self.rng.choice(SLUGS)
+            page = wiki.get(slug) or Article.new(slug, slug.rpartition("/")[2], "What is known of it.", MONDAY.date())
+            page.give_to(SHOP)
+            for fact in new:
+                page.add(wiki_lines.claim_of(fact, keeper.store), wiki_lines.section_of(fact.kind))
+            if new:
+                wiki.path(slug).parent.mkdir(parents=True, exist_ok=True)
+                wiki.path(slug).write_bytes(Wiki.encode(page))
+                self.placed.update(fact.id for fact in new)
+
+    def _settle(self, machine: Machine) -> None:
+        machine.settle()
+
+    def _line(self, machine: Machine) -> tuple[Path, str, str] | None:
+        """Return a current line of an article, with its path and its statement."""
+        found = [(machine.wiki().path(page.slug), claim.render(), claim.id) for page in machine.pages()
+                 for claim in page.claims if claim.id]  # fmt: skip
+        return self.rng.choice(found) if found else None
+
+    def _put_right(self, machine: Machine) -> None:
+        if line := self._line(machine):
+            path, row, ident = line
+            self.touched.add(ident)
+            if words := WORD.findall(row):
+                path.write_text(path.read_text().replace(row, row.replace(words[0], self._word()), 1))
+                machine.settle()
+
+    def _strike(self, machine: Machine) -> None:
+        if line := self._line(machine):
+            path, row, ident = line
+            self.touched.add(ident)
+            path.write_text(path.read_text().replace(f"{row}\n", "", 1))
+
+    def _shift(self, machine: Machine) -> None:
+        if line := self._line(machine):
+            path, row, _ = line
+            if f"{row}\n" in path.read_text():
+                path.write_text(path.read_text().replace(f"{row}\n", "", 1) + f"\n## Limits\n\n{row}\n  - since then\n")
+
+    def _carry(self, machine: Machine) -> None:
+        if line := self._line(machine):
+            path, row, _ = line
+            others = [machine.wiki().path(page.slug) for page in machine.pages()]
+            other = self.rng.choice(others)
+            if other != path and f"{row}\n" in path.read_text():
+                other.write_text(f"{other.read_text()}\n## Limits\n\n{row}\n")
+                path.write_text(path.read_text().replace(f"{row}\n", "", 1))
+
+    def _comment(self, machine: Machine) -> None:
+        if pages := list(machine.pages()):
+            page, word = self.rng.choice(pages), self._word()
+            page.section("My notes").add(f"Think of {word}.", "")
+            machine.wiki().path(page.slug).write_bytes(Wiki.encode(page))
+            self.notes.add(word)
+
+    def _comment_anew(self, machine: Machine) -> None:
+        if words := sorted(machine.told()):
+            old, new = self.rng.choice(words), self._word()
+            self.notes.add(new)
+            self.replaced.add(old)
+            for page in machine.pages():
+                path = machine.wiki().path(page.slug)
+                path.write_text(path.read_text().replace(f"Think of {old}.", f"Think of {new}."))
+
+    def _discard(self, machine: Machine) -> None:
+        pages = list(machine.pages())
+        if len(pages) > 1:
+            page = self.rng.choice(pages)
+            self.touched.update(claim.id for claim in page.claims)
+            self.replaced.update(self.notes & set(WORD.findall(page.render())))
+            machine.wiki().path(page.slug).unlink()
+
+    def _reflow(self, machine: Machine) -> None:
+        if pages := list(machine.pages()):
+            path = machine.wiki().path(self.rng.choice(pages).slug)
+            path.write_text(path.read_text().replace("\n- ", "\n* ").replace("\n\n## ", "\n\n\n## "))
 
     # -- machines
 
@@ -317,8 +436,9 @@ class Life:
             theirs = other.pieces()
             if differ := sorted(ident for ident in {*mine, *theirs} if mine.get(ident) != theirs.get(ident)):
                 yield f"diverged: {other.name} {differ[:3]}"
+        yield from self._wrong_wiki()
         shown = first.shown()
-        for word in sorted(self.said):
+        for word in sorted(self.said - self.notes):
             if word in self.forgotten and shown[word]:
                 yield f"back: {word}"
             elif word not in self.forgotten | self.replaced and not shown[word] and not self._went(word):
@@ -331,6 +451,25 @@ class Life:
         if any(sign in text for text in texts for sign in ("<<<<<<<", ">>>>>>>")):
             yield "markers"
         yield from self._left()
+
+    def _wrong_wiki(self) -> Iterator[str]:
+        first, *others = self.machines
+        mine, told = first.placed(), first.told()
+        for other in others:
+            theirs = other.placed()
+            if differ := sorted(ident for ident in {*mine, *theirs} if mine.get(ident) != theirs.get(ident)):
+                yield f"other wiki: {other.name} {differ[:3]}"
+        yield from (f"lost note: {word}" for word in sorted(self.notes - told - self.replaced - self.forgotten))
+        yield from (f"note back: {word}" for word in sorted(self.notes & told & self.forgotten))
+        facts = {fact.id: fact for fact in first.facts()}
+        lines = [(page.slug, claim) for page in first.pages() for claim in page.claims if claim.id]
+        for slug, claim in lines:
+            if claim.id not in facts or facts[claim.id].ended:
+                yield f"ended but current: {claim.id} on {slug}"
+            elif WORD.findall(claim.text) != WORD.findall(facts[claim.id].content):
+                yield f"other words: {claim.text} on {slug}"
+        missing = self.placed - self.touched - {claim.id for _, claim in lines}
+        yield from (f"no place: {ident}" for ident in sorted(missing) if ident in facts and not facts[ident].ended)
 
     def _went(self, word: str) -> bool:
         """Return whether a word was said in a statement that another machine forgot in its former words."""

@@ -83,7 +83,8 @@ class ArticleApplication:
         except ValueError:  # a person is changing its frontmatter
             return False
         held = _held(page)
-        wanted = [part for part in parts if not self._stands(part, held)]
+        past = {piece.id for piece in page.pieces() if piece.kind == STANDS} if page else set()
+        wanted = [part for part in parts if part not in past and not self._stands(part, held)]
         if not all(self._is_as_seen(part, held) for part in wanted):
             return False
         whole = True
@@ -149,7 +150,8 @@ class ArticleApplication:
     def _is_empty(self, page: Page, about: Record | None) -> bool:
         """Return whether an article was deleted, and nothing was added to it meanwhile."""
         is_deleted = about is None or about.text is None
-        return is_deleted and not any(claim.ids for section, _, claim in page.lines() if not section.named(HISTORY))
+        kinds = {piece.kind for piece in page.pieces()}
+        return is_deleted and not kinds & {PLACE, PROSE}
 
     def _replace(self, slug: str, before: bytes | None, after: bytes | None, parts: list[str]) -> bool:
         """Write an article, and note what it holds now of these parts."""
