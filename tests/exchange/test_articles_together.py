@@ -312,7 +312,7 @@ def test_a_statement_that_is_written_on_an_article_alone_comes_with_it(homes: Ho
     page = Article.new(SLUG, "Queue", "What is known of it.", MONDAY.date())
     page.give_to(SHOP)
     page.add(Claim("The queue holds 500 jobs.", (f"daily/{MONDAY.date()}#^e-aaa111",)), "Behaviour")
-    page.add(Claim("Until 2026-01-02: The queue holds 20 jobs.", ()), "History")
+    page.add(Claim("Until 2026-01-02: It holds 20 jobs.", (f"daily/{MONDAY.date()}#^e-aaa112",)), "History")
     path(desk).parent.mkdir(parents=True)
     path(desk).write_bytes(Wiki.encode(page))
     meet(desk, laptop)

@@ -66,6 +66,7 @@ class Machine:
         self.daily = DailyLog.of(self.home.paths)
         Path(self.home.paths.state).mkdir(parents=True, exist_ok=True)
         self.is_away = False
+        self.is_torn = False  # its last exchange was killed, so that it does not know yet what it has written
 
     @contextmanager
     def at_work(self, reached: Callable[[str], None] = lambda _: None) -> Iterator[None]:
@@ -88,6 +89,7 @@ class Machine:
         with self.at_work(reached), suppress(CarrierError), Records.of(self.home.paths) as records:
             carrier = _Away(self.folder) if self.is_away else None
             together.exchange(self.home, records, taken=taken, restored=restored, carrier=carrier)
+            self.is_torn = False
 
     def forget(self, target: str) -> None:
         with self.at_work():
@@ -183,7 +185,7 @@ class Life:
             machine.is_away = False
         for _ in range(5):
             for machine in self.machines:
-                machine.sync()
+                machine.sync(taken=True)  # what a person deleted although it was all that there was
                 machine.settle()
         return list(self.wrong())
 
@@ -272,10 +274,11 @@ class Life:
         self._save(machine, lambda text: text.replace("- [x] ", "- [ ] ", 1), "- [x] ")
 
     def _delete(self, machine: Machine) -> None:
-        if fact := self._live(machine):
+        if not machine.is_torn and (fact := self._live(machine)):
             rows = re.compile(rf"(?m)^- \[\w+\] .*\^{fact.id}\n(?:  .*\n)*")
             self._save(machine, lambda text: rows.sub("", text), f"^{fact.id}\n")
             self.replaced.update(WORD.findall(fact.content))
+            self.touched.add(fact.id)  # where it is reworded meanwhile, it lives on, and the next compile places it
 
     def _reformat(self, machine: Machine) -> None:
         def formatted(text: str) -> str:
@@ -308,6 +311,7 @@ class Life:
                 wiki.path(slug).parent.mkdir(parents=True, exist_ok=True)
                 wiki.path(slug).write_bytes(Wiki.encode(page))
                 self.placed.update(fact.id for fact in new)
+                refresh.settle(machine.home, keeper)
 
     def _settle(self, machine: Machine) -> None:
         machine.settle()
@@ -315,7 +319,7 @@ class Life:
     def _line(self, machine: Machine) -> tuple[Path, str, str] | None:
         """Return a current line of an article, with its path and its statement."""
         found = [(machine.wiki().path(page.slug), claim.render(), claim.id) for page in machine.pages()
-                 for claim in page.claims if claim.id]  # fmt: skip
+                 for claim in page.claims if claim.id and f"{claim.render()}\n" in page.render()]  # fmt: skip
         return self.rng.choice(found) if found else None
 
     def _put_right(self, machine: Machine) -> None:
@@ -335,15 +339,14 @@ class Life:
     def _shift(self, machine: Machine) -> None:
         if line := self._line(machine):
             path, row, _ = line
-            if f"{row}\n" in path.read_text():
-                path.write_text(path.read_text().replace(f"{row}\n", "", 1) + f"\n## Limits\n\n{row}\n  - since then\n")
+            path.write_text(path.read_text().replace(f"{row}\n", "", 1) + f"\n## Limits\n\n{row}\n  - since then\n")
 
     def _carry(self, machine: Machine) -> None:
         if line := self._line(machine):
             path, row, _ = line
             others = [machine.wiki().path(page.slug) for page in machine.pages()]
             other = self.rng.choice(others)
-            if other != path and f"{row}\n" in path.read_text():
+            if other != path:
                 other.write_text(f"{other.read_text()}\n## Limits\n\n{row}\n")
                 path.write_text(path.read_text().replace(f"{row}\n", "", 1))
 
@@ -388,6 +391,7 @@ class Life:
             if name == step:
                 left[0] -= 1
                 if not left[0]:
+                    machine.is_torn = True
                     raise Killed
 
         machine.sync(reached)

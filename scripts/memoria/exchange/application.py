@@ -27,7 +27,7 @@ from memoria.ground.clock import Zone
 from memoria.ground.errors import FileBusyError
 from memoria.ground.files import sha256
 from memoria.statements import lines
-from memoria.statements.fact import GLOBAL, ORIGINS, Fact
+from memoria.statements.fact import GLOBAL, MAX_HISTORY, ORIGINS, Fact
 from memoria.statements.keeper import Keeper
 
 Wording = tuple[str, str, str]
@@ -294,6 +294,8 @@ def _statements(live: Sequence[Record], known: Sequence[Record]) -> list[Wording
     reworded = [pair for pair in told if "worded" in pair[1]]  # what never was is what the others were made of
     (_, first), *others = reworded or told
     whole = _summed(first, [json.loads(record.text) for record in known if record.text])
+    former = [f"{other.get('worded', other['time'])[:10]} {other['content']}" for _, other in others]
+    whole |= {"history": [*whole.get("history", ()), *former][-MAX_HISTORY:]} if former else {}
     wordings = [(live[0].id, _json(whole), str(first["content"]))]
     for record, other in others:
         told_by = f"{record.id} {record.machine}".strip()

@@ -20,7 +20,7 @@ from memoria.wiki.article import HISTORY, RELATED, Article, Claim, Section
 
 ARTICLE, PLACE, PROSE, STANDS = "article", "place", "prose", ""
 LEAD: Final = "p-"  # the part of what a person wrote before the first section
-PAST: Final = "h-"  # begins the part of a row of the history that shows no statement
+PAST: Final = "h-"  # begins the part of a row of the history that shows no statement, as earlier versions wrote
 
 
 class Page(Article):
@@ -131,8 +131,8 @@ def _part(claim: Claim, section: Section) -> str:
     if section.named(RELATED):
         links = markdown.links(claim.render())
         return f"r-{links[0].target.removesuffix('.md')}" if links else ""
-    if section.named(HISTORY) and not claim.ids:
-        return f"{PAST}{claim.digest}" if claim.text.startswith("Until ") else ""
+    if section.named(HISTORY) and not claim.ids and claim.text.startswith("Until "):
+        return f"{PAST if claim.sources else 'u-'}{claim.digest}"  # each machine writes former wordings by itself
     return f"c-{sha256(' '.join(sorted(claim.ids)))[:8]}" if claim.is_connection else claim.id
 
 
