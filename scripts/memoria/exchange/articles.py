@@ -19,7 +19,6 @@ from memoria.ground.errors import SavedMeanwhileError
 from memoria.ground.exchange import Exchange
 from memoria.statements.keeper import Keeper
 from memoria.wiki import lines
-from memoria.wiki.article import HISTORY
 from memoria.wiki.folder import Wiki
 from memoria.wiki.settle import adopt
 
