@@ -13,7 +13,7 @@ from places import ROOT
 # Each costs 2 ms of processor time or more, most of them far more.
 SLOW = {
     "asyncio", "claude_agent_sdk", "ctypes", "difflib", "gzip", "hashlib", "jsonschema", "logging.handlers", "mcp",
-    "msgspec", "numpy", "portalocker", "redis", "shutil", "subprocess", "tqdm", "urllib.request", "yaml", "zoneinfo",
+    "numpy", "portalocker", "redis", "shutil", "subprocess", "tqdm", "urllib.request", "yaml", "zoneinfo",
 }  # fmt: skip
 OURS = {
     "memoria.audit.receipt", "memoria.daily.day_text", "memoria.statements.fact", "memoria.search.comparison",

@@ -92,7 +92,7 @@ def empty_packages(folder: Path) -> Path:
     """An environment with the names of memoria's packages and nothing in them, which costs nothing to import."""
     site = _site(folder)
     (site / "mcp").mkdir()
-    for name in ("jsonschema", "mcp/__init__", "mcp/server", "msgspec", "yaml"):
+    for name in ("jsonschema", "mcp/__init__", "mcp/server", "yaml"):
         (site / f"{name}.py").touch()
     return folder / "bin" / "python"
 

@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
 from typing import Any
-from unittest.mock import patch
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import memoria
-from memoria.transcripts import decoder
 from memoria.transcripts.tool_lines import LINE, describe
 from memoria.transcripts.turn import Turn, exchanges, split
 from memoria.transcripts.turn_reader import Reader
@@ -66,18 +64,6 @@ def result(content: Any, **more: Any) -> bytes:
 def read(lines: Iterable[bytes], *, keep_sidechains: bool = False) -> list[Turn]:
     reader = Reader(keep_sidechains=keep_sidechains)
     return [*reader.read(lines), *reader.settle()]
-
-
-class Refusing:
-    """Takes the decoder's place: every line is read whole by ``objects``, the yardstick."""
-
-    def decode(self, line: bytes) -> Any:
-        raise ValueError
-
-
-def read_wholly(lines: Iterable[bytes], *, keep_sidechains: bool = False) -> list[Turn]:
-    with patch.object(decoder, "_LINE", Refusing()):
-        return read(lines, keep_sidechains=keep_sidechains)
 
 
 def lines_of(path: Path) -> list[bytes]:
@@ -205,80 +191,6 @@ def test_whole_or_in_random_slices_gives_the_same_turns(path: Path) -> None:
             for turn in same.read(lines[start:end])
         ]
         assert [*parts, *same.settle()] == whole
-
-
-# What a byte test might take for structure stands here inside of strings, and the other way round.
-MARKERS = (
-    "yes", '"type":"progress"', '"type":"thinking"', '\\"type\\":\\"user\\"', '}{"type":"user"', '"sessionId":"s"',
-    "User has answered your questions: a", "\u2003User has answered your questions: b", "<exit_code>3</exit_code>",
-    "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nno", "User has",
-    "User has approved your plan", "<status>", "is_error", '"is_error":true', "\x1b[31mred", "\ud800", "\ufeff", "\0",
-    "\\", '"', "\n", "Exit code 1", "\u0130", "[Request interrupted by user]", "<system-reminder>x</system-reminder>y",
-)  # fmt: skip
-WORDS = st.lists(st.sampled_from(MARKERS), max_size=3).map("".join)
-IDS = st.sampled_from(("t1", "t2", "t3"))
-ASKED = st.fixed_dictionaries(
-    {"questions": st.just([]), "answers": st.dictionaries(WORDS, WORDS, max_size=1)},
-    optional={"response": WORDS, "afkTimeoutMs": st.just(60000)},
-)
-BLOCKS = st.fixed_dictionaries(
-    {"type": st.sampled_from(("text", "tool_use", "tool_result", "thinking", "image", "later", "text"))},
-    optional={
-        "text": WORDS,
-        "content": WORDS
-        | st.lists(st.fixed_dictionaries({"type": st.just("text"), "text": WORDS}) | WORDS, max_size=2),
-        "is_error": st.booleans(),
-        "id": IDS,
-        "tool_use_id": IDS,
-        "name": st.sampled_from(("AskUserQuestion", "Bash", "ExitPlanMode", "Edit", "mcp__x__y")),
-        "input": st.dictionaries(st.sampled_from(("command", "plan", "file_path")), WORDS, max_size=2),
-        "thinking": WORDS,
-    },
-)
-ROWS = st.fixed_dictionaries(
-    {"type": st.sampled_from(("user", "assistant", "assistant", "progress", "attachment", "queue-operation", "user"))},
-    optional={
-        "uuid": st.sampled_from(("u1", "u2", "u3", "", 7)),
-        "sessionId": st.just("s"),
-        "cwd": WORDS,
-        "toolUseResult": WORDS | st.lists(WORDS, max_size=1) | ASKED,
-        "toolDenialKind": st.sampled_from(("user-rejected", "permission-rule", "later")),
-        "userFeedback": WORDS,
-        "origin": st.fixed_dictionaries({"kind": st.sampled_from(("human", "channel", "task-notification"))}),
-        "promptSource": st.sampled_from(("typed", "system", "sdk", "later")),
-        "message": st.fixed_dictionaries(
-            {"content": st.lists(BLOCKS | WORDS, max_size=3) | WORDS | st.none()},
-            optional={"role": WORDS, "id": st.just("m"), "model": st.sampled_from(("opus", "<synthetic>"))},
-        )
-        | WORDS,
-        "attachment": st.fixed_dictionaries(
-            {"type": st.sampled_from(("queued_command", "skill_listing"))}, optional={"prompt": WORDS}
-        ),
-        "operation": st.sampled_from(("enqueue", "remove", "popAll")),
-        "content": WORDS,
-        "timestamp": st.sampled_from(("2026-03-01T09:00:01Z", "2026-03-01T09:00:02Z", "not a time")),
-        "isSidechain": st.booleans(),
-        "isMeta": st.booleans(),
-        "planContent": WORDS,
-        "data": st.dictionaries(st.just("message"), WORDS),
-    },
-)
-
-
-@pytest.mark.slow
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(rows=st.lists(ROWS, min_size=1, max_size=5), data=st.data())
-def test_no_line_is_misread_whatever_its_strings_look_like(rows: list[dict[str, Any]], data: st.DataObject) -> None:
-    lines = []
-    for row in rows:
-        ascii_only, spaced = data.draw(st.booleans()), data.draw(st.booleans())
-        text = json.dumps(row, ensure_ascii=ascii_only, separators=None if spaced else (",", ":"))
-        raw = text.encode("utf-8", "surrogatepass")
-        cut = data.draw(st.integers(0, len(raw))) if data.draw(st.integers(0, 4)) == 0 else len(raw)
-        lines.append(raw[:cut] + data.draw(st.sampled_from((b"\n", b"\n", b"\r\n", b"", b"\0\n"))))
-    written = b"".join(lines).splitlines(keepends=True)
-    for keep in (False, True):
-        assert read(written, keep_sidechains=keep) == read_wholly(written, keep_sidechains=keep)
 
 
 QUEUE_EVENTS = st.sampled_from(("enqueue", "remove", "dequeue", "popAll", "user", "attachment", "assistant"))

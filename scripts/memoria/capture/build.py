@@ -26,7 +26,7 @@ UNUSED_S = 7 * 86_400.0
 PYTHONS = ("python3.13", "python3.12", "python3.11", "python3.14", "python3")
 FITS = "import sys; sys.exit(sys.version_info < (3, 11))"
 WITHOUT_CLIENT = "claude-agent-sdk"  # its wheel holds a client of 365 MB, its source distribution none
-IMPORTS = "import jsonschema, mcp.server, msgspec, yaml"
+IMPORTS = "import jsonschema, mcp.server, yaml"
 NOTHING_FOUND = "neither uv nor Python 3.11 or newer was found: install uv (https://docs.astral.sh/uv/)"
 
 

@@ -12,7 +12,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
@@ -25,6 +25,7 @@ Json = dict[str, Any]
 
 _DECODER = json.JSONDecoder(strict=False)
 _START = re.compile(r'\{\s*"(?:parentUuid|type|uuid|sessionId)"\s*:')
+_KINDS = ("assistant", "user", "attachment", "memoria-note", "queue-operation")  # of lines that turns can be made of
 _RECOVERIES = 16  # starts tried after a broken beginning; keeps a hostile line linear
 KEPT_DAYS = 30  # of the client, when its settings say nothing else
 HEAD_BYTES = 1_000_000  # the first line that names its session is searched in so much
@@ -210,6 +211,18 @@ def objects(line: bytes) -> list[Json]:
         if isinstance(value, dict) and (not tries or _is_envelope(value)):
             found.append(value)
     return found
+
+
+def decode(lines: Iterable[bytes], unreadable: Callable[[], None]) -> Iterator[Json]:
+    """Yield the objects on these lines that turns can be made of.
+
+    ``unreadable`` is called for a whole line that holds something and from which no object can be read.
+    """
+    for line in lines:
+        found = objects(line)
+        if not found and line.endswith(b"\n") and line.strip(b" \t\r\n\0"):
+            unreadable()
+        yield from (value for value in found if value.get("type") in _KINDS)
 
 
 def _next_start(text: str, at: int) -> int:

@@ -69,9 +69,7 @@ class Claude:
 
     def decoder(self) -> Decode:
         """Return the decoder of these lines, which needs no state."""
-        from memoria.transcripts.decoder import decode  # noqa: PLC0415 (25 ms that only a transcript is worth)
-
-        return decode
+        return client_files.decode
 
     def kept_days(self, environ: Mapping[str, str]) -> float:
         """Return the setting ``cleanupPeriodDays``."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeGuard
 
 from memoria.ground import clock
-from memoria.transcripts import answers, prompt
+from memoria.transcripts import answers, client_files, prompt
 from memoria.transcripts.answers import Answer, Use
 from memoria.transcripts.client_files import Json, objects
 from memoria.transcripts.prompt import Queue, Queued
@@ -53,7 +53,7 @@ class Reader:
         tasks: Mapping[str, str] | None = None,
         describing: bool = True,
         find_use: Callable[[str], Use | None] | None = None,
-        decode: Decode | None = None,
+        decode: Decode = client_files.decode,
     ) -> None:
         """``keep_sidechains``: also give out sub-agents' lines. ``carry``: a former reader's, '' for a fresh start.
 
@@ -75,9 +75,7 @@ class Reader:
 
     def read(self, lines: Iterable[bytes]) -> Iterator[Turn]:
         """Yield the turns of these lines, each key once."""
-        from memoria.transcripts.decoder import decode  # noqa: PLC0415 (25 ms that only a transcript is worth)
-
-        for value in (self._decode or decode)(lines, self._count_unreadable):
+        for value in self._decode(lines, self._count_unreadable):
             if value.get("isSidechain") is not True or self._keep_sidechains:
                 turns = self._turns(value)
                 if turns:
@@ -171,22 +169,15 @@ class Reader:
 
     def _result(self, value: dict[str, Any], block: dict[str, Any], said: _Said) -> None:
         """Read one tool result: a person's answer, a sub-agent's report, a failure, or output that is not kept."""
-        from memoria.transcripts.decoder import is_silent, output  # noqa: PLC0415 (as above)
-
         ident = block.get("tool_use_id")
         use = self._uses.pop(ident, None) if isinstance(ident, str) else None
         failed = block.get("is_error") is True
-        told = use.name in answers.TOLD if use else "toolUseResult" in value or self._find_use is not None
-        makes_task = use is not None and use.name == "TaskCreate"
-        if not failed and not told and not makes_task and is_silent(block):  # what most of these lines are
-            return
-        content = output(block)
+        content, result = block.get("content"), value.get("toolUseResult")
         text = prompt.plain(content)
-        if makes_task and (task := _TASK.match(text)):
+        if use and use.name == "TaskCreate" and (task := _TASK.match(text)):
             self.tasks[task[1]] = prompt.clean(task[2]).strip()
         if use is None and self._find_use and isinstance(ident, str) and answers.resembles(text):
             use = self._find_use(ident)
-        result = output(value, "toolUseResult") if told else None
         found = answers.answer(value, text, result, use, failed=failed)
         if found:
             said.answer(found)
