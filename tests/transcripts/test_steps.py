@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from memoria.transcripts import steps
-from memoria.transcripts.steps import MAX_SAID, MAX_TOOL, Step
-from memoria.transcripts.turn import exchanges
+from memoria.transcripts.turn import MAX_SAID, Step, exchanges, steps
 from memoria.transcripts.turn_reader import Reader
 
 CWD = "/home/ana/loom"
@@ -40,7 +38,7 @@ def fails(ident: str, text: str) -> dict[str, Any]:
 
 
 def told(*rows: dict[str, Any], folder: str = "") -> list[Step]:
-    return [step for part in steps.of(exchanges(Reader().read(lines(*rows))), folder) for step in part]
+    return [step for part in steps(exchanges(Reader().read(lines(*rows))), folder) for step in part]
 
 
 def tools(found: Iterable[Step]) -> list[str]:
@@ -82,41 +80,19 @@ def test_paths_in_the_project_are_relative_and_others_are_not(command: str, show
     assert tools(told(user("Look."), uses("a", "Bash", command=command))) == [shown]
 
 
-def test_an_edit_names_only_identifiers_that_stand_nowhere_else() -> None:
-    given = {"file_path": f"{CWD}/a.py", "old_string": "", "new_string": "def pick_delay(): retry_limit = weft_max"}
-    (line,) = tools(told(user("Make retry_limit smaller in pick_delay."), uses("a", "Edit", **given)))
-    assert line.startswith("Edit a.py: ")
-    assert "weft_max" in line
-    assert "retry_limit" not in line
-    assert "pick_delay" not in line
+def test_only_the_last_list_of_things_to_do_is_told() -> None:
+    def todo(ident: str, status: str) -> dict[str, Any]:
+        return uses(ident, "TodoWrite", todos=[{"status": status, "content": "Measure the tension"}])
+
+    found = tools(told(user("Go."), todo("a", "pending"), todo("b", "in_progress"), todo("c", "completed")))
+    assert found == ["TodoWrite [completed] Measure the tension"]
 
 
-def test_a_file_is_named_once_however_often_it_is_read() -> None:
-    reads = [
-        uses(f"r{n}", "Read", file_path=f"{CWD}/{name}") for n, name in enumerate(("a.py", "b.py", "a.py", "c.py"))
-    ]
-    edit = uses("e", "Edit", file_path=f"{CWD}/c.py", old_string="x", new_string="y")
-    assert tools(told(user("Go."), *reads, edit)) == ["Read a.py", "Read b.py", "Edit c.py"]
-
-
-def test_a_long_report_of_a_sub_agent_keeps_both_ends_and_its_identifiers() -> None:
+def test_a_long_report_of_a_sub_agent_keeps_both_ends() -> None:
     middle = "It is quite long. " * 200 + "The value weft_max is wrong. " + "And so on it goes. " * 200
     result = f"<summary>look</summary>\n<result>Begins. {middle} Ends.</result>"
     report = f"<task-notification>\n<status>completed</status>\n{result}\n</task-notification>"
     found = told(user("Go."), says("I wait."), user(report), says("So it is."))
     ((_, text),) = [step for step in found if "Begins." in step[1]]
-    assert "weft_max" in text
     assert text.endswith("Ends.")
     assert len(text) < MAX_SAID + 200
-
-
-def test_a_command_that_carries_a_file_keeps_both_ends_and_its_identifiers_and_a_commit_is_whole() -> None:
-    body = "\n".join(f"line {number} of the file says nothing" for number in range(30))
-    script = f"cat > loom/config.py << 'EOF'\n{body}\n`loom.tension` is checked by check_tension()\n{body}\nEOF && make"
-    commit = f"git commit -m 'Say why\n\n{'Because the tension must be read first. ' * 10}'"
-    shown = tools(told(user("Go."), uses("1", "Bash", command=script), uses("2", "Bash", command=commit)))
-    assert len(shown[0]) < MAX_TOOL + 100
-    assert shown[0].startswith("Bash cat > loom/config.py")
-    assert "loom.tension" in shown[0]
-    assert shown[0].endswith("check_tension()")
-    assert shown[1].count("Because the tension") == 10

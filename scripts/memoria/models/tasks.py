@@ -156,7 +156,7 @@ def flush(material: JsonObject) -> Prompt:
 
     ``material``: ``{"project": str, "exchanges": [{"user", "assistant": str, "tools", "errors", "notes": [str]}],
     "known": [{"id", "kind", "day", "origin", "content"}]}``, and optionally ``"open_items": [{"id", "day", "text"}]``,
-    those of the project. An exchange may have what ``transcripts.steps`` makes of it, and say that it was ``judged``.
+    those of the project. An exchange may have what ``turn.steps`` makes of it, and say that it was ``judged``.
     """
     carried = f"project: {material['project']}\n{told(material['exchanges'])}"
     parts = [*known_statements(material), ("conversation", carried)]

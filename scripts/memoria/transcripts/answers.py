@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from memoria.transcripts.turn import PLANS
+
 APPROVED = "(the user approved the plan)"
 APPROVED_EDITED = "(the user approved the plan after editing it)"
 REJECTED = "(the user rejected this tool use)"
@@ -20,7 +22,6 @@ STOPPED = "(the user interrupted this tool use)"
 CLARIFY = "(the user wants to clarify these questions)"
 UNANSWERED = "(the user did not answer in time; selected so far)"
 
-PLANS = ("ExitPlanMode", "exit_plan_mode")
 ASKING = ("AskUserQuestion", *PLANS)
 AGENTS = ("Agent", "Task")
 REPORTED = "(a sub-agent reported"  # how a report begins

@@ -26,7 +26,7 @@ from memoria.transcripts import clients
 from memoria.transcripts.answers import Use
 from memoria.transcripts.clients import Client
 from memoria.transcripts.screen import Screen
-from memoria.transcripts.turn import Exchange, Turn, exchanges, split
+from memoria.transcripts.turn import Exchange, Turn, exchanges, split, steps
 from memoria.transcripts.turn_reader import Reader, tool_use
 
 log = logging.getLogger(__name__)
@@ -267,9 +267,7 @@ class Stretch:
 
     def material(self, folder: str = "") -> list[dict[str, Any]]:
         """Return the exchanges as a model is given them, with paths below ``folder`` relative in their steps."""
-        from memoria.transcripts import steps  # noqa: PLC0415 (its patterns are needed when a model is asked)
-
-        told = steps.of(self.exchanges, folder)
+        told = steps(self.exchanges, folder)
         return [exchange.material() | {"steps": part} for exchange, part in zip(self.exchanges, told, strict=True)]
 
     def cleaned(self, clean: Callable[[str], str]) -> Stretch:

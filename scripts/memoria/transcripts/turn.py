@@ -1,4 +1,4 @@
-"""Turn: one kept transcript line, and exchanges: a prompt with what answered it, divided into calls of a model.
+"""Turn: one kept transcript line, and exchanges: a prompt with what answered it, as models are told of them.
 
 A turn is a prompt, a piece of an answer or a failed tool's first lines. Its ``key`` comes from the line's uuid, so that
 overlapping slices, forks, resumes and rewritten transcripts cannot make it count twice. ``turn_reader`` reads turns
@@ -7,12 +7,17 @@ from a transcript.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
 Role = Literal["user", "assistant", "error", "note"]
+Step = tuple[str, str]  # a role or ``tool``, and its text
+
+MAX_SAID = 700  # characters of what the assistant, or a sub-agent, said before the last words of an exchange
+PLANS = ("ExitPlanMode", "exit_plan_mode")  # tools that put a plan before the user, which is told whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,57 @@ def exchanges(turns: Iterable[Turn]) -> list[Exchange]:
         groups[-1].append(turn)
         answered = answered or turn.role in ("assistant", "error")
     return [Exchange(tuple(group)) for group in groups]
+
+
+def steps(parts: Sequence[Exchange], folder: str = "") -> list[list[Step]]:
+    """Return what happened in each exchange, in order, each error below the tool use that it is of.
+
+    Paths below ``folder`` (default: the first that a turn names) are relative. Of to-do lists only the last is told.
+    """
+    root = folder or next((turn.cwd for part in parts for turn in part.turns if turn.cwd), "")
+    shorten = _shortener(root)
+    lists = [line for part in parts for turn in part.turns for line in turn.tools if line.startswith("TodoWrite ")]
+    return [[step for step in _steps(part, shorten) if step[1] not in lists[:-1]] for part in parts]
+
+
+def _steps(part: Exchange, shorten: Callable[[str], str]) -> Iterator[Step]:
+    known = {use for turn in part.turns for use in turn.uses if turn.role != "error"}
+    errors: dict[str, list[Step]] = {}
+    last = next((turn for turn in reversed(part.turns) if turn.role == "assistant" and turn.text), None)
+    for turn in part.turns:
+        if turn.role == "error" and len(turn.uses) == 1:
+            errors.setdefault(turn.uses[0], []).append(("error", shorten(turn.text)))
+    for turn in part.turns:
+        if turn.role == "error":
+            if not (len(turn.uses) == 1 and turn.uses[0] in known):
+                yield "error", shorten(turn.text)
+            continue
+        if turn.text:
+            is_whole = turn.role != "assistant" or turn is last or any(line.startswith(PLANS) for line in turn.tools)
+            yield turn.role, turn.text if is_whole else _ends(turn.text)
+        for number, line in enumerate(turn.tools):
+            yield "tool", shorten(line)
+            yield from errors.get(turn.uses[number], ()) if number < len(turn.uses) else ()
+
+
+def _ends(text: str) -> str:
+    """Return both ends of a text that is longer than what is told of it."""
+    half = MAX_SAID // 2
+    return text if len(text) <= MAX_SAID else f"{text[:half]} … {text[-half:]}"
+
+
+def _shortener(root: str) -> Callable[[str], str]:
+    """Return what takes the project's folder from the paths of a line."""
+    bare = root.rstrip("/\\")
+    if not bare or bare.endswith(":"):  # the root of a disk
+        return str
+    begins = re.compile(rf"^Bash cd ['\"]?{re.escape(bare)}['\"]?\s*(?:&&|;)\s*")
+    before = re.compile(rf"(?<![\w./\\-]){re.escape(bare)}[/\\]")
+
+    def shorten(text: str) -> str:
+        return before.sub("", begins.sub("Bash ", text)) if bare in text else text
+
+    return shorten
 
 
 def split(parts: Iterable[Exchange], limit: int) -> list[list[Exchange]]:

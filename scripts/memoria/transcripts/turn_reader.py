@@ -19,7 +19,7 @@ from memoria.transcripts.answers import Answer, Use
 from memoria.transcripts.client_files import Json, objects
 from memoria.transcripts.prompt import Queue, Queued
 from memoria.transcripts.tool_lines import describe
-from memoria.transcripts.turn import Role, Turn
+from memoria.transcripts.turn import PLANS, Role, Turn
 
 # Lines as a client writes them -> lines in Claude Code's form; the second argument is called for each unreadable line.
 Decode = Callable[[Iterable[bytes], Callable[[], None]], Iterator[Json]]
@@ -284,7 +284,7 @@ def _line(name: str, given: object, describing: bool) -> str:
 def _holds_plan(use: dict[str, Any]) -> bool:
     """Return whether a tool use puts a plan before the user, which is text and kept whole."""
     given = use.get("input")
-    return use.get("name") in answers.PLANS and isinstance(given, dict) and bool(given.get("plan"))
+    return use.get("name") in PLANS and isinstance(given, dict) and bool(given.get("plan"))
 
 
 def _prompt(value: dict[str, Any], content: Any, said: _Said) -> None:

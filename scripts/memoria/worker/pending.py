@@ -24,9 +24,8 @@ from memoria.ground.redact import Redactor
 from memoria.search import cues
 from memoria.statements.claim_check import MAX_FACTS
 from memoria.statements.store import Store
-from memoria.transcripts import steps
 from memoria.transcripts.intake import Intake
-from memoria.transcripts.turn import Exchange, exchanges
+from memoria.transcripts.turn import Exchange, exchanges, steps
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +46,7 @@ class Unit:
 
     def material(self) -> dict[str, Any]:
         """Return the exchange for the judge. ``before`` proves no fact, because it is judged with its own exchange."""
-        told = {"steps": steps.of([self.exchange])[0]}
+        told = {"steps": steps([self.exchange])[0]}
         return self.exchange.material() | told | ({"before": self.before} if self.before else {})
 
 
