@@ -135,6 +135,7 @@ def test_only_facts_that_were_shown_are_superseded(said: object, kept: tuple[str
     ("content", "kept"),
     [
         ("Use `pnpm` on port 5432.", "Use `pnpm` on port 5432."),
+        ("Run `pnpm <always>` or set `always.use` here.", "Run `pnpm <always>` or set `always.use` here."),
         ("Use pnpm from version 11 on.", "we always use pnpm here"),
         ("Use pnpm, see `site/pnpm.md`.", "we always use pnpm here"),
     ],

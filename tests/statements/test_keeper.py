@@ -63,6 +63,13 @@ def test_the_same_again_is_counted_not_repeated(tmp_path: Path) -> None:
         assert home.lines.read(date(2026, 11, 16))[0].seen == 2
 
 
+def test_what_names_more_than_a_known_statement_repeats_it_not(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take([a_fact("Before each commit here we run `mise run lint`.")])
+        fuller = a_fact("Before each commit here we run `mise run lint` and `mise run test`.", day=1)
+        assert home.take([fuller]).added == (fuller,)
+
+
 def test_a_contradiction_by_the_user_ends_the_old_fact(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         old, new = (

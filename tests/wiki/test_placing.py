@@ -45,9 +45,20 @@ def test_one_statement_alone_founds_no_article_and_moves_when_a_second_comes(wik
     wiki.compile([PORT_PAGE | {"ids": ["l-a10", "l-a11"]}, placed("tides", "l-b20", title="Tides")])
     assert "## Tides\n\n- Tides are computed" in wiki.text("concepts/shop")
     wiki.log(entry("c3", 18, learned=stated(TIDES[1])))
-    wiki.compile([placed("tides", "l-b20", "l-c30", title="Tides")])
+    wiki.compile([placed("tides", "l-c30", title="Tides")])
     assert all(text in wiki.text("concepts/tides") for text in TIDES)
     assert TIDES[0] not in wiki.text("concepts/shop")
+
+
+def test_a_thing_that_is_renamed_is_found_by_both_names_and_a_persons_title_stays(wiki: WikiHome) -> None:
+    wiki.compile([PORT_PAGE])
+    for day, title in ((17, "Door"), (18, "Gate")):
+        wiki.log(entry(f"b{day}", day, learned=stated(f"The listener is called the {title} since {day}.")))
+        wiki.compile([placed("port", title=title)])
+        article = wiki.wiki.get(SLUG)
+        assert article
+        assert (article.title, article.aliases) == ("Door", ["Port"]), "by one model once, then it is settled"
+    assert "\n# Door\n" in wiki.text(SLUG)
 
 
 @pytest.mark.parametrize("title", ["42", "Test", "a1b2c3d4e5f6"])

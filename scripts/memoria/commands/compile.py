@@ -91,10 +91,8 @@ def _locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:
 def _consolidate(compile_: Compile) -> None:
     """Let a model judge the likeliest contradictions if that is due; a failure is noted and repeated tomorrow."""
     consolidation = Consolidation(compile_.home, compile_.ledger, compile_.index, compile_.model, compile_.keeper)
-    if not consolidation.is_due():
-        return
     try:
-        consolidation.run(consolidation.likeliest())
+        consolidation.run(consolidation.due())
     except ExpectedError as error:
         log.warning("consolidation: %s", error)
         compile_.ledger.note("consolidate-failed", "", str(error))

@@ -51,6 +51,7 @@ _ORDER = Pattern(
 _PASTED = Pattern(r"(?sm)```.*?(?:```|\Z)|^[ \t]*>.*$")
 _ID = Pattern(r"[\s^\[(#-]*(l-[0-9a-z]{6,})\b")
 _EMPHASIS = Pattern(r"\*\*|__(?=\S)|(?<=\S)__")  # a quote may leave it out
+_JOINED = Pattern(r"[./:=<>]+")
 _NUMBER = Pattern(r"\d+(?:[.,:]\d+)*")
 _THOUSANDS = Pattern(r"(?<=\d)[,.'_ ](?=\d{3}(?!\d))")
 
@@ -155,7 +156,7 @@ def _checked(claim: object, material: Material, stamp: Stamp, shown: Collection[
     if kind not in KINDS:
         raise _Refused(f"there is no kind {kind[:30]!r}")
     quote, origin = _proof(claim, material, stamp)
-    content = _grounded(plain(claim.get("content")), quote, ground)
+    content = _grounded(plain(claim.get("content")), quote, origin, ground)
     _check_content(content)
     if origin == "tool" and (kind in _PERSONAL or _ORDER.search(content)):
         raise _Refused(f"came from a tool or a page and would be a {kind} or an instruction: {content[:60]}")
@@ -194,18 +195,20 @@ def _ending(claim: object, material: Material, stamp: Stamp, shown: Collection[s
     return Ending(named, stamp.time, origin, remains=remains)
 
 
-def _grounded(content: str, quote: str, ground: str) -> str:
+def _grounded(content: str, quote: str, origin: str, ground: str) -> str:
     """Return a statement's words, or its quote where they hold a name or a number that the conversation does not.
 
-    Where the quote has no number, a number of one digit may have been said as a word.
+    Where the quote has no number, a number of one digit may have been said as a word. What a tool printed is no
+    statement.
     """
     absent = unheard(content, ground)
     if not _NUMBER.search(quote):
         absent = [part for part in absent if not (len(part) == 1 and part.isdigit())]
     if not absent:
         return content
-    if len(quote.split()) < MIN_ALONE:
+    if len(quote.split()) < MIN_ALONE or origin == "tool":
         raise _Refused(f"nothing was said of {absent[0]!r}: {content[:60]}")
+    log.warning("nothing was said of %r; the quote stands for: %s", absent[0], content[:60])
     return plain(quote, MAX_CONTENT)
 
 
@@ -214,12 +217,17 @@ def unheard(text: str, ground: str) -> list[str]:
     said = _THOUSANDS.sub("", _folded(ground))
     numbers = set(_NUMBER.findall(said))
     names = identifiers.in_prose(text)
-    pieces = [piece.strip("`()[]{}\"'.,:;!?") for name in names for piece in name.split()]
-    absent = [piece for piece in pieces if _folded(piece) not in said]
+    pieces = [piece.strip("`()[]{}<>\"'.,:;!?") for name in names for piece in name.split()]
+    absent = [piece for piece in pieces if any(part not in said for part in _parts(_folded(piece), said))]
     rest = text
     for name in sorted(names, key=len, reverse=True):
         rest = rest.replace(name, " ")
     return absent + [number for number in _NUMBER.findall(_THOUSANDS.sub("", rest)) if number not in numbers]
+
+
+def _parts(name: str, said: str) -> list[str]:
+    """Return a name, or what a dot, slash or the like joins in it where it was not said whole; a number is no part."""
+    return [name] if name in said or _NUMBER.search(name) else [part for part in _JOINED.split(name) if part]
 
 
 def _superseded(value: object, shown: Collection[str]) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from memoria.ground.clock import Zone
 from memoria.ground.errors import ExpectedError, MemoryStoreError
 from memoria.ground.home import Home
 from memoria.ground.printable import counted
-from memoria.search import comparison
+from memoria.search import comparison, identifiers
 from memoria.statements import conflicts
 from memoria.statements.fact import GLOBAL, ORIGINS, Ending, Fact, Stamp, new_id, plain
 from memoria.statements.lines import Lines
@@ -179,8 +179,13 @@ class Keeper:
         return self._add(fact, str(item.body.get("project", "")))
 
     def repeated(self, fact: Fact) -> Fact | None:
-        """Return the known fact that this one says again; None if the fact itself says that it replaces that one."""
-        twin = self.store.twin(fact)
+        """Return the known fact that this one says again, with no name in code that the other lacks.
+
+        A fact that says itself that it replaces the other does not repeat it.
+        """
+        names = set(identifiers.in_prose(fact.content))
+        twins = (twin for twin in self.store.twins(fact) if names <= set(identifiers.in_prose(twin.content)))
+        twin = next(twins, None)
         return None if twin and twin.id in fact.supersedes else twin
 
     def _end(self, end: Ending) -> Outcome:

@@ -21,6 +21,7 @@ from memoria.search.words import words
 SECTION = 2  # the level of a section's heading
 KEY_POINTS, RELATED, HISTORY = "Key Points", "Related", "History"
 BEHAVIOUR, CONVENTIONS, HOW_TO, DECISIONS, GOTCHAS = "Behaviour", "Conventions", "How to", "Decisions", "Gotchas"
+CONNECTIONS = "Connections"  # the section of sentences about several statements
 _FIRST = (KEY_POINTS, BEHAVIOUR, CONVENTIONS, HOW_TO)  # then sections with headings of their own
 _LAST = (DECISIONS, GOTCHAS, RELATED, HISTORY)
 
@@ -248,6 +249,13 @@ class Article:
     def title(self) -> str:
         """The title: frontmatter, else the first heading, else the slug."""
         return self.front.text("title") or markdown.first_heading(self.lead) or self.name
+
+    def rename(self, title: str) -> None:
+        """Give the page another title; the former one stays as an alias."""
+        former = self.title
+        self.front.set("title", markdown.line(title))
+        self.lead = [f"# {markdown.line(title)}" if row == f"# {former}" else row for row in self.lead]
+        self.extend("aliases", [former])
 
     @property
     def aliases(self) -> list[str]:

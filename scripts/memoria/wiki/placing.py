@@ -18,7 +18,7 @@ from memoria.statements.claim_check import unheard
 from memoria.statements.fact import Fact, plain
 from memoria.statements.keeper import Keeper
 from memoria.wiki import lines, names, summary
-from memoria.wiki.article import HISTORY, RELATED, Article, Claim, heading_of
+from memoria.wiki.article import CONNECTIONS, HISTORY, RELATED, Article, Claim, heading_of
 from memoria.wiki.article_cache import Row
 from memoria.wiki.folder import FOLDERS, Wiki, find_slug, slugify
 from memoria.wiki.owners import Owners
@@ -29,7 +29,6 @@ JsonObject = dict[str, Any]
 
 ENOUGH: Final = 2  # statements with which a topic gets an article of its own
 MAX_RELATED: Final = 30  # links under Related, so that a hub that many pages link to stays readable
-CONNECTIONS: Final = "Connections"  # the section of sentences about several statements
 
 
 @dataclass(slots=True)
@@ -104,9 +103,20 @@ class Placing:
         if known and (article := self.open(known)):
             return article, section
         title = names.clean(str(proposal["title"] or bare.replace("-", " ").capitalize()))
-        if counts.get(bare, 0) >= ENOUGH and not names.fault(title):
-            return self._create(self.owners.free_slug(FOLDERS["concept"], bare, self.key), title), section
-        return self._own_page(), "" if names.fault(title) not in ("", names.GENERIC) else title
+        if names.fault(title):
+            return self._own_page(), title if names.fault(title) == names.GENERIC else ""
+        waiting = self._waiting(title)
+        if counts.get(bare, 0) + len(waiting) < ENOUGH:
+            return self._own_page(), title
+        article = self._create(self.owners.free_slug(FOLDERS["concept"], bare, self.key), title)
+        for ident in waiting:
+            self._place(ident, article, "")
+        return article, section
+
+    def _waiting(self, title: str) -> list[str]:
+        """Return the statements of a topic without an article, which stand on the project's page under its name."""
+        page = self.open(self._own_slug())
+        return [claim.id for part, _, claim in page.lines() if claim.id and part.named(title)] if page else []
 
     def _known(self, name: str, proposal: JsonObject) -> str:
         """Return the article that this project sees under a slug or name, ``""`` when there is none."""
@@ -123,21 +133,27 @@ class Placing:
 
     def _own_page(self) -> Article:
         """Return the project's own page."""
+        title = self._own_title()
+        article = self.open(self._own_slug())
+        return article or self._create(self.owners.free_slug("concepts", slugify(title) or "notes", self.key), title)
+
+    def _own_title(self) -> str:
         label = self.owners.label(self.key).strip("- ") or "Notes"
-        title = label if names.fault(label) in ("", names.GENERIC) else f"Project {label}"
-        name = slugify(title) or "notes"
+        return label if names.fault(label) in ("", names.GENERIC) else f"Project {label}"
+
+    def _own_slug(self) -> str:
+        """Return the project's own page, ``""`` when there is none yet."""
+        name = slugify(self._own_title()) or "notes"
         visible = self.owners.visible(self.key) | set(self.created)
         former = self.owners.former_name(name, self.key)  # from before another project had the same name
-        known = next((slug for each in (name, former) if (slug := f"concepts/{each}") in visible), "")
-        article = self.open(known) if known else None
-        return article or self._create(self.owners.free_slug("concepts", name, self.key), title)
+        return next((slug for each in (name, former) if (slug := f"concepts/{each}") in visible), "")
 
     def open(self, slug: str) -> Article | None:
         """Return an article as it is so far; None when it cannot be read, or does not exist."""
         if slug in self.articles:
             return self.articles[slug]
         try:
-            data = self.wiki.read(slug)
+            data = self.wiki.read(slug) if slug else None
             article = None if data is None else self.wiki.parse(slug, data)
         except ValueError:
             article = None
@@ -179,7 +195,7 @@ class Placing:
 
     def _cut(self, slug: str, ident: str) -> list[str]:
         """Remove a statement's line from the page that shows it, and return its rows; of its own line, none."""
-        page = self.open(slug) if slug else None
+        page = self.open(slug)
         for section, number, claim in list(page.lines()) if page else ():
             if page and claim.id == ident and not section.named(HISTORY):
                 rows = page.cut(section, number)
@@ -196,7 +212,11 @@ class Placing:
     # -- what an answer says of articles
 
     def _name_article(self, article: Article, proposal: JsonObject) -> None:
+        """Take further names for an article, and another title while it has the one that it was founded with."""
         known = {name.casefold() for row in self.rows.values() for name in (row.title, *row.aliases)}
+        title = names.clean(str(proposal.get("title", "")))
+        if slugify(article.title) == article.name and title.casefold() not in known and not names.fault(title):
+            article.rename(title)
         aliases = [markdown.line(alias) for alias in proposal.get("aliases", ())]
         article.extend("aliases", [alias for alias in aliases if alias and alias.casefold() not in known])
 
@@ -215,7 +235,7 @@ class Placing:
     def _link(self, row: JsonObject) -> None:
         """Link two articles in both directions, with the reason; a page for all projects names none of one project."""
         one, other = (self._known(row[side], {"title": "", "aliases": []}) for side in ("from", "to"))
-        page, target = (self.open(slug) if slug else None for slug in (one, other))
+        page, target = self.open(one), self.open(other)
         if page is None or target is None or not plain(row["why"]):
             self.refused.append(f"no link between {row['from'][:60]!r} and {row['to'][:60]!r}")
             return

@@ -14,8 +14,9 @@ from memoria.ground import markdown
 from memoria.search import comparison
 from memoria.search.words import stems
 from memoria.statements.claim_check import unheard
-from memoria.wiki.article import Article
+from memoria.wiki.article import BEHAVIOUR, CONNECTIONS, CONVENTIONS, DECISIONS, GOTCHAS, HOW_TO, KEY_POINTS, Article
 
+KINDS: Final = (KEY_POINTS, BEHAVIOUR, CONVENTIONS, HOW_TO, DECISIONS, GOTCHAS, CONNECTIONS)  # sections of any page
 CHARS: Final = 300  # of a summary that code writes
 NOTHING: Final = "Nothing of this holds any longer; what did stands under History."
 MOVED: Final = "What stood here has articles of its own."
@@ -52,6 +53,9 @@ def plain(article: Article) -> str:
     claims = article.headed_claims
     if not claims:
         return NOTHING if article.past else MOVED
+    topics = list(dict.fromkeys(heading for heading, _ in claims if heading not in KINDS))
+    if len(topics) > 1:  # a project's page, whose lines are about many things
+        return markdown.cut(f"{', '.join(topics)}.", CHARS)
     title = stems(article.title)
     named = [(heading, claim) for heading, claim in claims if title and title <= stems(claim.text)] or claims
     first = [claim for heading, claim in named if heading == named[0][0]]

@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 DAY = "last_consolidation"  # in the ledger: the user's day of the last call
 KNOWN = "consolidated_pairs"  # in the ledger: digests of the pairs that were asked about, newest last
-MAX_PAIRS = 25  # of one call
+MAX_PAIRS, MIN_PAIRS = 25, 8  # of one call; fewer wait, unless one opposes another
 MAX_KNOWN = 10_000
 MAX_WHY = 300
 FIRST, SECOND, SAME, _ = VERDICTS
@@ -64,9 +64,12 @@ class Consolidation:
     model: Metered
     keeper: Keeper
 
-    def is_due(self) -> bool:
-        """Return whether no call was made for it today."""
-        return bool(self.ledger.get(DAY) != self._today())
+    def due(self) -> list[Pair]:
+        """Return the pairs to ask about now: none on a day with a call; few wait for more, unless two are opposed."""
+        if self.ledger.get(DAY) == self._today():
+            return []
+        pairs = self.likeliest()
+        return pairs if len(pairs) >= MIN_PAIRS or any(pair.score >= candidates.CONFLICT for pair in pairs) else []
 
     def run(self, pairs: Sequence[Pair]) -> Report:
         """Ask about these pairs and apply the verdicts. Raise ModelError when the model gives no answer."""

@@ -6,6 +6,7 @@ comes with its id, by which the answer names it.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -15,7 +16,7 @@ from memoria.ground.home import Home
 from memoria.index.index import Index
 from memoria.models.protocol import JsonObject
 from memoria.search import comparison
-from memoria.search.words import coverage
+from memoria.search.words import jaccard
 from memoria.statements.fact import Fact
 from memoria.wiki.article import Article
 from memoria.wiki.article_cache import Row
@@ -23,7 +24,7 @@ from memoria.wiki.folder import Wiki
 
 NEAR_ARTICLES: Final = 6  # articles shown with their lines; with the rows below, the prompt does not grow with the wiki
 NEAR_ROWS: Final = 20  # further articles, shown by title and summary
-SHOWN_LINES: Final = 25  # of one article, those nearest to the statements
+SHOWN_LINES: Final = 30  # of these articles together: the lines nearest to any of the statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +46,8 @@ class Requests:
     def of(self, facts: Sequence[Fact], key: str, rows: Mapping[str, Row], titles: Mapping[str, str]) -> Request:
         """Return what a model is asked about statements of one project; ``titles``: of the entry that each is in."""
         near = self.near(facts, key, rows)
-        said = comparison.words("\n".join(fact.content for fact in facts)).stems
         full = [article for slug in near[:NEAR_ARTICLES] if (article := self.wiki.get(slug))]
-        shown: dict[str, str] = {}
+        lines = _nearest(full, facts)
         material = {
             "statements": [
                 {
@@ -59,13 +59,13 @@ class Requests:
                 }
                 for fact in facts
             ],
-            "articles": [_article(article, said, shown) for article in full],
+            "articles": [_article(article, lines) for article in full],
             "index": [
                 {"slug": slug.rsplit("/", 1)[-1], "title": rows[slug].title, "summary": rows[slug].summary}
                 for slug in near[NEAR_ARTICLES:]
             ],
         }
-        return Request(material, shown)
+        return Request(material, lines)
 
     def near(self, facts: Sequence[Fact], key: str, rows: Mapping[str, Row]) -> list[str]:
         """Return the slugs of the project's articles, and of those for all, that are closest to these statements."""
@@ -79,19 +79,28 @@ class Requests:
         return sorted(known, key=lambda slug: (-scores[slug], slug))[: NEAR_ARTICLES + NEAR_ROWS]
 
 
-def _article(article: Article, said: frozenset[str], shown: dict[str, str]) -> JsonObject:
-    """Return an article as a model is shown it, with the lines nearest to what is ``said``; note where they stand."""
-    own = [(heading, claim) for heading, claim in article.headed_claims if claim.id]
-    shares = [coverage(comparison.words(claim.text).stems, said) for _, claim in own]
-    ranked = sorted(range(len(own)), key=lambda place: (-shares[place], -place))
-    kept = [own[place] for place in sorted(ranked[:SHOWN_LINES])]
-    shown.update((claim.id, article.slug) for _, claim in kept)
+def _nearest(articles: Sequence[Article], facts: Sequence[Fact]) -> dict[str, str]:
+    """Return the lines of articles that are nearest to any of these statements: their ids, and where they stand."""
+    said = [comparison.words(fact.content).stems for fact in facts]
+    nearness = {
+        (claim.id, article.slug): max(jaccard(comparison.words(claim.text).stems, each) for each in said)
+        for article in articles
+        for claim in article.claims
+        if claim.id
+    }
+    return dict(heapq.nlargest(SHOWN_LINES, nearness, key=nearness.__getitem__))
+
+
+def _article(article: Article, lines: Mapping[str, str]) -> JsonObject:
+    """Return an article as a model is shown it, with those of its lines that are among ``lines``."""
     return {
         "slug": article.name,
         "title": article.title,
         "aliases": article.aliases,
         "summary": article.summary,
         "lines": [
-            {"id": claim.id, "day": claim.day, "section": heading, "text": claim.text} for heading, claim in kept
+            {"id": claim.id, "day": claim.day, "section": heading, "text": claim.text}
+            for heading, claim in article.headed_claims
+            if lines.get(claim.id) == article.slug
         ],
     }
