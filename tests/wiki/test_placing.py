@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from typing import Any
 
 import pytest
 
+from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.models import tasks
+from memoria.wiki.article import Article
 from wiki_home import IS, LISTENS, PORT_PAGE, WikiHome, entry, placed, stated
 
 SLUG = "concepts/port"
@@ -142,11 +145,14 @@ def test_a_persons_summary_stays(wiki: WikiHome) -> None:
 
 def test_links_come_in_both_directions_with_their_reason_and_none_without(wiki: WikiHome) -> None:
     wiki.log(entry("b2", 17, learned=stated(*TIDES)))
-    links = [{"from": "port", "to": "tides", "why": "the port floods"}, {"from": "tides", "to": "nowhere", "why": "x"}]
+    links = [{"from": "port", "to": "tides", "why": "the port floods"}, {"from": "tides", "to": "nowhere", "why": "x"},
+             {"from": "tides", "to": "shop", "why": ""}]  # fmt: skip
+    wiki.log(entry("c3", 17, learned=stated("We deploy on Mondays.")))
     wiki.compile([placed("port", "l-a10", "l-a11", links=links), placed("tides", "l-b20", "l-b21")])
     assert "## Related\n\n- [[concepts/tides|Tides]]: the port floods\n" in wiki.text(SLUG)
     assert "- [[concepts/port|Port]]: the port floods\n" in wiki.text("concepts/tides")
     assert "nowhere" not in wiki.text("concepts/tides")
+    assert "concepts/shop" not in wiki.text("concepts/tides")
 
 
 @pytest.mark.parametrize(
@@ -163,6 +169,7 @@ def test_a_connection_cites_two_statements_and_says_what_they_name(
 ) -> None:
     wiki.compile([placed("port", connections=[{"text": text, "ids": ids}])])
     assert (f"## Connections\n\n- {text} [[daily/2026-11-16#^l-a10|16 Nov]] [[" in wiki.text(SLUG)) == stands
+    assert ("## Connections" in wiki.text(SLUG)) == stands
 
 
 def test_the_request_is_small_and_grows_with_neither_wiki_nor_log(wiki: WikiHome) -> None:
@@ -188,3 +195,41 @@ def test_no_name_leads_out_of_the_wiki(wiki: WikiHome, name: str) -> None:
     wiki.compile([placed(name)])
     assert all(re.fullmatch(r"(concepts/[a-z0-9-]+|index|log)\.md", file) for file in wiki.files())
     assert sum(IS in data.decode() for file, data in wiki.files().items() if "/" in file) == 1
+
+
+def test_what_ends_with_the_answer_that_places_it_stands_under_the_history_of_its_page(wiki: WikiHome) -> None:
+    wiki.compile([PORT_PAGE])
+    wiki.log(entry("b2", 18, learned=stated("The port of the listener is 9090.", *TIDES)))
+    ends = [{"id": "l-a10", "by": "l-b20"}]
+    wiki.compile([placed("port", "l-b20"), placed("tides", "l-b21", "l-b22", "l-a10", ends=ends)])
+    assert LISTENS in wiki.text(SLUG).partition("## History")[2]
+    assert LISTENS not in wiki.text("concepts/tides")
+
+
+def test_a_summary_may_not_tell_what_ended_nor_stay_when_the_page_supports_it_no_more(wiki: WikiHome) -> None:
+    wiki.log(entry("b2", 17, learned=stated("Carts are kept in Redis.", "Carts have an owner.")))
+    wiki.compile([placed("carts", "l-b20", "l-b21", summary="Carts are kept in Redis.")])
+    wiki.log(entry("c3", 18, learned=stated("Carts are kept in Postgres, and no longer in Redis.")))
+    ends = [{"id": "l-b20", "by": "l-c30"}]
+    wiki.compile([placed("carts", "l-c30", summary="Carts are kept in Redis.", ends=ends)])
+    article = wiki.wiki.get("concepts/carts")
+    assert article
+    assert article.summary != "Carts are kept in Redis."
+    article.summarise("Carts were counted in 2019.")  # as an earlier version could
+    wiki.wiki.path("concepts/carts").write_text(article.render())
+    wiki.log(entry("d4", 19, learned=stated("Carts are cheap.")))
+    wiki.compile([placed("carts")])
+    assert "2019" not in wiki.text("concepts/carts")
+
+
+def test_a_statement_of_an_earlier_article_is_written_to_its_log_when_it_moves(wiki: WikiHome) -> None:
+    told = "The listener of the shop was begun in spring."
+    rows = "".join(f"- {text} [[daily/2026-11-16#^e-a1|16 Nov]]\n" for text in (told, "The listener has a door."))
+    path = wiki.wiki.path("concepts/beginnings")
+    path.parent.mkdir(parents=True)
+    path.write_text(f"---\nproject: shop · shop-1a2b3c\n---\n\n# Beginnings\n\nOf it.\n\n## Behaviour\n\n{rows}")
+    wiki.compile([placed("port", "l-a10", "l-a11", f"${told}")])
+    (claim,) = [claim for claim in Article(SLUG, wiki.text(SLUG)).claims if claim.text == told]
+    assert not claim.is_own
+    assert f"{told} ^{claim.id}\n" in DailyLog.of(wiki.home.paths).text(date(2026, 11, 16))
+    assert told not in wiki.text("concepts/beginnings")

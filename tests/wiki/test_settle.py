@@ -118,6 +118,25 @@ def test_a_sentence_about_two_statements_ends_with_one_of_them(home: Home) -> No
     assert "on its port" in history
 
 
+def test_a_line_says_what_its_statement_says_now_also_when_a_copy_from_before_comes_back(home: Home) -> None:
+    before = home.text(SLUG)
+    other = "The listener has the port 8080."
+    home.change(lambda keeper: keeper.edit("l-a10", other))
+    assert f"- {other} [[daily" in home.text(SLUG)
+    home.edit(SLUG, home.text(SLUG), before)
+    home.settle()
+    assert f"- {other} [[daily" in home.text(SLUG)
+    assert other in home.facts()
+
+
+def test_what_another_project_says_instead_is_not_told(home: Home) -> None:
+    there = Fact("fact", "The port of the bank is 1234.", 0.5, "user", "bank-1a2b3c", clock.now(), "l-bank0001")
+    home.change(lambda keeper: keeper.take([there]))
+    home.end("l-a10", there.id)
+    assert LISTENS in home.parts()[1]
+    assert "1234" not in home.text(SLUG)
+
+
 # -- a person's hand
 
 
@@ -167,6 +186,16 @@ def test_a_line_that_a_person_moves_to_another_article_is_no_end(home: Home) -> 
     other.write_text(f"# Hosts\n\n## Behaviour\n\n{row}\n")
     home.settle()
     assert LISTENS in home.facts()
+
+
+def test_a_persons_summary_loses_what_ended_and_nothing_else(home: Home) -> None:
+    article = home.wiki.get(SLUG)
+    assert article
+    home.edit(SLUG, f"\n{article.summary}\n", "\nThe port of the listener is 8080. Ask Mara about it.\n")
+    home.settle()
+    home.end("l-a10")
+    assert "\nAsk Mara about it.\n" in home.parts()[0]
+    assert "8080" not in home.parts()[0]
 
 
 def test_a_new_bullet_is_a_statement_and_a_persons_own_list_is_none(home: Home) -> None:

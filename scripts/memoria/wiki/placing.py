@@ -182,8 +182,6 @@ class Placing:
         if fact is None or fact.ended is not None:
             return
         heading = heading_of(section) or lines.section_of(fact.kind)
-        if heading.casefold() in (HISTORY.casefold(), RELATED.casefold()):
-            heading = lines.section_of(fact.kind)
         if article.shows(ident):
             here = next(line for line in article.lines() if line[2].id == ident and not line[0].named(HISTORY))
             if section:

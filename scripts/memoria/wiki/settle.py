@@ -370,7 +370,7 @@ def _retire(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], 
         article.cut(section, number)
         return
     known = store.get(fact.successor) if fact.successor else None
-    instead = lines.claim_of(known, store) if known else None
+    instead = lines.claim_of(known, store) if known and _belongs(article, known) else None
     day = zone.day(fact.ended or clock.now()).isoformat()
     section.put(number, _row(claim, fact, keeper).render())
     article.retire(section, number, day, instead)
