@@ -170,6 +170,7 @@ def test_a_connection_cites_two_statements_and_says_what_they_name(
     wiki.compile([placed("port", connections=[{"text": text, "ids": ids}])])
     assert (f"## Connections\n\n- {text} [[daily/2026-11-16#^l-a10|16 Nov]] [[" in wiki.text(SLUG)) == stands
     assert ("## Connections" in wiki.text(SLUG)) == stands
+    assert any("connects nothing" in text for text in refused(wiki)) != stands
 
 
 def test_the_request_is_small_and_grows_with_neither_wiki_nor_log(wiki: WikiHome) -> None:
