@@ -62,25 +62,17 @@ def is_ours(request: dict[str, Any]) -> bool:
     return "You turn records of work into notes" in text_of(request)
 
 
+def is_compile(request: dict[str, Any]) -> bool:
+    return is_ours(request) and "<statements-" in text_of(request)
+
+
 def compiled(request: dict[str, Any]) -> dict[str, Any]:
-    """Two articles about the first entry that the prompt names."""
-    source = re.findall(r"\b[a-z2-7]{8}\b(?=[^a-z2-7])", text_of(request).split("entries", 1)[1])
-    known = [name for name in source if name in ENTRY_IDS()]
-    claim = {"text": "Hold `worker.lock` before reading the spool.", "sources": known[:1], "supersedes": ""}
-    other = {"text": "`flock` is not stale after a crash.", "sources": known[:1], "supersedes": ""}
-    shared = {"kind": "concept", "aliases": [], "tags": ["locks"]}
-    return {
-        "articles": [
-            {"slug": "worker-lock", "title": "Worker lock", "summary": "One worker at a time.", "claims": [claim],
-             "related": [{"slug": "stale-locks", "why": "why it is a lease"}], **shared},
-            {"slug": "stale-locks", "title": "Stale locks", "summary": "What a crash leaves.", "claims": [other],
-             "related": [{"slug": "worker-lock", "why": "where it matters"}], **shared},
-        ]
-    }  # fmt: skip
-
-
-def ENTRY_IDS() -> set[str]:  # noqa: N802 (set by the world below)
-    return set()
+    """An article about the lock; what is not about it is left to the project's own page."""
+    new = re.findall(r"(l-[0-9a-z]{8}) · (\w+) · \d", text_of(request).split("<statements-", 1)[1])
+    about = [{"id": name, "article": "worker-lock"} for name, kind in new if kind in ("decision", "debugging")]
+    article = {"slug": "worker-lock", "title": "Worker lock", "summary": "Hold it before reading the spool."}
+    links = [{"from": "worker-lock", "to": "my-project", "why": "where it matters"}]
+    return {"places": about, "articles": [article], "links": links}
 
 
 class World:
@@ -96,9 +88,7 @@ class World:
     def answer(self, request: dict[str, Any]) -> str:
         if not is_ours(request):
             return "scripted answer"
-        if "new-entries" in text_of(request) or "new entries" in text_of(request):
-            return json.dumps(compiled(request))
-        return json.dumps(FLUSH)
+        return json.dumps(compiled(request) if is_compile(request) else FLUSH)
 
     def start(self, api: MessagesApi) -> None:
         self.env = clean_env(
@@ -129,9 +119,8 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[World, MessagesApi]]:
+def world(tmp_path: Path) -> Iterator[tuple[World, MessagesApi]]:
     world = World(tmp_path)
-    monkeypatch.setattr(sys.modules[__name__], "ENTRY_IDS", lambda: {entry.id for entry in world.entries()})
     with MessagesApi(world.answer) as api:
         world.start(api)
         yield world, api
@@ -157,19 +146,21 @@ def test_a_real_session_becomes_a_wiki_and_the_next_session_starts_with_it(
     wait_until(person.is_quiet, "the session is in the daily log and in the wiki", 60)
 
     entries = person.entries()
-    flushes = [r for r in api.requests if r.body and is_ours(r.body) and "conversation" in text_of(r.body)]
-    assert len(entries) == len([r for r in flushes if "new entries" not in text_of(r.body)]) == 2  # compaction, end
+    ours = [r for r in api.requests if r.body and is_ours(r.body)]
+    assert len(entries) == len([r for r in ours if not is_compile(r.body or {})]) == 2  # compaction, end
     assert {entry.title for entry in entries} == {"Fix the flush race"}
     assert "Use tabs in Makefiles." in [line.text for line in entries[0].learned]
     keys = [key for entry in entries for key in entry.turns]
     assert len(keys) == len(set(keys))
 
     wiki = Wiki.of(person.paths)
-    assert wiki.slugs() == ["concepts/stale-locks", "concepts/worker-lock"]
-    lock = wiki.get("concepts/worker-lock")
+    assert wiki.slugs() == ["concepts/my-project", "concepts/worker-lock"]
+    lock, rest = map(wiki.get, wiki.slugs()[::-1])
     assert lock
-    assert lock.claims[0].sources[0] in {entry.source for entry in entries}
-    assert "concepts/stale-locks" in {link.target for link in lock.links}
+    assert rest
+    stated = {learned.text: learned.id for entry in entries for learned in entry.learned}
+    assert {claim.text: claim.id for claim in (*lock.claims, *rest.claims)} == stated
+    assert "concepts/my-project" in {link.target for link in lock.links}
 
     # our own calls left nothing in the client's list of sessions
     assert [path.stem for path in transcripts(person.env)] == [session.id]
