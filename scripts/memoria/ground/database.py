@@ -176,10 +176,14 @@ def _code(error: Exception) -> int:
 
 
 def _make_private(path: Path) -> None:
+    """Create a file that is not there; one that is must not be opened: closing it drops this process's locks on it.
+
+    https://www.sqlite.org/howtocorrupt.html#posix_advisory_locks_canceled_by_a_separate_thread_doing_close_
+    """
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, atomic.PRIVATE))
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, atomic.PRIVATE))
     except OSError:
-        return  # SQLite will fail in the same way, with an error of its own
+        return  # it is there, or SQLite will fail in the same way, with an error of its own
 
 
 def _write_ahead(db: sqlite3.Connection) -> None:
