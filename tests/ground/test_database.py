@@ -91,33 +91,6 @@ def test_a_database_that_another_process_has_made_anew_meanwhile_is_not_set_asid
     assert len(aside(path)) == 1
 
 
-def test_a_locked_database_is_not_set_aside(path: Path) -> None:
-    with closing(opened(path, ONE)) as db, database.transaction(db):
-        with pytest.raises(sqlite3.OperationalError) as caught:
-            database.open_or_replace(
-                path, lambda: database.open_(path, (ONE, TWO), newer=ExpectedError, wait_s=sqlite.STEP_WAIT_S)
-            )
-        assert database.is_busy(caught.value)
-        assert database.is_refused(caught.value)
-        assert not database.is_damaged(caught.value)
-    assert aside(path) == []
-
-
-def test_a_transaction_that_the_disk_ended_says_so_and_not_that_there_was_none(path: Path) -> None:
-    with closing(opened(path, ONE)) as db:
-        pages = db.execute("PRAGMA page_count").fetchone()[0]
-        db.execute(f"PRAGMA max_page_count = {pages}")
-        with pytest.raises(sqlite3.OperationalError, match="full"), database.transaction(db):
-            db.execute("INSERT INTO one VALUES (?)", ("x" * 1_000_000,))
-        assert not db.in_transaction
-
-
-def test_databases_are_opened_by_two_modules() -> None:
-    package = ROOT / "scripts" / "memoria"
-    found = {path.name for path in package.rglob("*.py") if "sqlite3.connect(" in path.read_text("utf-8")}
-    assert found == {"database.py"}, "the other is base/sqlite.py, which opens only to read"
-
-
 @pytest.mark.skipif(os.name == "nt", reason="locks as POSIX knows them")
 def test_a_second_connection_of_a_process_leaves_it_the_locks_of_the_first(path: Path) -> None:
     leave = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('PRAGMA journal_mode = DELETE')"

@@ -268,7 +268,7 @@ class Settings:
     call_chars = 60_000  # of conversation in one call, at most; longer sessions take several
     retry_s: tuple[float, ...] = (2.0, 4.0)  # before the second and third try of a call within one run
     max_attempts = 5  # after which a job is set aside in spool/failed
-    flush_turns_compact = 5  # new turns needed for a summary at a compaction
+    flush_turns_compact = 2  # new turns needed for a summary at a compaction, which is a start as well
     flush_turns_end = 1  # at a session's end
     flush_turns_stop = 30  # after which a session is summarised while it is open
     flush_idle_min = 120  # after which a session that never ended is summarised
@@ -333,12 +333,19 @@ class Settings:
             if former in FORMER:
                 gone.append((name, FORMER[former]))
             elif name.startswith(LIMIT):
-                self._limit(name[len(LIMIT) :].lower(), env[name])
+                problems += self._limit(name, env[name])
         self.problems, self.gone, self.origins = tuple(problems), tuple(gone), origins
 
-    def _limit(self, name: str, raw: str) -> None:
-        """Set a constant; it has its default's type."""
-        setattr(self, name, Field(getattr(self, name), "").parse(raw))
+    def _limit(self, variable: str, raw: str) -> list[str]:
+        """Set a constant, which has its default's type; return what is wrong with the value."""
+        name = variable[len(LIMIT) :].lower()
+        if name not in FORMER or not hasattr(self, name):
+            return [f"there is no constant {name!r}; {variable} is ignored"]
+        try:
+            setattr(self, name, Field(getattr(self, name), "").parse(raw))
+        except ValueError as error:
+            return [f"{variable} must be {error}, not {raw!r}; ignored"]
+        return []
 
     def _take(self, field: Field, source: str, value: object, origins: dict[str, str]) -> None:
         """Set a value; folders that an option excludes are added, because one more must not free another."""

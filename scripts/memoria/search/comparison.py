@@ -15,7 +15,7 @@ from memoria.search.words import ENGLISH, GERMAN, coverage, jaccard, overlap, wo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 SAME = 0.6  # least Jaccard similarity of the signed words of two sentences that say the same
 TOPIC = 0.5  # and of the words without signs, for two sentences about the same thing
@@ -151,14 +151,14 @@ def same(one: Words, other: Words) -> bool:
     return jaccard(one.signed, other.signed) >= SAME or _contains(one, other)
 
 
-def distinct(texts: Iterable[str]) -> list[int]:
-    """Return the places of the texts in their order, without those of texts that say the same as an earlier one."""
+def distinct(texts: Sequence[str]) -> list[int]:
+    """Return the places of the texts in their order, without those of texts that say the same as a later one."""
     kept: dict[int, Words] = {}
-    for place, text in enumerate(texts):
-        said = words(text)
+    for place in reversed(range(len(texts))):
+        said = words(texts[place])
         if not any(same(said, known) for known in kept.values()):
             kept[place] = said
-    return list(kept)
+    return sorted(kept)
 
 
 def similarity(one: Words, other: Words) -> float:

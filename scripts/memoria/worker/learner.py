@@ -164,7 +164,7 @@ class Learner:
         store = self.keeper.store
         news, saved = already_saved.sort(judged.facts, _saved_by_assistant(rest), store.concerns)
         # The entry shows all of them before the first is in the store, so they are compared with one another here.
-        news = [news[place] for place in comparison.distinct(fact.content for fact in news)]
+        news = [news[place] for place in comparison.distinct([fact.content for fact in news])]
         fresh = tuple(fact for fact in news if not store.get(fact.id) and not self.keeper.repeated(fact))
         marks = tuple(mark for unit in waiting for mark in unit.marks[continued:])
         report = Report((judged,), saved=tuple(saved))
