@@ -236,7 +236,8 @@ class Settle:
         store, undated = self.keeper.store, _undated(article, self.keeper)
         for section, number, claim in lines.unnamed(article):
             fact = lines.found_on(article, section, claim, undated)
-            twin = self._logged.get((fact.project, lines.folded(fact.content)))
+            alike = (other for other in store.twins(fact) if other.project == fact.project and store.day(other.id))
+            twin = self._logged.get((fact.project, lines.folded(fact.content))) or next(alike, None)
             if twin and not article.shows(twin.id):
                 section.put(number, replace(lines.claim_of(twin, store), text=claim.text).render())
             elif twin is None:
