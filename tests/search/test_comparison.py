@@ -69,6 +69,6 @@ def test_different_things_are_neither(one: str, other: str) -> None:
     assert not opposed(one, other)
 
 
-def test_of_texts_that_say_the_same_the_first_is_distinct() -> None:
+def test_of_texts_that_say_the_same_the_last_is_distinct() -> None:
     texts = ["Use tabs in Makefiles.", "Use tabs, not spaces.", "Makefiles use tabs, always.", "Use tabs in Makefiles."]
-    assert comparison.distinct(texts) == [0, 1]
+    assert comparison.distinct(texts) == [1, 3]
