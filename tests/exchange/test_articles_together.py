@@ -182,6 +182,22 @@ def test_a_line_that_stands_on_two_articles_is_taken_from_one(homes: Homes) -> N
     assert [each.ended for each in desk.facts() if each.id == fact.id] == [None]
 
 
+def test_a_line_is_taken_from_a_page_that_still_names_it_elsewhere(homes: Homes) -> None:
+    desk, laptop = homes
+    (old,) = place(desk, "Behaviour", "The queue holds 500 jobs.")
+    place(desk, "Behaviour", "A job is one file.", slug="concepts/job")
+    new = a_fact("The queue holds 900 jobs.", "fact", day=1, supersedes=(old.id,))
+    with desk.at_work(), desk.keeper() as keeper:
+        keeper.take([new], "shop", endings=[Ending(old.id, new.time, "user", new.id)])
+    meet(desk, laptop)
+    link = next(row for row in text(desk).split("\n") if row.startswith("- The queue holds 900"))
+    save(desk, lambda page: f"{page}\n{link}\n", "concepts/job")
+    save(desk, lambda page: page.replace(f"{link}\n", ""))
+    meet(desk, laptop)
+    assert "Why: The queue holds 900 jobs." in text(laptop)
+    assert rows(laptop, "Behaviour") == rows(desk, "Behaviour") == set()
+
+
 def test_a_line_that_a_person_moves_and_comments_on_moves_everywhere(homes: Homes) -> None:
     desk, laptop = homes
     place(desk, "Behaviour", "The queue holds 500 jobs.", "It drops none.")

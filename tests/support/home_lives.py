@@ -28,7 +28,7 @@ from memoria.base.settings import Settings
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.exchange import carriers, keys, rounds, segments
-from memoria.exchange.article_form import PROSE, STANDS, Page
+from memoria.exchange.article_form import PROSE, Page
 from memoria.exchange.carriers import Carrier, CarrierError, Folder
 from memoria.exchange.day_form import Day
 from memoria.exchange.keys import Key
@@ -116,7 +116,7 @@ class Machine:
 
     def placed(self) -> dict[str, str]:
         """Return what the articles hold, by id."""
-        return {piece.id: piece.full for page in self.pages() for piece in page.pieces() if piece.kind != STANDS}
+        return {piece.id: piece.full for page in self.pages() for piece in page.pieces() if not piece.follows}
 
     def settle(self) -> None:
         with self.at_work(), self.keeper() as keeper:

@@ -29,6 +29,7 @@ from memoria.ground.files import sha256
 from memoria.statements import lines
 from memoria.statements.fact import GLOBAL, MAX_HISTORY, ORIGINS, Fact
 from memoria.statements.keeper import Keeper
+from memoria.wiki.article import HISTORY
 
 Wording = tuple[str, str, str]
 """An id, the text that it has, and the words by which an old copy is recognised."""
@@ -314,7 +315,7 @@ def _articles(live: Sequence[Record], _: object) -> list[Wording]:
 
 def _places(live: Sequence[Record], _: object) -> list[Wording]:
     """Return one place with what a person nested below it on any machine."""
-    rows = [str(record.text).split("\n") for record in live]
+    rows = sorted((str(record.text).split("\n") for record in live), key=lambda rows: rows[0] == HISTORY)
     nested = list(dict.fromkeys(row for each in rows for row in each[2:]))
     text = "\n".join([*rows[0][:2], *nested])
     return [(live[0].id, text, text)]

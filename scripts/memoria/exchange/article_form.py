@@ -2,8 +2,9 @@
 
 The places of statements are a set, a record each: which statement, under which heading, and what a person nested below
 it. A line that is written on the article alone, a connection and a link to a related page travel as their rows; a
-person's prose travels by the section. The history follows from the statements' ends, but for rows that show none. A
-summary of memoria's goes along with a new page, and is never compared.
+person's prose travels by the section. A row of the history travels as it is to where nothing is known of it, because
+otherwise it follows from the end of its statement. A summary of memoria's goes along with a new page, and is never
+compared.
 """
 
 from __future__ import annotations
@@ -18,9 +19,8 @@ from memoria.ground import clock, markdown
 from memoria.ground.files import sha256
 from memoria.wiki.article import HISTORY, RELATED, Article, Claim, Section
 
-ARTICLE, PLACE, PROSE, STANDS = "article", "place", "prose", ""
+ARTICLE, PLACE, PROSE = "article", "place", "prose"
 LEAD: Final = "p-"  # the part of what a person wrote before the first section
-PAST: Final = "h-"  # begins the part of a row of the history that shows no statement, as earlier versions wrote
 
 
 class Page(Article):
@@ -34,10 +34,12 @@ class Page(Article):
         words = _json(told)
         summary = {"summary": self.summary} if self.wrote_summary and self.summary else {}
         yield Piece(self.slug, ARTICLE, _json(told | summary), self.project, words)
-        for section in self.sections:
+        placed: set[str] = set()
+        for section in sorted(self.sections, key=lambda section: section.named(HISTORY)):
             for _, part, text in self._rows(section):
-                kind = STANDS if section.named(HISTORY) and not part.startswith(PAST) else PLACE
-                yield Piece(f"{self.slug}#{part}", kind, text, self.project)
+                if part not in placed:
+                    yield Piece(f"{self.slug}#{part}", PLACE, text, self.project, follows=section.named(HISTORY))
+                placed.add(part)
         for part, rows in self._prose():
             if any(row.strip() for row in rows[1:]):
                 yield Piece(f"{self.slug}#{part}", PROSE, "\n".join(rows), self.project)
@@ -48,7 +50,8 @@ class Page(Article):
             part = _part(claim, section)
             if part:
                 nested = Section(section.heading, section.raw, list(section.rows)).cut(number)[1:]
-                row = "" if part == claim.id and not claim.is_own else claim.render()
+                is_shown = part == claim.id and not claim.is_own and not section.named(HISTORY)
+                row = "" if is_shown else claim.render()
                 yield number, part, "\n".join([section.heading, row, *nested])
 
     def _prose(self) -> Iterator[tuple[str, list[str]]]:
@@ -89,9 +92,7 @@ class Page(Article):
     def displace(self, part: str) -> None:
         """Remove a row, with what is nested in it."""
         for section, number in self._found(part):
-            if not section.named(HISTORY) or part.startswith(PAST):
-                self.cut(section, number)
-                return
+            self.cut(section, number)
 
     def _found(self, part: str) -> list[tuple[Section, int]]:
         return [(section, number) for section in self.sections for number, own, _ in self._rows(section) if own == part]
@@ -132,7 +133,7 @@ def _part(claim: Claim, section: Section) -> str:
         links = markdown.links(claim.render())
         return f"r-{links[0].target.removesuffix('.md')}" if links else ""
     if section.named(HISTORY) and not claim.ids and claim.text.startswith("Until "):
-        return f"{PAST if claim.sources else 'u-'}{claim.digest}"  # each machine writes former wordings by itself
+        return f"h-{claim.digest}"
     return f"c-{sha256(' '.join(sorted(claim.ids)))[:8]}" if claim.is_connection else claim.id
 
 

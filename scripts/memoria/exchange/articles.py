@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from memoria.base import failpoints
-from memoria.exchange.article_form import ARTICLE, PLACE, PROSE, STANDS, Page, new_page
+from memoria.exchange import scan
+from memoria.exchange.article_form import ARTICLE, PLACE, PROSE, Page, new_page
 from memoria.exchange.day_form import Piece
 from memoria.exchange.records import GONE, Record, Records
 from memoria.ground.errors import SavedMeanwhileError
@@ -81,9 +82,8 @@ class ArticleApplication:
             page = Page(slug, before.decode("utf-8", "surrogateescape")) if before is not None else None
         except ValueError:  # a person is changing its frontmatter
             return False
-        held = _held(page)
-        past = {piece.id for piece in page.pieces() if piece.kind == STANDS} if page else set()
-        wanted = [part for part in parts if part not in past and not self._stands(part, held)]
+        held = self._held(page)
+        wanted = [part for part in parts if not self._stands(part, held)]
         if not all(self._is_as_seen(part, held) for part in wanted):
             return False
         whole = True
@@ -163,7 +163,7 @@ class ArticleApplication:
                 return False
             failpoints.reached("exchange.placed")
         file, mark = f"knowledge/{slug}", self.wiki.stamp(slug)
-        held = _held(page)
+        held = self._held(page)
         with self.records.transaction():
             for part in parts:
                 if part in held or self.records.shown(part):
@@ -187,6 +187,5 @@ class ArticleApplication:
             left = {place.id for place in lines.places(page)} if page else set()
             store.read_article(slug, mark, [place for place in store.places(slug).values() if place.id in left])
 
-
-def _held(page: Page | None) -> dict[str, str]:
-    return {piece.id: piece.full for piece in page.pieces() if piece.kind != STANDS} if page else {}
+    def _held(self, page: Page | None) -> dict[str, str]:
+        return {piece.id: scan.held(self.records, piece) for piece in page.pieces()} if page else {}

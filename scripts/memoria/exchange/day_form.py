@@ -43,13 +43,17 @@ _LABELS: Final = [label for label, _ in LISTS]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What a file holds of one id; ``words`` are what of the text an old copy is recognised by."""
+    """What a file holds of one id; ``words`` are what of the text an old copy is recognised by.
+
+    ``follows``: it stands where memoria moved it, which is as good as where its record says.
+    """
 
     id: str
     kind: str
     text: str
     project: str = ""
     words: str = ""
+    follows: bool = False
 
     @property
     def full(self) -> str:

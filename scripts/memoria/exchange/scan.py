@@ -71,6 +71,15 @@ class Days:
         return Day(text).pieces(date.fromisoformat(name.removeprefix("daily/")))
 
 
+def held(records: Records, piece: Piece) -> str:
+    """Return the digest of what a file holds of an id: that of its record where memoria moved it."""
+    if not piece.follows:
+        return piece.full
+    shown = records.shown(piece.id)
+    live = (record.full for record in records.live(piece.id) if record.text is not None)
+    return next(live, shown.digest if shown else piece.full)
+
+
 @dataclass(slots=True)
 class Scan:
     """One look at the files of a home.
@@ -133,9 +142,7 @@ class Scan:
             return
         if self.hides(piece.project):
             return
-        if not piece.kind:
-            return  # it stands, and what it says follows from other records
-        digest, shown, live = piece.full, self.records.shown(piece.id), self.records.live(piece.id)
+        digest, shown, live = held(self.records, piece), self.records.shown(piece.id), self.records.live(piece.id)
         if shown and shown.digest == digest:
             if shown.file != name:
                 self.records.show(piece.id, name, digest, shown.dots)
@@ -182,7 +189,7 @@ class Scan:
 
     def _gone_from(self, name: str, found: Mapping[str, object], text: str) -> Iterator[Shown]:
         for ident, shown in self.records.shown_in(name).items():
-            whole, _, part = ident.partition("#")
-            is_garbled = (f"^{whole}" in text and whole not in found) or (part.startswith("l-") and f"^{part}" in text)
+            whole = ident.partition("#")[0]
+            is_garbled = f"^{whole}" in text and whole not in found
             if shown.digest != GONE and ident not in found and not is_garbled:
                 yield shown
