@@ -213,7 +213,14 @@ def test_look_alike_subjects_are_no_candidates(one: str, other: str) -> None:
 # -- when, and what it costs
 
 
+def test_a_few_pairs_wait_for_more(home: Home) -> None:
+    two_facts(home)
+    home.log(entry("a1", learned=stated(KEEPS)))
+    assert home.compile_due() == ["compile"]
+
+
 def test_a_compile_asks_at_most_once_a_day(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consolidation, "MIN_PAIRS", 1)
     now = clock.now()
     monkeypatch.setattr(clock, "now", lambda: now)
     two_facts(home)
@@ -234,7 +241,8 @@ def test_a_pair_is_asked_about_once(home: Home) -> None:
     assert set(home.facts()) == {QUEUE, DIRECT}
 
 
-def test_it_stays_within_the_budget_and_is_booked(home: Home) -> None:
+def test_it_stays_within_the_budget_and_is_booked(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consolidation, "MIN_PAIRS", 1)
     two_facts(home)
     home.log(entry("a1", learned=stated(KEEPS)))
     home.compile_due()
