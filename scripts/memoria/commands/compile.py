@@ -19,6 +19,7 @@ from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.pages import day_report
 from memoria.pages.page import Pages
+from memoria.worker import worker
 from memoria.worker.compiler import Batch, Compile, Report, take_all
 from memoria.worker.consolidation import Consolidation
 from memoria.worker.ownership import give_owners
@@ -53,7 +54,10 @@ def command(args: argparse.Namespace, home: Home) -> int:
             _locked(args, home, seen)
         # A worker that found the lock held relies on this second check; what was looked at is left to the next compile.
         if not args.due or not _is_due_now(home, seen):
-            return 0
+            break
+    if args.due and seen:
+        worker.exchange(home, is_news=True)
+    return 0
 
 
 def _locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:

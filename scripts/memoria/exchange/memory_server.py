@@ -103,7 +103,7 @@ class Page:
     memories: tuple[Memory, ...]
     server_time: str
     whole: bool = True
-    asked: float = field(default_factory=time.time)
+    asked: float = field(default_factory=lambda: clock.now().timestamp())
 
     def moment(self, epoch: float) -> datetime | None:
         """Return what the server's clock showed at a moment of this machine's clock, from how long ago it was."""
@@ -147,7 +147,9 @@ class Server:
 
     def sync(self, since: str = "") -> Page:
         """Return what changed since a ``server_time``, deletions included; without it every row that is not deleted."""
-        asked = time.time()  # not after the answer, or one that takes long would make every edit here look older
+        asked = (
+            clock.now().timestamp()
+        )  # not after the answer, or one that takes long would make every edit here look older
         path = "/api/memories/sync" + (f"?since={quote(since)}" if since else "")
         answer = self._call("GET", path, None, LISTING_SECONDS if since in ("", EVERYTHING) else 0)
         given = answer.get("memories")

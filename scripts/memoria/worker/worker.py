@@ -307,12 +307,12 @@ def work(home: Home, *, insist: bool = False) -> int:
         failpoints.reached("flush.unlocked")
         # A hook that ran while the lock was held relies on this second look; what was looked at is left to the next.
         if seen.issuperset(job.name for job in spool.jobs()):
-            _exchange(home, is_news=bool(entries))
+            exchange(home, is_news=bool(entries))
             return entries
 
 
-def _exchange(home: Home, *, is_news: bool) -> None:
-    """Exchange with other machines and the memory server after the lock is released, so that no job waits for them."""
+def exchange(home: Home, *, is_news: bool) -> None:
+    """Exchange with other machines and the memory server; the caller holds no lock, so that nothing waits for them."""
     if home.settings.sync:
         from memoria.worker import together  # noqa: PLC0415 (takes 0.1 s, needed only with other machines)
 
