@@ -586,7 +586,7 @@ def test_the_command_and_the_doctor_say_what_a_proxy_answers_and_what_is_refused
     server.fault_for["POST"] = 422
     with Keeper.at(named) as kept:
         learned(kept, PNPM)
-    with pytest.raises(ExpectedError, match=r"1 fact refused .*learned retry"):
+    with pytest.raises(ExpectedError, match=r"1 fact refused .*learned sync"):
         run(learned_command, named, "sync")
     (note,) = doctor.check_memory_server(named)
     assert (note.level, "refused 1 fact" in note.text) == (NOTE, True)

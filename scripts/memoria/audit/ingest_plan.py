@@ -5,7 +5,6 @@ Knows transcripts, the ledger and the spool; does not know models or prices.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -46,7 +45,6 @@ class Plan:
     passed: Counter[str] = field(default_factory=Counter)
     bytes: int = 0
     quiet_at: float = 0.0  # when the last of those that may be in progress counts as ended, if it does not go on
-    seconds: float = 0.0  # duration of the survey
 
     @property
     def turns(self) -> int:
@@ -67,7 +65,7 @@ def survey(
     ``since``: seconds since the epoch; a transcript that changed before is left out. ``name``: what a person calls the
     only project to ingest; UsageError when no transcript is of it. ``limit``: most sessions, 0 for all.
     """
-    plan, started = Plan(), time.perf_counter()
+    plan = Plan()
     transcripts = _listed(home, sources)
     wanted = _wanted(home, transcripts, name)
     receipt = Receipt(home, ledger, Spool(home.paths.spool))
@@ -90,7 +88,6 @@ def survey(
             plan.items.append(item)
         elif item:
             plan.passed["nothing was said"] += 1
-    plan.seconds = time.perf_counter() - started
     return plan
 
 

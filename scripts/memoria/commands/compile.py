@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 from collections.abc import Collection, Sequence, Set
 from contextlib import closing
@@ -38,7 +37,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="with --all or --file: every entry again; also "
                         "take every change in the articles for yours, however many there are")  # fmt: skip
     parser.add_argument("--due", action="store_true", help="only if it is time for one (as the worker calls it)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
@@ -78,7 +76,7 @@ def _locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:
         entries = compile_.waiting(everything=again, day=_day(args.file), aside=args.retry_failed)
         batches = list(compile_.batches(entries, again=again))
         if args.dry_run:
-            _preview(compile_, batches, as_json=args.json)
+            _preview(compile_, batches)
         else:
             _run(compile_, batches, None if given else {batch.key for batch in batches}, args)
             if args.due:
@@ -117,17 +115,9 @@ def _day(name: str | None) -> str:
         raise ExpectedError(f"{name} is not a daily log; name one such as daily/2026-11-21.md.") from None
 
 
-def _preview(compile_: Compile, batches: Sequence[Batch], *, as_json: bool) -> None:
+def _preview(compile_: Compile, batches: Sequence[Batch]) -> None:
     entries = sum(len(batch.entries) for batch in batches)
     sizes = [len(compile_.prompt(batch).text) if batch.facts else 0 for batch in batches]
-    if as_json:
-        rows = [
-            {"project": batch.key, "entries": len(batch.entries), "statements": len(batch.facts), "prompt_chars": size}
-            for batch, size in zip(batches, sizes, strict=True)
-            if size
-        ]
-        print(json.dumps({"entries": entries, "model": compile_.model.model.name, "calls": rows}, indent=2))
-        return
     calls = printable.counted(sum(map(bool, sizes)), "model call")
     print(f"{printable.counted(entries, 'entry')} to compile, in {calls} ({compile_.model.model.name}).")
     for batch, size in zip(batches, sizes, strict=True):
@@ -151,9 +141,7 @@ def _run(
     pages.prepare(compile_.home.settings, compile_.ledger, compile_.daily, compile_.index, compile_.keeper, touched)
     day_report.prepare(compile_.home)
     log.info("%s", _counts(compile_, report, total))
-    if args.json:
-        print(json.dumps(_facts(compile_, report, total), indent=2, ensure_ascii=False))
-    elif not args.due:
+    if not args.due:
         _say(compile_, report, total)
     if failure:
         taken = {entry.id for batch in batches for entry in batch.entries}
@@ -162,21 +150,6 @@ def _run(
         raise ExpectedError(
             f"{failure} ({printable.counted(waiting, 'entry')} waiting for the next compile; nothing is lost)"
         )
-
-
-def _facts(compile_: Compile, report: Report, total: int) -> dict[str, object]:
-    spent = compile_.model.spent
-    return {
-        "entries": total,
-        "compiled": report.entries,
-        "set_aside": report.aside,
-        "created": report.created,
-        "updated": sorted(set(report.updated)),
-        "refused": report.refused,
-        "input_tokens": spent.input_tokens,
-        "output_tokens": spent.output_tokens,
-        "cost_usd": round(spent.cost_usd, 6),
-    }
 
 
 def _counts(compile_: Compile, report: Report, total: int) -> str:

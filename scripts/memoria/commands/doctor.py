@@ -125,7 +125,7 @@ def check_memory_server(home: Home) -> Findings:
         yield Finding("server", NOTE, f"the last exchange failed: {problem}", f"run {shown('learned sync')}")
     if refused:
         text = f"the memory server refused {counted(len(refused), 'fact')} ({refused[0].reason})"
-        yield Finding("server", NOTE, text, f"edit them, or run {shown('learned retry')}")
+        yield Finding("server", NOTE, text, f"edit them, or run {shown('learned sync')}")
     if not (problem or refused):
         yield Finding("server", OK, f"the memory server at {server.address} answers")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from memoria.capture import detach
 from memoria.capture.spool import Spool
@@ -21,7 +20,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="summarise what is in the spool without waiting for more turns or for the next attempt of a failed job",
     )
     parser.add_argument("--retry-failed", action="store_true", help="retry the jobs that were set aside after failing")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
@@ -30,9 +28,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if args.retry_failed:
         retry_failed(home, spool)
     entries = work(home, insist=args.now)
-    if args.json:
-        print(json.dumps({"entries": entries, "waiting": len(spool.jobs())}))
-    elif not detach.is_detached():
+    if not detach.is_detached():
         waiting = counted(len(spool.jobs()), "job")
         is_busy = detach.is_locked(home.paths.worker_lock)
         hint = ": another worker is at work and will look at them when it is done" if is_busy else ""

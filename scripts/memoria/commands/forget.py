@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -39,7 +38,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dry-run", action="store_true", help="show what would be removed and stop")
     parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
@@ -55,14 +53,10 @@ def command(args: argparse.Namespace, home: Home) -> int:
         plan = finished if finished and is_same else _plan(args, home, target)
         done = is_same or _removed(args, home, plan)
         found = asyncio.run(proof.search(home, plan.proving)) if done else Proof()
-        if not args.json and done:
+        if done:
             print(CONTINUED * is_same + "\n".join(_proven(home, found)))
-    elsewhere = together.spread_forgetting(home) if done and home.settings.sync else []
-    if args.json:
-        facts = _facts(plan, found, done=done) | {"elsewhere": elsewhere}
-        print(json.dumps(facts, ensure_ascii=False, indent=2))
-    else:
-        print("\n".join(elsewhere), end="\n" if elsewhere else "")
+    for line in together.spread_forgetting(home) if done and home.settings.sync else []:
+        print(line)
     return 0 if found.is_clean else 1
 
 
@@ -75,8 +69,7 @@ def _plan(args: argparse.Namespace, home: Home, target: str) -> Plan:
 
 def _removed(args: argparse.Namespace, home: Home, plan: Plan) -> bool:
     """Show the plan and carry it out when the user agrees; return whether it was carried out."""
-    if not args.json or not (args.dry_run or args.yes):
-        print("\n".join(_shown(plan)))
+    print("\n".join(_shown(plan)))
     if args.dry_run or not (args.yes or _agreed()):
         return False
     removal.carry_out(home, plan)
@@ -143,22 +136,3 @@ def _proven(home: Home, found: Proof) -> Iterator[str]:
     if found.client:
         yield "Files of Claude Code or another agent contain it; memoria does not change them and keeps nothing of it:"
         yield from (f"- {printable.line(path)}" for path in found.client)
-
-
-def _facts(plan: Plan, found: Proof, *, done: bool) -> dict[str, object]:
-    return {
-        "kind": plan.kind,
-        "done": done,
-        "entries": sorted(plan.ids),
-        "lines": [[day.isoformat(), row] for day, row in plan.rows],
-        "facts": [fact.id for fact in plan.facts],
-        "articles": {slug: ("all" if count < 0 else count) for slug, count in sorted(plan.articles.items())},
-        "archived_turns": sum(plan.archives.values()),
-        "jobs": len(plan.jobs),
-        "folders": plan.folders,
-        "others": sorted(map(str, plan.others)),
-        "searched": {"files": found.files, "bytes": found.bytes, "values": found.values},
-        "still_in": found.holding,
-        "unread": found.unread,
-        "client_files": found.client,
-    }

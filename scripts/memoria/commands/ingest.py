@@ -8,14 +8,10 @@ is continued by the next. Transcripts that the client would delete first come fi
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import signal
-import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -25,22 +21,20 @@ from tqdm import tqdm
 from memoria.audit import ingest_plan
 from memoria.audit.ingest_plan import Item, Plan, Source
 from memoria.audit.receipt import Receipt
-from memoria.base import paths as places
 from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
-from memoria.ground import clock, files, printable
+from memoria.ground import clock, locks, printable
 from memoria.ground.command_parser import positive
 from memoria.ground.errors import ExpectedError, UsageError
 from memoria.ground.home import Home
-from memoria.models import budget, chain, prices, tasks
+from memoria.models import chain, prices, tasks
 from memoria.models.metered import CHARS_PER_TOKEN
 from memoria.transcripts import client_files, clients
-from memoria.transcripts.clients import Client
+from memoria.worker.worker import work
 
 AT_ONCE = 4  # sessions in the spool at a time
-LOOK_S = 0.2  # seconds between two checks of the spool
-MAX_FRUITLESS = 3  # workers that end without an error and leave every job; then something is wrong
+MAX_WORKERS = 10  # that leave jobs without an error; then something is wrong
 OUTPUT_TOKENS = 700  # of one entry, measured on the flush prompts of real sessions
 ENTRY_TOKENS, COMPILE_TOKENS, ARTICLE_TOKENS = 700, 8_000, 6_000  # an entry, the articles near it, the articles written
 
@@ -70,36 +64,26 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", metavar="N", type=positive, default=0, help="at most this many sessions")
     parser.add_argument("--dry-run", action="store_true", help="print what there is and what it would cost, and stop")
     parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.add_argument("--json", action="store_true", help="print one JSON object; takes --dry-run or --yes")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Plan, report, ask and ingest; return 1 when something could not be ingested."""
-    if args.json and not (args.dry_run or args.yes):
-        raise UsageError("With --json nobody is asked. Add --yes to agree, or --dry-run to look.")
     sources = _sources(args)
     ledger = Ledger.of(home.paths)
     try:
         plan = ingest_plan.survey(
             home, ledger, sources, since=_since(args.since, home), name=args.project, limit=args.limit
         )
-        if not args.json:
-            print("\n".join(_described(plan, home, sources)))
-        elif args.dry_run or not plan.items:
-            _print_json(_facts(plan, home, sources))
+        print("\n".join(_described(plan, home, sources)))
         if args.dry_run:
             return 0
         ledger.lift_waits()  # the budget may have changed
         if not plan.items:
-            return _nothing_more(home, quiet=args.json)
+            return _nothing_more(home)
         if not args.yes and not _agreed():
             return 1
-        run = _Run(home, ledger, Spool(home.paths.spool))
-        done = run.bring_in(plan)
-        if args.json:
-            _print_json(_facts(plan, home, sources) | {"ingested": asdict(done)})
-        else:
-            _say(done, plan)
+        done = _bring_in(home, ledger, plan)
+        _say(done, plan)
         return 0 if done.sessions == len(plan.items) else 1
     finally:
         ledger.close()
@@ -137,39 +121,10 @@ def forecast(plan: Plan, call_chars: int) -> tuple[Estimate, Estimate]:
     return flush, Estimate(batches, calls * ENTRY_TOKENS + batches * COMPILE_TOKENS, batches * ARTICLE_TOKENS)
 
 
-def _print_json(facts: dict[str, Any]) -> None:
-    print(json.dumps(facts, indent=2, ensure_ascii=False))
-
-
-def _facts(plan: Plan, home: Home, sources: Sequence[Source]) -> dict[str, Any]:
-    """Return what there is to ingest, and what it would cost, as JSON-able data."""
-    flush, rest = forecast(plan, home.settings.call_chars)
-    name = home.settings.model.split(",")[0]
-    price = prices.of_model(name)
-    tokens = flush.input_tokens + rest.input_tokens, flush.output_tokens + rest.output_tokens
-    return {
-        "sources": [{"agent": client.name, "path": str(path)} for client, path in sources],
-        "bytes": plan.bytes,
-        "sessions": len(plan.items),
-        "turns": plan.turns,
-        "agents": [{"agent": client.name, "sessions": sessions, "turns": turns}
-                   for client, sessions, turns in _shares(plan)],
-        "chars": plan.chars,
-        "skipped": dict(plan.passed),
-        "summaries": asdict(flush),
-        "compiles": asdict(rest),
-        "model": name,
-        "cost_usd": round(price.of(*tokens), 4) if price else None,
-    }  # fmt: skip
-
-
 def _described(plan: Plan, home: Home, sources: Sequence[Source]) -> Iterator[str]:
-    speed = plan.bytes / 1e6 / plan.seconds if plan.seconds else 0.0
-    read = ", ".join(str(path) for _, path in sources)
-    yield f"{read}: read {plan.bytes / 1e6:,.1f} MB in {plan.seconds:.1f} s ({speed:,.0f} MB/s)"
+    yield f"{', '.join(str(path) for _, path in sources)}: read {plan.bytes / 1e6:,.1f} MB"
     turns, characters = printable.counted(plan.turns, "turn"), printable.counted(plan.chars, "character")
     yield f"to ingest    {printable.counted(len(plan.items), 'session')}, about {turns}, {characters}"
-    yield from _by_agent(plan)
     yield from (f"skipped      {count:,} {reason}" for reason, count in sorted(plan.passed.items()))
     if plan.quiet_at:
         when = home.zone.local(clock.at(plan.quiet_at))
@@ -186,25 +141,6 @@ def _described(plan: Plan, home: Home, sources: Sequence[Source]) -> Iterator[st
     )
     yield f"cost         {_costs(tokens)} (prices as of {prices.READ_ON}; a subscription counts usage instead)"
     yield from _waits(home, tokens)
-
-
-def _by_agent(plan: Plan) -> Iterator[str]:
-    """Yield the share of each agent when not all is Claude Code's."""
-    shares = _shares(plan)
-    if [client for client, _, _ in shares] != [clients.CLAUDE]:
-        for client, sessions, turns in shares:
-            counted = printable.counted(sessions, "session"), printable.counted(turns, "turn")
-            yield f"             {client.title}: {counted[0]}, about {counted[1]}"
-
-
-def _shares(plan: Plan) -> list[tuple[Client, int, int]]:
-    """Return each agent that has sessions to ingest, their number, and about how many turns they have."""
-    shares = []
-    for client in clients.CLIENTS.values():
-        items = [item for item in plan.items if item.account.found.agent == client.name]
-        if items:
-            shares.append((client, len(items), sum(item.turns for item in items)))
-    return shares
 
 
 def _costs(tokens: tuple[int, int]) -> str:
@@ -226,14 +162,11 @@ def _waits(home: Home, tokens: tuple[int, int]) -> Iterator[str]:
         )
 
 
-def _nothing_more(home: Home, *, quiet: bool) -> int:
+def _nothing_more(home: Home) -> int:
     """Start a worker for jobs that a killed run left; without hooks, nothing else would."""
-    jobs = Spool(home.paths.spool).jobs()
-    if jobs:
-        waiting = printable.counted(len(jobs), "job")
+    if jobs := Spool(home.paths.spool).jobs():
         word = detach.start_worker(home.settings, home.paths)
-        if not quiet:
-            print(f"{waiting} waiting in the spool: {word}.")
+        print(f"{printable.counted(len(jobs), 'job')} waiting in the spool: {word}.")
     return 0
 
 
@@ -261,85 +194,34 @@ def _say(done: Done, plan: Plan) -> None:
         print(f"Stopped: {stopped} Spooled sessions wait; run the same command again for the rest.")
 
 
-@dataclass(slots=True)
-class _Run:
-    """One run over a plan: spools a few sessions, waits for a worker to process them, and checks the result."""
+def _bring_in(home: Home, ledger: Ledger, plan: Plan) -> Done:
+    """Ingest the plan; a session counts when it is recorded or was found not worth recording."""
+    began, sessions, stopped = clock.now(), 0, ""
+    bar: tqdm[Any] = tqdm(total=plan.chars, unit="char", unit_scale=True, disable=None, desc="ingest")
+    with bar:
+        for at in range(0, len(plan.items), AT_ONCE):
+            items = plan.items[at : at + AT_ONCE]
+            stopped = _batch(home, ledger, items)
+            after = Receipt(home, ledger, Spool(home.paths.spool))
+            sessions += sum(after.account(item.account.found).is_settled for item in items)
+            bar.update(sum(item.chars for item in items))
+            if stopped:
+                break
+    calls = ledger.calls_since(began - timedelta(seconds=1))
+    return Done(sessions, len(calls), round(sum(call.cost_usd for _, call in calls), 6), stopped)
 
-    home: Home
-    ledger: Ledger
-    spool: Spool
-    done: int = 0
-    fruitless: int = 0
-    stopped: str = ""
 
-    def bring_in(self, plan: Plan) -> Done:
-        """Ingest the plan; a session counts when it is recorded or was found not worth recording."""
-        began = clock.now()
-        bar: tqdm[Any] = tqdm(total=plan.chars, unit="char", unit_scale=True, disable=None, desc="ingest")
-        with bar:
-            for at in range(0, len(plan.items), AT_ONCE):
-                self._batch(plan.items[at : at + AT_ONCE], bar)
-                if self.stopped:
-                    break
-        calls = self.ledger.calls_since(began - timedelta(seconds=1))
-        cost = sum(usage.cost_usd for usage in budget.totals(calls, self.home.zone).values())
-        return Done(self.done, len(calls), round(cost, 6), self.stopped)
-
-    def _batch(self, items: Sequence[Item], bar: tqdm[Any]) -> None:
-        receipt = Receipt(self.home, self.ledger, self.spool)
-        waiting = {receipt.capture(item.account, "Ingest"): item for item in items}
-        finished: list[Item] = []
-        while waiting and not self.stopped:
-            for name in self._work(waiting):
-                item = waiting.pop(name)
-                finished.append(item)
-                bar.update(item.chars)
-        after = Receipt(self.home, self.ledger, self.spool)
-        for item in finished:
-            self.done += after.account(item.account.found).is_settled
-
-    def _work(self, waiting: dict[str, Item]) -> Iterator[str]:
-        """Run a worker and yield each job when it is done; set ``stopped`` when the worker leaves jobs waiting."""
-        seen: set[str] = set()
-        child = self._start()
-        try:
-            while True:
-                ended = child.poll() is not None
-                there = {job.name for job in self.spool.jobs()}
-                for name in set(waiting) - there - seen:
-                    seen.add(name)
-                    yield name
-                if ended:
-                    break
-                time.sleep(LOOK_S)
-        except BaseException:
-            if not places.WINDOWS:  # there the worker is of the same console, and was told as this process was
-                child.send_signal(signal.SIGINT)
-            child.wait(timeout=30)
-            raise
-        left = [self.ledger.tries(name)[2] for name in there.intersection(waiting)]
-        if any(left):
-            self.stopped = next(filter(None, left))
-        elif left and child.returncode:
-            self.stopped = f"the worker failed; see {self.home.paths.log}"
-        elif left:
-            self._wait_for_another(len(left), progress=bool(seen))
-
-    def _wait_for_another(self, left: int, *, progress: bool) -> None:
-        """Wait while another worker is running; stop when ours end one after the other and do nothing."""
-        self.fruitless = 0 if progress else self.fruitless + 1
-        while detach.is_locked(self.home.paths.worker_lock):
-            self.fruitless = 0
-            time.sleep(LOOK_S)
-        if self.fruitless >= MAX_FRUITLESS:
-            waiting = printable.counted(left, "session")
-            self.stopped = (
-                f"the worker ended {MAX_FRUITLESS} times and left {waiting} as before; see {self.home.paths.log}"
-            )
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        with open(self.home.paths.worker_output, "ab", opener=files.private) as output:
-            return subprocess.Popen(
-                places.own_command(sys.executable, "flush"), env=detach.worker_environment(), stdin=subprocess.DEVNULL,
-                stdout=output, stderr=output, start_new_session=True,
-            )  # fmt: skip
+def _batch(home: Home, ledger: Ledger, items: Sequence[Item]) -> str:
+    """Spool some sessions and let a worker process them; return why it left any, ``""`` when it left none."""
+    spool = Spool(home.paths.spool)
+    receipt = Receipt(home, ledger, spool)
+    waiting = {receipt.capture(item.account, "Ingest") for item in items}
+    for _ in range(MAX_WORKERS):
+        work(home)
+        left = waiting.intersection(job.name for job in spool.jobs())
+        reason = next(filter(None, (ledger.tries(name)[2] for name in left)), "")
+        if reason or not left:
+            return reason
+        with locks.waiting(Path(home.paths.worker_lock)):  # another worker is at them
+            pass
+    return f"the worker left {printable.counted(len(left), 'session')}; see {home.paths.log}"

@@ -11,9 +11,8 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from memoria.amending import facts as correcting
 from memoria.amending.facts import Corrected
@@ -22,7 +21,7 @@ from memoria.daily import reference
 from memoria.daily.ledger import Ledger
 from memoria.exchange.memory_server import Server
 from memoria.exchange.sync import Sync
-from memoria.ground import clock, printable, projects
+from memoria.ground import printable, projects
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.pages.refresh import renew
@@ -32,14 +31,12 @@ from memoria.statements.store import corrected
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``memoria learned [list|edit|delete|promote|sync|retry]``; list is default."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    """Add the arguments of ``memoria learned [list|edit|delete|promote|sync]``; list is default."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     show = actions.add_parser("list", help="the facts, newest last (the default)")
     show.add_argument("words", nargs="*", help="only facts that share a word with these, best first; or an id")
     show.add_argument("--kind", choices=KINDS, default="", help="only this kind")
     show.add_argument("--project", default="", help="only this project (its name, key or folder) and global facts")
-    show.add_argument("--since", default="", metavar="DAY", help="only facts learned or repeated since YYYY-MM-DD")
     show.add_argument("--ended", action="store_true", help="also replaced facts")
     edit = actions.add_parser("edit", help="change the wording of a fact")
     edit.add_argument("id")
@@ -48,11 +45,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     delete.add_argument("id", nargs="+")
     promote = actions.add_parser("promote", help="make facts hold in every project; without an id: list candidates")
     promote.add_argument("id", nargs="*")
-    actions.add_parser("sync", help="exchange facts with the memory server now, in full")
-    actions.add_parser("retry", help="retry what the memory server refused too often")
-    parser.set_defaults(action="list", words=[], project="", kind="", since="", ended=False)
-    for action in actions.choices.values():
-        action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+    actions.add_parser("sync", help="exchange facts with the memory server now, in full, also what it refused")
+    parser.set_defaults(action="list", words=[], project="", kind="", ended=False)
+    for taking in (parser, show):
+        taking.add_argument("--json", action="store_true", help="print JSON")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
@@ -71,8 +67,10 @@ def _list(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     else:
         found = keeper.store.facts(live=not args.ended, project=key)
     found = [fact for fact in found if not args.kind or fact.kind == args.kind]
-    since = _day(args.since, home) if args.since else None
-    return _print(args, home, keeper, [fact for fact in found if not since or (fact.last or fact.time) >= since])
+    if args.json:
+        _write(json.dumps([fact.to_dict() for fact in found], ensure_ascii=False, indent=2))
+        return 0
+    return _print(home, keeper, found)
 
 
 def _named(named: reference.Reference, keeper: Keeper) -> list[Fact]:
@@ -87,57 +85,43 @@ def _named(named: reference.Reference, keeper: Keeper) -> list[Fact]:
 
 
 def _edit(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
-    return _print(args, home, keeper, _told(correcting.edit(home, keeper, args.id, " ".join(args.text)), keeper))
+    return _print(home, keeper, _told(correcting.edit(home, keeper, args.id, " ".join(args.text)), keeper))
 
 
 def _delete(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     gone = _told(correcting.delete(home, keeper, args.id), keeper)
-    if args.json:
-        return _print(args, home, keeper, gone)
     _write(f"{printable.counted(len(gone), 'fact')} forgotten: " + ", ".join(fact.id for fact in gone))
     return 0
 
 
 def _promote(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     if args.id:
-        return _print(args, home, keeper, _told(correcting.promote(home, keeper, args.id), keeper))
+        return _print(home, keeper, _told(correcting.promote(home, keeper, args.id), keeper))
     offered = keeper.offered()
-    if not args.json and not offered:
+    if not offered:
         _write("No fact to promote: none has returned in a second project.")
         return 0
-    _print(args, home, keeper, offered)
-    if not args.json:
-        _write(
-            f"\nRun {invocation.shown(f'learned promote {offered[-1].id}')} to make that fact hold in every project."
-        )
+    _print(home, keeper, offered)
+    _write(f"\nRun {invocation.shown(f'learned promote {offered[-1].id}')} to make that fact hold in every project.")
     return 0
 
 
-def _sync(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
+def _sync(_: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     settings = home.settings
     if not settings.memory_api_url:
         raise ExpectedError("No memory server is configured; set MEMORY_API_URL and MEMORY_API_KEY.")
+    keeper.outbox.retry()
+    keeper.to_server.retry()
     server = Server(settings.memory_api_url, settings.memory_api_key)
     done = Sync(keeper, server, Path(home.paths.sync_lock)).run(full=True)
     if done.pulled or done.forgotten:
         renew(home, keeper)
-    counts: dict[str, Any] = {"pushed": done.pushed, "pulled": done.pulled, "forgotten": done.forgotten}
-    refused = keeper.to_server.set_aside()
-    if args.json:
-        _write(json.dumps({**counts, "problems": done.problems}, indent=2))
-        return 1 if done.problems or refused else 0
-    _write(", ".join(f"{name} {value}" for name, value in counts.items()))
+    _write(f"pushed {done.pushed}, pulled {done.pulled}, forgotten {done.forgotten}")
     if done.problems:
         raise ExpectedError(f"{printable.sentence('; '.join(done.problems))} What waits will be retried.")
-    if refused:
+    if refused := keeper.to_server.set_aside():
         told = f"{printable.counted(len(refused), 'fact')} refused ({refused[0].reason})"
-        raise ExpectedError(f"{told}. Edit the fact or run {invocation.shown('learned retry')}.")
-    return 0
-
-
-def _retry(args: argparse.Namespace, _: Home, keeper: Keeper) -> int:
-    count = keeper.to_server.retry() + keeper.outbox.retry()
-    _write(json.dumps({"retried": count}) if args.json else f"{printable.counted(count, 'change')} to be retried")
+        raise ExpectedError(f"{told}. Edit the fact or run {invocation.shown('learned sync')} again.")
     return 0
 
 
@@ -147,7 +131,6 @@ _ACTIONS: Final[dict[str, Callable[[argparse.Namespace, Home, Keeper], int]]] = 
     "delete": _delete,
     "promote": _promote,
     "sync": _sync,
-    "retry": _retry,
 }
 
 
@@ -172,17 +155,7 @@ def _project_key(given: str, home: Home, keeper: Keeper) -> str:
     return projects.meant(given, known - {GLOBAL}, home)
 
 
-def _day(text: str, home: Home) -> datetime:
-    moment = clock.parse(text)
-    if moment is None:
-        raise ExpectedError(f"--since takes a day such as 2026-11-21, not {text!r}.")
-    return moment.replace(tzinfo=home.zone.local(clock.now()).tzinfo)
-
-
-def _print(args: argparse.Namespace, home: Home, keeper: Keeper, facts: list[Fact]) -> int:
-    if args.json:
-        _write(json.dumps([fact.to_dict() for fact in facts], ensure_ascii=False, indent=2))
-        return 0
+def _print(home: Home, keeper: Keeper, facts: list[Fact]) -> int:
     keys = {*keeper.store.projects(), *(key for fact in facts for key in fact.projects)} - {GLOBAL}
     labels = projects.labels(keys, project.known(home.paths.projects))
     for fact in facts:

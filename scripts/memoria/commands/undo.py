@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import json
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 
 from memoria.amending.undo import Undone, undo
@@ -30,7 +28,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--show", nargs="?", type=positive, const=1, metavar="N", help="show what the N-th last change did, and stop"
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
@@ -38,7 +35,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if args.show:
         transactions = Transactions.of(home.paths)
         _refuse_more_than(len(transactions.steps()), args.show)
-        _show(transactions, args.show, as_json=args.json)
+        _show(transactions, args.show)
         return 0
     with locks.held(Path(home.paths.compile_lock)) as mine:
         if not mine:
@@ -46,15 +43,10 @@ def command(args: argparse.Namespace, home: Home) -> int:
         transactions = Transactions.of(home.paths)
         transactions.recover()
         if args.list:
-            _list(transactions, as_json=args.json)
+            _list(transactions)
             return 0
         _refuse_more_than(len(transactions.steps()), args.steps)
         undone, waiting = undo(home, args.steps)
-    if args.json:
-        print(
-            json.dumps({"undone": [asdict(each) for each in undone], "waiting": waiting}, indent=2, ensure_ascii=False)
-        )
-        return 0
     for each in undone:
         _say(each)
     if waiting:
@@ -69,13 +61,9 @@ def _refuse_more_than(known: int, wanted: int) -> None:
         raise NothingToUndoError(f"Only {stored} can be undone; {invocation.shown('undo --list')} lists what there is.")
 
 
-def _show(transactions: Transactions, number: int, *, as_json: bool) -> None:
+def _show(transactions: Transactions, number: int) -> None:
     """Print what one change did, as a unified diff, and the facts that a consolidation ended."""
     step = transactions.steps()[number - 1]
-    if as_json:
-        files = [{"path": row["path"], "diff": "\n".join(_file(transactions, step, row))} for row in step.files]
-        print(json.dumps({"label": step.label, "files": files, "facts": step.facts}, indent=2, ensure_ascii=False))
-        return
     print(f"# {step.label}")
     for row in step.files:
         print("\n".join(_file(transactions, step, row)))
@@ -102,17 +90,10 @@ def _lines(data: bytes | None) -> list[str]:
     return (data or b"").decode("utf-8", "replace").splitlines()
 
 
-def _list(transactions: Transactions, *, as_json: bool) -> None:
-    steps = [
-        {"label": step.label, "files": [row["path"] for row in step.files], "facts": [end["id"] for end in step.facts]}
-        for step in transactions.steps()
-    ]
-    if as_json:
-        print(json.dumps({"steps": steps}, indent=2, ensure_ascii=False))
-        return
-    for number, step in enumerate(steps, 1):
-        changed = [*step["files"], *(f"fact {ident}" for ident in step["facts"])]
-        print(f"{number:>3}  {step['label']}: {', '.join(changed)}")
+def _list(transactions: Transactions) -> None:
+    for number, step in enumerate(transactions.steps(), 1):
+        changed = [*(row["path"] for row in step.files), *(f"fact {end['id']}" for end in step.facts)]
+        print(f"{number:>3}  {step.label}: {', '.join(changed)}")
 
 
 def _say(undone: Undone) -> None:

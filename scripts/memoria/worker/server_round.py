@@ -50,7 +50,7 @@ def _tell_of_server(home: Home, keeper: Keeper) -> None:
             home.paths,
             "server refusals",
             f"memoria: the memory server refuses {counted(len(refused), 'fact')} ({first}). "
-            f"Nothing changes on this machine; edit the fact or run {invocation.shown('learned retry')}.",
+            f"Nothing changes on this machine; edit the fact or run {invocation.shown('learned sync')}.",
         )
     else:
         notices.clear(home.paths, "server refusals")
