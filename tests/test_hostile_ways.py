@@ -145,14 +145,6 @@ def edited(machine: Machine) -> None:
         machine.write(f"knowledge/concepts/bread-{number}.md", f"# Bread {number}\n\nDough rises overnight.\n")
 
 
-def noted(machine: Machine) -> None:
-    """What the client keeps of its own accord; beside MEMORY.md, since that one the client itself shows whole."""
-    name = "".join(letter if letter.isalnum() else "-" for letter in str(machine.work))
-    folder = Path(machine.env["CLAUDE_CONFIG_DIR"], "projects", name, "memory")
-    folder.mkdir(parents=True)
-    (folder / "gauge.md").write_text(f"# Gauge\n\n{said('client', block('client'))}\n", encoding="utf-8")
-
-
 def talked(machine: Machine) -> None:
     """A conversation that holds hostile text wherever one can."""
     client = machine.conversation
@@ -226,7 +218,6 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         machine = Machine(tmp_path_factory.mktemp("hostile"), api)
         machine.answers = answers()
         edited(machine)
-        noted(machine)
         talked(machine)
         machine.run("flush")  # too little for an entry: the judge alone is asked
         machine.conversation.fire("PostCompact", trigger="manual", compact_summary=said("summary", block("summary")))
@@ -305,7 +296,6 @@ class Talk:
 
 
 KINDS = layout.KINDS
-CLIENT = {"client"} if "memory" in KINDS else set()  # where the client's own memory is found beside ours
 
 
 def days(machine: Machine) -> list[str]:
@@ -377,8 +367,7 @@ def test_notes_beside_a_prompt_say_what_they_are_of_when_and_from_where(talk: Ta
     [
         (
             "search",
-            {"article", "title", "entry", "judged", "flushed", "server", "user", "assistant", "compiled", "filename"}
-            | CLIENT,
+            {"article", "title", "entry", "judged", "flushed", "server", "user", "assistant", "compiled", "filename"},
         ),
         ("read", {"article", "title", "alias", "tag", "filename", "entry", "flushed", "judged"}),
         ("working", {"key", "value", "note", "task", "step"}),

@@ -271,7 +271,7 @@ def test_a_file_of_the_client_that_holds_what_was_forgotten_is_named(
     home: Home, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = [("a.jsonl", json.dumps(line(1, "user", f"Note: {SECRET} (合併は五月).")).encode()), ("b.jsonl", b"merger")]
-    monkeypatch.setattr(proof, "_client_files", lambda _home: iter(files))
+    monkeypatch.setattr(proof, "_client_files", lambda: iter(files))
     assert asyncio.run(proof.search(home, [told])).client == ["a.jsonl"]
 
 

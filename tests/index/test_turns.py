@@ -108,7 +108,7 @@ def test_conversations_take_less_than_half_the_room_of_their_text(tmp_path: Path
 def test_an_index_of_another_version_gives_its_room_back(tmp_path: Path) -> None:
     path = tmp_path / "index.db"
     with Index(path) as index:
-        index.add(Document(f"memory/{n}", "memory", passages=(Passage(f"zebra{n} " * 50),)) for n in range(500))
+        index.add(Document(f"page/{n}", "article", passages=(Passage(f"zebra{n} " * 50),)) for n in range(500))
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA user_version = 1")
     before = path.stat().st_size

@@ -199,14 +199,7 @@ def test_read_opens_every_kind_of_result_that_search_names(tmp_path: Path) -> No
     (top / "knowledge" / "concepts" / "quoll.md").write_text("# Quoll\n\nThe quoll is spotted.\n")
     turns = [Turn("k1", "user", "Please count the quoll twice.")]
     Archive(Path(Paths(str(top)).archive), 1_000_000).keep("01aa", date(2026, 11, 20), turns)
-    remembered = tmp_path / "user" / ".claude" / "projects" / "-p" / "memory"
-    remembered.mkdir(parents=True)
-    (remembered / "MEMORY.md").write_text("The quoll lives in the wood pile.\n")
-    (remembered.parent / "x.jsonl").write_text(json.dumps({"type": "user", "cwd": str(tmp_path)}) + "\n")
-    said = {
-        "article": "spotted", "entry": "was counted", "fact": "eats at night", "turn": "count the quoll twice",
-        "memory": "wood pile",
-    }  # fmt: skip
+    said = {"article": "spotted", "entry": "was counted", "fact": "eats at night", "turn": "count the quoll twice"}
 
     async def scenario(client: Client) -> None:
         for kind, words in said.items():

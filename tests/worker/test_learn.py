@@ -3,20 +3,16 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
-from facts import MONDAY, SHOP, a_fact, exchange, keeper
+from facts import MONDAY, SHOP, exchange, keeper
 from memoria.ground.errors import BadAnswerError, ModelUnavailableError
-from memoria.models.offline import Offline
 from memoria.models.protocol import Completion, Model, Prompt, Usage
 from memoria.models.scripted import Scripted
-from memoria.statements import already_saved
 from memoria.statements.keeper import Keeper
-from memoria.transcripts import tool_lines
 from memoria.transcripts.intake import Intake
-from memoria.transcripts.tool_lines import describe
 from memoria.transcripts.turn import Exchange, Role, Turn
 from memoria.worker import judge as judging
 from memoria.worker import learner as learn
@@ -227,38 +223,3 @@ def test_a_bad_event_is_dropped_with_its_reason_and_five_good_ones_stay() -> Non
     for reason in ("does not occur in", "no kind 'rumour'", "more than 3 sentences", "more than 5"):
         assert any(reason in dropped for dropped in judged.found.dropped), reason
     assert len(judged.found.dropped) == len(bad) + 3
-
-
-# -- what the assistant saved itself
-
-
-def test_a_fact_the_assistant_saved_is_not_learned_again_and_the_others_are(tmp_path: Path) -> None:
-    memory = tmp_path / ".claude" / "projects" / "-home-me-shop" / "memory" / "git.md"
-    memory.parent.mkdir(parents=True)
-    memory.write_text("- Never commit directly to main: it deploys automatically.\n")
-    told = describe("Write", {"file_path": str(memory), "content": memory.read_text()})
-    memory.write_text("- Something else by now.\n")
-    turns = [exchange(1, FLAG + " Always sort imports with ruff.", tools=(told,))]
-    with keeper(tmp_path) as home:
-        report = judge_due(home, Listed(*turns), Offline())
-        assert [fact.content for fact in report.saved] == [FLAG]
-        assert [fact.content for fact in report.stored.added] == ["Always sort imports with ruff."]
-
-
-@pytest.mark.parametrize(
-    ("tool", "given"),
-    [
-        ("Write", {"file_path": "/h/.claude/projects/-x/memory/a.md", "content": "Use pnpm, not npm."}),
-        ("Edit", {"file_path": "/repo/CLAUDE.md", "new_string": "Use pnpm, not npm."}),
-        ("MultiEdit", {"file_path": "/repo/MEMORY.md", "edits": [{"new_string": "Use pnpm, not npm."}]}),
-        ("Bash", {"command": "echo 'Use pnpm, not npm.' >> ~/.claude/projects/-x/memory/a.md"}),
-        ("Bash", {"command": "cat <<X | tee -a CLAUDE.md\nUse pnpm, not npm.\nX"}),
-        (
-            "Bash",
-            {"command": "cat > ~/.claude/projects/-x/memory/a.md <<X\n" + "- A line.\n" * 99 + "Use pnpm, not npm.\nX"},
-        ),
-        ("Bash", {"command": "sed -i 's/x/Use pnpm, not npm./' /repo/CLAUDE.md"}),
-    ],
-)
-def test_every_way_of_saving_is_seen(tool: str, given: dict[str, Any]) -> None:
-    assert already_saved.holds(tool_lines.saved_texts([describe(tool, given)]), a_fact("Use pnpm, not npm."))

@@ -20,9 +20,8 @@ from pathlib import Path
 from memoria.base import sqlite
 from memoria.ground import home_files
 from memoria.ground.home import Home
-from memoria.index.client_memory import ClientMemory
 from memoria.search.words import folded
-from memoria.transcripts import clients
+from memoria.transcripts import client_files, clients
 from memoria.working.failover_store import open_store
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
@@ -70,7 +69,7 @@ async def search(home: Home, texts: Sequence[str]) -> Proof:
             proof.unread.append(f"{path} ({error})")
     if wanted:
         await _search_working(home, wanted, proof)
-        proof.client = [name for name, data in _client_files(home) if _client_holds(data, wanted)]
+        proof.client = [name for name, data in _client_files() if _client_holds(data, wanted)]
     return proof
 
 
@@ -152,14 +151,14 @@ async def _search_working(home: Home, wanted: Sequence[str], proof: Proof) -> No
         await store.close()
 
 
-def _client_files(home: Home) -> Iterator[tuple[str, bytes]]:
+def _client_files() -> Iterator[tuple[str, bytes]]:
     """Yield the names and contents of what coding agents have written; what cannot be read is passed over."""
     for found in clients.sessions(tuple(clients.CLIENTS), sides=True):
         with suppress(OSError):
             yield str(found.path), found.path.read_bytes()
-    for memory in ClientMemory.of(home.paths).listed():
+    for path in client_files.folder(os.environ).glob("*/memory/**/*.md"):
         with suppress(OSError):
-            yield str(memory.path), Path(memory.path).read_bytes()
+            yield str(path), path.read_bytes()
 
 
 def _client_holds(data: bytes, wanted: Sequence[str]) -> bool:

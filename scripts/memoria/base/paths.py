@@ -125,7 +125,6 @@ class Paths:
         self.exchange_key, self.exchanged = state + "exchange.key", state + "exchanged"
         self.undo = state + "undo"
         self.replaced = state + "replaced"
-        self.client_memory = state + "client-memory.json"
         self.projects = state + "projects.json"
         self.facts_outbox = state + os.path.join("outbox", "learned")
         self.server_outbox = state + os.path.join("outbox", "server")

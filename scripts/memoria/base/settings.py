@@ -38,6 +38,7 @@ CONSTANT = (
 FORMER = {  # settings until 0.2, which nothing reads any more, and what to do where one is set
     **dict.fromkeys(CONSTANT, "remove it"),
     **dict.fromkeys(OF_NOTES, "say which notes you want with `notes`: all, prompt or none"),
+    "client_memory": "remove it: Claude Code reads its own memory files, memoria does not",
 }
 PLUGIN = "memoria"  # an installed plugin is named with its marketplace, ``memoria@memoria``
 PLUGIN_OPTION = "plugin option"  # the source of a setting that the client's dialog for the plugin set
@@ -243,9 +244,6 @@ class Settings:
         "false, or `offline`: only what holds most words of a prompt is shown, which is right less often.",
     )
     redis_url = setting("", "Redis server to share working memory between machines. Empty: the embedded store.")
-    client_memory = setting(
-        True, "Also find Claude Code's own memory files. They are not read while its own memory is switched off."
-    )
     day_notice = setting(
         True, "Tell you once a day, at a session's start, what memoria recalled, learned and cost the day before."
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date
 from hashlib import blake2b
 from pathlib import Path
 
@@ -142,31 +142,6 @@ def article(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> Do
         passages=(*_sections(body, title, opening=opening), *_asked(front.texts("asked_as"))),
         date=_day(front.text("updated") or front.text("created")),
     )
-
-
-def memory(path: str, text: str, owner: str, day: str) -> Document:
-    """Return a file of the client's memory, titled by its frontmatter, its first heading or its file name."""
-    front, body = markdown.read_page(text)
-    headings = (markdown.heading(row)[1] for row, in_code in markdown.code_rows(body.split("\n")) if not in_code)
-    title = front.text("name") or next(filter(None, headings), "") or _name(path)
-    description = front.text("description")
-    return Document(
-        path=path,
-        kind="memory",
-        project=owner,
-        title=title,
-        tags=tuple(front.texts("type")),
-        passages=(*cut(description, ""), *_sections(body, title)),
-        date=day,
-    )
-
-
-def day_of(stamp_ns: int) -> str:
-    """Return the day (UTC) of a file's time, or ``""`` for a time outside the calendar, which file systems allow."""
-    try:
-        return datetime.fromtimestamp(stamp_ns / 1e9, UTC).date().isoformat()
-    except (ValueError, OverflowError, OSError):
-        return ""
 
 
 def entries(

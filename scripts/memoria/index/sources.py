@@ -1,7 +1,7 @@
 """Sources: bring the search index up to date with everything that can be found in a home.
 
-Besides the Markdown, which the index reads itself, these are the archived turns of each entry and the client's own
-memory. Where the index cannot be used, a temporary one of the files that seem to answer a query stands in for it.
+Besides the Markdown, which the index reads itself, these are the archived turns of each entry. Where the index cannot
+be used, a temporary one of the files that seem to answer a query stands in for it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from memoria.daily.day_text import DayText
 from memoria.ground import database, files, home_files
 from memoria.ground.errors import ArchiveError
 from memoria.index import documents, turns
-from memoria.index.client_memory import ClientMemory
 from memoria.index.documents import Document, Stamp
 from memoria.index.ended import Ended, history_stamps, of
 from memoria.index.index import About, Index, Stamped
@@ -36,16 +35,12 @@ log = logging.getLogger(__name__)
 SCANNED = 200  # files read in full when there is no index
 
 
-def refresh(index: Index, paths: Paths, *, anew: bool = False, has_client: bool = True) -> int:
-    """Bring the index up to date, or fill it ``anew``; return how many documents changed. No file's error is raised.
-
-    ``has_client``: whether the client's own memory, which carries no history, is found as well.
-    """
+def refresh(index: Index, paths: Paths, *, anew: bool = False) -> int:
+    """Bring the index up to date, or fill it ``anew``; return how many documents changed. No file's error is raised."""
     index.resolve(project.aliases(paths.projects))
     changed = index.rebuild(paths.home) if anew else index.sync(paths.home, tops=("knowledge",))
     told = ended(index, paths)
     more = _archived(index, Archive.of(paths), Path(paths.daily), told)
-    more |= ClientMemory.of(paths).sources() if has_client else {}
     changed += index.sync(paths.home, more=more, ended=told, tops=("daily",))
     index.prepare(
         naming_notes.LEVELS, lambda texts: files.replace(Path(paths.named), naming_notes.names_in(texts), mode=0o600)

@@ -1,8 +1,8 @@
 """Pages: read what a home's search names, and nothing else on the machine.
 
 That is Markdown below ``knowledge/`` and ``daily/`` (no hidden file, and none that a symbolic link leads to outside;
-the two folders themselves may be links), archived turns, and the client's own memory files of projects that are not
-excluded. A block of a page is read from its first line on. What rests on projects that may not be shown is left out.
+the two folders themselves may be links), and archived turns. A block of a page is read from its first line on. What
+rests on projects that may not be shown is left out.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memoria.base import project
@@ -26,7 +26,6 @@ from memoria.daily.ledger import Ledger
 from memoria.ground import home_files, markdown
 from memoria.ground.errors import PageNotFoundError
 from memoria.index import documents
-from memoria.index.client_memory import ClientMemory, Memory
 from memoria.mcp.answers import ANSWER_BYTES, MAX_BYTES, NOTES, flat, size
 from memoria.mcp.tools import LINES
 from memoria.search.layout import block_ids
@@ -112,9 +111,6 @@ class Library:
             return self._markdown(path, named.anchor)
         if plain.startswith(ARCHIVED):
             return self._archived(plain.removeprefix(ARCHIVED), name)
-        for memory in ClientMemory.of(self.paths).listed() if PurePath(plain).is_absolute() else ():
-            if Path(memory.path).as_posix() == plain:
-                return self._remembered(memory)
         return self._markdown(self.find(name), plain.partition("#^")[2])
 
     def _markdown(self, path: Path, anchor: str) -> _Page:
@@ -138,16 +134,6 @@ class Library:
         day = next((kept.day for kept in archive.listed() if kept.entry == entry), "")
         blocks = ["\n".join([f"{turn.role}:", turn.text, *turn.tools]) for turn in turns]
         return _Page(f"{ARCHIVED}{entry}", day, "\n\n".join(blocks), "")
-
-    def _remembered(self, memory: Memory) -> _Page:
-        client = ClientMemory.of(self.paths)
-        try:
-            text = client.text(memory)
-        except OSError as error:
-            raise PageNotFoundError(memory.path) from error
-        if self.visible and not self.visible.shows(client.project(memory)):
-            raise PageNotFoundError(memory.path)
-        return _Page(Path(memory.path).as_posix(), documents.day_of(memory.stamp[0]), text, "")
 
     def find(self, name: str) -> Path:
         """Return the file that ``name`` refers to, with symbolic links resolved."""

@@ -19,7 +19,7 @@ Json = dict[str, Any]
 LINES = 400  # of a page in one answer
 KEY_CHARS, NOTE_CHARS = 256, 4_096  # as working memory has them
 STATUSES = ("pending", "in_progress", "blocked", "completed", "failed", "cancelled")
-KINDS = ("article", "entry", "fact", "turn", "memory")  # of search results
+KINDS = ("article", "entry", "fact", "turn")  # of search results
 STATED = ("decision", "fact", "debugging", "workaround", "operational")  # kinds of facts that a model may state
 
 

@@ -1,7 +1,7 @@
 """Housekeeping: tasks that a worker does beside flushing; skipping one of them once does no harm.
 
-It removes old temporary files, rotates logs, stores learned facts that waited, compares facts with the client's own
-memory, exchanges them with the user's memory server, and leaves notices of failures.
+It removes old temporary files, rotates logs, stores learned facts that waited, exchanges them with the user's memory
+server, and leaves notices of failures.
 """
 
 from __future__ import annotations
@@ -140,26 +140,6 @@ def bring_in(keeper: Keeper) -> None:
         keeper.drain()
     except MemoryStoreError as error:
         log.warning("%s", error)
-
-
-def compare_with_client(home: Home, keeper: Keeper) -> None:
-    """Record the other projects in whose client memory a newly learned fact occurs: it could hold everywhere."""
-    if not keeper.fresh:
-        return
-    from memoria.index.client_memory import ClientMemory  # noqa: PLC0415
-    from memoria.statements import already_saved  # noqa: PLC0415 (needed only when something was learned)
-    from memoria.statements.fact import GLOBAL  # noqa: PLC0415
-
-    facts = [fact for fact in keeper.fresh if fact.project != GLOBAL]
-    client = ClientMemory.of(home.paths)
-    for memory in client.listed() if facts else ():
-        try:
-            texts = [client.text(memory)]
-        except OSError:  # deleted since it was listed
-            continue
-        for fact in facts:
-            if already_saved.holds(texts, fact):
-                keeper.add_project(fact.id, client.project(memory))
 
 
 def tell_user(home: Home, failures: Sequence[str], deferred: Sequence[str]) -> None:

@@ -7,7 +7,6 @@
 - ``outbox``: work that must not be forgotten, as files: facts for the log, changes for a server
 - ``keeper``: a fact's way from the outbox into log and store, and the edits of a person
 - ``conflicts``: which known facts a new one contradicts, and which of them yield to it
-- ``already_saved``: facts that the assistant saved itself in the client's own memory
 
 Imports no model, no prompt and no hook's handler.
 """

@@ -61,7 +61,6 @@ class Keeper:
         self.outbox = Outbox(Path(paths.facts_outbox))
         self.to_server = Outbox(Path(paths.server_outbox))
         self.server = server
-        self.fresh: list[Fact] = []  # the facts added since this keeper was opened
 
     @classmethod
     def of(cls, paths: Paths, zone: Zone, *, server: bool = False) -> Keeper:
@@ -216,7 +215,6 @@ class Keeper:
         if not self._is_recorded(part):
             self.adopt(part, self._heading(fact))
             self._queue_for_server("put", part.id)
-            self.fresh.append(part)
         return part
 
     def _heading(self, fact: Fact) -> str:
@@ -300,7 +298,6 @@ class Keeper:
         self.store.put(fact, day)
         self.store.unmark_deleted(fact.id)
         self._queue_for_server("put", fact.id)
-        self.fresh.append(fact)
         return Outcome(added=(fact,), ended=self._replace(olds, fact, fact.id))
 
     def _replace(self, olds: Iterable[Fact], fact: Fact, successor: str) -> tuple[Fact, ...]:
@@ -380,12 +377,6 @@ class Keeper:
         changed = replace(self.known(ident), project=GLOBAL, also=())
         self.write(changed)
         return changed
-
-    def add_project(self, ident: str, project: str) -> None:
-        """Record that a fact also occurs in another project; do nothing when it is known to hold there."""
-        fact = self.store.get(ident)
-        if fact and not {project, GLOBAL}.intersection(fact.projects):
-            self.write(replace(fact, also=(*fact.also, project)))
 
     def delete(self, ident: str) -> Fact:
         """Delete a fact: its lines, its row and its queued work; queue the deletion. Facts it had ended stay ended."""

@@ -207,10 +207,6 @@ class Store:
             fact = following
         return None
 
-    def twin(self, fact: Fact) -> Fact | None:
-        """Return the most similar live fact that says the same and has another id."""
-        return next(iter(self.twins(fact)), None)
-
     def twins(self, fact: Fact) -> list[Fact]:
         """Return the live facts that say the same and have another id, the most similar first."""
         candidates = self._candidates(fact.content, live=True)
@@ -222,10 +218,6 @@ class Store:
             if other.id != fact.id and comparison.same(wanted, words)
         ]
         return [other for _, other in sorted(alike, key=lambda pair: -pair[0])]
-
-    def concerns(self, fact: Fact) -> bool:
-        """Return whether a fact repeats, replaces or contradicts a known one."""
-        return bool(fact.supersedes or self.twin(fact) or self.rivals(fact))
 
     def rivals(self, fact: Fact) -> list[Fact]:
         """Return the live facts that contradict this one: the opposite, or another number, about the same thing.

@@ -1,15 +1,14 @@
 """Tool lines: one line for each tool use, with what identifies it and nothing of what it moved.
 
 A command, a path, a pattern, a URL; for edits and writes the identifiers in them, since what a session was about stands
-there (docs/decisions/0001-capture.md has the figures), and the text itself when it went into the client's own memory
-(``<config>/projects/<folder>/memory/**``, ``MEMORY.md`` and ``CLAUDE.md``). The client's task tools say what is open,
-done or dropped. Knows the tools' inputs; does not know a transcript's lines or turns.
+there (docs/decisions/0001-capture.md has the figures). The client's task tools say what is open, done or dropped. Knows
+the tools' inputs; does not know a transcript's lines or turns.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,10 +24,6 @@ EDITORS = ("Edit", "MultiEdit", "NotebookEdit", "Write")
 Input = Mapping[str, Any]
 
 _SPACE = re.compile(r"\s+")
-_NEWLINE = "\\n"  # what stands for a line's end in a tool's line
-_INSIDE = re.compile(r"/projects/(?:-|[A-Za-z]-)[^/]*/memory/")  # a path with hyphens for all else, absolute
-_WORD = re.compile(r"[^\s'\"<>|;&()]+")
-_WRITES = re.compile(r">|\b(?:tee|cp|mv|sed)\b")
 _TODO = re.compile(r"(?:^|; )\[(\w+)\] (.*?)(?=; \[\w+\] |$)", re.DOTALL)
 _UPDATE = re.compile(r"TaskUpdate \[(\w+)\] (?!#)(.+)", re.DOTALL)
 
@@ -36,8 +31,6 @@ _UPDATE = re.compile(r"TaskUpdate \[(\w+)\] (?!#)(.+)", re.DOTALL)
 def describe(name: str, given: object) -> str:
     """Return the line for a use of tool ``name`` with input ``given``; never empty, never longer than ``LINE``."""
     values: Input = given if isinstance(given, Mapping) else {}
-    if kept := saved_line(name, values):  # what went into the client's own memory is told whole
-        return kept[:LINE]
     detail = _FORMS.get(name, _any)(values)
     return f"{name} {detail}".strip()[:LINE]
 
@@ -172,49 +165,6 @@ _FORMS: dict[str, Callable[[Input], str]] = {
     "Write": _write,
     "exit_plan_mode": _plan,
 }
-
-
-def is_memory(path: str) -> bool:
-    """Return whether a path names the client's own memory."""
-    plain = path.replace("\\", "/")
-    name = plain.rsplit("/", 1)[-1]
-    return bool(_INSIDE.search(plain)) or name in ("CLAUDE.md", "CLAUDE.local.md", "MEMORY.md")
-
-
-def saved_line(name: str, given: Mapping[str, Any]) -> str:
-    """Return a line for a tool use that wrote into the client's memory, for ``saved_texts``; ``""`` for others."""
-    if name == "Bash":
-        command = str(given.get("command", "")).strip().replace("\n", _NEWLINE)
-        return f"{name} {command}" if _writes_memory(command) else ""
-    path = str(given.get("file_path") or given.get("notebook_path") or "")
-    if name not in EDITORS or not is_memory(path):
-        return ""
-    text = "\n".join(_new_text(given)).strip().replace("\n", _NEWLINE)
-    return f"{name} {path}: {text}" if text else ""
-
-
-def saved_texts(tools: Iterable[str]) -> list[str]:
-    """Return what was written into the client's memory, from a turn's tool lines and as far as these hold it."""
-    texts = []
-    for tool in tools:
-        name, _, rest = tool.partition(" ")
-        path, _, text = rest.partition(": ")
-        if name in EDITORS and is_memory(path):
-            texts.append(text)
-        elif name == "Bash" and _writes_memory(rest):
-            texts.append(rest)
-    return [text for text in texts if text]
-
-
-def _new_text(given: Mapping[str, Any]) -> Iterator[str]:
-    edits = given.get("edits")
-    for part in (given, *(edits if isinstance(edits, list) else ())):
-        if isinstance(part, Mapping):
-            yield from (str(part[key]) for key in ("content", "new_string", "new_source") if part.get(key))
-
-
-def _writes_memory(command: str) -> bool:
-    return bool(_WRITES.search(command)) and any(map(is_memory, _WORD.findall(command)))
 
 
 @dataclass(slots=True)

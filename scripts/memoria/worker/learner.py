@@ -22,11 +22,9 @@ from memoria.ground.redact import Redactor
 from memoria.models.metered import Metered
 from memoria.models.protocol import JsonObject, Model
 from memoria.search import comparison
-from memoria.statements import already_saved
 from memoria.statements.claim_check import MAX_OF_FLUSH
 from memoria.statements.fact import Ending, Fact, Stamp
 from memoria.statements.keeper import Keeper, Outcome
-from memoria.transcripts import tool_lines
 from memoria.transcripts.intake import Intake
 from memoria.transcripts.turn import Exchange
 from memoria.worker import pending
@@ -39,15 +37,14 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a run did: the calls it made, the facts it stored, and the facts that the assistant had saved itself."""
+    """What a run did: the calls it made, and the facts it stored."""
 
     calls: tuple[Judged, ...] = ()
     stored: Outcome = field(default_factory=Outcome)
-    saved: tuple[Fact, ...] = ()
 
     def __add__(self, other: Report) -> Report:
         """Return the sum of both reports."""
-        return Report(self.calls + other.calls, self.stored + other.stored, self.saved + other.saved)
+        return Report(self.calls + other.calls, self.stored + other.stored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +118,12 @@ class Learner:
             self.pending.postpone(session.id, judged.failure)
             return Report((judged,))
         failpoints.reached("judge.answered")
-        news, saved = already_saved.sort(judged.facts, _saved_by_assistant(exchanges), self.keeper.store.concerns)
-        stored = self.keeper.take(news, session.name, endings=judged.found.endings)
+        stored = self.keeper.take(judged.facts, session.name, endings=judged.found.endings)
         failpoints.reached("judge.kept")
         self.pending.close(session.id, batch)
         failpoints.reached("judge.booked")
         self.pending.forget_failures(session.id)
-        return Report((judged,), stored, tuple(saved))
+        return Report((judged,), stored)
 
     # -- what a flush learns
 
@@ -162,13 +158,11 @@ class Learner:
         materials = [unit.material() for unit in waiting]
         judged = checked(answer, materials, stamp, near, "flush", told=told, most=MAX_OF_FLUSH)
         store = self.keeper.store
-        news, saved = already_saved.sort(judged.facts, _saved_by_assistant(rest), store.concerns)
         # The entry shows all of them before the first is in the store, so they are compared with one another here.
-        news = [news[place] for place in comparison.distinct([fact.content for fact in news])]
+        news = [judged.facts[place] for place in comparison.distinct([fact.content for fact in judged.facts])]
         fresh = tuple(fact for fact in news if not store.get(fact.id) and not self.keeper.repeated(fact))
         marks = tuple(mark for unit in waiting for mark in unit.marks[continued:])
-        report = Report((judged,), saved=tuple(saved))
-        return Findings(tuple(news), fresh, known, marks, judged.found.endings, report)
+        return Findings(tuple(news), fresh, known, marks, judged.found.endings, Report((judged,)))
 
     def _stamp(self, session: Session, rest: Sequence[Exchange], own: Iterable[Exchange], day: date) -> Stamp:
         """Return the stamp of facts from ``rest`` in an entry of ``day``: a time of that day, whose log they are in."""
@@ -204,9 +198,3 @@ class Learner:
         except MemoryStoreError as error:
             log.warning("%s", error)
         return report
-
-
-def _saved_by_assistant(exchanges: Iterable[Exchange]) -> list[str]:
-    """Return the texts that the assistant wrote to the client's own memory in these exchanges."""
-    tools = [line for exchange in exchanges for turn in exchange.turns for line in turn.tools]
-    return tool_lines.saved_texts(tools)

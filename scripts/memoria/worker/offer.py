@@ -22,7 +22,7 @@ MAX_CHARS = 8_000  # of them all
 FOUND = 32  # statements of the search
 MOST_RULES = 4
 RECORDS = 4  # of the search, where no statement says it
-RECORD_KINDS = ("entry", "memory")  # a turn holds for its moment: what the user said there may be reversed since
+RECORD_KINDS = ("entry",)  # a turn holds for its moment: what the user said there may be reversed since
 RULES = ("correction", "preference", "operational")  # kinds of statements that hold for work that shares no word
 
 

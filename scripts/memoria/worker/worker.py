@@ -368,7 +368,6 @@ def _bring_up_to_date(worker: Worker, report: Report) -> None:
     if worker.needs_facts():
         keeper = worker.keeper
         housekeeping.bring_in(keeper)
-        housekeeping.compare_with_client(home, keeper)
         facts_changed = bool(keeper.store.revision or keeper.store.meta().get("unshown"))
     seen_folders.look_up(home, worker.ledger)
     outdated = housekeeping.are_pages_outdated(home)

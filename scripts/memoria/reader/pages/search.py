@@ -24,7 +24,6 @@ KINDS = {
     "entry": "Entries",
     "fact": "Facts",
     "turn": "Conversations",
-    "memory": "Claude's memory",
 }
 
 
