@@ -28,7 +28,6 @@ PAGES = {
     "home": "/",
     "article": "/article/concepts/departure-times",
     "timeline": "/timeline",
-    "receipt": "/receipt#costs",
 }
 AT_THE_MOMENT = f"""
 from datetime import datetime

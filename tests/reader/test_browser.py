@@ -1,4 +1,4 @@
-"""The reader in a real Chromium: what runs and loads, the keys, the cards, news, and accessibility."""
+"""The reader in a real Chromium: what runs and loads, the keys, the cards, and accessibility."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from hostile_home import fill_hostile
-from memoria.daily.daily_log import DailyLog
-from memoria.daily.entry import Entry, Learned
 from memoria.ground.home import Home
-from reader_home import DAY, SHOP, fill
+from reader_home import DAY, fill
 from real_browser import NEEDS_BROWSER, Served, chromium, served, until
 
 pytestmark = [pytest.mark.slow, NEEDS_BROWSER, pytest.mark.filterwarnings("default")]
@@ -112,20 +110,6 @@ def test_no_page_is_wider_than_its_window(server: Served) -> None:
             for path in paths(page, server):
                 page.goto(server.origin + path)
                 assert page.evaluate("document.documentElement.scrollWidth") <= width, (path, width)
-
-
-def test_a_new_entry_appears_on_each_list_without_reload(server: Served, home: Home) -> None:
-    with chromium() as context:
-        pages = {path: entered(server, context, path) for path in ("/facts", "/sessions", "/timeline")}
-        for page in pages.values():
-            page.evaluate("window.mark = 1")
-        learned = (Learned("decision", "Orders are kept for seven years.", "l-zz00001"),)
-        told = Entry("new1", DAY, "18:00", "s-new", *SHOP, "A new session", learned=learned, turns=("tnew",), model="m")
-        DailyLog.of(home.paths).append(told)
-        texts = {"/facts": "Orders are kept", "/sessions": "A new session", "/timeline": "A new session"}
-        for path, text in texts.items():
-            pages[path].get_by_text(text).first.wait_for(timeout=30_000)
-        assert all(page.evaluate("window.mark") == 1 for page in pages.values())
 
 
 def test_reading_and_search_work_without_javascript(server: Served) -> None:

@@ -73,7 +73,7 @@ def test_a_fact_names_what_it_superseded_and_what_superseded_it(browser: Browser
     with Keeper.at(browser.home) as keeper:
         old = keeper.known("l-c1004")
         keeper.write(replace(old, ended=clock.now(), successor="l-c1001"))
-    browser.site.look_again()
+    browser.site.watch.look()
     assert old.content[:40] in browser.get("/fact/l-c1001").text.partition("Superseded")[2]
     page = browser.get(f"/fact/{old.id}").text
     assert "No longer holds since" in page

@@ -105,7 +105,7 @@ def test_the_receipt_names_what_is_missing_and_offers_to_compare(home: Home, tmp
     assert "Nothing is missing" not in page
 
 
-def test_costs_are_drawn_by_day_and_project_with_the_budget_as_a_line(home: Home) -> None:
+def test_costs_are_summed_for_a_period_and_for_today_beside_the_budget(home: Home) -> None:
     with closing(Ledger.of(home.paths)) as ledger:
         for ago, usd in ((0, 0.25), (1, 1.5), (40, 9.0)):
             when = clock.now() - timedelta(days=ago)
@@ -113,7 +113,6 @@ def test_costs_are_drawn_by_day_and_project_with_the_budget_as_a_line(home: Home
     home.settings.daily_budget_usd = 1.0
     browser = Browser(home).enter()
     page = browser.get("/receipt").text
-    assert page.count('<rect class="c0" x=') == 2
-    assert 'class="limit" x1="0" x2="100" y1="33.333"' in page
     assert "<dd>$1.75</dd>" in page
+    assert "today, of a budget of $1.00</dt><dd>$0.25</dd>" in page
     assert "<dd>$10.75</dd>" in browser.get("/receipt?days=92").text

@@ -211,6 +211,7 @@ class Browser:
     def __post_init__(self) -> None:
         """Make the application, without a server."""
         self.site = Site(self.home)
+        self.site.watch.every_seconds = 0.0
         self.key = security.new_key()
         self.guard = security.Guard(application(self.site), self.key, PORT, lambda: None)
 

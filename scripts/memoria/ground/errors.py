@@ -222,9 +222,5 @@ class UsageError(ExpectedError):
     """The value of an option cannot be understood."""
 
 
-class StillReadingError(ExpectedError):
-    """What a page shows is still being read, for the first time; asking again in a moment shows it."""
-
-
 class NothingToUndoError(ExpectedError):
     """The wiki has no such change to undo or to show."""

@@ -6,34 +6,26 @@ The only module that knows Starlette. To add a page, write a module in ``pages``
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from memoria.ground import database
-from memoria.ground.errors import ExpectedError, StillReadingError
-from memoria.reader import history, security
-from memoria.reader import sessions as known_sessions
+from memoria.ground.errors import ExpectedError
+from memoria.reader import security
 from memoria.reader.pages import article, entry, facts, home, receipt, search, seen, sessions, timeline, wrong
 from memoria.reader.site import STATIC, Asked, Done, Site, View, not_found
 
-THEMES = ("light", "dark")
-THEME_COOKIE = "memoria_theme"
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 MAX_SAID = 300  # characters of the sentence about what was done
-NEWS = "/news"
-STILL_READING, AGAIN_SECONDS = 503, "1"  # the status of a page that the browser asks for again by itself
-NEWS_SECONDS, BEAT_SECONDS = 0.5, 15.0  # between two looks for news, and two signs of life
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,23 +79,15 @@ ACTIONS = (
 
 def application(site: Site) -> Starlette:
     """Return the application that shows a site."""
-    site.watch.signs = partial(home.needs, site.home)
-    site.watch.prepare = partial(_prepare, site)
     routes = [Route(page.path, _page_route(site, page)) for page in PAGES]
     routes += [Route(action.path, _action_route(site, action), methods=["POST"]) for action in ACTIONS]
-    routes += [Route("/static/{name}", _static), Route("/favicon.ico", _icon), Route(NEWS, _news(site))]
+    routes += [Route("/static/{name}", _static), Route("/favicon.ico", _icon)]
     return Starlette(routes=routes, exception_handlers={HTTPException: _error_handler(site)})
 
 
 def _icon(_: Request) -> Response:
     """Return the icon where a browser looks for it when a page names none."""
     return Response((STATIC / "icon.svg").read_bytes(), media_type="image/svg+xml")
-
-
-def _prepare(site: Site) -> None:
-    """Make what takes longest of a large memory, so that the first page that shows it need not."""
-    history.days(site)
-    known_sessions.all_of(site)
 
 
 def _static(request: Request) -> Response:
@@ -121,8 +105,6 @@ def _page_route(site: Site, page: Page) -> Callable[[Request], Response]:
         asked = Asked(dict(request.path_params), dict(request.query_params))
         try:
             view = page.show(site, asked)
-        except StillReadingError as error:
-            view = View("message.html", "One moment", {"said": str(error)}, STILL_READING)
         except ExpectedError as error:
             view = View("message.html", "Not now", {"said": str(error)}, 409)
         except (OSError, sqlite3.Error) as error:
@@ -153,34 +135,11 @@ def _action_route(site: Site, action: Action) -> Callable[[Request], object]:
             return _response(site, request, View("message.html", "Not done", {"said": str(error)}, 409))
         except (OSError, sqlite3.Error) as error:
             return _response(site, request, _refusal(error))
-        site.look_again()
+        site.watch.look()
         said = f"{'&' if '?' in done.location else '?'}{urlencode({'said': done.said})}" if done.said else ""
         return RedirectResponse(done.location + said, 303)
 
     return act
-
-
-def _news(site: Site) -> Callable[[Request], Response]:
-    """Return the stream that says when something has changed that a page may show."""
-
-    async def changes() -> AsyncIterator[str]:
-        number, waited = site.watch.number, 0.0
-        yield "retry: 3000\n\n"
-        while not site.watch.is_closed:
-            await asyncio.sleep(NEWS_SECONDS)
-            site.watch.stay_awake()
-            waited += NEWS_SECONDS
-            if site.watch.number != number:
-                number, waited = site.watch.number, 0.0
-                yield f"data: {number}\n\n"
-            elif waited > BEAT_SECONDS:
-                waited = 0.0
-                yield ":\n\n"  # a comment, by which the server notices that the page is gone
-
-    def stream(_: Request) -> Response:
-        return StreamingResponse(changes(), media_type="text/event-stream")
-
-    return stream
 
 
 def _error_handler(site: Site) -> Callable[[Request, Exception], Response]:
@@ -196,15 +155,12 @@ def _error_handler(site: Site) -> Callable[[Request, Exception], Response]:
 
 
 def _response(site: Site, request: Request, view: View) -> Response:
-    theme = request.cookies.get(THEME_COOKIE, "")
     shared = {
         "title": view.title,
         "path": request.url.path,
         "navigation": [(page.path, page.name) for page in PAGES if page.name],
-        "theme": theme if theme in THEMES else "",
         "token": request.scope[security.FORM_TOKEN],
         "said": request.query_params.get("said", "")[:MAX_SAID],
         "words": "",
     }
-    headers = {"refresh": AGAIN_SECONDS} if view.status == STILL_READING else {}
-    return HTMLResponse(site.templates.render(view.template, shared | dict(view.values)), view.status, headers)
+    return HTMLResponse(site.templates.render(view.template, shared | dict(view.values)), view.status)

@@ -71,11 +71,8 @@ def serve(home: Home, *, port: int, path: str, has_browser: bool, idle_seconds: 
 def _serve(
     home: Home, listener: socket.socket, running: Running, path: str, has_browser: bool, idle_seconds: float
 ) -> None:
-    site = Site(home)
-    site.templates.warm()
-    site.watch.start()
     idle = _Idle(idle_seconds)
-    guard = security.Guard(application(site), running.key, running.port, idle.touch)
+    guard = security.Guard(application(Site(home)), running.key, running.port, idle.touch)
     config = uvicorn.Config(
         guard, log_config=None, access_log=False, lifespan="off", ws="none", server_header=False, proxy_headers=False,
         timeout_graceful_shutdown=CLOSING_SECONDS,
@@ -88,10 +85,7 @@ def _serve(
         if has_browser and _has_desktop():  # in a thread: a browser may wait for the page, or be waited for
             threading.Thread(target=webbrowser.open, args=(address,), name="browser", daemon=True).start()
 
-    try:
-        _Server(config, idle, announce).run(sockets=[listener])
-    finally:
-        site.watch.close()
+    _Server(config, idle, announce).run(sockets=[listener])
 
 
 class _Idle:

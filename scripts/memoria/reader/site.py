@@ -60,10 +60,6 @@ class Site:
         """Return a moment as the user's wall clock shows it."""
         return self.home.zone.local(moment)
 
-    def look_again(self) -> None:
-        """Read what an action has changed."""
-        self.watch.look()
-
     def cached(self, name: str, make: Callable[[], Made], stamp: object = None) -> Made:
         """Return what ``make`` returns, made again only for a new catalog or another ``stamp``."""
         _ = self.catalog  # which looks whether there is a new one
@@ -119,7 +115,7 @@ def not_found(what: str) -> View:
 
 
 class Templates:
-    """The templates, compiled when they are first needed or all at once."""
+    """The templates, compiled when they are first needed."""
 
     def __init__(self, words: Callable[[str], Html]) -> None:
         """``words`` turns the Markdown of a line into HTML without links."""
@@ -132,11 +128,6 @@ class Templates:
         )
         self._environment.globals.update(address=address, static=static, counted=counted)
         self._environment.filters.update(day=day, clock_time=clock_time, words=words)
-
-    def warm(self) -> None:
-        """Compile all templates, so that no page has to wait for it."""
-        for name in self._environment.list_templates():
-            self._environment.get_template(name)
 
     def render(self, name: str, values: Mapping[str, Any]) -> str:
         """Return a template with these values."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memoria.ground import printable
 from memoria.ground.errors import PageNotFoundError
 from memoria.mcp.pages import Filter
 from memoria.reader.markdown import Html
@@ -14,9 +13,6 @@ from memoria.wiki.folder import Wiki
 from memoria.wiki.transaction import Step, Transactions
 
 MAX_BACKLINKS = 40
-NEIGHBOURS = 12  # in the picture of what is around an article
-ROW_HEIGHT, FIRST = 26, 16
-NAME_CHARS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +54,6 @@ def show(site: Site, asked: Asked) -> View:
         "claims": len(article.claims),
         "backlinks": links[:MAX_BACKLINKS],
         "more": max(len(links) - MAX_BACKLINKS, 0),
-        "around": around(site, slug),
         "step": _newest_step(site, slug),
     }
     return View("article.html", row.title, values)
@@ -109,53 +104,3 @@ def _digest(row: str) -> str:
 def _past_digest(row: str) -> str:
     claim = Claim.parse(row)
     return claim.without_end().digest if claim and claim.sources else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbour:
-    """An article beside another: its row in the picture, and which of the two links to the other."""
-
-    slug: str
-    title: str
-    name: str
-    y: int
-    way: str
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbourhood:
-    """The neighbours of an article, the middle of the picture and its height."""
-
-    neighbours: tuple[Neighbour, ...]
-    middle: float
-    height: int
-    more: int
-
-
-def around(site: Site, slug: str) -> Neighbourhood | None:
-    """Return the articles that are linked with one, those that link both ways first; None when there are none."""
-    catalog = site.catalog
-    to = set(catalog.backlinks.get(slug, ()))
-    linked = site.cached("links", lambda: _outgoing_links(site)).get(slug, set())
-    ways = {other: "both" if other in to and other in linked else "to" if other in to else "from"
-            for other in to | linked}  # fmt: skip
-    if not ways:
-        return None
-    ranks = {"both": 0, "from": 1, "to": 2}
-    order = sorted(ways, key=lambda other: (ranks[ways[other]], -len(catalog.backlinks.get(other, ())), other))
-    neighbours = []
-    for number, other in enumerate(order[:NEIGHBOURS]):
-        title = catalog.rows[other].title
-        name = printable.shortened(title, NAME_CHARS)
-        neighbours.append(Neighbour(other, title, name, FIRST + number * ROW_HEIGHT, ways[other]))
-    height = 2 * FIRST + (len(neighbours) - 1) * ROW_HEIGHT
-    return Neighbourhood(tuple(neighbours), height / 2, height, max(0, len(order) - NEIGHBOURS))
-
-
-def _outgoing_links(site: Site) -> dict[str, set[str]]:
-    """Return the articles that each article links to."""
-    found: dict[str, set[str]] = {}
-    for slug, others in site.catalog.backlinks.items():
-        for other in others:
-            found.setdefault(other, set()).add(slug)
-    return found

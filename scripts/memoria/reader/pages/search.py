@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memoria.index.highlight import excerpt
-from memoria.index.index import Index
 from memoria.reader import address
 from memoria.reader.catalog import Catalog, slug_of
 from memoria.reader.site import Asked, Site, View
@@ -56,7 +55,6 @@ def show(site: Site, asked: Asked) -> View:
         "project": key,
         "kinds": KINDS,
         "results": found,
-        "is_building": not site.watch.has_indexed,
     }
     return View("parts/results.html" if is_part else "search.html", f"{query} · Search" if query else "Search", values)
 
@@ -65,7 +63,7 @@ def _find(site: Site, query: str, kind: str, key: str, limit: int) -> list[Resul
     catalog, wanted = site.catalog, set(tokens.of_query(query))
     titled = _find_titles(query, catalog, key) if kind in ("", "article") else []
     view = site.visible()
-    with Index(site.home.paths.index) as index:
+    with site.watch.index() as index:
         hits = index.search(query, limit=limit, project=key, view=view, kinds=(kind,) if kind else layout.KINDS)
     slugs = {row.slug for row in titled}
     results = [_of_row(row, catalog, wanted) for row in titled]

@@ -1,9 +1,8 @@
 """Seen: what memoria gave a session: the page that it started with, and each note.
 
 Claude Code writes into the transcript what hooks add to the context, with the time and the event (from version 2.1.92
-on), so that nothing is recorded twice. Of a session without such lines, the keys of its notes are known for a month.
-The transcript still has what memoria may not keep: secrets, what was forgotten, and what was said in a folder that was
-excluded since. None of it is returned.
+on), so that nothing is recorded twice. The transcript still has what memoria may not keep: secrets, what was forgotten,
+and what was said in a folder that was excluded since. None of it is returned.
 """
 
 from __future__ import annotations
@@ -15,11 +14,10 @@ from datetime import datetime
 from pathlib import Path
 
 from memoria.ground import clock
-from memoria.ground.home import Home
-from memoria.reader import address, sessions
+from memoria.reader import address
 from memoria.reader.catalog import Catalog, slug_of
+from memoria.reader.pages import sessions
 from memoria.reader.site import Asked, Site, View, not_found
-from memoria.recall.shown_notes import ShownNotes
 from memoria.transcripts import client_files
 from memoria.transcripts.client_files import Json, objects
 from memoria.transcripts.screen import Screen
@@ -51,14 +49,12 @@ def show(site: Site, asked: Asked) -> View:
             given, more = of_transcript(site, one.transcript, MAX_GIVEN)
     except OSError:
         is_there = False
-    keys = [] if given else _keys(site.home, ident)
     values = {
         "session": one,
         "label": site.catalog.label(one.project),
         "given": given,
         "more": more,
         "is_there": is_there,
-        "keys": [(key, path_of(key.partition(" ")[0], site.catalog)) for key in keys],
         "events": EVENTS,
         "path_of": lambda source: path_of(source, site.catalog),
         "local": site.local,
@@ -157,8 +153,3 @@ def _event_view(site: Site, screen: Screen, seen: _Seen, turns: Sequence[Turn]) 
     rows = filter(None, map(_ROW.match, text.split("\n")))
     notes = tuple(Note(row["about"], row["said"], row["source"] or "") for row in rows)
     return Given(seen.event, seen.time, "" if notes else text, notes, prompt)
-
-
-def _keys(home: Home, session: str) -> list[str]:
-    """Return the keys of the notes that a session was given, as the hook recorded them; they are kept for a month."""
-    return sorted(ShownNotes(home.paths.hints, session).keys())

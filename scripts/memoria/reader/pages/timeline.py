@@ -2,25 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import date
 
 from memoria.daily.daily_log import DailyLog
+from memoria.daily.ledger import Booked
 from memoria.ground import clock
-from memoria.reader import address, history
-from memoria.reader.history import Day, Event
+from memoria.reader import address
+from memoria.reader.catalog import slug_of
+from memoria.reader.pages import facts
 from memoria.reader.site import Asked, Site, View, not_found
-from memoria.statements.fact import KINDS
+from memoria.statements.fact import KINDS, Fact
+from memoria.wiki.article_cache import Row
 
 PAGE = 10  # days on one page
 EVENTS, FACTS, ARTICLES = 6, 3, 4  # that a day of the timeline shows
 
 
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An entry with the facts of its session on its day, and the articles that rest on it."""
+
+    entry: Booked
+    facts: tuple[Fact, ...]
+    articles: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A day with its events, the latest first, and the facts that ceased to hold on it."""
+
+    day: str
+    events: tuple[Event, ...]
+    ended: tuple[Fact, ...]
+
+
+def days(site: Site) -> tuple[Day, ...]:
+    """Return the days on which something happened, the latest first."""
+    return site.cached("days", lambda: _read_days(site))
+
+
+def citations(site: Site) -> Mapping[str, tuple[str, ...]]:
+    """Return the slugs of the articles that may be shown and cite each entry, by the entry's id."""
+    return site.cached("citations", lambda: _read_citations(site))
+
+
+def _read_citations(site: Site) -> dict[str, tuple[str, ...]]:
+    rows = site.catalog.rows
+    with site.watch.index() as index:
+        found = index.citations()
+    slugs: dict[str, set[str]] = {}
+    for ident, paths in found.items():
+        slugs.setdefault(site.catalog.entry_of(ident), set()).update(map(slug_of, paths))
+    return {entry: tuple(sorted(cited & rows.keys())) for entry, cited in slugs.items()}
+
+
+def _read_days(site: Site) -> tuple[Day, ...]:
+    zone, catalog, cited = site.home.zone, site.catalog, citations(site)
+    taught: dict[tuple[str, str], list[Fact]] = {}
+    ended: dict[str, list[Fact]] = {}
+    for fact in facts.known(site).facts.values():
+        taught.setdefault((fact.session, zone.day(fact.time).isoformat()), []).append(fact)
+        if fact.ended and fact.is_outdated:
+            ended.setdefault(zone.day(fact.ended).isoformat(), []).append(fact)
+    events: dict[str, list[Event]] = {}
+    for entry in catalog.entries.values():
+        learned = taught.pop((entry.session, entry.day), [])  # shown with the first entry of a session's day
+        rows = tuple(catalog.rows[slug] for slug in cited.get(entry.id, ()))
+        events.setdefault(entry.day, []).append(Event(entry, tuple(learned), rows))
+    names = sorted({*events, *ended}, reverse=True)
+    return tuple(Day(name, tuple(reversed(events.get(name, []))), tuple(ended.get(name, []))) for name in names)
+
+
 def show(site: Site, asked: Asked) -> View:
     """Return the days, filtered by ``project``, ``kind`` of what was learned, and ``q``."""
     key, kind, words = (asked.query.get(name, "") for name in ("project", "kind", "q"))
-    found: tuple[Day, ...] = history.days(site)
+    found: tuple[Day, ...] = days(site)
     if key or kind or words:
         fits = _fits(key, kind, words.casefold().split())
         narrowed = (replace(day, events=tuple(filter(fits, day.events)), ended=()) for day in found)
@@ -56,7 +114,7 @@ def _fits(key: str, kind: str, words: list[str]) -> Callable[[Event], bool]:
 def show_day(site: Site, asked: Asked) -> View:
     """Return one day: its entries, what they taught, and the articles that rest on them."""
     name = asked.path["day"]
-    known = history.days(site)
+    known = days(site)
     place = next((number for number, day in enumerate(known) if day.day == name), None)
     if place is None:
         return not_found("Nothing is noted for this day." if clock.is_day(name) else "There is no such day.")

@@ -1,23 +1,9 @@
-// What the pages do besides being read: search while typing, the cards of sources, keys, and the theme.
+// What the pages do besides being read: search while typing, the cards of sources, and keys.
 // Everything here can be missing: each page works without it.
 "use strict";
 
 const $ = (selector, root = document) => root.querySelector(selector);
 const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
-
-// --- theme -----------------------------------------------------------------------------------------------------
-
-const themeButton = $("#theme");
-if (themeButton) {
-  themeButton.hidden = false;
-  themeButton.addEventListener("click", () => {
-    const root = document.documentElement;
-    const chosen = root.dataset.theme;
-    const dark = chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    root.dataset.theme = dark ? "light" : "dark";
-    document.cookie = `memoria_theme=${root.dataset.theme}; path=/; max-age=31536000; samesite=strict`;
-  });
-}
 
 // --- the page's name, where the line of names is too long for the window ----------------------------------------
 
@@ -174,48 +160,3 @@ const move = (step, event) => {
   next.focus();
   next.scrollIntoView({ block: "nearest" });
 };
-
-// --- news --------------------------------------------------------------------------------------------------------
-// The server says that something has changed; the parts of the page that can change are fetched again.
-
-const live = $$("[data-live]");
-let news = null;
-
-const shown = new Map(); // by id what the server last said, which may not be what scripts and people made of it
-const isInUse = (part) =>
-  part.contains(document.activeElement) ||
-  part.matches(":active") ||
-  (!getSelection().isCollapsed && part.contains(getSelection().anchorNode));
-
-const renew = async () => {
-  const answer = await fetch(location.href).catch(() => null);
-  if (!answer?.ok) return;
-  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-  for (const part of $$("[data-live]")) {
-    const next = fresh.getElementById(part.id);
-    if (!next || next.innerHTML === shown.get(part.id) || isInUse(part)) continue;
-    const open = $$("details", part).map((each) => each.open);
-    part.innerHTML = next.innerHTML;
-    shown.set(part.id, next.innerHTML);
-    $$("details", part).forEach((each, number) => { each.open = open[number] ?? each.open; });
-  }
-};
-
-const listen = () => {
-  if (document.hidden) {
-    news?.close();
-    news = null;
-  } else if (!news) {
-    news = new EventSource("/news");
-    news.onmessage = renew;
-  }
-};
-
-if (live.length) {
-  for (const part of live) shown.set(part.id, part.innerHTML);
-  document.addEventListener("visibilitychange", () => {
-    if (!document.hidden) renew();
-    listen();
-  });
-  listen();
-}
