@@ -69,15 +69,6 @@ def test_no_word_of_the_assistants_reverts_the_users(wiki: WikiHome) -> None:
     assert NEW in parts(wiki)[0]
 
 
-def test_a_retired_line_is_history_with_the_users_reason(wiki: WikiHome) -> None:
-    claims.retire(wiki.home, SLUG, digest(OLD), "The listener reads it from the environment.")
-    now, past = parts(wiki)
-    assert OLD not in now
-    assert "Why: The listener reads it from the environment. [[daily/" in past
-    claims.retire(wiki.home, SLUG, digest(IS))
-    assert IS in parts(wiki)[1]
-
-
 def test_a_removed_line_leaves_no_trace_and_does_not_come_back(wiki: WikiHome) -> None:
     claims.remove(wiki.home, SLUG, digest(OLD))
     assert "8080" not in wiki.text(SLUG)

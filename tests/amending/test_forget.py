@@ -309,14 +309,6 @@ def test_the_folder_and_remote_of_what_goes_are_forgotten_too(home: Home, what: 
     assert recorded["ship-bbbbbb"] == ["/home/ada/ship"]
 
 
-def test_a_project_of_which_only_its_folder_is_known_is_forgotten(home: Home) -> None:
-    known_folders(home)
-    assert run(forget, home, "shop-aaaaaa", "--yes") == 0
-    known_folders(home)
-    assert run(forget, home, "--project", "shop", "--yes") == 0
-    assert holding(home, "/home/ada/shop") == []
-
-
 def test_an_article_goes_with_the_links_to_it_and_the_steps_that_could_be_undone(home: Home) -> None:
     assert run(forget, home, "concepts/merger", "--yes") == 0
     wiki = Wiki.of(home.paths)

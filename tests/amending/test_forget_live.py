@@ -11,12 +11,10 @@ from pathlib import Path
 import pytest
 
 from home_of import DAY, entry, run, scripted
-from memoria.capture import cursor
 from memoria.capture.capture import capture
 from memoria.capture.hook import Event
 from memoria.capture.spool import Spool
 from memoria.commands import forget
-from memoria.daily.daily_log import DailyLog
 from memoria.ground.home import Home
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
@@ -89,13 +87,6 @@ def test_a_text_is_found_and_forgotten_in_every_form(home: Home, form: str, caps
     assert "nothing contains it" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0b", "\x1c"])
-def test_an_archive_with_any_line_separator_can_be_read(home: Home, separator: str) -> None:
-    turn = Turn("k1", "user", f"one{separator}two", tools=(f"Bash a{separator}b",))
-    Archive.of(home.paths, 1).keep("01aa", DAY, [turn])
-    assert Archive.of(home.paths).turns("01aa") == [turn]
-
-
 def test_a_file_that_cannot_be_read_is_named_and_the_status_is_1(
     home: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -104,14 +95,6 @@ def test_a_file_that_cannot_be_read_is_named_and_the_status_is_1(
     broken.write_bytes(b"\x1f\x8b no archive")
     assert run(forget, home, TEXT, "--yes", "--as", "text") == 1
     assert broken.name in capsys.readouterr().out
-
-
-def test_what_was_set_aside_goes_when_it_holds_the_text(home: Home) -> None:
-    entry(home, "01aa", "Licences", context=TEXT)
-    aside = Path(home.paths.state, "ledger.db.bak-20261120T000000.000000Z")
-    aside.write_text(f"broken {TEXT} broken")
-    assert run(forget, home, TEXT, "--yes", "--as", "text") == 0
-    assert not aside.exists()
 
 
 class Live:
@@ -212,9 +195,3 @@ def test_a_tombstone_does_not_hold_the_text_and_a_damaged_one_is_no_empty_one(
     assert "damaged" in caplog.text
     assert holding(home) == []
     assert Spool(home.paths.spool).jobs()
-
-
-def test_a_cursor_of_a_live_session_names_a_range_only_after_forgetting(home: Home, live: Live) -> None:
-    run(forget, home, TEXT, "--yes", "--as", "text")
-    assert cursor.is_uncopied(home.paths.cursors, "s1")
-    assert [each.id for each in DailyLog.of(home.paths).entries(DAY)] == []

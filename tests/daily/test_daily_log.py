@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 from datetime import date
-from types import ModuleType
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,7 +12,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
 from memoria.daily.entry import Entry, Learned
 from memoria.daily.entry_form import render
-from memoria.ground import exchange, files, markdown
+from memoria.ground import files, markdown
 
 DAY = date(2026, 11, 20)
 MARKER = "<!-- memoria entry=forged session=s turns=aaaaaaaaaa project=p model=m -->"
@@ -123,13 +121,6 @@ def test_what_a_person_wrote_stays_byte_for_byte(daily: DailyLog) -> None:
     assert [found.id for found in daily.entries(DAY)] == ["one", "two"]
 
 
-def test_the_mode_a_person_gave_the_file_stays(daily: DailyLog) -> None:
-    daily.append(entry("one"))
-    daily.path(DAY).chmod(0o640)
-    daily.append(entry("two"))
-    assert daily.path(DAY).stat().st_mode & 0o777 == 0o640
-
-
 def _append(home: str, worker: int) -> None:
     daily = DailyLog.of(Paths(home))
     for number in range(10):
@@ -150,24 +141,6 @@ def test_eight_processes_lose_nothing_and_write_one_header(paths: Paths) -> None
     ids = [found.id for found in daily.entries(DAY)]
     assert len(ids) == len(set(ids)) == 90
     assert daily.path(DAY).read_text(encoding="utf-8").count("# Daily Log:") == 1
-
-
-@pytest.mark.parametrize(("module", "call"), [(os, "fsync"), (exchange, "exchange_names")])
-def test_a_full_disk_leaves_the_day_as_it_was(
-    daily: DailyLog, module: ModuleType, call: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    daily.append(entry("one"))
-    before = daily.path(DAY).read_bytes()
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(module, call, full)
-        with pytest.raises(OSError, match="No space"):
-            daily.append(entry("two"))
-    assert daily.path(DAY).read_bytes() == before
-    assert list(daily.folder.iterdir()) == [daily.path(DAY)]
 
 
 def test_only_what_killed_writers_left_is_swept(daily: DailyLog) -> None:

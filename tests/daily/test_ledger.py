@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from memoria.base.paths import Paths
-from memoria.daily import ledger_file
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Booked, Call, Ledger
@@ -24,34 +23,6 @@ def test_turns_of_an_entry_are_known(tmp_path: Path) -> None:
     assert [ledger.entry_of(key) for key in ("k1", "k3", "k4")] == ["one", "", None]
     assert (tmp_path / "ledger.db").stat().st_mode & 0o777 == 0o600
     ledger.close()
-
-
-def test_an_older_ledger_is_migrated_and_keeps_what_it_knew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "ledger.db"
-    ledger = Ledger(path)
-    ledger.record(BOOKED)
-    ledger.close()
-    monkeypatch.setattr(
-        ledger_file,
-        "MIGRATIONS",
-        (*ledger_file.MIGRATIONS, "CREATE TABLE later (x TEXT); CREATE INDEX l ON later (x);"),
-    )
-    for _ in range(2):
-        ledger = Ledger(path)
-        assert ledger.entry_of("k1") == "one"
-        ledger.db.execute("SELECT x FROM later")
-        ledger.close()
-
-
-def test_a_migration_that_fails_leaves_the_ledger_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "ledger.db"
-    Ledger(path).close()
-    with monkeypatch.context() as patch:
-        patch.setattr(ledger_file, "MIGRATIONS", (*ledger_file.MIGRATIONS, "CREATE TABLE later (x TEXT); NONSENSE;"))
-        with pytest.raises(sqlite3.OperationalError):
-            Ledger(path)
-    Ledger(path).close()
-    assert list(tmp_path.glob("*.bak-*")) == []
 
 
 @pytest.mark.parametrize("damage", ["junk", "truncated", "overwritten", "no table"])
@@ -133,14 +104,4 @@ def test_processes_that_open_a_new_ledger_at_once_share_it(tmp_path: Path) -> No
     assert list(tmp_path.glob("*.bak-*")) == []
     ledger = Ledger(path)
     assert ledger.db.execute("SELECT count(*) FROM calls").fetchone()[0] == 6
-    ledger.close()
-
-
-def test_a_value_that_holds_a_forgotten_text_goes(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "ledger.db")
-    ledger.put("said", {"text": "Über die Fusion"})
-    ledger.put("other", "nothing of it")
-    ledger.strike_notes(lambda text: "ber die fusion" in text.lower())
-    assert ledger.get("said") is None
-    assert ledger.get("other") == "nothing of it"
     ledger.close()

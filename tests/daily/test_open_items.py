@@ -51,13 +51,6 @@ def texts(items: OpenItems, project: str = "shop-000000") -> list[str]:
     return [item.text for item in items.of(project)]
 
 
-def test_a_project_has_all_its_open_items_and_no_others(items: OpenItems) -> None:
-    for number in range(9):
-        write(items, f"a{number}", f"Finish part {number} of the importer.")
-    write(items, "b", "Paint the blog.", project="blog-000000")
-    assert texts(items) == [f"Finish part {number} of the importer." for number in range(9)]
-
-
 @pytest.mark.parametrize("box", ["- [x] {}", "- [X] {}", "- [-] {}", "- [ ] ~~{}~~", "- [x] ~~{}~~"])
 def test_what_a_person_ticks_or_strikes_is_closed(items: OpenItems, box: str) -> None:
     write(items, "a", RETRY, "Write the changelog.")
@@ -101,21 +94,6 @@ def test_closing_edits_one_line_and_leaves_the_rest_of_the_file_as_a_person_left
     items.close([item for item in items.of("shop-000000") if item.text == RETRY])
     assert path.read_bytes() == before.replace(b"- [ ] Add", b"- [x] Add")
     assert texts(items) == ["Write the changelog."]
-
-
-def test_a_dropped_item_is_closed_and_struck_through(items: OpenItems) -> None:
-    write(items, "a", RETRY)
-    items.close(items.of("shop-000000"), dropped=True)
-    assert f"- [x] ~~{RETRY}~~" in items.daily.text(MONDAY)
-    assert texts(items) == []
-
-
-def test_a_removed_line_and_a_deleted_log_leave_nothing_open(items: OpenItems) -> None:
-    write(items, "a", RETRY)
-    write(items, "b", "Write the changelog.", day=TUESDAY)
-    edit(items, f"- [ ] {RETRY}\n", "")
-    items.daily.path(TUESDAY).unlink()
-    assert texts(items) == []
 
 
 @pytest.mark.parametrize(

@@ -65,23 +65,6 @@ def test_the_index_and_the_article_agree_on_title_names_sections_and_claims(
             assert deep or any((label, f"{mark} {claim.text}") in texts for mark in "-*+")
 
 
-def test_a_heading_in_code_is_no_section_and_fences_may_have_trailing_blanks() -> None:
-    text = f"---  \ntitle: A · B\n--- \n\n## Key Points\n\n```  \n## no heading\n- no claim\n```  \n- Claim. {SOURCE}\n"
-    article, found = Article("concepts/x", text), documents.article("knowledge/concepts/x.md", text)
-    assert article.title == found.title == "A · B"
-    assert [claim.text for claim in article.claims] == ["Claim."]
-    assert [section.heading for section in article.sections] == ["Key Points"]
-    assert {passage.label for passage in found.passages} == {"Key Points"}
-    assert not any("title:" in passage.text for passage in found.passages)
-
-
-def test_a_long_text_is_several_passages() -> None:
-    text = "word " * 1_000
-    passages = list(documents.cut(text, "user"))
-    assert all(len(passage.text) <= documents.PASSAGE_CHARS for passage in passages)
-    assert " ".join(passage.text for passage in passages) == text.strip()
-
-
 PRICES = "---\ntitle: Prices\nproject: shop · shop-1a2b3c\nasked_as:\n  - add a discount\n---\n\n# Prices\n\nCents.\n"
 
 

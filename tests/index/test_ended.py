@@ -102,21 +102,6 @@ def test_forget_removes_what_is_known_of_deletions(home: WikiHome, what: str, ki
         assert keeper.store.deleted() == []
 
 
-def test_an_unchanged_wiki_is_not_read_for_its_histories_again(home: WikiHome, monkeypatch: pytest.MonkeyPatch) -> None:
-    home.log(entry("b2", 18, learned=stated(TEN)))
-    home.compile([placed("gauge", ends=[{"id": "l-a10", "by": "l-b20"}])])
-    found(home, "gauge")
-    monkeypatch.setattr(Index, "histories", lambda _: pytest.fail("read again"))
-    found(home, "gauge")
-
-
-def test_a_store_that_cannot_be_read_costs_the_search_nothing_else(home: WikiHome) -> None:
-    the_deleted(home)
-    with Keeper.at(home.home) as keeper:
-        keeper.store.db.execute("PRAGMA user_version = 999")
-    assert FIVE in found(home, "gauge minutes")
-
-
 HETZNER, AWS = "Production is hosted at Hetzner, because the data must stay.", "Production is hosted at AWS."
 
 

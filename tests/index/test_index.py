@@ -109,15 +109,6 @@ def test_a_day_is_found_as_people_write_it(home: Path, path: Path) -> None:
         assert "daily/2026-11-21.md#^e-01k9x3" in keys(index, "what happened on 21 November 2026")
 
 
-def test_a_changed_file_is_found_by_its_new_words_only(home: Path, path: Path) -> None:
-    with Index(path) as index:
-        index.sync(home)
-        (home / "knowledge/concepts/flush-lock.md").write_text("# The flush lock\nNow with okapi.\n")
-        assert index.sync(home) == 1
-        assert keys(index, "okapi") == ["knowledge/concepts/flush-lock.md"]
-        assert keys(index, "zebra") == []
-
-
 def test_a_removed_file_is_found_no_more_and_leaves_nothing(home: Path, path: Path) -> None:
     with Index(path) as index:
         index.sync(home)
@@ -148,33 +139,6 @@ def test_an_index_that_was_changed_equals_one_made_anew(changes: list[tuple[str,
         assert lived._db.execute(query).fetchall() == fresh._db.execute(query).fetchall()
         for _, text, _ in changes:
             assert set(keys(lived, text)) == set(keys(fresh, text))
-
-
-def test_the_terms_of_what_is_gone_are_removed_once_they_are_many() -> None:
-    with Index(":memory:") as index:
-        index.add(
-            note(f"n{number}", f"walrus {chr(97 + number // 10) * 3}{chr(97 + number % 10)}") for number in range(100)
-        )
-
-        def holding() -> int:
-            found = index._db.execute("SELECT doc FROM vocabulary WHERE term = 'walru'").fetchone()
-            return int(found[0])
-
-        index.remove(["knowledge/concepts/n0.md"])
-        assert holding() == 100
-        assert keys(index, "aaaa") == []
-        index.remove(f"knowledge/concepts/n{number}.md" for number in range(1, 20))
-        assert holding() == 80
-        assert keys(index, "fffa") == ["knowledge/concepts/n50.md"]
-
-
-def test_a_new_document_is_not_found_by_the_words_of_one_that_is_gone() -> None:
-    with Index(":memory:") as index:
-        index.add(note(f"n{number}", "walrus") for number in range(50))
-        index.add([note("old", "pangolin")])
-        index.remove(["knowledge/concepts/old.md"])
-        index.add([note("new", "heron")])
-        assert keys(index, "pangolin") == []
 
 
 def test_further_sources_are_fed_and_follow_what_they_give(home: Path, path: Path) -> None:
@@ -217,18 +181,6 @@ def test_a_corrupt_file_is_set_aside_and_made_anew(home: Path, path: Path, rubbi
         index.sync(home)
         assert keys(index, "zebra")
     assert bool(list(path.parent.glob("index.db.bak-*"))) == bool(rubbish)
-
-
-def test_a_file_that_breaks_in_the_middle_is_set_aside_when_it_is_next_used(home: Path, path: Path) -> None:
-    with Index(path) as index:
-        index.sync(home)
-        index.add(note(f"n{number}", f"filler {number} " * 50) for number in range(300))
-    whole = path.read_bytes()
-    path.write_bytes(whole[:4096] + os.urandom(len(whole) - 4096))
-    (home / "knowledge/concepts/new.md").write_text("# New\nokapi\n")
-    with Index(path) as index:
-        index.sync(home)
-        assert keys(index, "okapi zebra")
 
 
 @pytest.mark.parametrize("version", [0, 1, layout.VERSION + 1])

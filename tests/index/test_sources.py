@@ -75,15 +75,6 @@ def test_archived_turns_are_found_with_their_session_and_read_once(
         assert sources.refresh(index, world) == 0
 
 
-def test_a_forgotten_conversation_is_not_found_any_more(world: Paths) -> None:
-    archive(world).keep("abcdefgh", date(2026, 11, 20), turns("I love pangolins"))
-    with Index(world.index) as index:
-        sources.refresh(index, world)
-        archive(world).remove("abcdefgh")
-        sources.refresh(index, world)
-        assert index.search("pangolins") == []
-
-
 def test_the_sentence_that_an_ended_fact_was_learned_from_is_found_no_more(world: Paths) -> None:
     log = Path(world.daily, "2026-11-20.md")
     ended = log.read_text("utf-8")

@@ -18,7 +18,7 @@ from memoria.base.settings import Settings
 from memoria.ground.clock import Zone
 from memoria.ground.home import Home
 from memoria.index import sources, turns
-from memoria.index.documents import Document, Passage
+from memoria.index.documents import Document
 from memoria.index.index import Index
 from memoria.search import cues
 from memoria.statements.past import Past
@@ -68,14 +68,6 @@ def test_a_conversation_that_left_the_archive_meanwhile_shows_no_words(home: Hom
         assert index.search("pangolin") == []
 
 
-def test_an_unreadable_conversation_is_no_error(home: Home) -> None:
-    keep(home, turn(0, "Where does the pangolin sleep?"))
-    with Index(home.paths.index) as index:
-        sources.refresh(index, home.paths)
-        next(Path(home.paths.archive).iterdir()).write_bytes(b"no archive")
-        assert [hit.passages for hit in index.search("pangolin")] == [["archive/abcdefgh"]]
-
-
 @given(
     st.lists(st.lists(st.sampled_from(SENTENCES), max_size=5).map(" ".join), max_size=5),
     st.lists(st.sampled_from(SENTENCES[:4]), max_size=3),
@@ -103,14 +95,3 @@ def test_conversations_take_less_than_half_the_room_of_their_text(tmp_path: Path
     with closing(sqlite3.connect(tmp_path / "index.db")) as db:
         held = db.execute("SELECT sum(pgsize) FROM dbstat").fetchone()[0]
     assert held < 0.5 * sum(len(text.encode()) for text in texts)
-
-
-def test_an_index_of_another_version_gives_its_room_back(tmp_path: Path) -> None:
-    path = tmp_path / "index.db"
-    with Index(path) as index:
-        index.add(Document(f"page/{n}", "article", passages=(Passage(f"zebra{n} " * 50),)) for n in range(500))
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("PRAGMA user_version = 1")
-    before = path.stat().st_size
-    Index(path).close()
-    assert path.stat().st_size < before / 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -57,20 +57,6 @@ def test_the_worker_prepares_the_days_figures_for_the_next_day(home: Home) -> No
     assert line_at(home, 0) == ""
     assert line_at(home, 1) == "memoria: yesterday 12 notes recalled · 1 learned · $0.03"
     assert line_at(home, 1) == ""
-
-
-def test_a_line_that_nobody_saw_names_its_day_and_is_brought_up_to_date(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    did(home, noon(home, 2), notes=1)
-    then = noon(home, 2)
-    monkeypatch.setattr(clock, "now", lambda: then)
-    day_report.prepare(home)
-    did(home, clock.now() + timedelta(hours=1), notes=1)
-    monkeypatch.undo()
-    day_report.prepare(home)
-    day: date = home.zone.day(noon(home, 2))
-    assert line_at(home, 0) == f"memoria: on {day} 2 notes recalled · 0 learned"
 
 
 def test_a_session_says_at_most_one_line_and_the_setting_switches_it_off(tmp_path: Path) -> None:

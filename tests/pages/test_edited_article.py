@@ -117,16 +117,6 @@ def test_a_history_that_a_person_deletes_does_not_come_back(slots: WikiHome) -> 
     assert told(slots) == (False, True, [])
 
 
-def test_another_value_during_a_compile_is_recorded_by_the_worker_after_it(slots: WikiHome) -> None:
-    with locks.waiting(Path(slots.home.paths.compile_lock)):
-        worker.work(slots.home)
-        article = slots.wiki.get(SLOTS)
-        assert article is not None
-        assert not article.past
-    worker.work(slots.home)
-    assert told(slots) == (False, True, [WAIT])
-
-
 @pytest.mark.parametrize("is_deleted", [False, True])
 def test_undo_of_what_a_person_changed_lets_the_statement_hold_again(slots: WikiHome, is_deleted: bool) -> None:
     if is_deleted:

@@ -137,14 +137,6 @@ def test_what_belongs_to_another_project_says_so(home: Home, monkeypatch: pytest
     assert "(in blog)" not in page(home, BLOG)
 
 
-def test_what_was_replaced_is_absent_and_its_successor_stands_there(home: Home) -> None:
-    learn(home, a_fact("Use tabs for indentation, not spaces."))
-    assert "tabs for indentation, not spaces" in page(home)
-    learn(home, a_fact("Use spaces for indentation, not tabs.", day=1))
-    assert "Use spaces for indentation, not tabs." in page(home)
-    assert "Use tabs" not in page(home)
-
-
 @pytest.mark.parametrize("way", ["learned", "forget", "by hand"])
 def test_what_was_forgotten_is_absent_at_once(home: Home, way: str) -> None:
     wrong = a_fact("The pangolin runs on Tuesdays.", "fact")
@@ -232,19 +224,3 @@ def test_a_fact_that_returned_in_a_second_project_is_offered_once_and_accepted_b
     assert not Path(home.paths.page, f"{SHOP}.md").exists(), "nothing is known of it that the global page does not say"
     assert run(learned, home, "promote") == 0
     assert "none has returned" in capsys.readouterr().out
-
-
-def test_the_page_shows_the_open_items_of_all_entries_and_none_that_is_closed(home: Home) -> None:
-    for number in range(7):
-        entry(
-            home,
-            f"e{number}",
-            f"Part {number}",
-            project_key=SHOP,
-            action_items=(f"Finish part {number} of the importer.",),
-        )
-    assert page(home).count("- Finish part") == 7
-    path = DailyLog.of(home.paths).path(entry(home, "e7", "Part 7").day)
-    path.write_text(path.read_text("utf-8").replace("- [ ] Finish part 3", "- [x] Finish part 3"), "utf-8")
-    assert "Finish part 3" not in page(home)
-    assert "Finish part 4 of the importer. (2026-11-20)" in page(home)

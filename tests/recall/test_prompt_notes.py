@@ -78,13 +78,6 @@ def rows(said: str) -> list[str]:
     return [line for line in said.splitlines() if line.startswith("- ")]
 
 
-def test_a_prompt_is_given_the_note_that_fits_it_with_its_date_and_source(world: Paths) -> None:
-    remember(world, note())
-    (row,) = rows(ask(world))
-    assert row.startswith("- [article, 2026-11-20] The flush race: two workers")
-    assert row.endswith("(knowledge/concepts/worker-lock.md)")
-
-
 @pytest.mark.parametrize(
     "prompt",
     ["", "  ", "yes, go on", "ok", "/compact keep the flush race and the worker lock",
@@ -94,15 +87,6 @@ def test_a_prompt_is_given_the_note_that_fits_it_with_its_date_and_source(world:
 def test_commands_and_trivial_prompts_are_given_nothing(world: Paths, prompt: str) -> None:
     remember(world, note())
     assert ask(world, prompt) == ""
-
-
-@pytest.mark.parametrize("source", ["system", "loop_wakeup", "schedule_wakeup", "poll_event"])
-def test_a_prompt_that_no_person_wrote_is_given_nothing(world: Paths, source: str) -> None:
-    remember(world, note())
-    event = hook.Event({**PAYLOAD, "prompt": PROMPT, "session_id": "s1", "cwd": "/nowhere/shop", "source": source})
-    assert prompt_notes.user_prompt_submit(event, Settings.load({}), world) is None
-    event.fields["source"] = "user"
-    assert prompt_notes.user_prompt_submit(event, Settings.load({}), world)
 
 
 def test_a_note_comes_once_a_session_and_again_after_a_compaction(world: Paths) -> None:
@@ -121,12 +105,15 @@ def test_a_note_comes_once_a_session_and_again_after_a_compaction(world: Paths) 
     [("user", True), ("sdk", True), ("", True), ("system", False), ("loop_wakeup", False), ("schedule_wakeup", False),
      ("poll_event", False), ("of a later client", False)],
 )  # fmt: skip
-def test_only_a_persons_prompt_is_where_the_session_was(world: Paths, source: str, is_persons: bool) -> None:
-    given = {**PAYLOAD, "prompt": "port the parser to Rust, then measure", "session_id": "s1", "cwd": "/nowhere/shop"}
+def test_only_a_persons_prompt_is_given_notes_and_is_where_the_session_was(
+    world: Paths, source: str, is_persons: bool
+) -> None:
+    remember(world, note())
+    given = {**PAYLOAD, "prompt": PROMPT, "session_id": "s1", "cwd": "/nowhere/shop"}
     event = hook.Event(given | ({"source": source} if source else {}))
-    prompt_notes.user_prompt_submit(event, Settings.load({}), world)
+    assert bool(prompt_notes.user_prompt_submit(event, Settings.load({}), world)) == is_persons
     stored = "".join(path.read_text() for path in Path(world.where).glob("*") if path.is_file())
-    assert ("port the parser" in stored) == is_persons
+    assert ("the flush race" in stored) == is_persons
 
 
 def test_a_prompt_in_an_excluded_folder_is_given_nothing(world: Paths, tmp_path: Path) -> None:
@@ -154,13 +141,6 @@ def test_what_is_said_stays_within_its_size_and_its_notes_are_whole(world: Paths
     assert 600 < len(said) <= certain_notes.MAX_CHARS
     assert all(row.endswith(".md)") for row in rows(said))
     assert 1 <= len(rows(said)) <= certain_notes.NOTES
-
-
-def test_a_megabyte_on_one_line_is_cut_and_costs_no_more(world: Paths) -> None:
-    remember(world, note(text="flush race worker lock " + "x" * 1_000_000))
-    said = ask(world)
-    assert len(rows(said)) == 1
-    assert len(said) <= certain_notes.MAX_CHARS
 
 
 def test_a_hostile_note_stays_one_line_inside_its_fence(world: Paths) -> None:

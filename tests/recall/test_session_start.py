@@ -33,13 +33,6 @@ def test_a_session_starts_with_its_projects_page_byte_for_byte(client: Client, s
     assert output == {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "Läuft ✓\n"}}
 
 
-def test_a_page_never_exceeds_what_the_client_shows(client: Client) -> None:
-    page(client, "global", "<m>\n" + "a line of the page\n" * 2_000 + "</m>\n")
-    given = json.loads(client.fire("SessionStart"))["hookSpecificOutput"]["additionalContext"]
-    assert 9_400 < len(given) <= 9_500
-    assert given.endswith("</m>\n")
-
-
 def test_a_setting_of_a_wrong_type_is_told_at_the_start_until_it_is_corrected(client: Client) -> None:
     page(client, "global", "elsewhere")
     config = Path(client.env["XDG_CONFIG_HOME"], "memoria", "config.json")

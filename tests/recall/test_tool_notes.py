@@ -168,13 +168,6 @@ def test_a_command_that_a_rule_does_not_name_is_given_nothing(world: Paths, text
     assert use(world, "Bash", command=command) == ""
 
 
-def test_a_claim_that_names_a_symbol_of_the_edit_is_given(world: Paths) -> None:
-    remember(world, claim("`parse_price()` returns whole cents."))
-    edit = {"file_path": f"{CWD}/a.py", "old_string": "x = parse_price(y)", "new_string": "x = 1"}
-    assert "whole cents" in use(world, "Edit", **edit)
-    assert use(world, "Edit", session="s2", file_path=f"{CWD}/a.py", old_string="price", new_string="x") == ""
-
-
 def test_a_line_of_an_article_is_given_as_the_statement_that_it_shows(world: Paths) -> None:
     lesson = "`npm run lint` failed in lint.js, which is why it has a comment."
     rule = "Keep src/prices.py free of floats."
@@ -198,16 +191,6 @@ def test_only_a_rule_is_said_again_that_the_page_shows(world: Paths) -> None:
     assert TABS in use(world, "Edit", file_path=f"{CWD}/Makefile")
     assert use(world, "Edit", file_path=f"{CWD}/src/prices.py") == ""
     assert known in use(world, "Edit", session="s2", file_path=f"{CWD}/src/prices.py")
-
-
-def test_the_users_correction_comes_before_what_else_names_the_file(world: Paths) -> None:
-    rest = [fact(f"src/prices.py has part {number}.", "fact", number + 10) for number in range(5)]
-    remember(world, fact("Keep src/prices.py free of floats."), *rest)
-    said = use(world, "Edit", file_path=f"{CWD}/src/prices.py")
-    rows = [line for line in said.splitlines() if line.startswith("- ")]
-    assert "floats" in rows[0]
-    assert len(rows) == naming_notes.NOTES
-    assert len(said) <= naming_notes.MAX_CHARS
 
 
 def test_the_setting_switches_it_off_and_a_missing_or_broken_index_gives_nothing(world: Paths) -> None:
@@ -243,31 +226,10 @@ def test_what_no_rule_names_reads_nothing_else(world: Paths, monkeypatch: pytest
 
 
 WORDS = st.sampled_from(
-    [
-        "src/prices.py",
-        "prices.py",
-        "`prices.py:12`",
-        ".py",
-        "*.py",
-        "src/*.py",
-        "src/",
-        "./src/prices.py",
-        "Makefile",
-        "Makefiles",
-        "make",
-        "`make check`",
-        "git",
-        "push",
-        "tide_table",
-        "Tides.tideTable()",
-        "my",
-        "notes.txt",
-        "(my notes.txt)",
-        "npm",
-        "Use",
-        "never",
-    ]
-)
+    ["src/prices.py", "prices.py", "`prices.py:12`", ".py", "*.py", "src/*.py", "src/", "./src/prices.py", "Makefile",
+     "Makefiles", "make", "`make check`", "git", "push", "tide_table", "Tides.tideTable()", "my", "notes.txt",
+     "(my notes.txt)", "npm", "Use", "never"]
+)  # fmt: skip
 USES = st.sampled_from(
     [
         ("Edit", {"file_path": "/x/src/prices.py", "old_string": "tide_table = tideTable()"}),
@@ -324,15 +286,6 @@ def test_over_a_rule_that_was_marked_or_given_twice_the_user_is_asked_once_a_ses
     shown_notes.ShownNotes(world.hints, "s1").compacted()
     assert "permissionDecision" not in force(world), "the note comes again, the question does not"
     assert "permissionDecision" in force(world, session="s2")
-
-
-@pytest.mark.usefixtures("person")
-def test_a_note_that_was_shown_already_does_not_keep_the_question_away(world: Paths) -> None:
-    remember(world, fact(PUSH, importance=AGAIN))
-    shown_notes.ShownNotes(world.hints, "s1").add([fact(PUSH).key])
-    told = force(world)
-    assert told["permissionDecision"] == "ask"
-    assert "additionalContext" not in told
 
 
 NOT_THE_USERS = Document("d.md", "fact", "l-00000009", project=OWN, passages=(Passage(f"{PUSH} #ask", "correction"),))

@@ -97,13 +97,6 @@ def test_without_a_model_words_decide_at_once(paths: Paths, handed: Handed, env:
     assert handed == []
 
 
-def test_at_most_as_many_are_weighed_in_a_minute_as_the_setting_allows(paths: Paths, handed: Handed) -> None:
-    for number in range(5):
-        ask(paths, session=f"s{number}", MEMORIA_LIMIT_SPAWNS_PER_MIN="2")
-    assert 2 <= len(handed) <= 4, "a minute of the clock may end meanwhile"
-    assert len(handed) < 5
-
-
 def test_a_long_prompt_is_handed_over_by_its_ends(paths: Paths, handed: Handed) -> None:
     ask(paths, f"{ORDER}.\n```\n{'價' * 60_000}\n```\nMind the prices of the shop.")
     ((_, request),) = handed
@@ -117,23 +110,6 @@ def test_a_long_prompt_is_handed_over_by_its_ends(paths: Paths, handed: Handed) 
 def test_a_prompt_that_asks_for_nothing_starts_nothing(paths: Paths, handed: Handed, prompt: str) -> None:
     assert ask(paths, prompt) is None
     assert handed == []
-
-
-def test_the_hook_prints_its_answer_as_a_whole_line_before_it_goes_on(
-    paths: Paths, handed: Handed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    del handed
-    order: list[str] = []
-    monkeypatch.setattr(hook, "_stdin", lambda: json.dumps({"hook_event_name": "UserPromptSubmit"}).encode())
-    monkeypatch.setattr(hook, "_stdout", lambda data: order.append(data.decode()))
-    monkeypatch.setenv("MEMORIA_HOME", paths.home)
-
-    def handler(event: hook.Event, *_: object) -> dict[str, object]:
-        event.after = lambda: order.append("goes on")
-        return {"async": True}
-
-    hook._Call().answer(handler)
-    assert order == ['{"async": true}', "\n", "goes on"]
 
 
 def as_the_client(paths: Paths, **env: str) -> subprocess.CompletedProcess[bytes]:

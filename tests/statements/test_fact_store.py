@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 
 from facts import BLOG, SHOP, a_fact, keeper
-from memoria.ground.errors import MemoryStoreError
-from memoria.statements.fact import GLOBAL
-from memoria.statements.store import Link, Store, leading, made_again
+from memoria.statements.store import Store, leading, made_again
 from memoria.statements.store_file import MIGRATIONS
 
 
@@ -30,15 +28,6 @@ def test_migrations_bring_an_older_store_up_without_losing_a_fact(tmp_path: Path
         assert store.db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-def test_a_store_of_a_newer_memoria_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "learned.db"
-    db = sqlite3.connect(path)
-    db.execute("PRAGMA user_version=99")
-    db.close()
-    with pytest.raises(MemoryStoreError, match="update memoria"):
-        Store(path)
-
-
 @pytest.mark.parametrize("damage", ["gone", "junk", "torn"])
 def test_a_lost_or_corrupt_store_is_made_again_from_the_logs(tmp_path: Path, damage: str) -> None:
     with keeper(tmp_path) as first:
@@ -56,32 +45,6 @@ def test_a_lost_or_corrupt_store_is_made_again_from_the_logs(tmp_path: Path, dam
     with keeper(tmp_path) as again:
         assert again.store.facts() == before
         assert [fact.content for fact in again.store.matching("pnpm")] == ["Use pnpm, not npm."]
-
-
-def test_facts_are_found_by_words_keywords_and_stems(tmp_path: Path) -> None:
-    with keeper(tmp_path) as home:
-        home.take([a_fact("Deploys go out on Tuesdays.", "operational", keywords=("release",)), a_fact("Use tabs.")])
-        for words in ("deploy", "the RELEASE", "tuesday?", '"quoted" OR ('):
-            found = [fact.kind for fact in home.store.matching(words)]
-            assert found == ([] if words.startswith('"') else ["operational"])
-
-
-def test_recall_serves_the_successor_of_an_ended_fact(tmp_path: Path) -> None:
-    with keeper(tmp_path) as home:
-        home.take([a_fact("Use npm for packages, not pnpm.")])
-        home.take([a_fact("Use pnpm for packages, not npm.", day=1)])
-        home.take([a_fact("Use bun for packages, not pnpm.", day=2)])
-        assert [fact.content for fact in home.store.matching("npm packages")] == ["Use bun for packages, not pnpm."]
-        assert len(home.store.facts(live=False)) == 3
-
-
-def test_a_project_sees_its_own_and_global_facts_only(tmp_path: Path) -> None:
-    with keeper(tmp_path) as home:
-        home.take(
-            [a_fact("Use tabs."), a_fact("Deploy on Tuesdays.", project=BLOG), a_fact("Write British.", project=GLOBAL)]
-        )
-        assert {fact.content for fact in home.store.facts(project=SHOP)} == {"Use tabs.", "Write British."}
-        assert home.store.matching("tuesdays", SHOP) == []
 
 
 def test_what_matters_most_leads(tmp_path: Path) -> None:
@@ -115,11 +78,3 @@ def test_a_correction_made_again_is_marked_and_rises(tmp_path: Path) -> None:
         top = leading(home.store, SHOP)[0]
         assert top.content == "Run the formatter."
         assert made_again(top)
-
-
-def test_one_number_of_a_server_belongs_to_one_fact(tmp_path: Path) -> None:
-    with Store(tmp_path / "learned.db") as store:
-        store.link(Link("home", 7, "l-a", "l-a", "x"))
-        store.link(Link("home", 7, "l-b", "l-b", "y"))
-        assert store.links("home") == [Link("home", 7, "l-b", "l-b", "y")]
-        assert store.links("elsewhere") == []

@@ -11,7 +11,7 @@ import pytest
 from facts import BLOG, SHOP, a_fact, keeper
 from home_of import run
 from memoria.commands import flush
-from memoria.ground.errors import ExpectedError, MemoryStoreError
+from memoria.ground.errors import MemoryStoreError
 from memoria.ground.home import Home
 from memoria.pages import housekeeping
 from memoria.statements.fact import GLOBAL, Ending
@@ -23,16 +23,6 @@ from memoria.statements.store import Store
 
 def logs(home: Keeper) -> str:
     return "\n".join(path.read_text() for path in sorted(home.lines.daily.folder.glob("*.md")))
-
-
-def test_a_fact_stands_in_log_and_store_alike(tmp_path: Path) -> None:
-    with keeper(tmp_path) as home:
-        fact = a_fact("Use pnpm, not npm.")
-        assert home.take([fact], "shop").added == (fact,)
-        assert home.store.get(fact.id) == fact
-        assert home.lines.read(date(2026, 11, 16)) == [fact]
-        assert "### Learned (09:00) · shop" in logs(home)
-        assert home.outbox.waiting() == []
 
 
 def test_what_another_agent_brought_is_a_rule_once_the_user_says_it(tmp_path: Path) -> None:
@@ -86,16 +76,6 @@ def test_a_contradiction_by_the_user_ends_the_old_fact(tmp_path: Path) -> None:
         assert standing is not None
         assert standing.supersedes == (old.id,)
         assert f'"successor": "{new.id}"' in logs(home)
-
-
-def test_the_assistant_cannot_end_what_the_user_said(tmp_path: Path) -> None:
-    with keeper(tmp_path) as home:
-        home.take([a_fact("Use tabs for indentation, not spaces.")])
-        guess = a_fact(
-            "Use spaces for indentation, not tabs.", "fact", day=1, origin="assistant", supersedes=("Use tabs",)
-        )
-        home.take([guess])
-        assert [fact.origin for fact in home.store.facts()] == ["user"]
 
 
 def contents(home: Keeper) -> list[str]:
@@ -181,15 +161,6 @@ def test_several_facts_end_at_once_and_their_copies_with_them(tmp_path: Path) ->
         assert logs(home).count(f'"successor": "{new.id}"') == 3
 
 
-def test_a_fact_that_was_known_ends_what_it_replaces_all_the_same(tmp_path: Path) -> None:
-    with keeper(tmp_path) as home:
-        known, old = a_fact("Bun does the installing."), a_fact("Installs run with pnpm.", day=1)
-        home.take([known, old])
-        kept = home.take([a_fact("Bun does the installing!", day=2, supersedes=(old.id,))])
-        assert [(fact.id, fact.successor) for fact in kept.ended] == [(old.id, known.id)]
-        assert contents(home) == [known.content]
-
-
 def test_a_fact_is_taken_back_without_another_in_its_place(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         fact = a_fact("Installs run with pnpm.")
@@ -224,18 +195,6 @@ def test_what_another_project_decided_ends_a_fact_only_there(tmp_path: Path) -> 
         assert [fact.content for fact in home.store.facts(project=BLOG)] == ["Use spaces for indentation, not tabs."]
 
 
-def test_a_fact_whose_project_has_moved_on_holds_nowhere_else(tmp_path: Path) -> None:
-    with keeper(tmp_path) as home:
-        home.take(
-            [
-                a_fact("Use tabs for indentation, not spaces."),
-                a_fact("Use tabs for indentation, not spaces.", day=1, project=BLOG),
-            ]
-        )
-        home.take([a_fact("Use spaces for indentation, not tabs.", day=2)])
-        assert home.store.facts(project=BLOG) == []
-
-
 def test_the_nearest_facts_come_first_and_those_of_other_projects_never(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         home.take(
@@ -258,26 +217,6 @@ def test_the_nearest_facts_come_first_and_those_of_other_projects_never(tmp_path
         assert BLOG not in {fact.project for fact in near}
         assert len(home.store.near(" ".join(f"number{number}" for number in range(13)), SHOP)) == 12
         assert near[0].id not in {fact.id for fact in home.store.near("carts", SHOP, [near[0].id])}
-
-
-def test_an_old_session_read_late_does_not_undo_what_was_said_since(tmp_path: Path) -> None:
-    with keeper(tmp_path) as home:
-        home.take([a_fact("Use spaces for indentation, not tabs.", day=3)])
-        home.take([a_fact("Use tabs for indentation, not spaces.", day=1)])
-        assert [fact.content for fact in home.store.facts()] == ["Use spaces for indentation, not tabs."]
-
-
-def test_a_store_error_keeps_the_fact_waiting_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fact = a_fact("Use pnpm, not npm.")
-    with keeper(tmp_path) as home:
-        with monkeypatch.context() as broken:
-            broken.setattr(Store, "put", _raise(sqlite3.OperationalError("disk I/O error")))
-            with pytest.raises(MemoryStoreError, match=r"1 learned fact could not be stored .*disk I/O error"):
-                home.take([fact])
-        assert [item.body["id"] for item in home.outbox.waiting()] == [fact.id]
-        assert home.drain().added == (fact,)
-        assert home.outbox.waiting() == []
-        assert logs(home).count(f"^{fact.id}") == 1
 
 
 def test_the_next_worker_brings_in_what_waits_even_without_a_session(
@@ -332,23 +271,6 @@ def test_a_persons_edit_in_the_log_counts(tmp_path: Path) -> None:
     path.write_text("\n".join(row for row in text.split("\n") if "short functions" not in row))
     with keeper(tmp_path) as home:
         assert [fact.content for fact in home.store.facts()] == ["Use pnpm 9, never npm."]
-
-
-def test_edit_promote_and_delete_go_to_the_log(tmp_path: Path) -> None:
-    with keeper(tmp_path) as home:
-        fact = a_fact("Use pnpm, not npm.")
-        home.take([fact])
-        assert home.edit("^" + fact.id, "Use bun <!-- x --> only").content == "Use bun only"
-        assert home.promote(fact.id).project == GLOBAL
-        assert "Use bun only" in logs(home)
-        assert '"project": "*"' in logs(home)
-        home.delete(fact.id)
-        assert fact.id not in logs(home)
-        assert home.store.matching("bun") == []
-        with pytest.raises(ExpectedError, match="no learned fact"):
-            home.delete(fact.id)
-        with pytest.raises(ExpectedError, match="no learned fact"):
-            home.edit("l-nothing", "words")
 
 
 def test_what_a_fact_is_asked_as_survives_a_lost_store_and_is_taken_from_a_repetition(tmp_path: Path) -> None:

@@ -97,22 +97,6 @@ def test_adding_changes_only_the_lines_that_are_added() -> None:
     ]  # fmt: skip
 
 
-def test_a_page_with_windows_line_ends_keeps_them_when_it_grows() -> None:
-    page = article(PAGE.replace("\n", "\r\n"))
-    page.add(Claim("New fact", (S2,)))
-    assert page.render().count("\n") == page.render().count("\r\n")
-
-
-def test_a_page_without_frontmatter_gets_one_and_keeps_its_text() -> None:
-    page = article("# Mine\n\nText.\n")
-    page.add(Claim("New fact", (S2,)))
-    page.touch(date(2026, 11, 17))
-    assert (
-        page.render()
-        == f"---\nupdated: '2026-11-17'\n---\n# Mine\n\nText.\n\n## Key Points\n\n- New fact [[{S2}|17 Nov]]\n"
-    )
-
-
 def test_what_is_retired_goes_to_history_with_its_lines_and_its_block_id() -> None:
     page = article()
     section, number, _ = next(page.lines())

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -22,12 +20,6 @@ from memoria.wiki.folder import Wiki
 def rows(count: int) -> list[Row]:
     titles = [f"{'abcdefghij'[n % 10]} thing {n}" for n in range(count)]
     return [Row(f"concepts/t{n}", title, "s " * 200, f"2026-{n % 12 + 1:02}-01") for n, title in enumerate(titles)]
-
-
-def test_a_small_index_names_every_article() -> None:
-    text = index_page.index(rows(50))
-    assert all(f"[[concepts/t{n}|" in text for n in range(50))
-    assert index_page.lists(rows(50)) == {}
 
 
 def test_a_large_index_stays_one_page_and_its_lists_name_everything_once() -> None:
@@ -54,13 +46,6 @@ def test_the_index_leads_by_project_the_last_changed_first_and_tells_when() -> N
     ]  # fmt: skip
     assert "\n## shop\n\n4 articles, last changed 2026-11-16.\n\n- [[concepts/shop|shop]] (2026-11-12)\n" in text
     assert "- [[concepts/blog-1|blog thing 1]] (2026-11-18): What it is.\n" in text
-
-
-def test_projects_of_which_there_is_one_page_share_a_section() -> None:
-    alone = [Row(f"concepts/p{n}", f"p{n}", "", "2026-11-16", project=f"p{n}-00000{n}") for n in range(9)]
-    text = index_page.index([*alone, *of("blog-4d5e6f", 2)])
-    assert [row for row in text.splitlines() if row.startswith("## ")] == ["## blog", "## Other projects"]
-    assert all(f"[[concepts/p{n}|" in text for n in range(9))
 
 
 def test_a_large_index_of_many_projects_stays_one_page_and_leads_to_the_list_of_each() -> None:
@@ -130,15 +115,3 @@ def test_the_article_cache_survives_a_rebuilt_and_an_emptied_index(
         assert newer.was_empty
         assert ArticleCache(cache.wiki, newer).rows() == before
     assert read == []
-
-
-def test_a_locked_index_costs_the_article_cache_its_speed_and_nothing_else(
-    cache: ArticleCache, read: list[str]
-) -> None:
-    cache.index._db.execute("PRAGMA busy_timeout = 0")
-    with closing(sqlite3.connect(cache.index.path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        assert sorted(cache.rows()) == ["concepts/a", "concepts/b", "concepts/c"]
-        other.execute("ROLLBACK")
-    with Index(cache.index.path) as another:
-        assert ArticleCache(cache.wiki, another).rows() == cache.rows()

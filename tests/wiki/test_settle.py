@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -69,30 +68,6 @@ def test_an_end_moves_the_line_to_the_history_and_its_successor_takes_its_place(
     before = home.files()
     home.settle()
     assert home.files() == before, "a second look changes nothing"
-
-
-def test_an_end_without_a_successor_leaves_the_history_alone_with_its_day(home: Home) -> None:
-    home.end("l-a10")
-    now, history = home.parts()
-    assert "8080" not in now
-    assert history.count("Until ") == 1
-
-
-def test_what_only_repeats_another_leaves_no_history(home: Home) -> None:
-    home.change(lambda keeper: keeper.take([], endings=[Ending("l-a10", clock.now(), "user", "l-a11", True)]))
-    assert "8080" not in home.text(SLUG)
-
-
-def test_what_holds_again_is_told_again(home: Home) -> None:
-    home.end("l-a10")
-    with Keeper.at(home.home) as keeper:
-        known = keeper.store.get("l-a10")
-        assert known
-        keeper.write(replace(known, ended=None, successor=""))
-    home.settle()
-    now, history = home.parts()
-    assert LISTENS in now
-    assert "8080" not in history
 
 
 def test_a_line_follows_its_statement_to_another_day_and_goes_when_that_is_deleted(home: Home) -> None:
