@@ -34,7 +34,7 @@ def test_the_readme_names_every_path_of_the_state_folder_and_no_other(paths: Pat
 def test_a_readme_that_an_older_memoria_wrote_is_replaced_by_the_worker(paths: Paths) -> None:
     state.open_state(paths)
     readme = Path(paths.readme)
-    readme.write_text("what 0.1.0 said\n", encoding="utf-8")
+    readme.write_text("what an older version said\n", encoding="utf-8")
     housekeeping.clean(paths)
     assert readme.read_text("utf-8") == state.README
     before = readme.stat().st_ino

@@ -335,9 +335,8 @@ def test_where_an_open_session_was_is_still_known(base: Path) -> None:
     assert block.strip().splitlines()[-1][:40] in told
 
 
-def test_the_wiki_is_whole_and_old_caches_go(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_wiki_is_whole(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(capsys, "flush", "--now")
     home = Home.open()
-    assert not list(Path(home.paths.state).glob("roster.db*"))
     assert not list(Path(home.paths.state).glob("*.bak-*")), "no old file was taken for a damaged one"
     assert len(list(Wiki.of(home.paths).articles())) == 4

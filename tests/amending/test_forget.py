@@ -142,7 +142,6 @@ def _caches(home: Home) -> None:
     ledger.mark_compiled({"01aa": "", "01bb": ""})
     ledger.note("refused", "01aa", f"not in the source: {SECRET}")
     ShownNotes(home.paths.hints, "s9").add(["knowledge/concepts/quaggasoft-key.md"])
-    Path(home.paths.state, "recall.db").write_text("knowledge/concepts/quaggasoft-key.md")  # of version 0.1.0
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
         with Keeper.at(home) as keeper:

@@ -1,4 +1,4 @@
-"""What memoria 0.1.0 kept apart by path is one project again, and no daily log is rewritten for it."""
+"""What was kept apart by path is one project once its folders are learned, and no daily log is rewritten for it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from memoria.base import project
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Call, Ledger
 from memoria.ground.home import Home
+from memoria.ground.projects import Projects
 from memoria.index import sources
 from memoria.index.index import Index
 from memoria.statements.keeper import Keeper
-from memoria.transcripts.archive import Archive
-from memoria.transcripts.turn import Turn
 from wiki_home import entry
 
 REMOTE = "https://git.example.com/mara/tidemark"
@@ -28,7 +27,7 @@ REMOTE = "https://git.example.com/mara/tidemark"
 
 @pytest.fixture
 def clones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    """Two clones with a remote, and what 0.1.0 wrote in them under the keys of their paths."""
+    """Two clones with a remote, and what was written in them under the keys of their paths."""
     monkeypatch.setenv("MEMORIA_PYTHON", "/bin/true")  # no worker beside the tests
     monkeypatch.setenv("MEMORIA_MODEL", "offline")
     one, two = tmp_path / "src" / "tidemark", tmp_path / "work" / "tides"
@@ -49,11 +48,15 @@ def clones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]
             made = entry(f"a{number}", title=f"Heron {number}", project=folder.name, project_key=key,
                          learned=[("preference", f"Count herons twice in house {number}")])  # fmt: skip
             DailyLog.of(home.paths).append(made)
-            turn = Turn(f"ta{number}", "user", "count", time=datetime(2026, 11, 16, tzinfo=UTC), cwd=f"{folder}/docs")
-            Archive.of(home.paths, 200).keep(made.id, made.day, [turn])
             ledger.record(made.booked)
             ledger.book(Call("flush", "offline", key, "ok"))
     return one, two
+
+
+def work_in(clones: tuple[Path, Path]) -> None:
+    """Let sessions have run in both clones, and a worker."""
+    Projects.read(Home.open().paths.projects).learn([f"{clone}/docs" for clone in clones])
+    assert cli.main(["flush", "--now"]) == 0
 
 
 def test_two_clones_become_one_project_for_every_reader(
@@ -64,7 +67,7 @@ def test_two_clones_become_one_project_for_every_reader(
     before = log.read_bytes()
     with Keeper.at(home) as keeper:
         assert len(keeper.store.projects()) == 2
-    assert cli.main(["flush", "--now"]) == 0
+    work_in(clones)
     assert cli.main(["flush", "--now"]) == 0, "the second run changes nothing"
     key = project.key_of_remote("git.example.com/mara/tidemark")
     assert log.read_bytes() == before
@@ -97,7 +100,7 @@ def test_two_clones_become_one_project_for_every_reader(
 def test_the_folder_one_stands_in_is_meant_by_default(
     clones: tuple[Path, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert cli.main(["flush", "--now"]) == 0
+    work_in(clones)
     monkeypatch.chdir(clones[1])
     assert cli.main(["search", "heron", "--project"]) == 0
     assert "house 1" in capsys.readouterr().out

@@ -105,8 +105,7 @@ def _unescaped(match: re.Match[str]) -> str:
 def _files(home: Home) -> Iterator[Path]:
     paths = home.paths
     for place in dict.fromkeys((paths.daily, paths.knowledge, paths.state)):
-        for folder, below, names in os.walk(place, followlinks=False):
-            below[:] = [name for name in below if os.path.join(folder, name) != paths.venv]  # noqa: PTH118 (os.walk)
+        for folder, _, names in os.walk(place, followlinks=False):
             # what a link leads to lies in the same folder, and is looked at there, or is not memoria's
             paths_ = (Path(folder, name) for name in names)
             yield from (path for path in paths_ if path.is_file() and not path.is_symlink())

@@ -34,7 +34,6 @@ from memoria.ground.projects import Projects
 from memoria.ground.replaced import Replaced
 from memoria.index import sources
 from memoria.index.index import Index
-from memoria.pages import housekeeping
 from memoria.pages.page import Pages
 from memoria.search.words import folded, holds
 from memoria.statements.keeper import Keeper
@@ -246,7 +245,6 @@ def _caches(home: Home, ledger: Ledger) -> None:
     """Rebuild the caches from what remains, instead of searching them."""
     for path in Path(home.paths.state).glob(f"{Path(home.paths.index).name}*"):  # and files set aside, and SQLite's
         path.unlink()
-    housekeeping.remove_outdated(home.paths)
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
         # Prepared pages, shown notes (one may be repeated), positions of sessions (written again after a turn).

@@ -141,7 +141,6 @@ class Paths:
         self.notices_lock = state + "told.lock"
         self.worker_late = state + "worker.late"
         self.client_cwd = state + "claude"
-        self.venv = state + "venv"
         self.reader, self.reader_lock = state + "reader.json", state + "reader.lock"
         self.log = state + "log"
         self.hook_log = os.path.join(self.log, "hook.log")
@@ -155,10 +154,6 @@ class Paths:
                 return file.read(20).strip() == b"%d" % STATE_VERSION
         except OSError:
             return False
-
-    def outdated(self) -> list[str]:
-        """Return the databases of 0.1.0, which are no longer used and are deleted."""
-        return [os.path.join(self.state, name) for name in ("roster.db", "recall.db")]
 
     def starting(self, process: str) -> str:
         """Return the file that marks a started ``worker`` or ``observer`` that has not tried to take its lock yet."""

@@ -85,7 +85,6 @@ Caches: made anew when deleted.
   named                the words by which rules may name a file, a command or a symbol
   page/                prepared text for new sessions
   page/short/          the same, leaving room for where a session stood
-  venv/                the Python environment that memoria 0.1.0 used
 
 Locks and counters of running processes; they say nothing once no memoria runs.
   compile.lock  daily.lock  model.lock  observer.lock  reader.lock  sync.lock  told.lock  worker.lock

@@ -46,7 +46,7 @@ def main() -> None:
     try:
         if not interpreter.find(settings):
             build(interpreter.environment())
-            remove_unused(paths)
+            remove_unused()
     except (BuildError, OSError) as error:
         _note(str(error))
         raise SystemExit(f"cannot build memoria's environment: {error}") from None
@@ -123,7 +123,7 @@ def _run(command: list[str]) -> None:
         raise BuildError(f"{name}: {' '.join(said)[-600:] or f'exit status {done.returncode}'}")
 
 
-def remove_unused(paths: Paths) -> None:
+def remove_unused() -> None:
     """Remove the environments of other versions that nothing has run in for a week, and what broken builds left."""
     own = os.path.basename(interpreter.environment())
     for entry in list(os.scandir(interpreter.data_folder())):
@@ -135,9 +135,6 @@ def remove_unused(paths: Paths) -> None:
             continue
         if entry.name.endswith(".tmp") or _is_unused(entry.path):
             _remove(entry.path)
-    first = paths.venv  # where 0.1.0 had it: inside the home
-    if os.path.isfile(os.path.join(first, "pyvenv.cfg")) and not detach.is_locked(paths.worker_lock):
-        _remove(first)
 
 
 def _is_unused(folder: str) -> bool:

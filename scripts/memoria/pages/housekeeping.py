@@ -86,7 +86,6 @@ def clean(paths: Paths) -> None:
                 continue
     find_late_saves(paths)
     remove_shown_notes(paths)
-    remove_outdated(paths)
 
 
 def _is_orphan(name: str) -> bool:
@@ -116,13 +115,6 @@ def remove_shown_notes(paths: Paths) -> None:
     """Remove the files of notes that sessions were shown more than ``MAX_SHOWN_S`` seconds ago."""
     for path in Path(paths.hints).glob("*"):
         if time.time() - path.stat().st_mtime > MAX_SHOWN_S:
-            path.unlink(missing_ok=True)
-
-
-def remove_outdated(paths: Paths) -> None:
-    """Remove files that only earlier versions used."""
-    for name in paths.outdated():
-        for path in Path(paths.state).glob(f"{Path(name).name}*"):
             path.unlink(missing_ok=True)
 
 

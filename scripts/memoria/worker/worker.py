@@ -11,13 +11,13 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memoria.audit.changes import Changes
-from memoria.base import failpoints, state
+from memoria.base import failpoints, project, state
 from memoria.capture import detach, open_sessions
 from memoria.capture.spool import Job, Spool
 from memoria.daily import gate
@@ -41,7 +41,7 @@ from memoria.recall import start_line
 from memoria.search import layout
 from memoria.statements import store_file
 from memoria.transcripts.archive import Archive
-from memoria.worker import over_midnight, seen_folders, split_projects
+from memoria.worker import over_midnight
 
 if TYPE_CHECKING:
     from memoria.statements.keeper import Keeper
@@ -139,7 +139,7 @@ class Worker:
         over_midnight.finish_move(self.ledger, self.daily)
         if OpenItems(self.daily, self.ledger).refresh():
             self.ledger.put(housekeeping.PAGES_DUE, value=True)
-        split_projects.unite(self.home, self.ledger, self.spool)
+        self._learn_projects()
         self.daily.refresh(self.ledger)
         if self.needs_facts():
             self.keeper.refresh()
@@ -153,6 +153,20 @@ class Worker:
         if not self.spool.jobs():
             self._sweep_archive()
         return report
+
+    def _learn_projects(self) -> None:
+        """Learn to which projects the folders of waiting sessions belong, and unite what was kept apart by path."""
+        cwds = []
+        for job in self.spool.jobs():
+            with suppress(OSError, ValueError):  # set aside when it is read
+                cwds.append(str(self.spool.header(job).get("cwd") or ""))
+        if cwds:
+            projects.Projects.read(self.home.paths.projects).learn(
+                cwds, split_worktrees=self.home.settings.split_worktrees
+            )
+        aliases = project.aliases(self.home.paths.projects)
+        if self.ledger.rename_projects(aliases, project.digest_of(aliases)):
+            self.ledger.put(housekeeping.PAGES_DUE, value=True)
 
     def _sweep_archive(self) -> None:
         """Remove archives of entries that were never written, because a worker died and the next one cut them anew.
@@ -369,7 +383,6 @@ def _bring_up_to_date(worker: Worker, report: Report) -> None:
         keeper = worker.keeper
         housekeeping.bring_in(keeper)
         facts_changed = bool(keeper.store.revision or keeper.store.meta().get("unshown"))
-    seen_folders.look_up(home, worker.ledger)
     outdated = housekeeping.are_pages_outdated(home)
     if (
         outdated
