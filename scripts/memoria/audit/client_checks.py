@@ -26,7 +26,6 @@ from memoria.transcripts import client_files
 HOOK_PYTHON, WORKER_PYTHON = (3, 9), (3, 11)
 PACKAGES = ("memoria", "claude_agent_sdk", "jsonschema", "yaml")
 CLIENT_PATIENCE_S = 30.0  # what the client gives an MCP server
-STAND_IN = "status"  # the only tool of what answers until the server can
 GREETING = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "doctor", "version": "1"}}
 REQUESTS: tuple[dict[str, object], ...] = (
     {"id": 0, "method": "initialize", "params": GREETING},
@@ -168,8 +167,6 @@ def check_mcp(home: Home) -> Findings:
     seconds = time.monotonic() - started
     if problem:
         yield Finding("mcp", BROKEN, problem, "see the finding about the worker; the client shows more in /mcp")
-    elif tools == [STAND_IN]:
-        yield Finding("mcp", NOTE, "the server answers and has no tools yet", "see the finding about the worker")
     else:
         yield Finding("mcp", OK, f"the server offers {len(tools)} tools after {seconds:.1f} s")
 
