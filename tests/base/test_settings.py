@@ -44,8 +44,8 @@ def test_a_former_setting_has_no_effect_and_is_named_with_what_to_do(tmp_path: P
 
 
 def test_a_constant_can_be_set_for_a_test_and_keeps_its_type(tmp_path: Path) -> None:
-    settings = load(tmp_path, MEMORIA_LIMIT_RETRY_S="0,1", MEMORIA_LIMIT_PAGE_CHARS="12", MEMORIA_LIMIT_LEARN_MODELS="")
-    assert (settings.retry_s, settings.page_chars, settings.learn_models) == ((0.0, 1.0), 12, ())
+    settings = load(tmp_path, MEMORIA_LIMIT_RETRY_S="0,1", MEMORIA_LIMIT_PAGE_CHARS="12")
+    assert (settings.retry_s, settings.page_chars) == ((0.0, 1.0), 12)
     assert settings.gone == ()
 
 

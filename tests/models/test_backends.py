@@ -105,7 +105,7 @@ def backend(
         ),
         "ollama": Backend(lambda said: _ollama(stack, said)[0], lambda: _ollama(stack, 503)[0]),
         "scripted": Backend(lambda said: Scripted([said]), lambda: Scripted([ModelUnavailableError("away")])),
-        "offline": Backend(lambda _: chain.named(["offline"], Settings.load({}), paths), None),
+        "offline": Backend(lambda _: chain.from_settings(Settings.load({"MEMORIA_MODEL": "offline"}), paths), None),
     }
     return makers[request.param]
 

@@ -120,7 +120,7 @@ class Person:
     def work(self) -> Report:
         """One run of the worker."""
         verb = Worker.of(self.home)
-        verb.flush.learner.models[0].model = self.model  # type: ignore[attr-defined]
+        verb.flush.learner.model.model = self.model  # type: ignore[attr-defined]
         verb.now = lambda: time.time() + self.ahead
         verb.flush.learner.pending.now, verb.flush.learner.pending.roll = verb.now, lambda: 0.9
         try:

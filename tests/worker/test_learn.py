@@ -11,11 +11,10 @@ from facts import MONDAY, SHOP, exchange, keeper
 from memoria.ground.errors import BadAnswerError, ModelUnavailableError
 from memoria.models.protocol import Completion, Model, Prompt, Usage
 from memoria.models.scripted import Scripted
-from memoria.statements.keeper import Keeper
+from memoria.statements.keeper import Keeper, Outcome
 from memoria.transcripts.intake import Intake
 from memoria.transcripts.turn import Exchange, Role, Turn
 from memoria.worker import judge as judging
-from memoria.worker import learner as learn
 from memoria.worker import pending
 from memoria.worker.learner import Learner
 from memoria.worker.pending import Pending
@@ -55,8 +54,8 @@ class Listed:
         self.closed: list[str] = []
         self.failures: list[Exception] = []
 
-    def due(self, intake: Intake, *, rest: bool = True) -> list[pending.Batch]:
-        return pending.due(pending.unjudged(self.turns, set(self.closed).intersection), 5 if rest else 0)
+    def due(self, intake: Intake) -> list[pending.Batch]:
+        return pending.due(pending.unjudged(self.turns, set(self.closed).intersection))
 
     def close(self, session: str, batch: pending.Batch) -> None:
         self.closed += [mark for unit in batch for mark in unit.marks]
@@ -69,9 +68,9 @@ class Listed:
         self.failures.clear()
 
 
-def judge_due(home: Keeper, listed: Listed, *models: Model, session: Session = S) -> learn.Report:
+def judge_due(home: Keeper, listed: Listed, model: Model, session: Session = S) -> Outcome:
     """One run over all that is due."""
-    return Learner(home, models, cast("Pending", listed)).judge_due(session, cast("Intake", None))
+    return Learner(home, model, cast("Pending", listed)).judge_due(session, cast("Intake", None))
 
 
 def talk(count: int, start: int = 1) -> list[Exchange]:
@@ -85,16 +84,13 @@ def users(batches: list[pending.Batch]) -> list[list[str]]:
 # -- when
 
 
-def test_a_flagged_turn_is_due_alone_at_once_and_the_rest_every_five() -> None:
+def test_a_flagged_turn_is_due_alone_at_once_and_the_rest_is_left_to_the_flush() -> None:
     turns = talk(2)
-    assert pending.due(pending.unjudged(turns, set().intersection), 5) == []
+    assert pending.due(pending.unjudged(turns, set().intersection)) == []
     turns = [*turns, exchange(3, FLAG), *talk(2, 4)]
-    (alone,) = pending.due(pending.unjudged(turns, set().intersection), 5)
+    (alone,) = pending.due(pending.unjudged(turns, set().intersection))
     assert users([alone]) == [[FLAG]]
-    turns += talk(1, 6)
-    left = pending.unjudged(turns, set(alone[0].marks).intersection)
-    assert users(pending.due(left, 5)) == [[f"{TALK} {number}" for number in (1, 2, 4, 5, 6)]]
-    assert pending.due(left, 0) == []
+    assert pending.due(pending.unjudged(turns, set(alone[0].marks).intersection)) == []
 
 
 def test_a_request_to_judge_holds_what_facts_are_made_of() -> None:
@@ -116,7 +112,7 @@ def test_a_request_to_judge_holds_what_facts_are_made_of() -> None:
     )
     model = Scripted([{"statements": []}])
     (unit,) = pending.unjudged([spoken], set().intersection)
-    judging.judge([unit.material()], S.stamp([]), [model])
+    judging.judge([unit.material()], S.stamp([]), model)
     asked = model.prompts[0].text
     assert all(part in asked for part in (FLAG, "Step 39", "Grep lost\nerror: exit 1: nothing", "It was the cache."))
     assert not any(part in asked for part in ("Step 2.", "weft_max"))
@@ -130,10 +126,10 @@ def test_a_model_that_failed_is_not_asked_again_for_each_batch_of_a_run(tmp_path
         turns = [exchange(number, f"Never use tool{number}, because we all know better.") for number in range(12)]
         judge, listed = Judge(ModelUnavailableError("out")), Listed(*turns)
         report = judge_due(home, listed, judge)
-        assert (len(report.calls), len(judge.asked), len(listed.failures)) == (1, 1, 1)
+        assert (report, len(judge.asked), len(listed.failures)) == (Outcome(), 1, 1)
         assert listed.closed == []
         report = judge_due(home, listed, judge)  # it is back
-        assert len(report.stored.added) == len(judge.asked) - 1 == 3
+        assert len(report.added) == len(judge.asked) - 1 == 3
         assert listed.closed
 
 
@@ -141,13 +137,13 @@ def test_the_flush_learns_from_the_rest_only(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         turns = [exchange(1, FLAG), *talk(2, 2)]
         home.store.mark_judged(S.id, pending.unjudged(turns[:1], set().intersection)[0].marks)
-        learner = Learner(home, [], cast("Pending", Listed()))
+        learner = Learner(home, Judge(), cast("Pending", Listed()))
         claims = [
             {"kind": "fact", "content": "Judged already before.", "quote": FLAG, "origin": "user"},
             {"kind": "fact", "content": "New in the rest.", "quote": f"{TALK} 2", "origin": "user"},
         ]
         report = learner.keep(S, learner.findings(S, turns, {"statements": claims}, DAY))
-        assert [fact.content for fact in report.stored.added] == ["New in the rest."]
+        assert [fact.content for fact in report.added] == ["New in the rest."]
         assert learner.findings(S, turns, {"statements": claims}, DAY).facts == ()
 
 
@@ -156,7 +152,7 @@ def test_a_sub_agents_words_prove_nothing_to_the_flush(tmp_path: Path) -> None:
     told = Exchange((replace(turn, sidechain=True), replace(answer, sidechain=True)))
     claim = {"kind": "preference", "content": "Never commit to main.", "quote": FLAG, "origin": "user"}
     with keeper(tmp_path) as home:
-        learner = Learner(home, [], cast("Pending", Listed()))
+        learner = Learner(home, Judge(), cast("Pending", Listed()))
         assert learner.findings(S, [told, *talk(1, 2)], {"statements": [claim]}, DAY).facts == ()
 
 
@@ -171,7 +167,7 @@ def test_what_was_pasted_does_not_fill_the_prompt_but_still_proves_a_claim(tmp_p
 
     judge = Keep()
     long = f"{FLAG} {'y' * 500_000} because of the tides"
-    judged = judging.judge([exchange(1, long).material()], S.stamp([]), [judge])
+    judged = judging.judge([exchange(1, long).material()], S.stamp([]), judge)
     assert len(judge.text) < 30_000
     assert FLAG in judge.text
     assert "because of the tides" in judge.text
@@ -193,8 +189,8 @@ def test_what_was_pasted_does_not_fill_the_prompt_but_still_proves_a_claim(tmp_p
 )
 def test_fenced_chatty_and_partly_bad_answers_are_read(said: str) -> None:
     claim = {"kind": "correction", "content": FLAG, "quote": "Never commit directly to main", "origin": "user"}
-    judged = judging.judge([exchange(1, FLAG).material()], S.stamp([]), [Scripted([said % json.dumps(claim)])])
-    assert (judged.model, [fact.content for fact in judged.facts]) == ("scripted", [FLAG])
+    judged = judging.judge([exchange(1, FLAG).material()], S.stamp([]), Scripted([said % json.dumps(claim)]))
+    assert [fact.content for fact in judged.facts] == [FLAG]
 
 
 @pytest.mark.parametrize(
@@ -202,8 +198,8 @@ def test_fenced_chatty_and_partly_bad_answers_are_read(said: str) -> None:
 )
 def test_an_answer_that_does_not_speak_of_it_is_none(said: str) -> None:
     """Taken for an empty one, the turn would be done with and never learned from."""
-    judged = judging.judge([exchange(1, FLAG).material()], S.stamp([]), [Scripted([said])])
-    assert isinstance(judged.failure, BadAnswerError)
+    with pytest.raises(BadAnswerError):
+        judging.judge([exchange(1, FLAG).material()], S.stamp([]), Scripted([said]))
 
 
 def test_a_bad_event_is_dropped_with_its_reason_and_five_good_ones_stay() -> None:
@@ -218,8 +214,8 @@ def test_a_bad_event_is_dropped_with_its_reason_and_five_good_ones_stay() -> Non
         {**good[0], "kind": "rumour"},
         {**good[0], "content": "One. Two. Three. Four."},
     ]
-    judged = judging.judge([turns.material()], S.stamp([]), [Scripted([{"statements": [*bad, *good]}])])
+    judged = judging.judge([turns.material()], S.stamp([]), Scripted([{"statements": [*bad, *good]}]))
     assert [fact.content for fact in judged.facts] == [f"Part {word} has a name." for word in words[:5]]
     for reason in ("does not occur in", "no kind 'rumour'", "more than 3 sentences", "more than 5"):
-        assert any(reason in dropped for dropped in judged.found.dropped), reason
-    assert len(judged.found.dropped) == len(bad) + 3
+        assert any(reason in dropped for dropped in judged.dropped), reason
+    assert len(judged.dropped) == len(bad) + 3

@@ -271,8 +271,6 @@ class Settings:
     flush_turns_stop = 30  # after which a session is summarised while it is open
     flush_idle_min = 120  # after which a session that never ended is summarised
     transcript_wait_s = 10.0  # for a transcript that the client has not written yet
-    learn_every = 0  # turns that are judged together; 0: they wait for the session's summary
-    learn_models: tuple[str, ...] = ("ollama",)  # judge turns when `model` gives no answer
     stale_days = 180  # without a new entry, after which lint calls an article stale
     page_chars = 9_500  # given to a new session; the client cuts at 10,000
     working_days = 30.0  # after which a session's working memory is forgotten

@@ -64,11 +64,7 @@ class Chain:
 
 def from_settings(settings: Settings, paths: Paths) -> Model:
     """Return the model or chain that ``settings.model`` names; raise UnknownModelError when a name is unknown."""
-    return named([name.strip() for name in settings.model.split(",") if name.strip()], settings, paths)
-
-
-def named(names: Sequence[str], settings: Settings, paths: Paths) -> Model:
-    """Return the model of this name, or the chain of these; raise UnknownModelError when a name is unknown."""
+    names = [name.strip() for name in settings.model.split(",") if name.strip()]
     if not names:
         raise UnknownModelError(f"The setting `model` names no model. Possible are {POSSIBLE}.")
     models = [_make(name, settings, paths) for name in names]
@@ -83,18 +79,15 @@ def backend(name: str) -> str:
 def _make(name: str, settings: Settings, paths: Paths) -> Model:
     known, argument = BACKENDS.get(backend(name)), name.partition(":")[2]
     if known is None:
-        raise UnknownModelError(f"There is no model {name!r}. For `model` and `learn_models`, possible are {POSSIBLE}.")
+        raise UnknownModelError(f"There is no model {name!r}. Possible are {POSSIBLE}.")
     model: Model = importlib.import_module(known.module).make(argument.strip(), settings, paths)
     return model
 
 
 def problems(settings: Settings) -> list[str]:
     """Return what is wrong with the names of models in the settings."""
-    found = []
-    for setting, names in (("model", settings.model.split(",")), ("learn_models", settings.learn_models)):
-        unknown = [name for name in names if name.strip() and backend(name) not in BACKENDS]
-        found += [f"{setting} names {name.strip()!r}, which is no model; possible are {POSSIBLE}" for name in unknown]
-    return found
+    unknown = [name.strip() for name in settings.model.split(",") if name.strip() and backend(name) not in BACKENDS]
+    return [f"model names {name!r}, which is no model; possible are {POSSIBLE}" for name in unknown]
 
 
 def _combined(failures: tuple[ModelError, ...]) -> ModelError:

@@ -52,12 +52,8 @@ class Metered:
     @classmethod
     def of(cls, home: Home, ledger: Ledger) -> Metered:
         """Return the model that the home's settings name, within its budget."""
-        return cls.around(chain.from_settings(home.settings, home.paths), home, ledger)
-
-    @classmethod
-    def around(cls, model: Model, home: Home, ledger: Ledger) -> Metered:
-        """Return another model of the same home, within the same budget."""
         settings = home.settings
+        model = chain.from_settings(settings, home.paths)
         limits = Limits(settings.daily_budget_usd, settings.call_budget_usd, home.zone)
         return cls(model, ledger, Path(home.paths.model_lock), settings.retry_s, limits)
 

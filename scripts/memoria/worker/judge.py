@@ -1,24 +1,16 @@
-"""Judge: ask a model which facts a few exchanges contain.
-
-The judges form a chain: the model that the settings name, then the models of ``learn_models``.
-Every answer passes the same check. This module stores nothing.
-"""
+"""Judge: ask a model which facts a few exchanges contain. Every answer passes the same check; nothing is stored."""
 
 from __future__ import annotations
 
 import itertools
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
-from memoria.daily.ledger import Ledger
 from memoria.ground.clock import Zone
-from memoria.ground.errors import ModelError
-from memoria.ground.home import Home
-from memoria.models import chain, tasks
-from memoria.models.metered import Metered
-from memoria.models.protocol import JsonObject, Model, Prompt, Usage
+from memoria.models import tasks
+from memoria.models.protocol import JsonObject, Model, Prompt
 from memoria.statements import claim_check
 from memoria.statements.claim_check import MAX_FACTS, Checked, Material
 from memoria.statements.fact import Fact, Stamp
@@ -31,69 +23,25 @@ MAX_WAY: Final = 3_000  # of the commands and the assistant's words before that,
 MAX_STEP: Final = 400  # of one of these
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What one call found, the model that answered, and its usage.
-
-    ``failure``: the error because of which there is no answer.
-    """
-
-    found: Checked
-    model: str
-    usage: Usage
-    failure: ModelError | None = None
-
-    @property
-    def facts(self) -> tuple[Fact, ...]:
-        """Return the facts that passed the check."""
-        return self.found.facts
-
-
-def judges(home: Home, ledger: Ledger, first: Metered) -> list[Metered]:
-    """Return the models to ask, in order: ``first``, then those of ``learn_models`` that its chain does not include.
-
-    Nothing is added when the chain includes ``offline``, which always answers and whose user wants no model.
-    """
-    settings = home.settings
-    known = {chain.backend(name) for name in settings.model.split(",")}
-    more = [name for name in settings.learn_models if chain.backend(name) not in known]
-    if "offline" in known:
-        more = []
-    return [first, *(Metered.around(chain.named([name], settings, home.paths), home, ledger) for name in more)]
-
-
-def judge(
-    materials: Sequence[JsonObject], stamp: Stamp, models: Sequence[Model], near: Sequence[JsonObject] = ()
-) -> Judged:
-    """Return the facts of the first model that answers, none when no model answers.
+def judge(materials: Sequence[JsonObject], stamp: Stamp, model: Model, near: Sequence[JsonObject] = ()) -> Checked:
+    """Return the facts that a model finds, after the check. Raise ModelError when it gives no answer.
 
     ``materials``: exchanges as returned by ``Unit.material``. ``near``: the known facts nearest to them, as returned by
-    ``shown``. When no model answers, ``failure`` is the first model's error, because that is the model the user chose;
-    it is None when ``models`` is empty.
+    ``shown``.
     """
-    failure: ModelError | None = None
-    for model in models:
-        try:
-            completion = model.complete(_prompt(materials, stamp.project, near))
-        except ModelError as error:
-            log.info("learn: %s did not answer: %s", model.name, error)
-            failure = failure or error
-            continue
-        return checked(completion.data, materials, stamp, near, completion.model, completion.usage)
-    return Judged(Checked(), "", Usage(), failure)
+    answer = model.complete(_prompt(materials, stamp.project, near)).data
+    return checked(answer, materials, stamp, near)
 
 
-def checked(  # noqa: PLR0913 (a door between a model's answer and the check)
+def checked(
     answer: JsonObject,
     materials: Sequence[JsonObject],
     stamp: Stamp,
     near: Sequence[JsonObject],
-    model: str,
-    usage: Usage | None = None,
     *,
     told: str = "",
     most: int = MAX_FACTS,
-) -> Judged:
+) -> Checked:
     """Return the facts, and the ends of facts among ``near``, in a model's answer that these exchanges prove.
 
     ``told`` and ``most``: as of ``claim_check.check``.
@@ -101,8 +49,7 @@ def checked(  # noqa: PLR0913 (a door between a model's answer and the check)
     shown = {str(fact["id"]): str(fact["content"]) for fact in near}
     ended = answer.get("ended", ())
     material = Material.of(materials)
-    found = claim_check.check(answer.get("statements"), material, stamp, shown=shown, ended=ended, told=told, most=most)
-    return Judged(found, model, usage or Usage())
+    return claim_check.check(answer.get("statements"), material, stamp, shown=shown, ended=ended, told=told, most=most)
 
 
 def shown(near: Sequence[Fact], zone: Zone) -> list[JsonObject]:

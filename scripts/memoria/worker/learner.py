@@ -11,12 +11,12 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 
 from memoria.base import failpoints
 from memoria.daily.ledger import Ledger
-from memoria.ground.errors import MemoryStoreError
+from memoria.ground.errors import MemoryStoreError, ModelError
 from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
 from memoria.models.metered import Metered
@@ -28,23 +28,11 @@ from memoria.statements.keeper import Keeper, Outcome
 from memoria.transcripts.intake import Intake
 from memoria.transcripts.turn import Exchange
 from memoria.worker import pending
-from memoria.worker.judge import Judged, checked, judge, judges, shown
+from memoria.worker.judge import checked, judge, shown
 from memoria.worker.pending import Batch, Pending
 from memoria.worker.session import Session
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What a run did: the calls it made, and the facts it stored."""
-
-    calls: tuple[Judged, ...] = ()
-    stored: Outcome = field(default_factory=Outcome)
-
-    def __add__(self, other: Report) -> Report:
-        """Return the sum of both reports."""
-        return Report(self.calls + other.calls, self.stored + other.stored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,41 +49,34 @@ class Findings:
     known: tuple[Fact, ...] = ()
     marks: tuple[str, ...] = ()
     endings: tuple[Ending, ...] = ()
-    report: Report = field(default_factory=Report)
 
 
 class Learner:
     """Learns from the sessions of one home; the caller holds the worker lock, so that only one learner runs."""
 
-    def __init__(self, keeper: Keeper, models: Sequence[Model], waiting: Pending) -> None:
-        """``models`` are asked in this order; ``waiting`` tells which exchanges wait to be judged, and until when."""
+    def __init__(self, keeper: Keeper, model: Model, waiting: Pending) -> None:
+        """``waiting`` tells which exchanges wait to be judged, and until when."""
         self.keeper = keeper
-        self.models = models
+        self.model = model
         self.pending = waiting
 
     @classmethod
     def of(cls, home: Home, ledger: Ledger, keeper: Keeper, model: Metered, redactor: Redactor) -> Learner:
         """Return the learner of a home whose model is ``model``."""
-        return cls(keeper, judges(home, ledger, model), Pending(home, ledger, keeper.store, redactor))
+        return cls(keeper, model, Pending(home, ledger, keeper.store, redactor))
 
     # -- while a session is open
 
-    def judge_due(self, session: Session, intake: Intake, *, rest: bool = True) -> Report:
-        """Judge what is due of an open session. What cannot be judged or stored now waits; no error is raised.
-
-        ``rest``: also judge exchanges that the local check did not flag. Pass False when a flush follows, which learns
-        from them.
-        """
-        report = Report()
+    def judge_due(self, session: Session, intake: Intake) -> Outcome:
+        """Judge what is due of an open session. What cannot be judged or stored now waits; no error is raised."""
+        stored = Outcome()
         try:
-            for batch in self.pending.due(intake, rest=rest):
-                report += self._judge(session, batch)
-                if report.calls[-1].failure:
-                    break
-        except (MemoryStoreError, sqlite3.Error, OSError) as error:
+            for batch in self.pending.due(intake):
+                stored += self._judge(session, batch)
+        except (ModelError, MemoryStoreError, sqlite3.Error, OSError) as error:
             log.warning("learning of session %s waits: %s", session.id, error)
             self.pending.postpone(session.id, error)
-        return report
+        return stored
 
     def near(self, session: Session, exchanges: Iterable[Exchange]) -> list[JsonObject]:
         """Return the known facts nearest to what was said and touched in these exchanges, as a model is shown them.
@@ -107,23 +88,20 @@ class Learner:
         touched = [line for exchange in own for turn in exchange.turns for line in turn.tools]
         return shown(self.keeper.store.near("\n".join((*said, *touched)), session.project), self.keeper.zone)
 
-    def _judge(self, session: Session, batch: Batch) -> Report:
-        """Judge and store one batch; when no model answers, it waits for another try or for the flush."""
+    def _judge(self, session: Session, batch: Batch) -> Outcome:
+        """Judge and store one batch."""
         exchanges = [unit.exchange for unit in batch]
         stamp = session.stamp(exchanges)
         materials = [unit.material() for unit in batch]
         near = self.near(session, exchanges)
-        judged = judge(materials, stamp, self.models, near)
-        if judged.failure:
-            self.pending.postpone(session.id, judged.failure)
-            return Report((judged,))
+        found = judge(materials, stamp, self.model, near)
         failpoints.reached("judge.answered")
-        stored = self.keeper.take(judged.facts, session.name, endings=judged.found.endings)
+        stored = self.keeper.take(found.facts, session.name, endings=found.endings)
         failpoints.reached("judge.kept")
         self.pending.close(session.id, batch)
         failpoints.reached("judge.booked")
         self.pending.forget_failures(session.id)
-        return Report((judged,), stored)
+        return stored
 
     # -- what a flush learns
 
@@ -156,13 +134,13 @@ class Learner:
         stamp = self._stamp(session, rest, own, day)
         told = "\n".join(text for part in own for role in ("user", "assistant") for text in part.texts(role))
         materials = [unit.material() for unit in waiting]
-        judged = checked(answer, materials, stamp, near, "flush", told=told, most=MAX_OF_FLUSH)
+        found = checked(answer, materials, stamp, near, told=told, most=MAX_OF_FLUSH)
         store = self.keeper.store
         # The entry shows all of them before the first is in the store, so they are compared with one another here.
-        news = [judged.facts[place] for place in comparison.distinct([fact.content for fact in judged.facts])]
+        news = [found.facts[place] for place in comparison.distinct([fact.content for fact in found.facts])]
         fresh = tuple(fact for fact in news if not store.get(fact.id) and not self.keeper.repeated(fact))
         marks = tuple(mark for unit in waiting for mark in unit.marks[continued:])
-        return Findings(tuple(news), fresh, known, marks, judged.found.endings, Report((judged,)))
+        return Findings(tuple(news), fresh, known, marks, found.endings)
 
     def _stamp(self, session: Session, rest: Sequence[Exchange], own: Iterable[Exchange], day: date) -> Stamp:
         """Return the stamp of facts from ``rest`` in an entry of ``day``: a time of that day, whose log they are in."""
@@ -186,15 +164,15 @@ class Learner:
             if fact.session == session.id and fact.time in moments and fact.ended is None
         )
 
-    def keep(self, session: Session, findings: Findings) -> Report:
+    def keep(self, session: Session, findings: Findings) -> Outcome:
         """Store the facts after the entry that shows the fresh ones is on disk; count those that are known already.
 
         Facts that cannot be stored wait in the outbox; the entry and the session are recorded nevertheless.
         """
-        report = findings.report
+        stored = Outcome()
         try:
-            report += Report(stored=self.keeper.take(findings.facts, session.name, endings=findings.endings))
+            stored = self.keeper.take(findings.facts, session.name, endings=findings.endings)
             self.keeper.store.mark_judged(session.id, findings.marks)
         except MemoryStoreError as error:
             log.warning("%s", error)
-        return report
+        return stored

@@ -1,9 +1,8 @@
 """Pending: which exchanges of a session wait to be judged for facts, and whether they are due.
 
-An exchange whose words of the user hold a cue is due at once. Other exchanges are due together once ``learn_every`` of
-them are not trivial; a flush learns from the rest. An exchange
-is identified by its first turn and by its words, so that nothing is judged again after a transcript was rewritten. This
-module knows waiting jobs, marks and failed attempts; it asks no model and stores no fact.
+An exchange whose words of the user hold a cue is due at once; a flush learns from the rest. An exchange is identified
+by its first turn and by its words, so that nothing is judged again after a transcript was rewritten. This module knows
+waiting jobs, marks and failed attempts; it asks no model and stores no fact.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ from memoria.transcripts.turn import Exchange, exchanges, steps
 
 log = logging.getLogger(__name__)
 
-TRIVIAL_CHARS: Final = 40  # a shorter prompt without a cue does not count towards the next judgement
 LEFT_S: Final = 24 * 3600
 BEFORE: Final = 1_200  # characters of the assistant's previous message that are shown with the user's reply to it
 
@@ -41,7 +39,6 @@ class Unit:
     exchange: Exchange
     marks: tuple[str, ...]
     is_urgent: bool
-    is_trivial: bool = False
     before: str = ""  # the end of the assistant's previous message, which a correction refers to
 
     def material(self) -> dict[str, Any]:
@@ -76,8 +73,7 @@ def unjudged(parts: Iterable[Exchange], judged: Callable[[list[str]], set[str]])
 
 def _unit(exchange: Exchange, marks: tuple[str, ...], before: str) -> Unit:
     said = "\n".join(exchange.texts("user"))
-    urgent = bool(cues.stated(said))
-    return Unit(exchange, marks, urgent, not urgent and (cues.is_command(said) or len(said) < TRIVIAL_CHARS), before)
+    return Unit(exchange, marks, bool(cues.stated(said)), before)
 
 
 def judged(parts: Iterable[Exchange], known: Callable[[list[str]], set[str]]) -> list[bool]:
@@ -87,27 +83,18 @@ def judged(parts: Iterable[Exchange], known: Callable[[list[str]], set[str]]) ->
     return [bool(done.intersection(each)) for each in marks]
 
 
-def due(waiting: Sequence[Unit], every: int, chars: int = 60_000) -> list[Batch]:
-    """Return the batches to judge now: urgent exchanges, and the others once ``every`` of them wait.
+def due(waiting: Sequence[Unit], chars: int = 60_000) -> list[Batch]:
+    """Return the batches of urgent exchanges to judge now.
 
-    An urgent exchange is normally judged in a call of its own. Several wait only when they came during another call or
-    while no model answered; a batch then holds at most ``MAX_FACTS`` of them. Trivial ones are never due and do not
-    count. ``every``: 0 means that the others are never due. ``chars``:
-    maximum characters per call.
+    One is normally judged in a call of its own. Several wait only when they came during another call or while no model
+    answered; a batch then holds at most ``MAX_FACTS`` of them and ``chars`` characters.
     """
-    urgent = [unit for unit in waiting if unit.is_urgent]
-    rest = [unit for unit in waiting if not unit.is_urgent and not unit.is_trivial]
-    batches = _packed(urgent, chars, MAX_FACTS)
-    if every and len(rest) >= every:
-        batches += _packed(rest, chars, len(rest))
-    return batches
-
-
-def _packed(units: Sequence[Unit], chars: int, most: int) -> list[Batch]:
     batches: list[list[Unit]] = []
     size = 0
-    for unit in units:
-        if not batches or size + unit.exchange.size > chars or len(batches[-1]) == most:
+    for unit in waiting:
+        if not unit.is_urgent:
+            continue
+        if not batches or size + unit.exchange.size > chars or len(batches[-1]) == MAX_FACTS:
             batches.append([])
             size = 0
         batches[-1].append(unit)
@@ -137,14 +124,13 @@ class Pending:
     now: Callable[[], float] = time.time
     roll: Callable[[], float] = random.random
 
-    def due(self, intake: Intake, *, rest: bool = True) -> list[Batch]:
-        """Return the batches to judge now for an open session, redacted; ``rest``: not only urgent exchanges."""
+    def due(self, intake: Intake) -> list[Batch]:
+        """Return the batches to judge now for an open session, redacted."""
         reason = self.reason_to_wait(intake)
         if reason:
             log.debug("session %s is not judged now: %s", intake.session, reason)
             return []
-        settings = self.home.settings
-        return due(self.waiting(intake), settings.learn_every if rest else 0, settings.call_chars)
+        return due(self.waiting(intake), self.home.settings.call_chars)
 
     def waiting(self, intake: Intake) -> list[Unit]:
         """Return the exchanges that are in no entry yet and were not judged."""

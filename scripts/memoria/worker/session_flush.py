@@ -92,12 +92,9 @@ class SessionFlush:
         return Unwritten(session, intake, itertools.chain(ahead, cut), over, enough)
 
     def judge_open(self, unwritten: Unwritten) -> None:
-        """Have the exchanges of an open session that are due judged for facts: flagged ones alone, others in a batch.
-
-        When entries are written now, the others are left to that.
-        """
+        """Have the exchanges of an open session that are due judged for facts."""
         if not unwritten.is_over:
-            self.learner.judge_due(unwritten.session, unwritten.intake, rest=not unwritten.is_enough)
+            self.learner.judge_due(unwritten.session, unwritten.intake)
 
     def write_entries(self, unwritten: Unwritten) -> Iterator[str]:
         """Write an entry for every stretch that the model answers well, and yield the entries' ids.
