@@ -172,7 +172,7 @@ def race(kind: str, saves: int, folder: Path, slow_ms: float = 0, seed: int = 0)
     dice = random.Random(seed)
     tally = Tally()
     env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(folder), "MEMORIA_HOME": str(folder / "memoria"),
-           "MEMORIA_MODEL": "offline", "MEMORIA_LIMIT_LEARN_MODELS": "", "MEMORIA_TZ": "UTC"}  # fmt: skip
+           "MEMORIA_MODEL": "offline", "MEMORIA_TZ": "UTC"}  # fmt: skip
     command = [sys.executable, "-m", "bench.races", "--writer", kind, "--slow", str(slow_ms)]
     begun = time.monotonic()
     usual = 0.01

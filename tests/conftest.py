@@ -76,7 +76,6 @@ def own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / ".claude"))
     monkeypatch.setenv("MEMORIA_HOME", str(tmp_path / "memoria"))
     monkeypatch.setenv("MEMORIA_PYTHON", shutil.which("true") or "")  # what this process starts in the background
-    monkeypatch.setenv("MEMORIA_LIMIT_LEARN_MODELS", "")  # not the developer's ollama
 
 
 @pytest.fixture(autouse=True)

@@ -199,7 +199,7 @@ if own_session is None:
     from memoria.base.paths import Paths
     paths = Paths(os.path.join(folder, "home"))
     state.open_state(paths)
-    detach.start([command], paths, is_ending=is_ending)
+    detach.start(command, paths, is_ending=is_ending)
 elif os.fork() == 0:
     if own_session:
         os.setsid()

@@ -152,7 +152,7 @@ def test_the_worker_leaves_the_clients_job_where_it_may_and_starts_where_it_may_
     popen = Started(may_leave=may_leave)
     monkeypatch.setattr(subprocess, "Popen", popen)
     monkeypatch.setattr(os, "fork", lambda: pytest.fail("fork on Windows"))
-    detach.start([["python.exe", "flush.py"]], paths)
+    detach.start(["python.exe", "flush.py"], paths)
     ((command, options),) = popen.calls
     assert command == ["python.exe", "flush.py"]
     assert options["creationflags"] == detach.APART | (detach.BREAKAWAY if may_leave else 0)

@@ -48,7 +48,7 @@ note = paths.starting("worker")
 with open(note, "w") as file:
     file.write(str(os.getpid()))
 {before}
-detach.start([[sys.executable, "-c", {child!r}]], paths, note, is_ending=True)
+detach.start([sys.executable, "-c", {child!r}], paths, note, is_ending=True)
 os._exit(0)
 """
 CHILD = """
@@ -135,7 +135,7 @@ def test_a_named_interpreter_comes_first_then_a_clones_own_then_memorias(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def way() -> list[str]:
-        return [python for python, *_ in detach.commands("flush", Settings.load())]
+        return detach.command("flush", Settings.load())[:1]
 
     monkeypatch.delenv("MEMORIA_PYTHON")
     monkeypatch.setattr(places, "ROOT", str(tmp_path))
@@ -150,38 +150,6 @@ def test_a_named_interpreter_comes_first_then_a_clones_own_then_memorias(
     assert way() == [str(made[0])], "a plugin's folder holds none of its own"
     monkeypatch.setenv("MEMORIA_PYTHON", "/opt/python")
     assert way() == ["/opt/python"]
-
-
-@pytest.fixture
-def witness(paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
-    """How many workers have run so far; one start is allowed in a minute that does not end, workers wait a second."""
-    state.open_state(paths)
-    told, python = tmp_path / "told", tmp_path / "python"
-    python.write_text(f"#!/bin/sh\necho ran >> '{told}'\n")
-    python.chmod(0o755)
-    monkeypatch.setenv("MEMORIA_PYTHON", str(python))
-    monkeypatch.setenv("MEMORIA_LIMIT_SPAWNS_PER_MIN", "1")
-    monkeypatch.setattr(detach, "MINUTE_S", 1.0)
-    Path(paths.spawns("worker")).write_bytes(b".")  # this minute's is taken
-    limited = detach.may_spawn
-    monkeypatch.setattr(detach, "may_spawn", lambda path, limit, now: limited(path, limit, Path(path).stat().st_mtime))
-    return lambda: len(told.read_text().splitlines()) if told.exists() else 0
-
-
-@pytest.mark.slow
-def test_a_start_beyond_the_limit_leaves_one_worker_that_waits_and_a_storm_leaves_no_more(
-    paths: Paths, witness: Callable[[], int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(detach, "MINUTE_S", 3.0)
-    settings = Settings.load()
-    told = [detach.start_worker(settings, paths) for _ in range(20)]
-    assert told[0].startswith("worker starts when the minute is over")
-    assert set(told[1:]) == {"worker waits for the minute to end"}
-    wait_for(lambda: witness() == 1)
-    assert not Path(paths.worker_late).exists()
-    monkeypatch.setattr(detach, "MINUTE_S", 0.2)
-    assert detach.start_worker(settings, paths).startswith("worker starts when"), "one that is done is not waited for"
-    wait_for(lambda: witness() == 2)
 
 
 def test_the_worker_is_told_which_program_the_client_is_whose_hook_starts_it() -> None:

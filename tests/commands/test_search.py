@@ -61,7 +61,7 @@ def test_a_corrupt_index_is_rebuilt_in_the_background_while_the_search_is_answer
     home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, rubbish: bytes
 ) -> None:
     started: list[list[str]] = []
-    monkeypatch.setattr(detach, "start", lambda ways, paths: started.extend(ways))
+    monkeypatch.setattr(detach, "start", lambda way, paths: started.append(way))
     run("zebra")
     (home / ".memoria/index.db").write_bytes(rubbish)
     for side in ("-wal", "-shm"):

@@ -111,6 +111,6 @@ def test_what_was_refused_has_a_button_that_starts_it_again(
     assert "It would drop much of a page." in needs
     assert f'action="{action}"' in needs
     started: list[list[str]] = []
-    monkeypatch.setattr("memoria.capture.detach.start", lambda commands, _: started.extend(commands))
+    monkeypatch.setattr("memoria.capture.detach.start", lambda command, _: started.append(command))
     assert browser.post(action).status == 303
     assert [run[-1] for run in started] == [command]

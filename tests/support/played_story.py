@@ -494,7 +494,7 @@ def staged(base: Path) -> Iterator[MemoryServer]:
         env = {
             **inherited, "HOME": str(user), "XDG_CONFIG_HOME": str(user / ".config"), "MEMORIA_TZ": "UTC",
             "CLAUDE_CONFIG_DIR": str(user / ".claude"), "MEMORIA_HOME": str(base / "memoria"),
-            "MEMORIA_LIMIT_RETRY_S": "0", "MEMORIA_PYTHON": sys.executable, "MEMORIA_LIMIT_LEARN_MODELS": "",
+            "MEMORIA_LIMIT_RETRY_S": "0", "MEMORIA_PYTHON": sys.executable,
             "MEMORY_API_URL": server.url, "MEMORY_API_KEY": KEY,
         }  # fmt: skip
         with patch.dict(os.environ, env, clear=True):
@@ -505,8 +505,8 @@ def staged(base: Path) -> Iterator[MemoryServer]:
 def directed(player: Player, model: Model) -> Iterator[None]:
     """Run memoria by the player's clock and with this model; a worker that is to start is only noted."""
 
-    def start(ways: list[list[str]], *_: object, **__: object) -> None:
-        player.started.append(ways[0])
+    def start(command: list[str], *_: object, **__: object) -> None:
+        player.started.append(command)
 
     with (
         patch.object(clock, "now", lambda: player.now),

@@ -52,7 +52,6 @@ def clean_env(home: Path, api_url: str, **more: str) -> dict[str, str]:
         "ANTHROPIC_BASE_URL": api_url,
         "ANTHROPIC_API_KEY": DUMMY_KEY,
         **SWITCHES,
-        "MEMORIA_LIMIT_LEARN_MODELS": "",  # not the developer's ollama
         **more,
     }
 

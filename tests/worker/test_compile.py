@@ -76,7 +76,7 @@ def is_due(wiki: WikiHome, monkeypatch: pytest.MonkeyPatch) -> bool:
     started: list[list[str]] = []
     later = clock.now() + timedelta(days=1)
     monkeypatch.setattr(clock, "now", lambda: later)
-    monkeypatch.setattr("memoria.capture.detach.start", lambda ways, _: started.extend(ways))
+    monkeypatch.setattr("memoria.capture.detach.start", lambda way, _: started.append(way))
     worker.work(wiki.home)
     monkeypatch.undo()
     return any("compile" in way for way in started)

@@ -449,13 +449,13 @@ def test_a_compile_is_started_when_the_interval_has_passed_and_there_is_somethin
         verb.ledger.put("last_compile", (datetime.now(UTC) - timedelta(minutes=minutes)).isoformat())
     verb.close()
     started: list[Any] = []
-    monkeypatch.setattr(detach, "start", lambda ways, _: started.append(ways))
+    monkeypatch.setattr(detach, "start", lambda way, _: started.append(way))
     worker.work(bench.home)
     assert started == []
     bench.job(exchange(1))
     worker.work(bench.home)
     assert len(started) == starts
-    assert all(way[-1] == "--due" for ways in started for way in ways)
+    assert all(way[-1] == "--due" for way in started)
 
 
 def test_what_waits_in_a_folder_excluded_since_is_let_go_without_a_call(bench: Bench, tmp_path: Path) -> None:

@@ -139,7 +139,6 @@ class Paths:
         self.model_lock = state + "model.lock"
         self.sync_lock = state + "sync.lock"
         self.notices_lock = state + "told.lock"
-        self.worker_late = state + "worker.late"
         self.client_cwd = state + "claude"
         self.reader, self.reader_lock = state + "reader.json", state + "reader.lock"
         self.log = state + "log"

@@ -41,10 +41,10 @@ def worker_environment() -> dict[str, str]:
     return environment
 
 
-def commands(verb: str, settings: Settings) -> list[list[str]]:
-    """Ways to run a verb of the command line, best first; empty when no interpreter has our packages yet."""
+def command(verb: str, settings: Settings) -> list[str]:
+    """Return the command that runs a verb of the command line, empty when no interpreter has our packages yet."""
     python = interpreter.find(settings)
-    return [places.own_command(python, verb)] if python else []
+    return places.own_command(python, verb) if python else []
 
 
 def start_build(paths: Paths) -> str:
@@ -59,7 +59,7 @@ def start_build(paths: Paths) -> str:
     reason = interpreter.failure()
     if reason and _is_recent(interpreter.failure_file(), MINUTE_S):
         return f"its packages cannot be installed: {reason}"
-    start([[sys.executable, "-S", "-I", os.path.join(places.ROOT, "scripts", "build_environment.py")]], paths)
+    start([sys.executable, "-S", "-I", os.path.join(places.ROOT, "scripts", "build_environment.py")], paths)
     return BUILDING
 
 
@@ -92,19 +92,15 @@ def _start_one(name: str, verb: str, settings: Settings, paths: Paths, is_ending
         return name + " starting"
     if is_locked(lock):
         return name + " busy"
-    spawns = paths.spawns(name)
-    may = may_spawn(spawns, settings.spawns_per_min, time.time())
-    if not may and (name != "worker" or places.WINDOWS):
+    if not may_spawn(paths.spawns(name), settings.spawns_per_min, time.time()):
         return f"no {name}: as many as spawns_per_min were started this minute; the next hook starts one"
-    ways = commands(verb, settings)
-    if not ways:
+    way = command(verb, settings)
+    if not way:
         return f"NO {name.upper()} yet: {start_build(paths)}"
-    if not may:
-        return _start_later(ways, paths)
     _sign(starting, os.O_CREAT)  # until the worker's own id stands there, this hook answers for it
     if name == "worker":
         failpoints.reached("worker.announced")
-    start(ways, paths, starting, is_ending=is_ending)
+    start(way, paths, starting, is_ending=is_ending)
     if name == "worker":
         failpoints.reached("worker.forked")
     return name + " started"
@@ -139,24 +135,10 @@ def may_spawn(path: str, limit: int, now: float) -> bool:
     return True
 
 
-def _start_later(ways: list[list[str]], paths: Paths) -> str:
-    """Leave one worker that begins when the minute is over, whatever no hook may start until then.
-
-    So a session that ends in a busy minute does not wait for the next hook, which may be days away, and a storm of
-    hooks leaves one sleeping process and no more.
-    """
-    late = paths.worker_late
-    if is_starting(late, 2 * MINUTE_S):
-        return "worker waits for the minute to end"
-    _sign(late, os.O_CREAT)
-    start(ways, paths, late, MINUTE_S - time.time() % MINUTE_S)
-    return "worker starts when the minute is over: as many as spawns_per_min were started in it"
-
-
-def is_starting(path: str, within_s: float = STARTING_S) -> bool:
+def is_starting(path: str) -> bool:
     """Whether a worker was started a moment ago, lives, and has not tried for its lock yet."""
     try:
-        if not 0 <= time.time() - os.stat(path).st_mtime < within_s:
+        if not 0 <= time.time() - os.stat(path).st_mtime < STARTING_S:
             return False
         with open(path, "rb") as file:
             pid = file.read(20)
@@ -198,19 +180,18 @@ def _remove(path: str) -> None:
         pass
 
 
-def start(ways: list[list[str]], paths: Paths, note: str = "", wait_s: float = 0.0, *, is_ending: bool = False) -> None:
-    """Run the first of these commands that can be executed, detached; returns at once.
+def start(command: list[str], paths: Paths, note: str = "", *, is_ending: bool = False) -> None:
+    """Run a command, detached; returns at once.
 
-    The file ``note``, if it is there, gets the process's id. With ``wait_s`` the process sleeps so long first and then
-    takes the note away (not on Windows, where it begins at once). ``is_ending`` says that the caller exits right after
-    this call, as a hook does.
+    The file ``note``, if it is there, gets the process's id. ``is_ending`` says that the caller exits right after this
+    call, as a hook does.
     """
     environment = {**worker_environment(), user_environment.DETACHED: "1"}
     output = paths.worker_output
     if places.WINDOWS:
-        _start_windows(ways, environment, output, paths.state)
+        _start_windows(command, environment, output, paths.state)
         return
-    if is_ending and not wait_s and _spawn(ways[0], environment, paths, note):
+    if is_ending and _spawn(command, environment, paths, note):
         return
     child = os.fork()
     if child:
@@ -221,10 +202,11 @@ def start(ways: list[list[str]], paths: Paths, note: str = "", wait_s: float = 0
         if os.fork() == 0:
             _sign(note)
             _let_go(output, paths.state)
-            if wait_s:
-                time.sleep(wait_s)
-                _remove(note)
-            _become(ways, environment)
+            interpreter.hold(command[0])
+            try:
+                os.execve(command[0], command, environment)  # noqa: S606 (no shell is the point)
+            except OSError as error:
+                os.write(2, f"cannot run {command[0]}: {error}\n".encode("utf-8", "replace"))
     finally:
         os._exit(0)
 
@@ -327,18 +309,8 @@ def worker_output(path: str, null: int) -> int:
         return null
 
 
-def _become(ways: list[list[str]], environment: dict[str, str]) -> None:
-    for command in ways:
-        interpreter.hold(command[0])
-        try:
-            os.execve(command[0], command, environment)  # noqa: S606 (no shell is the point)
-        except OSError as error:
-            os.write(2, f"cannot run {command[0]}: {error}\n".encode("utf-8", "replace"))
-    os._exit(127)
-
-
-def _start_windows(ways: list[list[str]], environment: dict[str, str], output: str, cwd: str) -> None:
-    """Start the first command that can be, outside of the client's job where its job object allows that.
+def _start_windows(command: list[str], environment: dict[str, str], output: str, cwd: str) -> None:
+    """Start a command, outside of the client's job where its job object allows that.
 
     A client that ends its job ends all processes in it. CREATE_NO_WINDOW rather than DETACHED_PROCESS: with a console
     of its own, unseen, the process opens no window for the git and the model's client that it starts.
@@ -350,24 +322,23 @@ def _start_windows(ways: list[list[str]], environment: dict[str, str], output: s
     except OSError:  # a log that cannot be written is no reason not to work
         log = open(os.devnull, "ab")
     with log:
-        for command in ways:
-            for flags in (APART | BREAKAWAY, APART):
-                try:
-                    subprocess.Popen(
-                        command,
-                        env=environment,
-                        cwd=cwd,
-                        stdin=subprocess.DEVNULL,
-                        stdout=log,
-                        stderr=log,
-                        creationflags=flags,
-                        close_fds=True,
-                    )
-                except OSError as error:  # the job forbids to leave it, or there is no such interpreter
-                    reason = error
-                else:
-                    return
-            log.write(f"cannot run {command[0]}: {reason}\n".encode("utf-8", "replace"))
+        for flags in (APART | BREAKAWAY, APART):
+            try:
+                subprocess.Popen(
+                    command,
+                    env=environment,
+                    cwd=cwd,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    creationflags=flags,
+                    close_fds=True,
+                )
+            except OSError as error:  # the job forbids to leave it, or there is no such interpreter
+                reason = error
+            else:
+                return
+        log.write(f"cannot run {command[0]}: {reason}\n".encode("utf-8", "replace"))
 
 
 def is_locked(path: str) -> bool:

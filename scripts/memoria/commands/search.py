@@ -85,7 +85,7 @@ def _found(home: Home, query: str, limit: int, given: str, kinds: tuple[str, ...
             pass
     except reader.UnreadableError:
         if Path(path).exists():  # another version or corrupt: answer now, rebuild in the background
-            detach.start([[*places.own_command(sys.executable, "search"), "--rebuild"]], home.paths)
+            detach.start(places.own_command(sys.executable, "search", "--rebuild"), home.paths)
             with scanned(home.paths.home, query, project.aliases(home.paths.projects)) as index:
                 return index.search(query, limit=limit, project=_key(given, home, index), view=view, kinds=kinds)
     with Index(path) as index:

@@ -352,10 +352,8 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
         _bring_up_to_date(worker, report)
         is_due = gate.is_due(worker.ledger, home)
         worker.ledger.put("last_flush", clock.now().isoformat())
-    if is_due:
-        ways = [[*way, "--due"] for way in detach.commands("compile", home.settings)]
-        if ways:
-            detach.start(ways, home.paths)
+    if is_due and (command := detach.command("compile", home.settings)):
+        detach.start([*command, "--due"], home.paths)
     return report
 
 

@@ -144,5 +144,5 @@ def retry_consolidate(site: Site, _: Asked) -> Done:
 
 
 def _start(site: Site, said: str, *command: str) -> Done:
-    detach.start([places.own_command(sys.executable, *command)], site.home.paths)
+    detach.start(places.own_command(sys.executable, *command), site.home.paths)
     return Done("/", said)
