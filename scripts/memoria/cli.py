@@ -53,7 +53,6 @@ FORMER = {
 WIKI = "--wiki"  # makes of ``doctor`` the module ``lint``, which is another work with other options
 # What hooks, the reader and clients start.
 STARTED = {
-    "consolidate": "ask which of the most similar facts and claims still hold, and end the others",
     "mcp": "serve the memory to an MCP client over stdin and stdout",
     "observe": "note where each session stands and start judging the turns that are due (run after every answer)",
     "weigh": "choose the notes that a prompt needs (run by the hook while Claude goes on)",

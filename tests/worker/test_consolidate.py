@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -18,7 +19,6 @@ import pytest
 
 from facts import MONDAY, SHOP, a_fact
 from memoria.commands import compile as compiling
-from memoria.commands import consolidate
 from memoria.daily.ledger import Call, Ledger
 from memoria.ground import clock
 from memoria.ground import home as ground
@@ -33,6 +33,7 @@ from memoria.statements.keeper import Keeper
 from memoria.wiki import commit
 from memoria.wiki.transaction import Transactions
 from memoria.worker import candidates, consolidation
+from memoria.worker.compiler import Compile
 from wiki_home import WikiHome, entry, placed, stated
 
 pytestmark = pytest.mark.slow
@@ -62,11 +63,15 @@ class Home(WikiHome):
         assert article
         return [each.text for each in article.claims]
 
-    def consolidate(self, verdict: str | Answer, *words: str) -> Scripted:
-        """Run the verb; ``verdict``: for every pair, or a function of the prompt."""
+    def consolidate(self, verdict: str | Answer) -> Scripted:
+        """Ask now, whatever was asked today; ``verdict``: for every pair, or a function of the prompt."""
         model = Scripted(verdict if callable(verdict) else lambda prompt: same_for_all(prompt, verdict))
-        with patch("memoria.models.chain.from_settings", lambda *_: model):
-            assert self.run(consolidate, *words) == 0
+        with patch("memoria.models.chain.from_settings", lambda *_: model), closing(Compile.of(self.home)) as compile_:
+            compile_.prepare()
+            run = consolidation.Consolidation(
+                self.home, compile_.ledger, compile_.index, compile_.model, compile_.keeper
+            )
+            run.run(run.likeliest())
         return model
 
     def compile_due(self, verdict: str = "both", **settings: str) -> list[str]:
@@ -298,18 +303,26 @@ def test_a_fact_that_a_person_changed_since_is_left_alone_by_undo(home: Home) ->
 
 
 RUN = """
-import sys
-from memoria.commands import {verb} as verb
+from memoria.commands import undo
 from memoria.ground.home import Home
 from memoria.models.scripted import Scripted
+from memoria.worker.compiler import Compile
+from memoria.worker.consolidation import Consolidation
 from unittest.mock import patch
 import argparse
-parser = argparse.ArgumentParser()
-verb.arguments(parser)
-model = Scripted(lambda prompt: {{"pairs": [
-    {{"pair": number, "verdict": "second"}} for number, _ in enumerate(prompt.material["pairs"], 1)]}})
+home = Home.open()
+model = Scripted(lambda prompt: {"pairs": [
+    {"pair": number, "verdict": "second"} for number, _ in enumerate(prompt.material["pairs"], 1)]})
+"""
+CONSOLIDATE = """
 with patch("memoria.models.chain.from_settings", lambda *_: model):
-    verb.command(parser.parse_args([]), Home.open())
+    all = Compile.of(home)
+    all.prepare()
+    run = Consolidation(home, all.ledger, all.index, all.model, all.keeper)
+    run.run(run.likeliest())
+"""
+UNDO = """
+undo.command(argparse.Namespace(show=None, list=False, steps=1), home)
 """
 KILLS = [
     "transaction.staged",
@@ -320,10 +333,10 @@ KILLS = [
 ]
 
 
-def killed(verb: str, at: str) -> int:
-    scripts = str(Path(consolidate.__file__).parents[2])
+def killed(what: str, at: str) -> int:
+    scripts = str(Path(consolidation.__file__).parents[2])
     environment = {**os.environ, "MEMORIA_KILL_AT": at, "PYTHONPATH": scripts}
-    return subprocess.run([sys.executable, "-c", RUN.format(verb=verb)], env=environment, check=False).returncode
+    return subprocess.run([sys.executable, "-c", RUN + what], env=environment, check=False).returncode
 
 
 def state(home: Home) -> tuple[bool, bool, bool]:
@@ -341,7 +354,7 @@ def state(home: Home) -> tuple[bool, bool, bool]:
 @pytest.mark.parametrize("at", KILLS)
 def test_a_run_killed_anywhere_ends_a_statement_everywhere(home: Home, at: str) -> None:
     placed_facts(home)
-    assert killed("consolidate", at) != 0
+    assert killed(CONSOLIDATE, at) == -signal.SIGKILL
     assert state(home) == (False, False, True)
 
 
@@ -351,7 +364,7 @@ def test_an_undo_killed_anywhere_lets_a_statement_hold_again_everywhere(home: Ho
     placed_facts(home)
     home.consolidate("second")
     assert state(home) == (False, False, True)
-    assert killed("undo", at) != 0
+    assert killed(UNDO, at) == -signal.SIGKILL
     assert state(home) == (True, True, False)
 
 

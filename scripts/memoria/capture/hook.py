@@ -218,51 +218,20 @@ def _owner(path: str, now: float) -> str:
 
 
 def read_payload(raw: bytes) -> dict[str, object]:
-    r"""The hook's input; ValueError when it is no JSON object even after repair.
+    """Return the hook's input; raise ValueError when it is no JSON object.
 
-    Some clients on Windows do not escape the backslashes of their paths. When that breaks the JSON, or parses into
-    control characters inside a path (``\t`` of ``C:\temp``), single backslashes are read as themselves.
+    Some clients on Windows do not escape the backslashes of their paths: where that breaks the JSON, single ones are
+    read as themselves.
     """
     text = raw.decode("utf-8", "replace")
     try:
         payload = quickjson.loads(text)
     except ValueError:
-        payload = quickjson.loads(_escape_backslashes(text))
+        pieces = [piece.replace("\\", "\\\\").replace('\\\\"', '\\"') for piece in text.split("\\\\")]
+        payload = quickjson.loads("\\\\".join(pieces))
     if not isinstance(payload, dict):
         raise ValueError("the hook's input is no JSON object")
-    if any(_is_mangled(payload.get(name)) for name in ("transcript_path", "cwd")):
-        try:
-            repaired = quickjson.loads(_escape_backslashes(text))
-        except ValueError:
-            return payload
-        if isinstance(repaired, dict):
-            return repaired
     return payload
-
-
-def _escape_backslashes(text: str) -> str:
-    """Double every backslash that is not already doubled and does not escape a quote."""
-    pieces = text.split("\\\\")  # pairs are right already
-    for number, piece in enumerate(pieces):
-        parts = piece.split("\\")
-        out = parts[0]
-        for part in parts[1:]:
-            out += ("\\" if part.startswith('"') and not _closes(part) else "\\\\") + part
-        pieces[number] = out
-    return "\\\\".join(pieces)
-
-
-def _closes(part: str) -> bool:
-    """Whether the quote that ``part`` begins with ends a value (a path's last backslash stood before it)."""
-    rest = part[1:].lstrip()
-    return rest[:1] in (",", "}") and (rest[:1] == "}" or rest[1:].lstrip().startswith('"'))
-
-
-def _is_mangled(value: object) -> bool:
-    """Whether a Windows path holds control characters, made of its single backslashes (a POSIX path may hold them)."""
-    if not isinstance(value, str) or not (value[1:2] == ":" or value[:1] == "\\"):
-        return False
-    return any(letter < " " for letter in value)
 
 
 def log(paths: Paths, message: str) -> None:

@@ -8,7 +8,7 @@ from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.ground.home import Home
 from memoria.ground.printable import counted
-from memoria.worker.retry import retry_failed
+from memoria.pages.housekeeping import retry_failed
 from memoria.worker.worker import work
 
 
@@ -24,12 +24,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Run the worker; on a terminal, print what it did."""
-    spool = Spool(home.paths.spool)
     if args.retry_failed:
-        retry_failed(home, spool)
+        retry_failed(home)
     entries = work(home, insist=args.now)
     if not detach.is_detached():
-        waiting = counted(len(spool.jobs()), "job")
+        waiting = counted(len(Spool(home.paths.spool).jobs()), "job")
         is_busy = detach.is_locked(home.paths.worker_lock)
         hint = ": another worker is at work and will look at them when it is done" if is_busy else ""
         print(f"Wrote {counted(entries, 'entry')}; {waiting} waiting{hint}.")

@@ -10,7 +10,7 @@ import logging
 import os
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,9 @@ from memoria.base.paths import Paths
 from memoria.base.visibility import Visibility
 from memoria.capture.open_sessions import is_alive
 from memoria.capture.spool import Spool
+from memoria.daily.ledger import Ledger
 from memoria.ground import home_files
-from memoria.ground.errors import MemoryStoreError
+from memoria.ground.errors import LedgerDamagedError, MemoryStoreError
 from memoria.ground.files import sha256
 from memoria.ground.home import Home
 from memoria.ground.printable import sentence
@@ -124,6 +125,16 @@ def rotate(home: Home) -> None:
         if path.exists() and path.stat().st_size > home.settings.log_bytes:
             with suppress(OSError):  # Windows renames no file that another process has open
                 path.replace(path.with_name(path.name + ".1"))
+
+
+def retry_failed(home: Home) -> None:
+    """Put the jobs that were set aside after failing back into the queue, and forget their failed attempts."""
+    spool = Spool(home.paths.spool)
+    jobs = spool.jobs(spool.failed)
+    with suppress(LedgerDamagedError), closing(Ledger.of(home.paths)) as ledger:  # the worker makes a new one then
+        ledger.forget_tries(job.name for job in jobs)
+    for job in jobs:
+        spool.retry(job)
 
 
 def bring_in(keeper: Keeper) -> None:

@@ -65,7 +65,6 @@ ACTIONS = (
     Action("/retry/flush", home.retry_flush),
     Action("/retry/compile", home.retry_compile),
     Action("/retry/waiting", home.retry_waiting),
-    Action("/retry/consolidate", home.retry_consolidate),
     Action("/fact/{ident}/edit", facts.edit),
     Action("/fact/{ident}/promote", facts.promote),
     Action("/fact/{ident}/delete", facts.delete),

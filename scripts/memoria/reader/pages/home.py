@@ -16,8 +16,8 @@ from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.ground.printable import counted, dollars
 from memoria.models import budget, chain
+from memoria.pages.housekeeping import retry_failed
 from memoria.reader.site import Asked, Done, Site, View
-from memoria.worker.retry import retry_failed
 
 MAX_PROJECTS = 12
 MAX_LEARNED, MAX_ARTICLES = 8, 6
@@ -30,9 +30,7 @@ _NOTED = {
     "missing": "A part of a conversation is missing",
 }
 _COMPILES = ("compile-refused", "compile-failed")
-_BUTTONS = dict.fromkeys(_COMPILES, ("/retry/waiting", "Compile again")) | {
-    "consolidate-failed": ("/retry/consolidate", "Look again")
-}
+_COMPILE_AGAIN = ("/retry/waiting", "Compile again")
 
 
 def show(site: Site, asked: Asked) -> View:
@@ -118,12 +116,12 @@ def _notes(ledger: Ledger) -> Iterator[Need]:
         is_over = concerned <= aside if kind == "refused" else kind in _COMPILES and not concerned & waiting
         if kind in _NOTED and time >= since and (kind, text) not in seen and not is_over:
             seen.add((kind, text))
-            yield Need(_NOTED[kind], text, *_BUTTONS.get(kind, ()))
+            yield Need(_NOTED[kind], text, *(_COMPILE_AGAIN if kind in _COMPILES else ()))
 
 
 def retry_flush(site: Site, _: Asked) -> Done:
     """Give the failed jobs back to the worker, and start it."""
-    retry_failed(site.home, Spool(site.home.paths.spool))
+    retry_failed(site.home)
     detach.start_worker(site.home.settings, site.home.paths)
     return Done("/", "The conversations are being summarised again.")
 
@@ -136,11 +134,6 @@ def retry_compile(site: Site, _: Asked) -> Done:
 def retry_waiting(site: Site, _: Asked) -> Done:
     """Start a compile of the entries that wait for one."""
     return _start(site, "A compile has been started.", "compile")
-
-
-def retry_consolidate(site: Site, _: Asked) -> Done:
-    """Start to look for contradictions."""
-    return _start(site, "Contradictions are being looked for.", "consolidate")
 
 
 def _start(site: Site, said: str, *command: str) -> Done:
