@@ -82,7 +82,7 @@ def test_the_mcp_server_is_started_as_the_client_would(
     assert "tools" in one(client_checks.check_mcp(home), OK).text
     assert everything(home) == before
     monkeypatch.setenv("MEMORIA_PYTHON", "/nowhere/python")
-    assert "no tools yet" in one(client_checks.check_mcp(Home.open()), NOTE).text
+    assert "cannot be run" in one(client_checks.check_mcp(Home.open()), BROKEN).text
     (tmp_path / "python3").write_text("#!/bin/sh\necho the reason >&2; exit 1\n")
     (tmp_path / "python3").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -80,7 +80,6 @@ May be deleted, at a small price.
 
 Caches: made anew when deleted.
   index.db             the search index
-  client-memory.json   which folder of the client belongs to which project
   hidden               which projects were excluded when the pages were prepared
   named                the words by which rules may name a file, a command or a symbol
   page/                prepared text for new sessions
