@@ -50,7 +50,7 @@ def test_a_line_that_is_put_right_shows_the_users_word_and_the_old_one_is_histor
     assert f"#^{new.id}|" in now
     assert OLD not in now
     assert OLD in past
-    assert f"Why: {NEW}" in past
+    assert f"Since then: {NEW}" in past
 
 
 def test_the_users_word_is_not_compiled_again_and_no_model_is_asked(wiki: WikiHome) -> None:

@@ -194,7 +194,7 @@ def test_a_line_is_taken_from_a_page_that_still_names_it_elsewhere(homes: Homes)
     save(desk, lambda page: f"{page}\n{link}\n", "concepts/job")
     save(desk, lambda page: page.replace(f"{link}\n", ""))
     meet(desk, laptop)
-    assert "Why: The queue holds 900 jobs." in text(laptop)
+    assert "Since then: The queue holds 900 jobs." in text(laptop)
     assert rows(laptop, "Behaviour") == rows(desk, "Behaviour") == set()
 
 

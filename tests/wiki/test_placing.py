@@ -53,11 +53,18 @@ def test_one_statement_alone_founds_no_article_and_moves_when_a_second_comes(wik
     assert TIDES[0] not in wiki.text("concepts/shop")
 
 
+def test_the_projects_page_says_in_its_summary_which_topics_it_has_now(wiki: WikiHome) -> None:
+    for day, text, topic in ((16, TIDES[0], "Tides"), (17, "We deploy on Mondays.", "Deploys"), (18, IS, "Ports")):
+        wiki.log(entry(f"b{day}", day, learned=stated(text)))
+        wiki.compile([placed(topic.lower(), f"l-b{day}0", title=topic)])
+    assert "\n# shop\n\nTides, Deploys, Ports.\n" in wiki.text("concepts/shop")
+
+
 def test_a_thing_that_is_renamed_is_found_by_both_names_and_a_persons_title_stays(wiki: WikiHome) -> None:
     wiki.compile([PORT_PAGE])
     for day, title in ((17, "Door"), (18, "Gate")):
         wiki.log(entry(f"b{day}", day, learned=stated(f"The listener is called the {title} since {day}.")))
-        wiki.compile([placed("port", title=title)])
+        wiki.compile([placed("port", title=title, aliases=["Door"])])
         article = wiki.wiki.get(SLUG)
         assert article
         assert (article.title, article.aliases) == ("Door", ["Port"]), "by one model once, then it is settled"
@@ -104,7 +111,7 @@ def test_an_end_is_applied_if_the_rules_allow_it(wiki: WikiHome) -> None:
     now, _, history = wiki.text(SLUG).partition("## History")
     assert "9090" in now
     assert "- Until 2026-11-18: The port of the listener is 8080." in history, "its own day, not the compile's"
-    assert "9090" not in history.partition("Why")[0], "an older statement ends no newer one"
+    assert "9090" not in history.partition("Since then")[0], "an older statement ends no newer one"
 
 
 def test_two_that_say_the_same_are_one_line(wiki: WikiHome) -> None:

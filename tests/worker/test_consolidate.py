@@ -156,7 +156,7 @@ def test_what_ends_moves_to_the_history_and_what_holds_takes_its_place(home: Hom
     assert DIRECT in home.claims("concepts/uploads")
     _, _, history = home.text("concepts/uploads").partition("## History")
     assert QUEUE in history
-    assert f"Why: {DIRECT}" in history
+    assert f"Since then: {DIRECT}" in history
 
 
 def test_of_two_facts_that_say_the_same_the_older_ends_and_what_it_says_stays_true(home: Home) -> None:

@@ -29,7 +29,8 @@ HEADING_CHARS = 60
 ASKED_AS = "asked_as"  # in the frontmatter, of earlier versions: phrases by which the page is asked for
 SUMMARY_DIGEST = "summary_digest"  # in the frontmatter: the digest of the summary that memoria wrote
 
-REASON = "- Why: "  # begins the indented line below a claim in the history that says why it was retired
+_SINCE = "  - Since then: "  # begins the row below a claim of the history that says what holds instead
+SINCE_ROWS = (_SINCE, "  - Why: ")  # the second as earlier versions wrote it
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _SOURCE = re.compile(r"(?<!\s)\s*\[\[(daily/\d{4}-\d{2}-\d{2}#\^[el]-[0-9a-z]{1,40})(?:\|[^\]]{0,400})?\]\]")
 _NESTED = re.compile(r"\s+(?:[-*+>] |\d+[.)] |<!--|```|~~~)")  # an indented row that is no more of the text above it
@@ -396,13 +397,13 @@ class Article:
     def retire(self, section: Section, number: int, day: str, instead: Claim | None = None) -> None:
         """Move a line to the history with the day until which it held, and the statement that holds instead."""
         first, *rest = self.cut(section, number)
-        why = [f"  {REASON}{replace(instead, block='').render()[2:]}"] if instead else []
-        self.section(HISTORY).add(f"- Until {day}: {first[2:]}", *rest, *why)
+        since = [f"{_SINCE}{replace(instead, block='').render()[2:]}"] if instead else []
+        self.section(HISTORY).add(f"- Until {day}: {first[2:]}", *rest, *since)
 
     def resume(self, section: Section, number: int, heading: str) -> None:
         """Move a line of the history back to the section with this heading."""
         first, *rest = self.cut(section, number)
-        rest = [row for row in rest if not row.startswith(f"  {REASON}")]
+        rest = [row for row in rest if not row.startswith(SINCE_ROWS)]
         self.section(heading).add(f"- {_UNTIL.sub('', first[2:], count=1)}", *rest)
 
     def forget_reasons(self, idents: Collection[str]) -> bool:
@@ -444,7 +445,7 @@ def without_sources(row: str, sources: Collection[str]) -> str:
 
 def _reason_ids(row: str) -> set[str]:
     """Return the statement that a row below a claim of the history names as what holds instead."""
-    claim = Claim.parse(row.strip()) if row.startswith(f"  {REASON}") else None
+    claim = Claim.parse(row.strip()) if row.startswith(SINCE_ROWS) else None
     return set(claim.ids) if claim else set()
 
 

@@ -215,6 +215,7 @@ class Placing:
         title = names.clean(str(proposal.get("title", "")))
         if slugify(article.title) == article.name and title.casefold() not in known and not names.fault(title):
             article.rename(title)
+        known.add(article.title.casefold())
         aliases = [markdown.line(alias) for alias in proposal.get("aliases", ())]
         article.extend("aliases", [alias for alias in aliases if alias and alias.casefold() not in known])
 
@@ -225,7 +226,11 @@ class Placing:
             return
         if proposed and summary.is_supported(proposed, article):
             article.summarise(proposed)
-        elif not article.summary or not summary.is_supported(article.summary, article):
+        elif (
+            not article.summary
+            or article.slug == self._own_slug()  # which lists its topics
+            or not summary.is_supported(article.summary, article)
+        ):
             article.summarise(summary.plain(article))
         if proposed and article.summary != proposed:
             self.refused.append(f"the summary of {article.slug} tells what the article does not")

@@ -13,7 +13,7 @@ from collections.abc import Collection
 
 from memoria.search.words import holds, stems
 from memoria.wiki import summary
-from memoria.wiki.article import ASKED_AS, REASON, RELATED, Article, Claim, Section, without_sources
+from memoria.wiki.article import ASKED_AS, RELATED, SINCE_ROWS, Article, Claim, Section, without_sources
 
 _DAY = re.compile(r"\[\[(daily/\d{4}-\d{2}-\d{2})")
 
@@ -73,7 +73,7 @@ def _without_sources(section: Section, sources: Collection[str], idents: Collect
     dropped = 0
     is_gone = False  # the claim above a reason
     for row in section.rows:
-        reason = row.startswith(f"  {REASON}")
+        reason = row.startswith(SINCE_ROWS)
         claim = Claim.parse(row.lstrip() if reason else row)
         cited = set(claim.sources) & set(sources) if claim else set()
         rests_on_them = bool(claim and cited and cited == set(claim.sources))
