@@ -111,9 +111,8 @@ TOOLS = (
     Tool(
         "search",
         "Search memory",
-        "Search everything that earlier sessions recorded: articles, daily entries, learned facts, turns, and the "
-        "memory files that Claude Code keeps itself. read opens each result by its path; an id (e-…, l-…) finds what "
-        "it names.",
+        "Search everything that earlier sessions recorded: articles, daily entries, learned facts, turns. read opens "
+        "each result by its path; an id (e-…, l-…) finds what it names.",
         arguments(["query"], query=_text(1_000), limit=_whole(20), kinds=_list({"enum": list(KINDS)}, len(KINDS))),
         "search.search",
         reads_only=True,
@@ -121,8 +120,8 @@ TOOLS = (
     Tool(
         "read",
         "Read a page of memory",
-        "Read what search named, by the path that it shows: an article, an entry, a fact, archived turns, a memory "
-        "file. Also takes a wikilink's target or an id (e-…, l-…).",
+        "Read what search named, by the path that it shows: an article, an entry, a fact, archived turns. Also takes a "
+        "wikilink's target or an id (e-…, l-…).",
         arguments(["path"], path=_text(300), first_line=_START, lines=_whole(LINES)),
         "pages.read",
         reads_only=True,
