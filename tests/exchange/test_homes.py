@@ -5,13 +5,17 @@ from __future__ import annotations
 import random
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from facts import MONDAY, SHOP, a_fact
 from home_lives import Life, Machine
+from memoria.daily import gate
 from memoria.daily.entry import Entry
+from memoria.daily.ledger import Ledger
 from memoria.exchange import segments
 from memoria.exchange.carriers import Folder
 from memoria.exchange.records import Records
@@ -65,6 +69,20 @@ def meet(*machines: Machine) -> None:
 
 def contents(machine: Machine) -> set[str]:
     return {fact.content for fact in machine.facts()}
+
+
+@pytest.mark.parametrize(("days", "compilers"), [(-30, ["desk"]), (-20, ["desk", "laptop"])])
+def test_an_entry_is_compiled_where_it_was_written_and_after_a_week_anywhere(
+    homes: Homes, days: int, compilers: list[str]
+) -> None:
+    write_entry(homes[0])
+    meet(*homes)
+    found = []
+    for machine in homes:
+        machine.skew = timedelta(days=days)
+        with machine.at_work(), closing(Ledger.of(machine.home.paths)) as ledger:
+            found += [machine.name for _ in gate.waiting(ledger, machine.home)]
+    assert found == compilers
 
 
 def test_entries_and_statements_come_as_they_were_written(homes: Homes) -> None:

@@ -17,6 +17,8 @@ from memoria.ground.home import Home
 FIRST_ENTRIES = 12  # while fewer are in the wiki there is little to read, and new ones do not wait for the interval
 COMPILED = "last_compile"  # in the ledger: when a compile last began
 FAILED = "last_compile_failed"
+ELSEWHERE = "elsewhere"  # the entries that another machine wrote, which compiles them
+ELSEWHERE_DAYS = 7  # after which they are compiled here, if that machine has not met us since
 
 
 def compile_due(
@@ -37,12 +39,16 @@ def compile_due(
 def waiting(ledger: Ledger, home: Home, day: str = "", *, everything: bool = False) -> list[Booked]:
     """Return the entries, optionally of one day, that a compile can take in: in their daily logs, of no hidden project.
 
-    With ``everything``, also those that a compile has taken in or set aside.
+    With ``everything``, also those that a compile has taken in or set aside, or that another machine is to compile.
     """
     DailyLog.of(home.paths).refresh(ledger)
     visible = Visibility(home.settings, home.paths)
     found = ledger.entries(waiting=not everything, day=day)
-    return [entry for entry in found if not visible.hides(entry.project)]
+    young = (home.zone.day(clock.now()) - timedelta(days=ELSEWHERE_DAYS)).isoformat()
+    left = set() if everything else set(ledger.get(ELSEWHERE) or ())
+    return [
+        entry for entry in found if not visible.hides(entry.project) and (entry.id not in left or entry.day < young)
+    ]
 
 
 def is_due(ledger: Ledger, home: Home, seen: Set[str] | None = None) -> bool:

@@ -255,6 +255,11 @@ class Records:
         rows = self.db.execute("SELECT line FROM records WHERE kind = ? ORDER BY dot", (kind,))
         return [Record.parse(line) for (line,) in rows]
 
+    def written_elsewhere(self, kind: str) -> set[str]:
+        """Return the ids of a kind of which this machine wrote no record."""
+        return {ident for (ident,) in self.db.execute(
+            "SELECT id FROM records WHERE kind = ? GROUP BY id HAVING max(mine) = 0", (kind,))}  # fmt: skip
+
     def known(self, ident: str) -> list[Record]:
         """Return the records of an id that no known record replaces, in an order that is the same on all machines."""
         if ident not in self._known:

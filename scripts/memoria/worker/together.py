@@ -13,9 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from memoria.amending import forget_plan, proof, removal
+from memoria.daily import gate
 from memoria.daily.ledger import Ledger
 from memoria.exchange import carriers, keys, rounds
 from memoria.exchange.carriers import Carrier, CarrierError
+from memoria.exchange.day_form import ENTRY
 from memoria.exchange.records import Records
 from memoria.exchange.rounds import Exchanged, Round
 from memoria.ground import clock, locks
@@ -76,6 +78,10 @@ def exchange(
         keeper.refresh()
         with closing(Ledger.of(home.paths)) as ledger:
             keeper.lines.daily.refresh(ledger)
+            elsewhere = records.written_elsewhere(ENTRY)
+            ledger.put(
+                gate.ELSEWHERE, [entry.id for entry in ledger.entries(waiting=True) if f"e-{entry.id}" in elsewhere]
+            )
         if done.came or count or restored:
             refresh.renew(home, keeper)
     records.keep("problem", "")
