@@ -26,8 +26,8 @@ FOLDERS = (
 )  # what the repository tracks
 ENDINGS = (".py", ".jsonl", ".txt", ".toml", ".lock", ".sh")  # a name with one of these is a file, wherever it lies
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / ".claude").glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-STATE = {  # files of the state folder and of other tools: not in the repository, and rightly named
-    "uv.lock", "worker.lock", "compile.lock", "daily.lock", "model.lock", "observer.lock",
+STATE = {  # files of the state folder, of other tools and of other repositories: not here, and rightly named
+    "uv.lock", "worker.lock", "compile.lock", "daily.lock", "model.lock", "observer.lock", ".claude/memory",
 }  # fmt: skip
 LINK = re.compile(r"\[[^\]\n]*\]\((?!\w+:)([^)\s#]+)")
 CODE = re.compile(r"```.*?```|`[^`\n]+`|^ {4}[^\n]+$", re.DOTALL | re.MULTILINE)

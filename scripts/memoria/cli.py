@@ -34,6 +34,7 @@ VERBS = {
     "install": "add memoria to Claude Code as its plugin (from a clone or a tool), or to Codex",
     "config": "list, set and explain the settings, and where each value comes from",
     "sync": "let the memory of your machines be one, by a git repository or a folder",
+    "share": "share what you choose with your team through the repository, or take it in",
     "flush": "summarise what waits in the spool now",
     "compile": "turn new daily entries into articles now",
     "undo": "restore the wiki to what it was before the last compile",
@@ -62,7 +63,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "Read": (("open", "search", "query", "why", "learned"), ("show",)),
     "Put right": (("forget", "undo"), ()),
     "Run": (("status", "verify", "doctor"), ("flush", "compile")),
-    "Set up": (("demo", "install", "config", "ingest", "sync"), ()),
+    "Set up": (("demo", "install", "config", "ingest", "sync", "share"), ()),
 }
 READING = frozenset((*GROUPS["Read"][0], *GROUPS["Read"][1], "status", "verify", "doctor", "lint"))
 LAST_STREAM = 2  # the descriptor of standard error

@@ -204,8 +204,8 @@ def _is_around(outer: str, inner: str) -> bool:
 def _share(one: str, other: str) -> bool:
     """Return whether one of two repositories has the newest commit of the other; a shallow one has no root commit."""
     for git, held in ((one, other), (other, one)):
-        commit = (_ask(git, "rev-parse", "HEAD") or "").strip() if git and held else ""
-        if commit and _ask(held, "cat-file", "-e", f"{commit}^{{commit}}") is not None:
+        commit = (ask_git(git, "rev-parse", "HEAD") or "").strip() if git and held else ""
+        if commit and ask_git(held, "cat-file", "-e", f"{commit}^{{commit}}") is not None:
             return True
     return False
 
@@ -351,15 +351,15 @@ def _enumerate(keys: set[str]) -> str:
 
 def _root_commit(git: str, known: str) -> str:
     """Return the repository's root commit, the oldest of several; ``""`` when it has none, or git cannot say."""
-    if known and _ask(git, "cat-file", "-e", f"{known}^{{commit}}") is not None:
+    if known and ask_git(git, "cat-file", "-e", f"{known}^{{commit}}") is not None:
         return known
     if Path(git, "shallow").exists():  # its oldest commit is where the clone was cut off
         return ""
-    found = (_ask(git, "rev-list", "--max-parents=0", "HEAD", "--") or "").split()
+    found = (ask_git(git, "rev-list", "--max-parents=0", "HEAD", "--") or "").split()
     return found[-1] if found else ""
 
 
-def _ask(git: str, *question: str) -> str | None:
+def ask_git(git: str, *question: str) -> str | None:
     """Return git's answer, None when it fails or takes too long."""
     import subprocess  # noqa: PLC0415 (only for a repository without a remote)
 

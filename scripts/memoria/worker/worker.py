@@ -143,6 +143,10 @@ class Worker:
         self.daily.refresh(self.ledger)
         if self.needs_facts():
             self.keeper.refresh()
+        if self.ledger.get(housekeeping.TEAM):
+            from memoria.exchange import team  # noqa: PLC0415 (only where a repository's team shares something)
+
+            team.follow(self.home, self.ledger, self.keeper)
         for job in self.spool.jobs(self.spool.cur):  # left by a worker that died, since this one holds the lock
             self.spool.release(job)
         self._pick_up()
@@ -246,6 +250,9 @@ class Worker:
         self.flush.judge_open(unwritten)
         if not unwritten.was_left:
             projects.see_folder(self.home.paths, unwritten.session.project, unwritten.session.cwd)
+            from memoria.exchange import team  # noqa: PLC0415 (only when a session waits)
+
+            team.ask(self.home, self.ledger, unwritten.session.cwd)
         if not unwritten.is_enough:
             return
         for job in unwritten.intake.jobs:

@@ -1,0 +1,119 @@
+"""Share: write chosen statements into the repository for its team, or take in what the team shares there."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from memoria.base import project
+from memoria.base.project import Place
+from memoria.base.visibility import Visibility
+from memoria.daily import reference
+from memoria.daily.ledger import Ledger
+from memoria.exchange import team
+from memoria.ground import files
+from memoria.ground.errors import ExpectedError, UsageError
+from memoria.ground.home import Home
+from memoria.ground.printable import counted
+from memoria.ground.redact import Redactor
+from memoria.pages import notices
+from memoria.pages.housekeeping import TEAM
+from memoria.pages.refresh import renew
+from memoria.statements.fact import Fact
+from memoria.statements.keeper import Keeper
+from memoria.wiki.folder import Wiki, find_slug
+
+OWN = "Statements"  # the heading of what is shared by itself
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("what", nargs="*", help="articles (name or path) or statements (l-…)")
+    parser.add_argument("--project", action="store_true", help="all that holds in this project")
+    parser.add_argument("--yes", action="store_true", help="write without asking")
+    parser.add_argument("--accept", action="store_true", help="take in what this repository's team shares, from now on")
+    parser.add_argument("--decline", action="store_true", help="take nothing from this repository, and what came out")
+
+
+def command(args: argparse.Namespace, home: Home) -> int:
+    """Write after a look at the changes, or decide about what the team shares."""
+    place = project.place(str(Path.cwd()))
+    if not place.git:
+        raise ExpectedError("This folder is in no git repository; go to one whose team shares what it knows.")
+    key = project.of(str(Path.cwd()), home.settings, home.paths).key
+    if Visibility(home.settings, home.paths).hides(key):
+        raise ExpectedError("This project is excluded: nothing of it is shared or taken in.")
+    with Keeper.at(home) as keeper:
+        if args.accept or args.decline:
+            return _decide(home, keeper, place, key, takes=args.accept)
+        if not args.what and not args.project:
+            raise UsageError("Name an article or a statement (l-…), or use --project.")
+        return _share(args, home, keeper, place, list(_chosen(args, home, keeper, key)))
+
+
+def _decide(home: Home, keeper: Keeper, place: Place, key: str, *, takes: bool) -> int:
+    with closing(Ledger.of(home.paths)) as ledger:
+        team.decide(ledger, keeper, place, key, takes=takes)
+        came, _ = team.follow(home, ledger, keeper)
+    notices.clear(home.paths, TEAM)
+    renew(home, keeper)
+    print(f"{counted(came, 'statement')} taken in; what its team merges later comes by itself." if takes
+          else "Nothing of this repository's team is shown any more.")  # fmt: skip
+    return 0
+
+
+def _chosen(args: argparse.Namespace, home: Home, keeper: Keeper, key: str) -> Iterator[tuple[str, Fact]]:
+    """Yield the statements to share, each with its heading."""
+    wiki = Wiki.of(home.paths)
+    if args.project:
+        yield from ((OWN, fact) for fact in keeper.store.facts(project=key) if fact.project == key)
+    for name in args.what:
+        if reference.parse(name):
+            yield OWN, keeper.known(name)
+            continue
+        article = wiki.get(find_slug(name, set(wiki.slugs())))
+        if article is None:
+            raise ExpectedError(f"there is no article {name!r}.")
+        for claim in article.claims:
+            fact = keeper.store.get(claim.id) if claim.id else None
+            if fact:
+                yield article.title, fact
+
+
+def _share(
+    args: argparse.Namespace, home: Home, keeper: Keeper, place: Place, chosen: Sequence[tuple[str, Fact]]
+) -> int:
+    redactor = Redactor(home.settings.redact_extra)
+    mine = [(heading, team.for_sharing(fact)) for heading, fact in chosen if fact.session != TEAM and not fact.ended]
+    held = [fact.id for _, fact in mine if redactor.redact(fact.content) != fact.content]
+    if held:
+        raise ExpectedError(f"{', '.join(held)} may hold a secret; nothing was written.")
+    who = team.who_shares(place)
+    root = project.place(str(Path.cwd()), split_worktrees=True).root  # of this worktree, where the person commits
+    path = team.path_of(root, who)
+    before = path.read_text("utf-8") if path.exists() else ""
+    ended = {fact.id for fact in keeper.store.facts(live=False) if fact.ended} | set(keeper.store.gone())
+    after = team.rendered(before, who, mine, team.ids_in(before) & ended)
+    if after == before:
+        print("Nothing to change: the repository holds all of it.")
+        return 0
+    name = path.relative_to(root).as_posix()
+    rows = difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="")
+    print("\n".join(rows))
+    if not args.yes and not _agrees(name):
+        print("Nothing was written.")
+        return 1
+    files.make_folder(path.parent)
+    files.replace(path, after)
+    print(f"Written to {name}. Commit it; your team takes it in once it is merged.")
+    return 0
+
+
+def _agrees(name: str) -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError(f"Add --yes to write {name}.")
+    return input(f"Write {name}? [y/N] ").strip().casefold() in ("y", "yes")

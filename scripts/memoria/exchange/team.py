@@ -1,0 +1,192 @@
+"""Team: statements that the people of a repository share with one another, as plain markdown that they review.
+
+``rendered`` gives the file of one person in ``.claude/memory``; that person commits it, so review, rights and history
+are those of the repository. Of it only what is merged is read, and only after the user's yes for this repository: as
+statements "from the team", which are no rules of the user's and go when the repository takes them out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time
+from pathlib import Path
+from typing import Any, Final
+
+from memoria.base import invocation, project
+from memoria.base.project import Place
+from memoria.daily.ledger import Ledger
+from memoria.ground import clock
+from memoria.ground.errors import MemoryStoreError
+from memoria.ground.home import Home
+from memoria.ground.projects import ask_git
+from memoria.ground.redact import Redactor
+from memoria.pages import notices
+from memoria.pages.housekeeping import TEAM  # also the session of what a repository brought
+from memoria.statements.fact import KINDS, MAX_CONTENT, Fact, Stamp, new_id, plain
+from memoria.statements.keeper import Keeper
+
+FOLDER: Final = ".claude/memory"
+MAX_FILES, MAX_BYTES, MAX_STATEMENTS = 50, 200_000, 500  # of one repository
+_MERGED: Final = ("refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master", "HEAD")
+_WHO: Final = re.compile(r"# Shared by (.+)")
+_ROW: Final = re.compile(r"- (?:\[(\w+)\] )?(.+?)(?: \((\d{4}-\d\d-\d\d)\))?(?: \^(l-[0-9a-z]{8}))?$")
+_RULES: Final = ("correction", "preference")  # of the person who shares them; for others they are decisions
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A statement in a repository: who shares it, its day (ISO, may be empty), and its id in that person's memory."""
+
+    who: str
+    kind: str
+    text: str
+    day: str
+    source: str
+
+    def as_fact(self, key: str, redactor: Redactor) -> Fact:
+        """Return the statement for a project; its id depends on nothing but what stands in the file."""
+        said = ", ".join(filter(None, ("from the team", plain(self.who, 40), self.day)))
+        content = redactor.redact(f"{plain(self.text, MAX_CONTENT)} ({said})")
+        kind = self.kind if self.kind in KINDS and self.kind not in _RULES else "decision" if self.kind else "fact"
+        ident = new_id(kind, content, Stamp(key, TEAM, datetime.combine(date.min, time(), UTC)))
+        return Fact(kind, content, 0.5, "tool", key, clock.now(), ident, TEAM)
+
+
+# -- what one shares
+
+
+def who_shares(place: Place) -> str:
+    """Return the name that the repository's git writes into commits."""
+    return plain((ask_git(place.git, "config", "user.name") or "").strip(), 40) or "someone"
+
+
+def path_of(root: str, who: str) -> Path:
+    """Return the file of a person in a checkout."""
+    return Path(root, FOLDER, re.sub(r"[^\w-]+", "-", who.casefold()).strip("-") + ".md")
+
+
+def rendered(before: str, who: str, facts: Iterable[tuple[str, Fact]], over: Iterable[str] = ()) -> str:
+    """Return a person's file with these statements, each below a heading, and without those that are ``over`` (ids).
+
+    What else stands in it stays as it is.
+    """
+    rows = before.rstrip("\n").split("\n") if before.strip() else [f"# Shared by {who}"]
+    gone = set(over)
+    rows = [row for row in rows if not ((found := _ROW.match(row)) and found[4] in gone)]
+    for heading, fact in facts:
+        row = f"- [{fact.kind}] {fact.content} ({(fact.last or fact.time).date().isoformat()}) ^{fact.id}"
+        at = next((number for number, each in enumerate(rows) if each.endswith(f"^{fact.id}")), None)
+        if at is not None:
+            rows[at] = row
+            continue
+        if f"## {heading}" not in rows:
+            rows += ["", f"## {heading}", ""]
+        start = rows.index(f"## {heading}") + 1
+        end = next((number for number in range(start, len(rows)) if rows[number].startswith("#")), len(rows))
+        while end > start + 1 and not rows[end - 1].strip():
+            end -= 1
+        rows.insert(end, row)
+    return "\n".join(rows) + "\n"
+
+
+def ids_in(text: str) -> set[str]:
+    """Return the ids of the statements in a person's file."""
+    return {found[4] for row in text.split("\n") if (found := _ROW.match(row)) and found[4]}
+
+
+# -- what others share
+
+
+def offered(place: Place) -> list[Shared]:
+    """Return what is merged in a repository, and nothing of other branches, of a fork or of unsaved files."""
+    found: list[Shared] = []
+    ref = _merged(place)
+    names = (ask_git(place.git, "ls-tree", "-z", "--name-only", ref, f"{FOLDER}/") or "") if ref else ""
+    for name in [name for name in names.split("\0") if name.endswith(".md")][:MAX_FILES]:
+        text = (ask_git(place.git, "cat-file", "blob", f"{ref}:{name}") or "")[:MAX_BYTES]
+        found += _read(Path(name).stem, text)
+    return found[:MAX_STATEMENTS]
+
+
+def _merged(place: Place) -> str:
+    """Return the ref of what the people of a repository have agreed on."""
+    return next((ref for ref in _MERGED if ask_git(place.git, "rev-parse", "--verify", "-q", f"{ref}^{{commit}}")), "")
+
+
+def _tree(place: Place) -> str:
+    ref = _merged(place)
+    return (ask_git(place.git, "rev-parse", "-q", "--verify", f"{ref}:{FOLDER}") or "").strip() if ref else ""
+
+
+def _read(who: str, text: str) -> Iterator[Shared]:
+    for row in text.split("\n"):
+        if title := _WHO.fullmatch(row.strip()):
+            who = title[1]
+        elif found := _ROW.fullmatch(row.rstrip()):
+            yield Shared(who, found[1] or "", found[2], found[3] or "", found[4] or "")
+
+
+def ask(home: Home, ledger: Ledger, cwd: str) -> None:
+    """Tell the user once of a repository that offers statements and was not asked about yet."""
+    place = project.place(cwd)
+    if not place.git or not Path(place.root, FOLDER).is_dir() or place.git in (ledger.get(TEAM) or {}):
+        return
+    if count := len(offered(place)):
+        notices.tell(home.paths, TEAM, f"memoria: {Path(place.root).name} offers what its team shares, {count} in all. "
+                     f"There, `{invocation.shown('share --accept')}` takes it, `--decline` leaves it.")  # fmt: skip
+
+
+def decide(ledger: Ledger, keeper: Keeper, place: Place, key: str, *, takes: bool) -> None:
+    """Note the user's yes or no for a repository; with a no, what came from it goes."""
+    known: Mapping[str, Any] = (ledger.get(TEAM) or {}).get(place.git) or {}
+    if not takes:
+        _drop(keeper, known.get("ids", ()))
+    about = {"root": place.root, "key": key if takes else "", "tree": "", "ids": known.get("ids", []) if takes else []}
+    ledger.put(TEAM, {**(ledger.get(TEAM) or {}), place.git: about})
+
+
+def follow(home: Home, ledger: Ledger, keeper: Keeper) -> tuple[int, int]:
+    """Take in what accepted repositories share now; return how many statements came and how many went."""
+    asked: dict[str, dict[str, Any]] = ledger.get(TEAM) or {}
+    came = went = 0
+    for git, about in asked.items():
+        place = project.place(str(about["root"]))
+        if not about["key"] or place.git != git or (tree := _tree(place)) == about["tree"]:
+            continue
+        redactor = Redactor(home.settings.redact_extra)
+        facts = [shared.as_fact(about["key"], redactor) for shared in offered(place) if not _is_own(keeper, shared)]
+        wanted = {fact.id: fact for fact in facts}
+        gone = keeper.store.gone()
+        new = [fact for ident, fact in wanted.items() if ident not in gone and keeper.store.get(ident) is None]
+        new = [fact for fact in new if keeper.repeated(fact) is None]
+        with suppress(MemoryStoreError):  # they wait
+            came += len(keeper.take(new, project.name_of(about["key"])).added)
+        went += _drop(keeper, set(about["ids"]) - wanted.keys())
+        about |= {"tree": tree, "ids": sorted(wanted)}
+    if asked:
+        ledger.put(TEAM, asked)
+    return came, went
+
+
+def _is_own(keeper: Keeper, shared: Shared) -> bool:
+    fact = keeper.store.get(shared.source) if shared.source else None
+    return fact is not None and fact.session != TEAM
+
+
+def _drop(keeper: Keeper, ids: Iterable[str]) -> int:
+    count = 0
+    for ident in ids:
+        fact = keeper.store.get(ident)
+        if fact and fact.session == TEAM:
+            keeper.delete(ident)
+            keeper.store.unmark_deleted(ident)  # the repository may bring it back
+            count += 1
+    return count
+
+
+def for_sharing(fact: Fact) -> Fact:
+    """Return a statement as its file shows it, on one line."""
+    return replace(fact, content=plain(fact.content))
