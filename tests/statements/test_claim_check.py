@@ -111,7 +111,7 @@ SHOWN = dict.fromkeys(BOTH, "")
         (["^l-aaaa1111", "l-aaaa1111 · preference · 2026-11-18 · user · Use npm."], BOTH[:1]),
         (["l-cccc3333"], ()),
         ("l-cccc3333", ()),
-        ("Use npm for installs", ("Use npm for installs",)),
+        ("Use npm for installs", ()),
         (["Use npm for installs"], ()),
         ({"id": "l-aaaa1111"}, ()),
         (None, ()),

@@ -231,13 +231,9 @@ def _parts(name: str, said: str) -> list[str]:
 
 
 def _superseded(value: object, shown: Collection[str]) -> tuple[str, ...]:
-    """Return the ids in a claim's ``supersedes`` that were shown; for a text without an id, the text."""
-    parts = value if isinstance(value, list | tuple) else _text(value).split(",") if _named(value) else (value,)
-    named = dict.fromkeys(ident for part in parts if (ident := _named(part)) in shown)
-    if named or not isinstance(value, str) or _named(value):
-        return tuple(named)
-    text = plain(value, MAX_CONTENT)
-    return (text,) if text else ()
+    """Return the ids in a claim's ``supersedes`` that were shown."""
+    parts = value if isinstance(value, list | tuple) else _text(value).split(",")
+    return tuple(dict.fromkeys(ident for part in parts if (ident := _named(part)) in shown))
 
 
 def _named(value: object) -> str:

@@ -13,7 +13,7 @@ _OPINIONS: Final = ("correction", "preference", "decision", "fact", "operational
 
 def contradicted_by(store: Store, fact: Fact) -> list[Fact]:
     """Return the live facts that this one contradicts: those that it names, and those that say the opposite."""
-    named = [_named(store, text, fact) for text in fact.supersedes]
+    named = map(store.get, fact.supersedes)
     found = [old for old in named if old and old.ended is None and old.id != fact.id]
     if fact.origin != "user":  # whatever a model says; only what is certain to contradict is compared below
         found = [old for old in found if old.origin != "user"]
@@ -58,8 +58,3 @@ def united(one: Fact, other: Fact) -> Ending | None:
 def is_elsewhere(old: Fact, fact: Fact) -> bool:
     """Return whether ``old`` belongs to another project, so that it only ceases to hold in the fact's own."""
     return GLOBAL not in (old.project, fact.project) and old.project not in fact.projects
-
-
-def _named(store: Store, text: str, fact: Fact) -> Fact | None:
-    known = store.get(text) if text.startswith("l-") else None
-    return known or store.nearest(text, fact.projects)

@@ -32,7 +32,7 @@ class Fact:
     """One learned fact.
 
     ``content``: one topic in one to three sentences, on one line. ``importance``: 0 to 1. ``quote``: the words that
-    prove it. ``supersedes``: ids of the facts that this one replaces; before it is stored, also the words of one.
+    prove it. ``supersedes``: ids of the facts that this one replaces.
     ``project``: a project key, or ``GLOBAL``; ``also``: other projects in which it came up. ``time``: when it was said,
     UTC. ``seen``: how often it was said; ``last``: when it was last said, if more than once. ``ended`` and
     ``successor``: when and by which fact or entry it was replaced; ``repetition``: only because that says the same.

@@ -259,17 +259,6 @@ class Store:
         facts = {number: _fact(body) for number, body in rows}
         return [facts[number] for number in chosen]
 
-    def nearest(self, text: str, places: Iterable[str], floor: float = comparison.TOPIC) -> Fact | None:
-        """Return the live fact of these projects most similar to ``text``; None if no similarity reaches ``floor``."""
-        wanted = comparison.words(text)
-        near = [
-            (comparison.similarity(wanted, comparison.words(other.content)), other)
-            for other in self._candidates(text, live=True)
-            if {*places, GLOBAL}.intersection(other.projects)
-        ]
-        best = max(near, key=lambda pair: pair[0], default=None)
-        return best[1] if best and best[0] >= floor else None
-
     def _candidates(self, text: str, *, live: bool, limit: int = _CANDIDATES) -> list[Fact]:
         terms = sorted(comparison.words(text).stems | set(text.casefold().split()))
         quoted = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms[:60] if any(map(str.isalnum, term)))
