@@ -22,7 +22,7 @@ CAP = 1_000_000
 SAID = Turn(
     "u1", "user", "Fix the race — bitte ✓", time=datetime(2026, 11, 21, 9, 30, tzinfo=UTC), cwd="/p", branch="b"
 )
-DONE = Turn("a1", "assistant", "", tools=("Bash: pytest -q (exit 0)", "Edit: a.py"), message_id="m")
+DONE = Turn("a1", "assistant", "", tools=("Bash: pytest -q (exit 0)", "Edit: a.py"), branch="m")
 
 
 def archive(tmp_path: Path, cap: int = CAP) -> Archive:

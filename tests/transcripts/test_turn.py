@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -156,7 +156,6 @@ def test_a_prompt_that_the_client_queues_again_and_again_is_said_once(answered: 
         lines += [queue("enqueue", f"{number:02d}", content="and then?"), queue("dequeue", f"{number + 1:02d}")]
         lines += [assistant("then this", f"a{number}", f"2026-03-01T09:00:{number + 2:02d}Z")] if answered else []
     for piece in (lines[:20], lines[20:]):
-        reader = Reader(carry=reader.carry)
         turns += list(reader.read(piece))
     turns += reader.settle()
     assert [turn.text for turn in turns if turn.role == "user"] == ["and then?"]
@@ -166,13 +165,10 @@ def by_key(turns: Iterable[Turn]) -> dict[str, Turn]:
     return {turn.key: turn for turn in turns}
 
 
-def in_slices(lines: list[bytes], cuts: list[int], fresh: Callable[[str], Reader]) -> list[Turn]:
-    turns: list[Turn] = []
-    reader, start = fresh(""), 0
-    for end in [*cuts, len(lines)]:
-        turns += reader.read(lines[start:end])
-        start, reader = end, fresh(reader.carry) if end < len(lines) else reader
-    return [*turns, *reader.settle()]
+def in_slices(lines: list[bytes], cuts: list[int]) -> list[Turn]:
+    reader = Reader()
+    parts = [lines[start:end] for start, end in zip([0, *cuts], [*cuts, len(lines)], strict=True)]
+    return [*(turn for part in parts for turn in reader.read(part)), *reader.settle()]
 
 
 @every_transcript
@@ -182,15 +178,7 @@ def test_whole_or_in_random_slices_gives_the_same_turns(path: Path) -> None:
     chance = Random(path.name)
     for _ in range(3):
         cuts = sorted(chance.sample(range(len(lines) + 1), min(len(lines), 6)))
-        new_readers = in_slices(lines, cuts, lambda carry: Reader(carry=carry))
-        assert list(by_key(new_readers)) == [turn.key for turn in whole]
-        same = Reader()
-        parts = [
-            turn
-            for start, end in zip([0, *cuts], [*cuts, len(lines)], strict=True)
-            for turn in same.read(lines[start:end])
-        ]
-        assert [*parts, *same.settle()] == whole
+        assert in_slices(lines, cuts) == whole
 
 
 QUEUE_EVENTS = st.sampled_from(("enqueue", "remove", "dequeue", "popAll", "user", "attachment", "assistant"))
@@ -215,7 +203,7 @@ def test_any_order_of_queue_lines_gives_the_same_turns_in_slices(
             lines.append(queue(kind, time, **({"content": text} if named or kind == "enqueue" else {})))
     whole = read(lines)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(lines)), max_size=4)))
-    assert in_slices(lines, cuts, lambda carry: Reader(carry=carry)) == whole
+    assert in_slices(lines, cuts) == whole
     enqueued = {text for kind, text, _ in events if kind in ("enqueue", "user", "attachment")}
     assert {turn.text for turn in whole if turn.role == "user"} <= enqueued
 

@@ -142,7 +142,7 @@ def test_an_answer_is_known_by_its_use_in_an_earlier_slice_and_by_its_shape_with
     assert texts(read(answer)) == ['"Which store?"="mine"']
     first = Reader()
     list(first.read([use("AskUserQuestion")]))
-    second = Reader(carry=first.carry)
+    second = Reader(uses=first.open_uses)
     old = result('User has answered your questions: "Which store?"="mine".')
     assert texts(list(second.read([old]))) == ['"Which store?"="mine"']
     assert texts(read(old)) == []

@@ -112,6 +112,6 @@ def test_the_article_cache_survives_a_rebuilt_and_an_emptied_index(
     assert cache.rows() == before
     monkeypatch.setattr(layout, "VERSION", layout.VERSION + 1)
     with Index(cache.index.path) as newer:
-        assert newer.was_empty
+        assert len(newer) == 0
         assert ArticleCache(cache.wiki, newer).rows() == before
     assert read == []

@@ -1,7 +1,6 @@
 """Verify: account for every turn in the transcripts that Claude Code and other agents still have.
 
-Reads only, unless asked: ``--repair`` spools what is missing like any other conversation, ``--restore`` writes deleted
-daily logs again as far as they are known.
+Reads only, unless asked: ``--repair`` spools what is missing like any other conversation.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from memoria.audit.changes import MISSING
@@ -34,14 +32,11 @@ from memoria.base import invocation
 from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
-from memoria.ground import locks, printable
+from memoria.ground import printable
 from memoria.ground.home import Home
-from memoria.pages import notices, refresh
-from memoria.statements.keeper import Keeper
+from memoria.pages import notices
 from memoria.transcripts import client_files, clients
-from memoria.wiki import restore
 
 WORDS = {
     CAPTURED: "in the daily logs",
@@ -51,10 +46,6 @@ WORDS = {
     BEFORE: "from before memoria was installed ({} ingest records them)",
     UNHOOKED: "of other agents, captured by no hook ({} ingest records them)",
 }
-CANNOT_RESTORE = (
-    "Restored entries hold their title, turns, prompts and the wiki's claims about them. The rest of the summaries, "
-    "the learned facts and what a person wrote there were only in the deleted files; a backup may have them."
-)
 SHOWN = 20  # transcripts listed with something missing
 
 
@@ -82,7 +73,6 @@ class Findings:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--repair", action="store_true", help="capture what is missing and start the worker")
-    parser.add_argument("--restore", action="store_true", help="bring deleted daily logs back from the archive")
     parser.add_argument("--all", action="store_true", help="also read transcripts that were compared before")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -93,8 +83,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
     try:
         daily = DailyLog.of(home.paths)
         daily.refresh(ledger)
-        lost_days = restore.lost_days(home, ledger)
-        restored = _restored(home, ledger, lost_days) if args.restore and lost_days else []
+        there = {day.isoformat() for day in daily.days()}
+        deleted = Counter(entry.day for entry in ledger.entries() if entry.day not in there)
         receipt = Receipt(home, ledger, Spool(home.paths.spool))
         findings = compare(receipt, forced=args.all)
         removed = ledger.gone_entries(entry.id for day in daily.days() for entry in daily.entries(day))
@@ -103,26 +93,12 @@ def command(args: argparse.Namespace, home: Home) -> int:
     finally:
         ledger.close()
     facts = _facts(home, receipt, findings, removed, lost) | {"agents": _agents(findings), "repaired": repaired}
-    there = {entry.id for entry in restored}
-    facts["deleted_days"] = [
-        {"day": lost.day.isoformat(), "entries": len(lost.entries),
-         "restored": sum(booked.id in there for booked in lost.entries)}
-        for lost in lost_days
-    ]  # fmt: skip
-    facts["days_gone"] = [day["day"] for day in facts["deleted_days"] if not day["restored"]]
+    facts["deleted_days"] = [{"day": day, "entries": count} for day, count in sorted(deleted.items())]
     if repaired:
         facts["worker"] = detach.start_worker(home.settings, home.paths)
     print(json.dumps(facts, indent=2, ensure_ascii=False) if args.json else "\n".join(_lines(facts)))
     _notify(home, findings, repaired)
-    return 1 if (findings.missing and not repaired) or findings.unreadable or facts["days_gone"] else 0
-
-
-def _restored(home: Home, ledger: Ledger, lost_days: Sequence[restore.Lost]) -> list[Entry]:
-    with locks.waiting(Path(home.paths.compile_lock)):
-        restored = restore.restore(home, ledger, lost_days)
-    with Keeper.at(home) as keeper:
-        refresh.renew(home, keeper)
-    return restored
+    return 1 if (findings.missing and not repaired) or findings.unreadable or deleted else 0
 
 
 def compare(receipt: Receipt, *, forced: bool = False) -> Findings:
@@ -214,20 +190,13 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         f"{one['example']}: what they say may not be captured"
         for one in facts["not_understood"]
     ]
-    rows += [_deleted(day) for day in facts["deleted_days"]]
-    if any(day["restored"] for day in facts["deleted_days"]):
-        rows.append(CANNOT_RESTORE)
+    rows += [
+        f"daily/{day['day']}.md was deleted with {printable.counted(day['entries'], 'entry')}; a backup may have it"
+        for day in facts["deleted_days"]
+    ]
     rows += [f"cannot be read: {text}" for text in facts["unreadable"]]
     rows += [f"deleted before it could be read: {text}" for text in facts["lost_ranges"]]
     return rows
-
-
-def _deleted(day: dict[str, Any]) -> str:
-    entries = printable.counted(day["entries"], "entry")
-    if not day["restored"]:
-        remedy = invocation.shown("verify --restore")
-        return f"daily/{day['day']}.md was deleted with {entries}; {remedy} brings back what is kept"
-    return f"daily/{day['day']}.md was restored: {day['restored']} of {entries}"
 
 
 def _remedy(facts: dict[str, Any]) -> str:

@@ -104,17 +104,6 @@ class Projects:
         if (len(self.folders), len(self.aliases)) != before:
             self._write()
 
-    def merge(self, told: Mapping[str, Any]) -> None:
-        """Add the folders and aliases of another home's map that this one lacks."""
-        before = len(self.folders), len(self.aliases)
-        for root, about in _objects(told.get("folders")):
-            if isinstance(about, dict):
-                self.folders.setdefault(root, Folder.of(about))
-        for old, new in _objects(told.get("aliases")):
-            self.aliases.setdefault(old, str(new))
-        if (len(self.folders), len(self.aliases)) != before:
-            self._write()
-
     def _learn_plain(self, root: str) -> None:
         """Take in a folder that is no repository: it is one project with such folders around it and below it.
 
@@ -208,10 +197,6 @@ def _share(one: str, other: str) -> bool:
         if commit and ask_git(held, "cat-file", "-e", f"{commit}^{{commit}}") is not None:
             return True
     return False
-
-
-def _objects(told: object) -> list[tuple[str, Any]]:
-    return [(str(name), value) for name, value in told.items()] if isinstance(told, dict) else []
 
 
 def _is_same(before: Folder, place: project.Place, commit: str) -> bool:

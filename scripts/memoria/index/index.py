@@ -81,7 +81,6 @@ class Index:
     def __init__(self, path: Path | str) -> None:
         """Open or create ``path``; empty another version, move a corrupt file aside. Raise OSError without access."""
         self.path = Path(path)
-        self.was_empty = False  # True when nothing in the file could be used
         self.aliases: Mapping[str, str] = {}  # former keys of projects and the present ones
         self._db = self._open()
 
@@ -394,7 +393,6 @@ class Index:
         return version, row[0] if row else ""
 
     def _empty(self) -> None:
-        self.was_empty = True
         for table in (*_TABLES, *_FORMER_TABLES):
             self._db.execute(f"DROP TABLE IF EXISTS {table}")
         for statement in database.statements(_SCHEMA):

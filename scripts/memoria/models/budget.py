@@ -24,11 +24,10 @@ class Decision:
     """Whether to call.
 
     If not, ``until`` says how long to wait (UTC; None: waiting will not help) and ``reason`` is one sentence for
-    people. ``spent_usd`` is what the day's calls have cost before this one.
+    people.
     """
 
     may_call: bool
-    spent_usd: float
     until: datetime | None = None
     reason: str = ""
 
@@ -44,16 +43,16 @@ def decide(
     start, end = day_bounds(now, zone)
     spent = sum(call.cost_usd for when, call in calls if when >= start)
     if call_usd and estimate_usd > call_usd:
-        return Decision(False, spent, None, _over("call_budget_usd", "one call", estimate_usd, call_usd))
+        return Decision(False, None, _over("call_budget_usd", "one call", estimate_usd, call_usd))
     if not daily_usd or spent + estimate_usd <= daily_usd:
-        return Decision(True, spent)
+        return Decision(True)
     if estimate_usd > daily_usd:
-        return Decision(False, spent, None, _over("daily_budget_usd", "one call", estimate_usd, daily_usd))
+        return Decision(False, None, _over("daily_budget_usd", "one call", estimate_usd, daily_usd))
     reason = (
         f"today's {dollars(spent)} and the next call's {dollars(estimate_usd)} would exceed daily_budget_usd "
         f"({dollars(daily_usd)}); the work waits until {zone.local(end):%Y-%m-%d %H:%M}"
     )
-    return Decision(False, spent, end, reason)
+    return Decision(False, end, reason)
 
 
 def _over(setting: str, what: str, estimate: float, limit: float) -> str:

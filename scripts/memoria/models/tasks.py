@@ -249,15 +249,12 @@ def _prompt(
     parts: list[tuple[str, str]],
     material: JsonObject,
     schema: JsonObject | None = None,
-    *,
-    about: Collection[str] = (),
 ) -> Prompt:
     """``shape`` is outlined in the prompt; ``schema``, if looser, validates the answer.
 
-    Rules and fields about something that the material does not hold are left out. ``about``: what it holds beside the
-    labels of ``parts``.
+    Rules and fields about something that the material does not hold are left out.
     """
-    holds = {*about, *(label for label, _ in parts)}
+    holds = {label for label, _ in parts}
     without = {field for field, part in FIELDS_ABOUT.items() if part not in holds}
     text = "\n\n".join(
         [

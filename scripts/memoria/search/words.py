@@ -43,8 +43,6 @@ _ROMANCE = word_set(  # French, Spanish, Portuguese, Italian
 FUNCTION_WORDS = ENGLISH | GERMAN | _ROMANCE
 
 _WORD = Pattern(r"\w+")
-_HUMP = Pattern(r"(?<=[a-z0-9])(?=[A-Z])")
-_ASCII_WORD = Pattern(r"[a-z0-9]+")
 # Soft hyphen, zero-width characters, direction marks, word joiner, variation selectors, byte order mark.
 _INVISIBLE = dict.fromkeys(
     (0xAD, 0x34F, 0x61C, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065), *range(0x2066, 0x2070),
@@ -70,14 +68,6 @@ def shorten(text: str, limit: int) -> str:
     return (cut[: cut.rfind(" ")] if " " in cut[limit // 2 :] else cut).rstrip(" ,;:-(") + "…"
 
 
-def slug(text: str) -> str:
-    """Return the lower-case ASCII words of ``text``, joined by hyphens, at most 80 characters; may be empty."""
-    import unicodedata  # noqa: PLC0415 (not for a hook)
-
-    ascii_text = unicodedata.normalize("NFKD", _HUMP.sub(" ", text)).encode("ascii", "ignore").decode()
-    return "-".join(_ASCII_WORD.findall(ascii_text.lower()))[:80].strip("-")
-
-
 def folded(text: str) -> str:
     """Return one form of a text for all its spellings: what a person would call the same, a comparison finds.
 
@@ -85,7 +75,7 @@ def folded(text: str) -> str:
     and characters that are not shown make no difference.
     """
     if not text.isascii():
-        import unicodedata  # noqa: PLC0415 (as above)
+        import unicodedata  # noqa: PLC0415 (not for a hook)
 
         text = unicodedata.normalize("NFKC", text.translate(_INVISIBLE)).casefold()
         text = unicodedata.normalize("NFKC", text)  # casefolding may decompose letters

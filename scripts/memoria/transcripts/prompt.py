@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from memoria.transcripts import answers
@@ -306,17 +306,6 @@ class Queue:
     unnamed: int = 0
     closed: str = ""  # when the last unnamed closing happened
     given: list[str] = field(default_factory=list)
-
-    def dump(self) -> dict[str, Any]:
-        """Return the state as JSON values; ``Queue.load`` brings it back."""
-        entries = [asdict(entry) for entry in self.entries]
-        return {"entries": entries, "unnamed": self.unnamed, "closed": self.closed, "given": self.given}
-
-    @classmethod
-    def load(cls, state: dict[str, Any]) -> Queue:
-        """Return the queue as ``dump`` saw it; TypeError or KeyError when the state is not one of ours."""
-        entries = [Queued(**entry) for entry in state["entries"]]
-        return cls(entries, int(state["unnamed"]), str(state["closed"]), list(map(str, state.get("given", ()))))
 
     @property
     def open(self) -> list[Queued]:

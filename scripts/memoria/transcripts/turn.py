@@ -34,7 +34,6 @@ class Turn:
     text: str
     tools: tuple[str, ...] = ()
     time: datetime | None = None
-    message_id: str = ""
     cwd: str = ""
     branch: str = ""
     sidechain: bool = False  # a sub-agent's: its "user" is the assistant that sent it

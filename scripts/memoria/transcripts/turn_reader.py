@@ -40,24 +40,22 @@ class Reader:
     """Reads one session's slices, in order, into turns; streams, and never raises on what a line holds.
 
     Prompts that were queued while Claude worked are held back until it is certain that the transcript does not repeat
-    them: ``pending`` shows them, ``settle`` gives them out when the session is over. A later reader goes on where this
-    one stopped when it is made with this one's ``carry``; without it such prompts come again, under the same keys.
+    them: ``pending`` shows them, ``settle`` gives them out when the session is over. Another reader of the same lines
+    gives them out under the same keys.
     """
 
     def __init__(
         self,
         *,
         keep_sidechains: bool = False,
-        carry: str = "",
         uses: Mapping[str, str] | None = None,
         tasks: Mapping[str, str] | None = None,
         describing: bool = True,
         find_use: Callable[[str], Use | None] | None = None,
         decode: Decode = client_files.decode,
     ) -> None:
-        """``keep_sidechains``: also give out sub-agents' lines. ``carry``: a former reader's, '' for a fresh start.
+        """``keep_sidechains``: also give out sub-agents' lines. ``uses``: a former reader's ``open_uses``.
 
-        ``uses``: a former reader's ``open_uses``, all that is needed where queued prompts are not carried on.
         ``tasks``: the subjects of the session's tasks, by their ids; ``self.tasks`` gains those that are created.
         ``describing``: whether ``tools`` says what each use was; without, it holds the names, and reading is faster.
         ``find_use``: return the tool use of an id that stands before the lines read, None when there is none.
@@ -67,8 +65,8 @@ class Reader:
         self._keep_sidechains = keep_sidechains
         self._describing = describing
         self._find_use = find_use
-        self._queue, self._uses = _load_carry(carry)
-        self._uses.update({ident: Use(name) for ident, name in (uses or {}).items()})
+        self._queue = Queue()
+        self._uses = {ident: Use(name) for ident, name in (uses or {}).items()}
         self.tasks = dict(tasks or {})
         self._seen: OrderedDict[str, None] = OrderedDict()
         self.unreadable = 0  # whole lines so far from which nothing could be read
@@ -88,14 +86,6 @@ class Reader:
     def pending(self) -> tuple[Turn, ...]:
         """Queued prompts that so far stand nowhere else; they may still be repeated or taken back."""
         return tuple(map(_queued_turn, self._queue.open))
-
-    @property
-    def carry(self) -> str:
-        """What a later reader of the same session has to know (JSON), '' when nothing is queued and no use is open."""
-        if not self._queue.entries and not self._queue.given and not self._uses:
-            return ""
-        uses = {ident: [use.name, use.about] for ident, use in self._uses.items()}
-        return json.dumps({"queue": self._queue.dump(), "uses": uses})
 
     @property
     def open_uses(self) -> dict[str, str]:
@@ -230,16 +220,6 @@ class _Said:
         return [replace(turn, uses=tuple(self.failed)) if turn.role == "error" else turn for turn in turns]
 
 
-def _load_carry(carry: str) -> tuple[Queue, dict[str, Use]]:
-    """Return the queue and open uses of a carry; one that cannot be read is empty: prompts come from lines again."""
-    try:
-        state = json.loads(carry) if carry else {}
-        uses = {ident: Use(str(name), str(about)) for ident, (name, about) in state.get("uses", {}).items()}
-        return Queue.load(state["queue"]) if "queue" in state else Queue(), uses
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return Queue(), {}
-
-
 def _is_notice(text: str) -> bool:
     """Return whether a queued text is the JSON notice of a background task, not a prompt."""
     return text.startswith('{"task_id":')
@@ -361,14 +341,12 @@ def _failure(block: dict[str, Any], text: str) -> str:
 
 
 def _turn(value: dict[str, Any], role: Role, text: str, tools: tuple[str, ...] = (), *, part: str = "") -> Turn:
-    message = value.get("message")
     return Turn(
         key=_key(value, part),
         role=role,
         text=prompt.clean(text).strip(),
         tools=tools,
         time=clock.parse(value.get("timestamp")),
-        message_id=_string(message, "id") if isinstance(message, dict) else "",
         cwd=_string(value, "cwd"),
         branch=_string(value, "gitBranch"),
         sidechain=value.get("isSidechain") is True,

@@ -204,12 +204,6 @@ def appended(folder: Path, block: str) -> dict[str, bytes]:
     return {LOG: ("" if (folder / LOG).exists() else LOG_INTRO).encode() + block.encode()}
 
 
-def restored_block(when: datetime, entries: Sequence[Entry]) -> str:
-    """Return the lines of ``log.md`` for entries whose daily log was restored; ``when`` is in the user's zone."""
-    took = " ".join(f"{entry.id}:{fingerprint(entry)}" for entry in entries)
-    return f"\n## {when:%Y-%m-%d %H:%M} restore\n\n<!-- memoria took={took} -->\n"
-
-
 def settled_block(when: datetime, slugs: Sequence[str]) -> str:
     """Return the lines of ``log.md`` for articles that code brought up to date; ``when`` is local time."""
     return f"\n## {when:%Y-%m-%d %H:%M} up to date\n- Updated: " + ", ".join(f"[[{slug}]]" for slug in slugs) + "\n"

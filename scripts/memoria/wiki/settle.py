@@ -231,8 +231,10 @@ class Settle:
         """Give the lines of an article that was never read the ids of statements.
 
         One that says what a known statement says becomes its line, in the words that it has; another is a statement
-        that is written there.
+        that is written there. A page of 0.1.0, which names no project, is given to the one that its lines come from.
         """
+        if not article.project and len(projects := self._projects(article)) == 1:
+            article.give_to(*projects)
         store, undated = self.keeper.store, _undated(article, self.keeper)
         for section, number, claim in lines.unnamed(article):
             fact = lines.found_on(article, section, claim, undated)
@@ -243,6 +245,12 @@ class Settle:
             elif twin is None:
                 section.put(number, Claim(claim.text, claim.sources, fact.id).render())
         adopt(article, self.keeper)
+
+    def _projects(self, article: Article) -> set[str]:
+        """Return the projects of the entries that an article cites."""
+        known = self.index.entries()
+        cited = {source.rpartition("#^e-")[2] for claim in article.claims for source in claim.sources}
+        return {known[ident].project for ident in cited & known.keys()}
 
 
 def adopt(article: Article, keeper: Keeper) -> None:

@@ -64,11 +64,6 @@ class Snapshot:
         known = project.known(self.home.paths.projects)
         return {slug: known.current(article.project) for slug, article in self.articles.items()}
 
-    def are_apart(self, one: str, other: str) -> bool:
-        """Return whether two readable pages belong to different projects, neither of them to all."""
-        owners = {self.owners[one], self.owners[other]}
-        return len(owners) > 1 and "" not in owners
-
     @cached_property
     def linked(self) -> dict[str, set[str]]:
         """The slugs of the other articles that each slug links to."""
