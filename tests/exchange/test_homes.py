@@ -19,8 +19,11 @@ from memoria.daily.ledger import Ledger
 from memoria.exchange import segments
 from memoria.exchange.carriers import Folder
 from memoria.exchange.records import Records
+from memoria.pages import refresh
+from memoria.reader.pages import home as reader_home
 from memoria.statements import lines
 from memoria.statements.fact import Fact
+from memoria.statements.keeper import Keeper
 
 Homes = tuple[Machine, Machine]
 
@@ -336,3 +339,18 @@ def test_the_same_over_git(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_random_lives_lose_nothing_and_bring_nothing_back(tmp_path: Path, seed: int) -> None:
     assert Life(tmp_path, seed, 2 + seed % 2).play(30) == []
+
+
+def test_page_and_reader_say_when_machines_met_and_what_waits_for_a_person(homes: Homes) -> None:
+    learn(homes[0], "Uploads go through the queue.")
+    meet(*homes)
+    for machine, change in zip(homes, ("wait in the queue", "pass the queue"), strict=True):
+        save(machine, "go through the queue", change)
+    meet(*homes)
+    desk = homes[0].home
+    with Keeper.at(desk) as keeper:
+        refresh.renew(desk, keeper)
+    assert "Other machines, last met: laptop 2026-12-16." in Path(desk.paths.page_of(SHOP)).read_text()
+    (need,) = [need for need in reader_home.needs(desk) if "other words" in need.title]
+    assert "wait in the queue" in need.text
+    assert "pass the queue" in need.text

@@ -31,7 +31,7 @@ class Content:
     """What is known for one page, each list with the best or latest where its section shows it first.
 
     ``project``: the key of the page's project, or ``GLOBAL``. ``last`` and ``items``: entries and open items, oldest
-    first. ``labels``: what to call each project, no two alike.
+    first. ``labels``: what to call each project, no two alike. ``met``: the user's other machines and their days.
     """
 
     project: str
@@ -40,6 +40,7 @@ class Content:
     facts: Sequence[Fact] = ()
     last: Sequence[Entry] = ()
     items: Sequence[OpenItem] = ()
+    met: str = ""
 
     def text(self, limit: int) -> str:
         """Return the page within ``limit`` characters; ``""`` when nothing is known."""
@@ -50,8 +51,9 @@ class Content:
         ]
         if not any(section.rows for section in sections):
             return ""
-        room = limit - len(fence.fenced("memoria-notes", "")) - len(INTRO) - _RESERVED
-        return INTRO + "\n" + fence.fenced("memoria-notes", "\n\n".join(divided(sections, room))) + "\n"
+        room = limit - len(fence.fenced("memoria-notes", "")) - len(INTRO) - len(self.met) - _RESERVED
+        rows = [*divided(sections, room), *([f"Other machines, last met: {self.met}."] if self.met else [])]
+        return INTRO + "\n" + fence.fenced("memoria-notes", "\n\n".join(rows)) + "\n"
 
     def _fact(self, fact: Fact) -> str:
         """Return a fact's row: its kind and words, when it was last said, and where if not in this project."""

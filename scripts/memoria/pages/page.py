@@ -32,6 +32,7 @@ from memoria.index import sources
 from memoria.index.ended import Ended
 from memoria.index.index import Index
 from memoria.pages.content import LAST, Content
+from memoria.pages.housekeeping import MET
 from memoria.search.hit import Hit
 from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.keeper import Keeper
@@ -90,11 +91,12 @@ class Pages:
         open_items.refresh()
         open_anywhere = open_items.everywhere(list(filter(view.shows, [*projects, HAND]))) if shared else []
         names = labels(projects, project.known(self.paths.projects))
+        met = str(ledger.get(MET) or "")
         for key in projects:
             concerned = touched is None or {key, GLOBAL}.intersection(touched)
             if not concerned and Path(self.paths.page_of(key)).exists():
                 continue
-            content = Content(key, keeper.zone, names)
+            content = Content(key, keeper.zone, names, met=met)
             if not view.hides(key):
                 recent = daily.find([entry for entry in booked if entry.project == key][-RECENT_ENTRIES:])
                 words = [key, *_at_work(self._turns(recent, archived)), *_titles(recent)]
@@ -105,7 +107,7 @@ class Pages:
                 content.last = _current(recent, told) or everywhere
                 content.items = open_items.of(key) if recent else open_anywhere
             self._write_both(key, content, limit)
-        content = Content(GLOBAL, keeper.zone, names, last=everywhere, items=open_anywhere)
+        content = Content(GLOBAL, keeper.zone, names, last=everywhere, items=open_anywhere, met=met)
         content.facts = _for_all(leading(keeper.store, GLOBAL), view if shared else None)
         self._write_both("global", content, limit)
         self._clear({*projects, "global"})

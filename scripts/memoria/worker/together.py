@@ -24,7 +24,7 @@ from memoria.ground import clock, locks
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.printable import counted
-from memoria.pages import notices, refresh
+from memoria.pages import housekeeping, notices, refresh
 from memoria.search.words import folded
 from memoria.statements.keeper import Keeper
 from memoria.transcripts.screen import Tombstones
@@ -78,6 +78,8 @@ def exchange(
         keeper.refresh()
         with closing(Ledger.of(home.paths)) as ledger:
             keeper.lines.daily.refresh(ledger)
+            met = [f"{told['label']} {str(told['met'])[:10]}" for told in records.get("others", {}).values()]
+            ledger.put(housekeeping.MET, ", ".join(sorted(met)))
             elsewhere = records.written_elsewhere(ENTRY)
             ledger.put(
                 gate.ELSEWHERE, [entry.id for entry in ledger.entries(waiting=True) if f"e-{entry.id}" in elsewhere]

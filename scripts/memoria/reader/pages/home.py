@@ -12,12 +12,14 @@ from memoria.base import paths as places
 from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
+from memoria.exchange.records import Records
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.ground.printable import counted, dollars
 from memoria.models import budget, chain
-from memoria.pages.housekeeping import retry_failed
+from memoria.pages.housekeeping import MET, retry_failed
 from memoria.reader.site import Asked, Done, Site, View
+from memoria.worker import together
 
 MAX_PROJECTS = 12
 MAX_LEARNED, MAX_ARTICLES = 8, 6
@@ -53,6 +55,7 @@ def show(site: Site, asked: Asked) -> View:
         "project": key,
         "needs": needs(site.home),
         "counts": {"articles": len(catalog.rows), "facts": catalog.fact_count, "entries": len(catalog.entries)},
+        "met": _met(site.home) if site.home.settings.sync else "",
         "label": catalog.label,
         "line": site.markdown.line,
     }
@@ -72,7 +75,10 @@ class Need:
 def needs(home: Home) -> list[Need]:
     """Return what needs a person now, the most important first."""
     with closing(Ledger.of(home.paths)) as ledger:
-        return [*_jobs(home), *_compiles(ledger), *_budget(home, ledger), *_settings(home), *_notes(ledger)]
+        return [
+            *_jobs(home), *_compiles(ledger), *_machines(home), *_budget(home, ledger), *_settings(home),
+            *_notes(ledger),
+        ]  # fmt: skip
 
 
 def _jobs(home: Home) -> Iterator[Need]:
@@ -88,6 +94,25 @@ def _compiles(ledger: Ledger) -> Iterator[Need]:
     if aside := ledger.failed_compiles():
         reason = aside[-1][1]
         yield Need(f"{counted(len(aside), 'entry')} could not be compiled", reason, "/retry/compile", "Compile again")
+
+
+def _machines(home: Home) -> Iterator[Need]:
+    if not home.settings.sync:
+        return
+    with Records.of(home.paths) as records:
+        told = together.state(home, records)
+    if told["problem"]:
+        yield Need("The exchange with your other machines waits", str(told["problem"]))
+    if told["held"]:
+        yield Need("Much is missing here", together.HELD.format(counted(int(str(told["held"])), "piece")))
+    pairs = told["pairs"]
+    for pair in pairs if isinstance(pairs, list) else ():
+        yield Need("Two machines say this in other words", together.PAIR.format(**pair))
+
+
+def _met(home: Home) -> str:
+    with closing(Ledger.of(home.paths)) as ledger:
+        return str(ledger.get(MET) or "")
 
 
 def _budget(home: Home, ledger: Ledger) -> Iterator[Need]:
