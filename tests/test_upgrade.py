@@ -189,7 +189,9 @@ def test_lines_get_ids_where_they_stand_once_and_nothing_is_compiled_again(
     named = pages(base)
     assert "0 of 0 entries compiled" in run(capsys, "compile")
     assert pages(base) == named
-    assert named != old
+    owned = {name: re.sub(rb"^project: .*\n", b"", data, flags=re.MULTILINE) for name, data in named.items()}
+    assert owned != old
+    assert [name for name, data in named.items() if owned[name] == data] == [], "each has its project"
 
 
 def test_the_compile_takes_in_what_is_new_and_undo_takes_all_back(
@@ -206,6 +208,7 @@ def test_the_compile_takes_in_what_is_new_and_undo_takes_all_back(
     run(capsys, "undo")  # of the ids
     assert texts(lines(base)) == before
     assert not any(claim.id for claims in lines(base).values() for claim in claims)
+    run(capsys, "undo")  # of the projects
     assert pages(base) == old
     run(capsys, "undo")  # a step that 0.1.0 wrote
     step = OLD / "state" / "undo" / "00000002-20261121T180134"

@@ -21,6 +21,7 @@ from memoria.pages.page import Pages
 from memoria.worker import worker
 from memoria.worker.compiler import Batch, Compile, Report, take_all
 from memoria.worker.consolidation import Consolidation
+from memoria.worker.ownership import give_owners
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +63,7 @@ def _locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:
     compile_ = Compile.of(home)
     try:
         compile_.prepare()
+        given = 0 if args.dry_run else give_owners(compile_)
         held = 0 if args.dry_run else compile_.settle(takes_all=args.force)
         seen |= gate.jobs(gate.waiting(compile_.ledger, home))
         if args.due and not gate.is_due(compile_.ledger, home):
@@ -76,7 +78,7 @@ def _locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:
         if args.dry_run:
             _preview(compile_, batches)
         else:
-            _run(compile_, batches, {batch.key for batch in batches}, args)
+            _run(compile_, batches, None if given else {batch.key for batch in batches}, args)
             if args.due:
                 _consolidate(compile_)
         if held and not args.due:
@@ -124,8 +126,10 @@ def _preview(compile_: Compile, batches: Sequence[Batch]) -> None:
             print(f"- {name_of(batch.key)}: {held}, a prompt of {printable.counted(size, 'character')}")
 
 
-def _run(compile_: Compile, batches: Sequence[Batch], touched: Collection[str], args: argparse.Namespace) -> None:
-    """Compile the batches, and prepare the pages of the ``touched`` projects."""
+def _run(
+    compile_: Compile, batches: Sequence[Batch], touched: Collection[str] | None, args: argparse.Namespace
+) -> None:
+    """Compile the batches, and prepare the pages of the ``touched`` projects, None for all."""
     # Booked before the calls, so that a failing compile is retried after the interval and not by every worker.
     compile_.ledger.put(gate.COMPILED, clock.now().isoformat())
     compile_.ledger.put(gate.FAILED, value=True)

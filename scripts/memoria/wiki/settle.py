@@ -40,7 +40,8 @@ IMPORTANCE = 0.9  # of what a person took the trouble to write
 class Settle:
     """One run over a home's articles; the caller holds the compile lock.
 
-    ``ends`` and ``label``: of the step that ``memoria undo`` takes back.
+    ``ends`` and ``label``: of the step that ``memoria undo`` takes back. ``is_owned``: every page has the project that
+    it belongs to; a page of version 0.1 gets it with the next compile, and is left alone until then.
 
     ``takes_all``: a person said that all changes in articles are theirs, however many there are. ``held``: how many
     lines changed or are gone that no person can have done at once; their articles are left as they are.
@@ -52,6 +53,7 @@ class Settle:
     takes_all: bool = False
     ends: list[End] = field(default_factory=list)
     label: str = ""
+    is_owned: bool = True
     held: int = 0
     _articles: dict[str, Article] = field(default_factory=dict)
     _read: dict[str, str] = field(default_factory=dict)
@@ -82,6 +84,9 @@ class Settle:
         self._articles, self._read = {}, {}
         for slug in {*changed, *store.out_of_step()} & marks.keys():
             self._open(wiki, slug)
+        for slug in [] if self.is_owned else [*self._articles]:
+            if not self._articles[slug].project and any(claim.day for claim in self._articles[slug].claims):
+                del self._articles[slug]
         gone = known.keys() - marks.keys()
         found = [edit for slug in changed if slug in known and slug in self._articles and slug not in ours
                  for edit in by_hand.edits(self._articles[slug], store.places(slug), store)]  # fmt: skip
