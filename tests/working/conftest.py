@@ -23,6 +23,11 @@ def server(tmp_path: Path) -> Iterator[RedisServer]:
 
 
 @pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(failover_store, "FIRST_RETRY_S", 0.02)
     monkeypatch.setattr(failover_store, "LAST_RETRY_S", 0.1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from memoria.working.store import Put
 from redis_server import RedisServer
 from shared_memory import machine, shared, until, until_back
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("impatient")]
+pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.usefixtures("impatient")]
 
 
 def raw(url: str) -> Any:
@@ -87,81 +86,73 @@ NO_WRITES: dict[str, Fault] = {
 
 
 @pytest.mark.parametrize("fault", NO_WRITES)
-def test_a_server_that_accepts_no_writes_is_left_and_given_what_it_missed(
+async def test_a_server_that_accepts_no_writes_is_left_and_given_what_it_missed(
     server: RedisServer, tmp_path: Path, fault: str
 ) -> None:
     break_it, mend_it, reason = NO_WRITES[fault]
-
-    async def scenario() -> None:
-        client = raw(server.url)
-        async with machine(server.url, tmp_path / "a.db") as memory:
-            await memory.set_task_state(TaskState("the goal", step="plan"))
-            await memory.append_scratchpad("before")
-            for key in ("kept", "changed", "deleted"):
-                await memory.set(key, "before")
-            await break_it(client)
-            await memory.set("changed", "after")
-            await memory.set("new", "after")
-            await memory.delete("deleted")
-            await memory.append_scratchpad("after")
-            await memory.update_task_progress(percent=50)
-            assert await memory.get_all() == {"changed": "after", "new": "after"}
-            stats = await memory.get_stats()
-            assert (stats["store"], stats["degraded"], stats["healthy"]) == ("sqlite", True, True)
-            assert reason in stats["reason"]
-            await mend_it(client)
-            await until_back(memory)
-            assert await memory.get_all() == {"kept": "before", "changed": "after", "new": "after"}
-            assert await memory.get_scratchpad() == ["before", "after"]
-            state = await memory.get_task_state() or TaskState()
-            assert (state.description, state.step, state.percent, state.revision) == ("the goal", "plan", 50.0, 1)
-        await client.aclose()
-
-    asyncio.run(scenario())
+    client = raw(server.url)
+    async with machine(server.url, tmp_path / "a.db") as memory:
+        await memory.set_task_state(TaskState("the goal", step="plan"))
+        await memory.append_scratchpad("before")
+        for key in ("kept", "changed", "deleted"):
+            await memory.set(key, "before")
+        await break_it(client)
+        await memory.set("changed", "after")
+        await memory.set("new", "after")
+        await memory.delete("deleted")
+        await memory.append_scratchpad("after")
+        await memory.update_task_progress(percent=50)
+        assert await memory.get_all() == {"changed": "after", "new": "after"}
+        stats = await memory.get_stats()
+        assert (stats["store"], stats["degraded"], stats["healthy"]) == ("sqlite", True, True)
+        assert reason in stats["reason"]
+        await mend_it(client)
+        await until_back(memory)
+        assert await memory.get_all() == {"kept": "before", "changed": "after", "new": "after"}
+        assert await memory.get_scratchpad() == ["before", "after"]
+        state = await memory.get_task_state() or TaskState()
+        assert (state.description, state.step, state.percent, state.revision) == ("the goal", "plan", 50.0, 1)
+    await client.aclose()
 
 
 @pytest.mark.parametrize("policy", ["volatile-lru", "volatile-ttl", "volatile-random"])
-def test_a_full_server_keeps_task_state_notes_and_checkpoints(server: RedisServer, tmp_path: Path, policy: str) -> None:
-    async def scenario() -> None:
-        client = raw(server.url)
-        async with machine(server.url, tmp_path / "a.db") as memory:
-            await memory.set_task_state(TaskState("the goal"))
-            await memory.update_task_progress(percent=5)
-            await memory.append_scratchpad("a note")
-            checkpoint = await memory.create_checkpoint()
-            await memory.restore_checkpoint(checkpoint)
-            internal = await client.zrange("memoria:{session:s}:i", 0, -1)
-            assert {"_task", "_scratchpad", "_checkpoints", f"_checkpoint:{checkpoint}"} <= set(internal)
-            assert {await client.pttl("memoria:{session:s}:v:" + key) for key in internal} == {-1}
-            await config(client, maxmemory_policy=policy, maxmemory="4mb")
-            for number in range(150):
-                await memory.set(f"k{number:03}", "x" * 60_000)
-            assert (await memory.get_task_state() or TaskState()).percent == 5
-            assert await memory.get_scratchpad() == ["a note"]
-            assert [each.id for each in await memory.list_checkpoints()] == [checkpoint]
-            assert await memory.get("k149") == "x" * 60_000
-            assert (await client.info("stats"))["evicted_keys"] > 0
-        await client.aclose()
+async def test_a_full_server_keeps_task_state_notes_and_checkpoints(
+    server: RedisServer, tmp_path: Path, policy: str
+) -> None:
+    client = raw(server.url)
+    async with machine(server.url, tmp_path / "a.db") as memory:
+        await memory.set_task_state(TaskState("the goal"))
+        await memory.update_task_progress(percent=5)
+        await memory.append_scratchpad("a note")
+        checkpoint = await memory.create_checkpoint()
+        await memory.restore_checkpoint(checkpoint)
+        internal = await client.zrange("memoria:{session:s}:i", 0, -1)
+        assert {"_task", "_scratchpad", "_checkpoints", f"_checkpoint:{checkpoint}"} <= set(internal)
+        assert {await client.pttl("memoria:{session:s}:v:" + key) for key in internal} == {-1}
+        await config(client, maxmemory_policy=policy, maxmemory="4mb")
+        for number in range(150):
+            await memory.set(f"k{number:03}", "x" * 60_000)
+        assert (await memory.get_task_state() or TaskState()).percent == 5
+        assert await memory.get_scratchpad() == ["a note"]
+        assert [each.id for each in await memory.list_checkpoints()] == [checkpoint]
+        assert await memory.get("k149") == "x" * 60_000
+        assert (await client.info("stats"))["evicted_keys"] > 0
+    await client.aclose()
 
-    asyncio.run(scenario())
 
+async def test_an_internal_key_goes_when_its_session_has_ended(server: RedisServer) -> None:
+    store: Any = shared(server.url)
+    client = raw(server.url)
+    await store.register("session:old", 0.05)
+    await store.put("session:old", "_observed", Put("1", 0.05))
 
-def test_an_internal_key_goes_when_its_session_has_ended(server: RedisServer) -> None:
-    async def scenario() -> None:
-        store: Any = shared(server.url)
-        client = raw(server.url)
-        await store.register("session:old", 0.05)
-        await store.put("session:old", "_observed", Put("1", 0.05))
+    async def swept() -> bool:
+        await store.register("project:p", None)  # looks after the sessions that are over by their own account
+        return not list(await client.keys("memoria:{session:old}*"))
 
-        async def swept() -> bool:
-            await store.register("project:p", None)  # looks after the sessions that are over by their own account
-            return not list(await client.keys("memoria:{session:old}*"))
-
-        assert await client.pttl("memoria:{session:old}:v:_observed") == -1
-        await until(swept)
-        assert await store.get("session:old", "_observed") is None
-        assert [seen.name for seen in await store.scopes()] == ["project:p"]
-        await store.close()
-        await client.aclose()
-
-    asyncio.run(scenario())
+    assert await client.pttl("memoria:{session:old}:v:_observed") == -1
+    await until(swept)
+    assert await store.get("session:old", "_observed") is None
+    assert [seen.name for seen in await store.scopes()] == ["project:p"]
+    await store.close()
+    await client.aclose()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -22,8 +22,7 @@ from memoria.working.sqlite_store import SqliteStore
 from memoria.working.store import Put, Store
 from redis_server import RedisServer, require_redis
 
-Open = Callable[[], Store]
-Scenario = Callable[[Store], Awaitable[None]]
+pytestmark = pytest.mark.anyio
 KINDS = ("sqlite", "redis", "failover-away")
 
 
@@ -36,33 +35,22 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
 
 
 @pytest.fixture(params=KINDS)
-def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
     kind: str = request.param
-    file = tmp_path / "state" / "working.db"
-    if kind == "sqlite":
-        return lambda: SqliteStore(file)
-    if kind == "failover-away":
-        return lambda: FailoverStore(nowhere, SqliteStore(file, standing_in=True))
-    server: RedisServer = request.getfixturevalue("server")
-    server.flush()
-    from memoria.working.redis_store import RedisStore  # noqa: PLC0415 (an extra)
+    embedded = SqliteStore(tmp_path / "working.db", standing_in=kind == "failover-away")
+    made: Store = FailoverStore(nowhere, embedded) if kind == "failover-away" else embedded
+    if kind == "redis":
+        server: RedisServer = request.getfixturevalue("server")
+        server.flush()
+        from memoria.working.redis_store import RedisStore  # noqa: PLC0415 (an extra)
 
-    return lambda: RedisStore(server.url)
+        made = RedisStore(server.url)
+    yield made
+    await made.close()
 
 
 def nowhere() -> SharedStore:
     raise StoreUnreachableError("there is no such server")
-
-
-def run(opener: Open, scenario: Scenario) -> None:
-    async def main() -> None:
-        store = opener()
-        try:
-            await scenario(store)
-        finally:
-            await store.close()
-
-    asyncio.run(main())
 
 
 async def until_gone(memory: WorkingMemory, key: str) -> None:
@@ -72,288 +60,246 @@ async def until_gone(memory: WorkingMemory, key: str) -> None:
         await asyncio.sleep(0.02)
 
 
-def test_a_value_comes_back_as_it_was_and_a_stored_null_is_not_a_miss(opener: Open) -> None:
-    async def scenario(store: Store) -> None:
-        memory = await WorkingMemory.for_session("s", store=store)
-        values: tuple[object, ...] = (
-            None,
-            False,
-            0,
-            1.5,
-            "",
-            "ü€😀\n\x00",
-            [],
-            {},
-            [1, {"a": [None, True]}],
-            {"": {"x": []}},
-            10**20,
-        )
-        for value in values:
-            await memory.set("k", value)
-            assert await memory.get("k", "missing") == value
-            assert await memory.exists("k")
-        assert await memory.get("other", "missing") == "missing"
-        assert await memory.get("other") is None
-        assert not await memory.exists("other")
-
-    run(opener, scenario)
+async def test_a_value_comes_back_as_it_was_and_a_stored_null_is_not_a_miss(store: Store) -> None:
+    memory = await WorkingMemory.for_session("s", store=store)
+    values: tuple[object, ...] = (
+        None,
+        False,
+        0,
+        1.5,
+        "",
+        "ü€😀\n\x00",
+        [],
+        {},
+        [1, {"a": [None, True]}],
+        {"": {"x": []}},
+        10**20,
+    )
+    for value in values:
+        await memory.set("k", value)
+        assert await memory.get("k", "missing") == value
+        assert await memory.exists("k")
+    assert await memory.get("other", "missing") == "missing"
+    assert await memory.get("other") is None
+    assert not await memory.exists("other")
 
 
-def test_patterns_are_those_of_the_shell_and_nothing_else_is_special(opener: Open) -> None:
-    async def scenario(store: Store) -> None:
-        memory = await WorkingMemory.for_session("s", store=store)
-        keys = ["a", "ab", "A", "a[b]", "a%b", "a\\b", "b:1", "b:2", "x^y", "{s}"]
-        for key in keys:
+async def test_patterns_are_those_of_the_shell_and_nothing_else_is_special(store: Store) -> None:
+    memory = await WorkingMemory.for_session("s", store=store)
+    keys = ["a", "ab", "A", "a[b]", "a%b", "a\\b", "b:1", "b:2", "x^y", "{s}"]
+    for key in keys:
+        await memory.set(key, 1)
+    expected = {
+        "*": sorted(keys),
+        "a?": ["ab"],
+        "b:*": ["b:1", "b:2"],
+        "b:[!1]": ["b:2"],
+        "b:[^1]": ["b:1"],
+        "a[[]b]": ["a[b]"],
+        "a%*": ["a%b"],
+        "a\\*": ["a\\b"],
+        "{s}": ["{s}"],
+        "none": [],
+    }
+    for pattern, found in expected.items():
+        assert await memory.list_keys(pattern) == found, pattern
+    assert await memory.list_keys() == sorted(keys)
+
+
+async def test_each_key_has_its_time_to_live_and_the_default_holds_for_the_rest(store: Store) -> None:
+    scope = Scope("project", "p")
+    memory = await WorkingMemory.create(scope, default_ttl_seconds=100, store=store)
+    await memory.set("default", 1)
+    await memory.set("own", 1, ttl_seconds=50)
+    await memory.set("never", 1, ttl_seconds=math.inf)
+    assert 90 < (await memory.get_ttl("default") or 0) <= 100
+    assert 40 < (await memory.get_ttl("own") or 0) <= 50
+    assert await memory.get_ttl("never") is None
+    await memory.set("own", 2, ttl_seconds=math.inf)
+    assert await memory.get_ttl("own") is None
+    await memory.set("short", 1, ttl_seconds=0.05)
+    await until_gone(memory, "short")
+    assert "short" not in await memory.list_keys()
+    assert "short" not in await memory.get_all()
+    assert await memory.delete("short") is False
+    assert await memory.clear() == 3
+
+
+async def test_a_session_ends_by_itself_and_a_project_does_not(store: Store) -> None:
+    limits = Limits(session_seconds=100)
+    session = await WorkingMemory.for_session("s", "p", store=store, limits=limits)
+    await session.set("k", 1)
+    await session.set("long", 1, ttl_seconds=1e9)
+    assert (await session.get_ttl("k") or 1e9) <= 100
+    assert (await session.get_ttl("long") or 1e9) <= 100
+    project = await WorkingMemory.create(Scope("project", "p"), store=store, limits=limits)
+    await project.set("k", 1)
+    assert await project.get_ttl("k") is None
+
+
+async def test_lookups_go_outwards_only_when_asked_and_the_nearest_wins(store: Store) -> None:
+    session = await WorkingMemory.for_session("s", "p", "a", store=store)
+    project = await WorkingMemory.create(Scope("project", "p"), store=store)
+    agent = await WorkingMemory.create(Scope("agent", "a"), store=store)
+    await agent.set("k", "agent")
+    assert await session.get("k") is None
+    assert await session.get("k", outwards=True) == "agent"
+    await project.set("k", None)
+    assert await session.get("k", "missing", outwards=True) is None
+    await session.set("k", "session")
+    assert await session.get("k", outwards=True) == "session"
+    assert await session.exists("k", outwards=True)
+    assert await agent.get("k") == "agent"
+    other = await WorkingMemory.for_session("t", "q", "a", store=store)
+    assert await other.get("k", outwards=True) == "agent"
+
+
+async def test_keys_and_values_that_cannot_be_kept_are_refused_clearly(store: Store) -> None:
+    memory = await WorkingMemory.for_session("s", store=store)
+    for key in ("", "_task", "_", "a\nb", "a\x00b", "\ud800", "k" * 257):
+        with pytest.raises(BadKeyError):
             await memory.set(key, 1)
-        expected = {
-            "*": sorted(keys),
-            "a?": ["ab"],
-            "b:*": ["b:1", "b:2"],
-            "b:[!1]": ["b:2"],
-            "b:[^1]": ["b:1"],
-            "a[[]b]": ["a[b]"],
-            "a%*": ["a%b"],
-            "a\\*": ["a\\b"],
-            "{s}": ["{s}"],
-            "none": [],
-        }
-        for pattern, found in expected.items():
-            assert await memory.list_keys(pattern) == found, pattern
-        assert await memory.list_keys() == sorted(keys)
-
-    run(opener, scenario)
-
-
-def test_each_key_has_its_time_to_live_and_the_default_holds_for_the_rest(opener: Open) -> None:
-    async def scenario(store: Store) -> None:
-        scope = Scope("project", "p")
-        memory = await WorkingMemory.create(scope, default_ttl_seconds=100, store=store)
-        await memory.set("default", 1)
-        await memory.set("own", 1, ttl_seconds=50)
-        await memory.set("never", 1, ttl_seconds=math.inf)
-        assert 90 < (await memory.get_ttl("default") or 0) <= 100
-        assert 40 < (await memory.get_ttl("own") or 0) <= 50
-        assert await memory.get_ttl("never") is None
-        await memory.set("own", 2, ttl_seconds=math.inf)
-        assert await memory.get_ttl("own") is None
-        await memory.set("short", 1, ttl_seconds=0.05)
-        await until_gone(memory, "short")
-        assert "short" not in await memory.list_keys()
-        assert "short" not in await memory.get_all()
-        assert await memory.delete("short") is False
-        assert await memory.clear() == 3
-
-    run(opener, scenario)
-
-
-def test_a_session_ends_by_itself_and_a_project_does_not(opener: Open) -> None:
-    async def scenario(store: Store) -> None:
-        limits = Limits(session_seconds=100)
-        session = await WorkingMemory.for_session("s", "p", store=store, limits=limits)
-        await session.set("k", 1)
-        await session.set("long", 1, ttl_seconds=1e9)
-        assert (await session.get_ttl("k") or 1e9) <= 100
-        assert (await session.get_ttl("long") or 1e9) <= 100
-        project = await WorkingMemory.create(Scope("project", "p"), store=store, limits=limits)
-        await project.set("k", 1)
-        assert await project.get_ttl("k") is None
-
-    run(opener, scenario)
-
-
-def test_lookups_go_outwards_only_when_asked_and_the_nearest_wins(opener: Open) -> None:
-    async def scenario(store: Store) -> None:
-        session = await WorkingMemory.for_session("s", "p", "a", store=store)
-        project = await WorkingMemory.create(Scope("project", "p"), store=store)
-        agent = await WorkingMemory.create(Scope("agent", "a"), store=store)
-        await agent.set("k", "agent")
-        assert await session.get("k") is None
-        assert await session.get("k", outwards=True) == "agent"
-        await project.set("k", None)
-        assert await session.get("k", "missing", outwards=True) is None
-        await session.set("k", "session")
-        assert await session.get("k", outwards=True) == "session"
-        assert await session.exists("k", outwards=True)
-        assert await agent.get("k") == "agent"
-        other = await WorkingMemory.for_session("t", "q", "a", store=store)
-        assert await other.get("k", outwards=True) == "agent"
-
-    run(opener, scenario)
-
-
-def test_keys_and_values_that_cannot_be_kept_are_refused_clearly(opener: Open) -> None:
-    async def scenario(store: Store) -> None:
-        memory = await WorkingMemory.for_session("s", store=store)
-        for key in ("", "_task", "_", "a\nb", "a\x00b", "\ud800", "k" * 257):
-            with pytest.raises(BadKeyError):
-                await memory.set(key, 1)
-            with pytest.raises(BadKeyError):
-                await memory.get(key)
-        circle: list[object] = []
-        circle.append(circle)
-        for value in (math.nan, math.inf, {1: 2}, {1, 2}, b"x", object(), circle, "x" * 70_000):
-            with pytest.raises(BadValueError):
-                await memory.set("k", value)
-        for ttl in (0, -1, math.nan, True, "5"):
-            with pytest.raises(BadValueError):
-                await memory.set("k", 1, ttl_seconds=ttl)  # type: ignore[arg-type]
-        assert await memory.list_keys() == []
-
-    run(opener, scenario)
-
-
-def test_the_length_of_a_value_is_that_of_its_characters_and_not_of_their_escapes(opener: Open) -> None:
-    async def scenario(store: Store) -> None:
-        memory = await WorkingMemory.for_session("s", store=store)
-        for value in ("ключ\n" * 12_000, "🐙" * 60_000, 'say "no"' * 8_000):
+        with pytest.raises(BadKeyError):
+            await memory.get(key)
+    circle: list[object] = []
+    circle.append(circle)
+    for value in (math.nan, math.inf, {1: 2}, {1, 2}, b"x", object(), circle, "x" * 70_000):
+        with pytest.raises(BadValueError):
             await memory.set("k", value)
-            assert await memory.get("k") == value
-        for value in ("ключ\n" * 14_000, "🐙" * 70_000):
-            with pytest.raises(BadValueError, match=f"not {len(value) + 2};"):
-                await memory.set("k", value)
-
-    run(opener, scenario)
-
-
-def test_the_least_recently_used_key_goes_first_and_never_an_internal_one(opener: Open) -> None:
-    async def scenario(store: Store) -> None:
-        memory = await WorkingMemory.for_session("s", store=store, limits=Limits(keys=3))
-        await memory.set_task_state(TaskState("the goal"))
-        await memory.append_scratchpad("a note")
-        checkpoint = await memory.create_checkpoint()
-        for key in "abc":
-            await memory.set(key, key)
-        await memory.get("a")
-        await memory.set("d", "d")
-        assert await memory.list_keys() == ["a", "c", "d"]
-        await memory.set("c", "again")
-        await memory.set("e", "e")
-        await memory.set("f", "f")
-        assert await memory.list_keys() == ["c", "e", "f"]
-        for number in range(20):
-            await memory.set(f"n{number}", number)
-        assert await memory.list_keys() == ["n17", "n18", "n19"]
-        assert (await memory.get_task_state() or TaskState()).description == "the goal"
-        assert await memory.get_scratchpad() == ["a note"]
-        assert [each.id for each in await memory.list_checkpoints()] == [checkpoint]
-
-    run(opener, scenario)
-
-
-def test_task_state_is_kept_and_progress_changes_only_what_it_names(opener: Open) -> None:
-    async def scenario(store: Store) -> None:
-        memory = await WorkingMemory.for_session("s", store=store)
-        assert await memory.get_task_state() is None
-        first = await memory.set_task_state(TaskState("Ship it", step="plan", percent=-5, details={"files": ["a.py"]}))
-        assert (first.percent, first.revision, first.status) == (0.0, 0, "in_progress")
-        assert first.started == first.updated
-        second = await memory.update_task_progress(step="build", percent=250)
-        assert (second.description, second.step, second.percent) == ("Ship it", "build", 100.0)
-        assert second.details == {"files": ["a.py"]}
-        assert second.started == first.started
-        assert second.updated > first.updated
-        third = await memory.update_task_progress(status="blocked")
-        assert (third.step, third.percent, third.status, third.revision) == ("build", 100.0, "blocked", 2)
-        assert await memory.get_task_state() == third
+    for ttl in (0, -1, math.nan, True, "5"):
         with pytest.raises(BadValueError):
-            await memory.update_task_progress(status="tired")  # type: ignore[arg-type]
-        with pytest.raises(BadValueError):
-            await memory.update_task_progress(percent=math.nan)
-        assert await memory.get_task_state() == third
-
-    run(opener, scenario)
+            await memory.set("k", 1, ttl_seconds=ttl)  # type: ignore[arg-type]
+    assert await memory.list_keys() == []
 
 
-def test_the_scratchpad_keeps_order_and_drops_the_oldest(opener: Open) -> None:
-    async def scenario(store: Store) -> None:
-        memory = await WorkingMemory.for_session("s", store=store, limits=Limits(scratchpad_entries=3))
-        for number in range(5):
-            await memory.append_scratchpad(f"note {number}")
-        assert await memory.get_scratchpad() == ["note 2", "note 3", "note 4"]
-        times = [note.time for note in await memory.get_scratchpad_with_timestamps()]
-        assert times == sorted(times)
-        with pytest.raises(BadValueError):
-            await memory.append_scratchpad("  ")
-        assert await memory.clear_scratchpad() == 3
-        assert await memory.get_scratchpad() == []
-        await memory.append_scratchpad("anew")
-        assert await memory.get_scratchpad() == ["anew"]
-
-    run(opener, scenario)
+async def test_the_length_of_a_value_is_that_of_its_characters_and_not_of_their_escapes(store: Store) -> None:
+    memory = await WorkingMemory.for_session("s", store=store)
+    for value in ("ключ\n" * 12_000, "🐙" * 60_000, 'say "no"' * 8_000):
+        await memory.set("k", value)
+        assert await memory.get("k") == value
+    for value in ("ключ\n" * 14_000, "🐙" * 70_000):
+        with pytest.raises(BadValueError, match=f"not {len(value) + 2};"):
+            await memory.set("k", value)
 
 
-def test_clear_keeps_task_state_scratchpad_checkpoints_and_metadata(opener: Open) -> None:
-    async def scenario(store: Store) -> None:
-        memory = await WorkingMemory.for_session("s", store=store)
-        await memory.set_task_state(TaskState("goal"))
-        await memory.append_scratchpad("note")
-        await memory.set_observed({"goal": "seen"})
-        await memory.set("a", 1)
-        await memory.set("b", None)
-        checkpoint = await memory.create_checkpoint()
-        created = (await memory.get_stats())["created"]
-        assert await memory.clear() == 2
-        assert await memory.clear() == 0
-        assert await memory.get_all() == {}
-        assert (await memory.get_task_state() or TaskState()).description == "goal"
-        assert await memory.get_scratchpad() == ["note"]
-        assert await memory.get_observed() == {"goal": "seen"}
-        assert [each.id for each in await memory.list_checkpoints()] == [checkpoint]
-        assert (await memory.get_stats())["created"] == created is not None
-
-    run(opener, scenario)
-
-
-def test_a_checkpoint_brings_back_keys_task_and_scratchpad_as_they_were(opener: Open) -> None:
-    async def scenario(store: Store) -> None:
-        memory = await WorkingMemory.for_session("s", store=store)
-        await memory.set("stays", None)
-        await memory.set("changes", "old")
-        await memory.set_task_state(TaskState("goal"))
-        await memory.append_scratchpad("early")
-        checkpoint = await memory.create_checkpoint("before the storm")
-        await memory.set("changes", "new")
-        await memory.set("later", 1)
-        await memory.delete("stays")
-        await memory.update_task_progress(percent=90)
-        await memory.append_scratchpad("late")
-        await memory.restore_checkpoint(checkpoint)
-        assert await memory.get_all() == {"changes": "old", "stays": None}
-        assert (await memory.get_task_state() or TaskState()).percent == 0
-        assert await memory.get_scratchpad() == ["early"]
-        await memory.clear_scratchpad()
-        await memory.restore_checkpoint(checkpoint)
-        assert await memory.get_scratchpad() == ["early"]
-
-    run(opener, scenario)
+async def test_the_least_recently_used_key_goes_first_and_never_an_internal_one(store: Store) -> None:
+    memory = await WorkingMemory.for_session("s", store=store, limits=Limits(keys=3))
+    await memory.set_task_state(TaskState("the goal"))
+    await memory.append_scratchpad("a note")
+    checkpoint = await memory.create_checkpoint()
+    for key in "abc":
+        await memory.set(key, key)
+    await memory.get("a")
+    await memory.set("d", "d")
+    assert await memory.list_keys() == ["a", "c", "d"]
+    await memory.set("c", "again")
+    await memory.set("e", "e")
+    await memory.set("f", "f")
+    assert await memory.list_keys() == ["c", "e", "f"]
+    for number in range(20):
+        await memory.set(f"n{number}", number)
+    assert await memory.list_keys() == ["n17", "n18", "n19"]
+    assert (await memory.get_task_state() or TaskState()).description == "the goal"
+    assert await memory.get_scratchpad() == ["a note"]
+    assert [each.id for each in await memory.list_checkpoints()] == [checkpoint]
 
 
-def test_only_so_many_checkpoints_are_kept_and_a_missing_one_is_an_error_of_its_own(opener: Open) -> None:
-    async def scenario(store: Store) -> None:
-        memory = await WorkingMemory.for_session("s", store=store, limits=Limits(checkpoints=2))
-        made = [await memory.create_checkpoint(str(number)) for number in range(4)]
-        assert all(len(checkpoint) == 36 for checkpoint in made)
-        assert [each.id for each in await memory.list_checkpoints()] == made[2:]
-        assert await memory.delete_checkpoint(made[3]) is True
-        assert await memory.delete_checkpoint(made[3]) is False
-        for missing in (made[0], made[3], "", "_task", "no"):
-            with pytest.raises(CheckpointNotFoundError) as caught:
-                await memory.restore_checkpoint(missing)
-            assert caught.value.checkpoint_id == missing
-        kept = await store.records(memory.scope.name, internal=True)
-        assert [key for key in kept if key.startswith("_checkpoint:")] == [f"_checkpoint:{made[2]}"]
+async def test_task_state_is_kept_and_progress_changes_only_what_it_names(store: Store) -> None:
+    memory = await WorkingMemory.for_session("s", store=store)
+    assert await memory.get_task_state() is None
+    first = await memory.set_task_state(TaskState("Ship it", step="plan", percent=-5, details={"files": ["a.py"]}))
+    assert (first.percent, first.revision, first.status) == (0.0, 0, "in_progress")
+    assert first.started == first.updated
+    second = await memory.update_task_progress(step="build", percent=250)
+    assert (second.description, second.step, second.percent) == ("Ship it", "build", 100.0)
+    assert second.details == {"files": ["a.py"]}
+    assert second.started == first.started
+    assert second.updated > first.updated
+    third = await memory.update_task_progress(status="blocked")
+    assert (third.step, third.percent, third.status, third.revision) == ("build", 100.0, "blocked", 2)
+    assert await memory.get_task_state() == third
+    with pytest.raises(BadValueError):
+        await memory.update_task_progress(status="tired")  # type: ignore[arg-type]
+    with pytest.raises(BadValueError):
+        await memory.update_task_progress(percent=math.nan)
+    assert await memory.get_task_state() == third
 
-    run(opener, scenario)
+
+async def test_the_scratchpad_keeps_order_and_drops_the_oldest(store: Store) -> None:
+    memory = await WorkingMemory.for_session("s", store=store, limits=Limits(scratchpad_entries=3))
+    for number in range(5):
+        await memory.append_scratchpad(f"note {number}")
+    assert await memory.get_scratchpad() == ["note 2", "note 3", "note 4"]
+    times = [note.time for note in await memory.get_scratchpad_with_timestamps()]
+    assert times == sorted(times)
+    with pytest.raises(BadValueError):
+        await memory.append_scratchpad("  ")
+    assert await memory.clear_scratchpad() == 3
+    assert await memory.get_scratchpad() == []
+    await memory.append_scratchpad("anew")
+    assert await memory.get_scratchpad() == ["anew"]
 
 
-def test_versions_grow_with_every_write_of_a_key(opener: Open) -> None:
-    async def scenario(store: Store) -> None:
-        versions = list[int]()
-        for _ in range(50):
-            await store.put("session:s", "k", Put("1"))
-            record = await store.get("session:s", "k")
-            versions.append(record.version if record else 0)
-        assert versions == sorted(set(versions))
-        assert abs(versions[0] / 1e6 - time.time()) < 60
+async def test_clear_keeps_task_state_scratchpad_checkpoints_and_metadata(store: Store) -> None:
+    memory = await WorkingMemory.for_session("s", store=store)
+    await memory.set_task_state(TaskState("goal"))
+    await memory.append_scratchpad("note")
+    await memory.set_observed({"goal": "seen"})
+    await memory.set("a", 1)
+    await memory.set("b", None)
+    checkpoint = await memory.create_checkpoint()
+    created = (await memory.get_stats())["created"]
+    assert await memory.clear() == 2
+    assert await memory.clear() == 0
+    assert await memory.get_all() == {}
+    assert (await memory.get_task_state() or TaskState()).description == "goal"
+    assert await memory.get_scratchpad() == ["note"]
+    assert await memory.get_observed() == {"goal": "seen"}
+    assert [each.id for each in await memory.list_checkpoints()] == [checkpoint]
+    assert (await memory.get_stats())["created"] == created is not None
 
-    run(opener, scenario)
+
+async def test_a_checkpoint_brings_back_keys_task_and_scratchpad_as_they_were(store: Store) -> None:
+    memory = await WorkingMemory.for_session("s", store=store)
+    await memory.set("stays", None)
+    await memory.set("changes", "old")
+    await memory.set_task_state(TaskState("goal"))
+    await memory.append_scratchpad("early")
+    checkpoint = await memory.create_checkpoint("before the storm")
+    await memory.set("changes", "new")
+    await memory.set("later", 1)
+    await memory.delete("stays")
+    await memory.update_task_progress(percent=90)
+    await memory.append_scratchpad("late")
+    await memory.restore_checkpoint(checkpoint)
+    assert await memory.get_all() == {"changes": "old", "stays": None}
+    assert (await memory.get_task_state() or TaskState()).percent == 0
+    assert await memory.get_scratchpad() == ["early"]
+    await memory.clear_scratchpad()
+    await memory.restore_checkpoint(checkpoint)
+    assert await memory.get_scratchpad() == ["early"]
+
+
+async def test_only_so_many_checkpoints_are_kept_and_a_missing_one_is_an_error_of_its_own(store: Store) -> None:
+    memory = await WorkingMemory.for_session("s", store=store, limits=Limits(checkpoints=2))
+    made = [await memory.create_checkpoint(str(number)) for number in range(4)]
+    assert all(len(checkpoint) == 36 for checkpoint in made)
+    assert [each.id for each in await memory.list_checkpoints()] == made[2:]
+    assert await memory.delete_checkpoint(made[3]) is True
+    assert await memory.delete_checkpoint(made[3]) is False
+    for missing in (made[0], made[3], "", "_task", "no"):
+        with pytest.raises(CheckpointNotFoundError) as caught:
+            await memory.restore_checkpoint(missing)
+        assert caught.value.checkpoint_id == missing
+    kept = await store.records(memory.scope.name, internal=True)
+    assert [key for key in kept if key.startswith("_checkpoint:")] == [f"_checkpoint:{made[2]}"]
+
+
+async def test_versions_grow_with_every_write_of_a_key(store: Store) -> None:
+    versions = list[int]()
+    for _ in range(50):
+        await store.put("session:s", "k", Put("1"))
+        record = await store.get("session:s", "k")
+        versions.append(record.version if record else 0)
+    assert versions == sorted(set(versions))
+    assert abs(versions[0] / 1e6 - time.time()) < 60
