@@ -1,8 +1,7 @@
-"""Open items over several flushes: shown with their ids, closed by an answer or by the client's own task tools."""
+"""Open items over several flushes: shown with their ids, closed by an answer."""
 
 from __future__ import annotations
 
-import json
 import uuid
 from datetime import date
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hooks import SESSION, line
+from hooks import line
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
@@ -23,30 +22,6 @@ from memoria.worker.worker import Worker
 NOTE = {"worth_saving": True, "title": "Uploads", "context": "The uploader was worked on."}
 DAY = "2026-11-20"
 RETRY = "Add the retry to the uploader."
-
-
-def use(name: str, ident: str = "", **given: Any) -> bytes:
-    """An assistant's line with a tool use."""
-    value = json.loads(line(f"{name} {given}", "assistant"))
-    value["message"]["content"] = [{"type": "tool_use", "id": ident or f"t-{name}", "name": name, "input": given}]
-    return json.dumps(value).encode() + b"\n"
-
-
-def result(ident: str, text: str) -> bytes:
-    """The result of a tool use."""
-    value = json.loads(line(f"result {ident} {text}"))
-    value["message"]["content"] = [{"type": "tool_result", "tool_use_id": ident, "content": text}]
-    return json.dumps(value).encode() + b"\n"
-
-
-def created(number: int, subject: str) -> bytes:
-    said = f"Task #{number} created successfully: {subject}"
-    return use("TaskCreate", f"c{number}", subject=subject, description="As asked.") + result(f"c{number}", said)
-
-
-def todos(**statuses: str) -> bytes:
-    items = [{"content": text.replace("_", " "), "status": status} for text, status in statuses.items()]
-    return use("TodoWrite", todos=items)
 
 
 class Days:
@@ -132,37 +107,3 @@ def test_a_worthless_session_still_closes_what_it_did(days: Days) -> None:
     days.flush(action_items=[RETRY])
     days.flush(worth_saving=False, title="", context="", done=[ident(RETRY)])
     assert days.items() == []
-
-
-def test_a_later_list_of_the_session_closes_and_drops(days: Days) -> None:
-    first = todos(Test_the_parser="pending", Document_the_parser="pending", Ask_about_names="pending")
-    days.flush(first, session=SESSION, event="PreCompact")
-    assert len(days.items()) == 3
-    days.flush(todos(Test_the_parser="completed", Ask_about_names="pending"), session=SESSION)
-    assert days.items() == ["Ask about names"]
-    assert "- [x] Test the parser" in days.log
-    assert "- [x] ~~Document the parser~~" in days.log
-
-
-def test_tasks_are_opened_and_closed_by_their_numbers_over_several_flushes(days: Days) -> None:
-    made = created(1, "Add the retry") + created(2, "Write the changelog")
-    days.flush(made + use("TaskUpdate", taskId="2", status="in_progress"), session=SESSION, event="PreCompact")
-    assert days.items() == ["Add the retry", "Write the changelog"]
-    asked = days.flush(use("TaskUpdate", taskId="1", status="completed"), session=SESSION)
-    assert "TaskUpdate [completed] Add the retry" in asked.text
-    assert days.items() == ["Write the changelog"]
-    assert "- [x] Add the retry" in days.log
-
-
-def test_the_ledger_keeps_no_text_of_a_sessions_tasks(days: Days) -> None:
-    days.flush(created(1, "Add the pangolin"), session=SESSION, event="PreCompact")
-    with Ledger.of(days.home.paths).db as db:
-        kept = "".join(value for (value,) in db.execute("SELECT value FROM named"))
-    assert "pangolin" not in kept
-    assert ident("Add the pangolin") in kept
-
-
-def test_an_open_item_of_the_tools_and_of_the_model_is_one(days: Days) -> None:
-    days.flush(todos(Add_a_retry_to_the_uploader="pending"), action_items=[RETRY])
-    assert days.items() == [RETRY]
-    assert days.log.count("- [ ]") == 1

@@ -1,15 +1,14 @@
 """Tool lines: one line for each tool use, with what identifies it and nothing of what it moved.
 
 A command, a path, a pattern, a URL; for edits and writes the identifiers in them, since what a session was about stands
-there (docs/decisions/0001-capture.md has the figures). The client's task tools say what is open, done or dropped. Knows
-the tools' inputs; does not know a transcript's lines or turns.
+there (docs/decisions/0001-capture.md has the figures). Knows the tools' inputs; does not know a transcript's lines or
+turns.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from memoria.search import identifiers
@@ -17,15 +16,10 @@ from memoria.search import identifiers
 COMMAND = 600  # characters kept of a command, a query, a prompt's start
 LINE = 4_000  # characters of a whole line
 NAMES = 1_500  # characters of identifiers in it
-DONE = ("completed",)
-DROPPED = ("deleted", "cancelled", "canceled")
-EDITORS = ("Edit", "MultiEdit", "NotebookEdit", "Write")
 
 Input = Mapping[str, Any]
 
 _SPACE = re.compile(r"\s+")
-_TODO = re.compile(r"(?:^|; )\[(\w+)\] (.*?)(?=; \[\w+\] |$)", re.DOTALL)
-_UPDATE = re.compile(r"TaskUpdate \[(\w+)\] (?!#)(.+)", re.DOTALL)
 
 
 def describe(name: str, given: object) -> str:
@@ -165,46 +159,3 @@ _FORMS: dict[str, Callable[[Input], str]] = {
     "Write": _write,
     "exit_plan_mode": _plan,
 }
-
-
-@dataclass(slots=True)
-class Tasks:
-    """The ``statuses`` of tasks by their texts, and the texts of the last to-do list, None when none was written."""
-
-    statuses: dict[str, str] = field(default_factory=dict)
-    todos: tuple[str, ...] | None = None
-
-    def with_status(self, *wanted: str) -> list[str]:
-        """Return the texts of the tasks that have one of these statuses."""
-        return [text for text, status in self.statuses.items() if status in wanted]
-
-    @property
-    def open(self) -> list[str]:
-        """The texts of the tasks that are neither done nor dropped."""
-        return [text for text, status in self.statuses.items() if status not in (*DONE, *DROPPED)]
-
-
-def read_tasks(tools: Iterable[str]) -> Tasks:
-    """Return the tasks as they stand after these tool lines.
-
-    ``TodoWrite`` writes the whole list each time; ``TaskCreate`` and ``TaskUpdate`` change one task.
-    """
-    tasks = Tasks()
-    for line in tools:
-        if line.startswith("TodoWrite "):
-            _write_list(tasks, line.removeprefix("TodoWrite "))
-        elif line.startswith("TaskCreate "):
-            tasks.statuses[line.removeprefix("TaskCreate ").strip()] = "pending"
-        elif update := _UPDATE.fullmatch(line):
-            tasks.statuses[update[2].strip()] = update[1]
-    return tasks
-
-
-def _write_list(tasks: Tasks, text: str) -> None:
-    """Take a whole list; what an earlier list held and this one does not, was dropped unless it was done."""
-    listed = {found[2].strip(): found[1] for found in _TODO.finditer(text) if found[2].strip()}
-    for former in tasks.todos or ():
-        if former not in listed and tasks.statuses.get(former) not in DONE:
-            tasks.statuses[former] = "deleted"
-    tasks.statuses.update(listed)
-    tasks.todos = tuple(listed)

@@ -17,7 +17,6 @@ from memoria.capture.open_sessions import OpenSessions
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.daily.open_items import OpenItems
-from memoria.daily.session_tasks import SessionTasks
 from memoria.ground.errors import BadAnswerError, TranscriptMissingError
 from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
@@ -66,7 +65,7 @@ class SessionFlush:
         model = Metered.of(home, ledger)
         archive = Archive.of(home.paths, settings.archive_mb, redactor)
         learner = Learner.of(home, ledger, keeper, model, redactor)
-        agenda = Agenda(OpenItems(daily, ledger), SessionTasks(ledger), home.zone)
+        agenda = Agenda(OpenItems(daily, ledger), home.zone)
         return cls(home, ledger, learner, Writer(home, daily, ledger, model, archive, learner, agenda))
 
     def unwritten_turns(self, intake: Intake, now: float, *, insist: bool = False) -> Unwritten:
@@ -83,7 +82,6 @@ class SessionFlush:
             if intake.is_only_an_end and not OpenSessions(self.home.paths.where).was_prompted(intake.jobs[0].session):
                 return Unwritten(Session.of(intake, settings, self.home.paths), intake, was_left=True)
             raise
-        intake.tasks = self.writer.agenda.tasks.known(intake.session)
         turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=over)
         cut = stretches(turns, settings.call_chars, self.home.zone)
         ahead = _look_ahead(cut, settings)
@@ -114,7 +112,6 @@ class SessionFlush:
                     fault = fault or error
                     broken = True
             broken = broken and stretch.continued
-        self.writer.agenda.tasks.keep(unwritten.session.id, unwritten.intake.tasks, self.writer.archive.redactor.redact)
         dropped = unwritten.intake.dropped
         for reason in dict.fromkeys(dropped.values()):
             keys = [key for key, why in dropped.items() if why == reason]

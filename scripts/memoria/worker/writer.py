@@ -68,14 +68,13 @@ class Writer:
         found = self.learner.findings(
             session, stretch.exchanges, completion.data, day, near=near, continued=stretch.continued
         )
-        action_items = self.agenda.settle(session, stretch, shown, completion.data)
+        action_items = self.agenda.settle(shown, completion.data)
         entry = replace(
             _entry(completion, stretch, session, found, self.home.zone.local(moment)), action_items=tuple(action_items)
         )
-        # An empty note is no entry; learned facts are compiled from their entry, and open items stand in theirs.
+        # An empty note is no entry; learned facts are compiled from their entry.
         is_worth = completion.data["worth_saving"] and _says_something(completion)
-        left_open = len(action_items) > len(completion.data["action_items"])
-        is_kept = is_worth or entry.learned or left_open
+        is_kept = is_worth or entry.learned
         if is_kept:
             self._put(entry, stretch, found.known)
         else:
@@ -108,7 +107,7 @@ def _entry(completion: Completion, stretch: Stretch, session: Session, found: Fi
         project=session.name,
         project_key=session.project,
         # The ledger and the log message need the title on one line, as the daily log does.
-        title=" ".join(data["title"].split()) or ("What was learned" if found.known or found.fresh else "Open tasks"),
+        title=" ".join(data["title"].split()) or "What was learned",
         context=data["context"],
         key_exchanges=tuple(data["key_exchanges"]),
         learned=tuple(map(lines.learned, (*found.known, *found.fresh))),
