@@ -49,7 +49,7 @@ VERBS = {
 
 # The names that verbs had before 0.3, until 0.4.
 FORMER = {
-    "diff": "undo --show", "lint": "doctor --wiki", "uninstall": "install --remove", "working": "show --working",
+    "diff": "undo --show", "lint": "doctor --wiki", "uninstall": "install --remove",
 }  # fmt: skip
 WIKI = "--wiki"  # makes of ``doctor`` the module ``lint``, which is another work with other options
 # What hooks, the reader and clients start.

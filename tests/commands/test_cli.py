@@ -48,7 +48,7 @@ def test_a_mistyped_value_or_option_is_answered_with_the_nearest(
     assert meant in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("former", ["diff", "lint", "uninstall", "working"])
+@pytest.mark.parametrize("former", ["diff", "lint", "uninstall"])
 def test_a_former_verb_still_works_and_says_what_it_is_now(former: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(cli.VERBS) <= 20
     form = cli.FORMER[former]

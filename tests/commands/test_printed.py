@@ -23,7 +23,7 @@ VERBS = (
     ["search", "kettle"], ["search", "kettle", "--json"], ["search", EVIL], ["query", "what of the kettle?"],
     ["query", "--json", SECOND], ["lint"], ["lint", "--json"], ["why", "concepts/kettle"], ["why", SECOND],
     ["why", "concepts/kettle", "--json"], ["show", "aaaa"], ["show", EVIL], ["learned"], ["learned", "list", "--json"],
-    ["learned", "show", EVIL], ["working"], ["working", "--json"], ["diff"], ["undo"], ["undo", "--list"],
+    ["learned", "show", EVIL], ["diff"], ["undo"], ["undo", "--list"],
     ["compile", "--dry-run"], ["compile"], ["flush"], ["observe"], ["install", "--remove"],
     ["ingest", "--dry-run", EVIL.replace("\0", "")], ["forget", "--text", SECOND],
     ["forget", "kettle", "--yes"], [EVIL], ["status", EVIL],

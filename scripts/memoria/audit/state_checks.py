@@ -8,8 +8,7 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from contextlib import closing
-from datetime import timedelta
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 from memoria.audit.client_settings import settings_file
@@ -28,15 +27,13 @@ from memoria.audit.receipt import not_understood
 from memoria.base import invocation
 from memoria.base import paths as places
 from memoria.capture.spool import Spool
-from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
-from memoria.ground import clock, home_files, locks, printable
+from memoria.ground import home_files, locks, printable
 from memoria.ground.errors import CannotLockError, ExpectedError
 from memoria.ground.home import Home
 
 NAMED = 5  # files that are not read
 FREE_MB, FREE_WARN_MB = 100, 1_000
-LONG_LOCK_S = 1_800.0
 OLD_JOB_S = 86_400.0
 SYNCED = re.compile(  # how the folders of sync services are called
     r"(?:dropbox|onedrive|google ?drive|icloud|com~apple~clouddocs|mobile documents|cloudstorage|nextcloud"
@@ -86,17 +83,12 @@ def check_home(home: Home) -> Findings:
 
 def check_files(home: Home) -> Findings:
     """Check whether something lies among the daily logs and articles that is not read."""
-    folders = (("daily", home.paths.daily, True), ("knowledge", home.paths.knowledge, False))
-    found = [
-        (top, each) for top, folder, is_daily in folders for each in home_files.left_out(folder, is_daily=is_daily)
-    ]
-    for top, each in found[:NAMED]:
-        remedy = "take over what is missing, then delete the copy" if each.original else "move it elsewhere"
-        yield Finding("files", NOTE, f"{top}/{each.name} is not read: it {each.reason}", remedy)
-    if len(found) > NAMED:
-        yield Finding("files", NOTE, f"{len(found) - NAMED} more are not read",
-                      f"{invocation.shown('doctor --wiki')} names all of them")  # fmt: skip
-    if not found:
+    found = [*home_files.left_out(home.paths.daily, is_daily=True)]
+    found += home_files.left_out(home.paths.knowledge, is_daily=False)
+    if found:
+        names = f"{', '.join(each.name for each in found[:NAMED])}{' and more' if len(found) > NAMED else ''}"
+        yield Finding("files", NOTE, f"not read: {names}", f"{invocation.shown('doctor --wiki')} says why")
+    else:
         yield Finding("files", OK, "everything below daily/ and knowledge/ is read")
 
 
@@ -127,45 +119,13 @@ def check_disk(home: Home) -> Findings:
 
 
 def check_lock(home: Home) -> Findings:
-    """Check whether worker, compile and observer get on: one that holds its lock for long has made calls meanwhile."""
-    held = []
-    for name in ("worker", "compile", "observer"):
-        path = Path(getattr(home.paths, f"{name}_lock"))
-        try:
-            if not path.exists():
-                continue
-            with locks.held(path) as mine:
-                if mine:
-                    continue
-        except CannotLockError as error:
-            yield Finding("lock", BROKEN, str(error), "set MEMORIA_STATE to a folder on a local disk")
-            return
-        pid, seconds = _holder(path)
-        who = f"process {pid}, started {seconds / 60:.0f} min ago" if pid else "another process"
-        held.append((f"{name}: held by {who}", pid, seconds))
-    for text, pid, seconds in held:
-        stuck = seconds > LONG_LOCK_S and not _has_called(home)
-        yield Finding("lock", NOTE if stuck else OK, f"{text}; it makes no progress" if stuck else text,
-                      f"end it: kill {pid}; nothing is lost" if stuck else "")  # fmt: skip
-    if not held:
-        yield Finding("lock", OK, "free: no worker is at work")
-
-
-def _has_called(home: Home) -> bool:
-    """Return whether a model was asked in the time after which a process counts as stuck."""
-    with closing(Ledger.of(home.paths)) as ledger:
-        return bool(ledger.calls_since(clock.now() - timedelta(seconds=LONG_LOCK_S)))
-
-
-def _holder(path: Path) -> tuple[int, float]:
-    """Return who holds a lock and since when it runs, where the kernel says so (Linux); (0, 0) elsewhere."""
+    """Check whether the file system of the state can lock files."""
+    path = Path(home.paths.notices_lock)
     try:
-        inode = path.stat().st_ino
-        rows = [row.split() for row in Path("/proc/locks").read_text(encoding="ascii").splitlines()]
-        pid = next(int(row[4]) for row in rows if row[1] == "FLOCK" and row[5].endswith(f":{inode}"))
-        return pid, max(0.0, time.time() - Path(f"/proc/{pid}").stat().st_mtime)
-    except (OSError, ValueError, IndexError, StopIteration):
-        return 0, 0.0
+        with locks.held(path) if path.exists() else nullcontext():
+            yield Finding("lock", OK, "files can be locked")
+    except CannotLockError as error:
+        yield Finding("lock", BROKEN, str(error), "set MEMORIA_STATE to a folder on a local disk")
 
 
 def check_synced(home: Home) -> Findings:
@@ -240,20 +200,3 @@ def check_understood(home: Home) -> Findings:
                       f"update memoria: it may be too old; {invocation.shown('verify --all')} looks again")  # fmt: skip
     if compared and not unknown:
         yield Finding("transcripts", OK, "every line that may hold words was understood")
-
-
-def check_clock(home: Home) -> Findings:
-    """Check the time zone, and whether files of our own are ahead of the clock."""
-    if home.settings.tz and home.zone.zone is None:
-        yield Finding(
-            "clock", NOTE, f"there is no time zone {home.settings.tz!r}; the system's is used", "correct MEMORIA_TZ"
-        )
-    log_ = DailyLog.of(home.paths)
-    files = [Path(home.paths.ledger), Path(home.paths.hook_log), *(log_.path(day) for day in log_.days())]
-    ahead = max((path.stat().st_mtime for path in files if path.exists()), default=0.0) - time.time()
-    local = home.zone.local(clock.now())
-    if ahead > 300:
-        yield Finding("clock", NOTE, f"{local:%Y-%m-%d %H:%M %Z}: our own files are {ahead / 60:.0f} min ahead of it",
-                      "set the clock; entries land on the day it says")  # fmt: skip
-    else:
-        yield Finding("clock", OK, f"{local:%Y-%m-%d %H:%M %Z}")

@@ -78,6 +78,9 @@ def _settings(home: Home) -> Findings:
         yield Finding("settings", NOTE, problem, f"correct it {where}")
     for name, instead in home.settings.gone:
         yield Finding("settings", NOTE, f"{name} is no setting any more and has no effect", instead)
+    if home.settings.tz and home.zone.zone is None:
+        missing = f"there is no time zone {home.settings.tz!r}; the system's is used"
+        yield Finding("settings", NOTE, missing, "correct MEMORIA_TZ")
     if home.settings.disabled:
         yield Finding(
             "settings", BROKEN, "memoria is switched off", "unset MEMORIA_DISABLED, or `disabled` in config.json"
@@ -177,7 +180,7 @@ CHECKS: tuple[Callable[[Home], Findings], ...] = (
     client_checks.check_hooks, client_checks.check_firing, client_checks.check_pythons, client_checks.check_client,
     client_checks.check_mcp,
     state_checks.check_disk, state_checks.check_lock, state_checks.check_synced, state_checks.check_jobs,
-    state_checks.check_understood, state_checks.check_clock, check_sync, check_memory_server,
+    state_checks.check_understood, check_sync, check_memory_server,
     check_redis,
     self_test.check_rehearsal,
 )  # fmt: skip
