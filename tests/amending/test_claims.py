@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memoria.amending import claims
+from memoria.amending import corrections
 from memoria.ground import locks
 from memoria.ground.errors import ExpectedError
 from memoria.statements.fact import Fact
@@ -42,7 +42,7 @@ def parts(wiki: WikiHome) -> tuple[str, str]:
 
 
 def test_a_line_that_is_put_right_shows_the_users_word_and_the_old_one_is_history(wiki: WikiHome) -> None:
-    claims.correct(wiki.home, SLUG, digest(OLD), NEW)
+    corrections.correct(wiki.home, SLUG, digest(OLD), NEW)
     new = facts(wiki)[NEW]
     now, past = parts(wiki)
     assert (new.origin, new.quote, new.project) == ("user", NEW, PORT.project_key)
@@ -54,15 +54,15 @@ def test_a_line_that_is_put_right_shows_the_users_word_and_the_old_one_is_histor
 
 
 def test_the_users_word_is_not_compiled_again_and_no_model_is_asked(wiki: WikiHome) -> None:
-    claims.correct(wiki.home, SLUG, digest(OLD), NEW)
-    claims.retire(wiki.home, SLUG, digest(IS), "There is no listener any more.")
+    corrections.correct(wiki.home, SLUG, digest(OLD), NEW)
+    corrections.retire(wiki.home, SLUG, digest(IS), "There is no listener any more.")
     before = wiki.text(SLUG)
     wiki.compile(lambda _: pytest.fail("asked"))
     assert wiki.text(SLUG) == before
 
 
 def test_no_word_of_the_assistants_reverts_the_users(wiki: WikiHome) -> None:
-    claims.correct(wiki.home, SLUG, digest(OLD), NEW)
+    corrections.correct(wiki.home, SLUG, digest(OLD), NEW)
     ident = facts(wiki)[NEW].id
     wiki.log(entry("b2", 30, learned=stated("Claude found that the port of the listener is 8080.")))
     wiki.compile([placed("port", ends=[{"id": ident, "by": "l-b20"}])])
@@ -70,7 +70,7 @@ def test_no_word_of_the_assistants_reverts_the_users(wiki: WikiHome) -> None:
 
 
 def test_a_removed_line_leaves_no_trace_and_does_not_come_back(wiki: WikiHome) -> None:
-    claims.remove(wiki.home, SLUG, digest(OLD))
+    corrections.remove(wiki.home, SLUG, digest(OLD))
     assert "8080" not in wiki.text(SLUG)
     wiki.compile([placed("port")], "--all", "--force")
     assert "8080" not in wiki.text(SLUG)
@@ -80,7 +80,7 @@ def test_a_removed_line_leaves_no_trace_and_does_not_come_back(wiki: WikiHome) -
 def test_undo_takes_everything_back(wiki: WikiHome, way: str) -> None:
     before, known = wiki.text(SLUG), facts(wiki)
     more = {"correct": (NEW,), "reason": ("It is read from the environment now.",)}.get(way, ())
-    getattr(claims, "retire" if way == "reason" else way)(wiki.home, SLUG, digest(OLD), *more)
+    getattr(corrections, "retire" if way == "reason" else way)(wiki.home, SLUG, digest(OLD), *more)
     assert OLD not in facts(wiki)
     assert wiki.undo() == 0
     assert wiki.text(SLUG) == before
@@ -98,15 +98,15 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(wiki: WikiHome) -> None
         (digest(OLD), "long " * 200, "at most"),
     ):
         with pytest.raises(ExpectedError, match=reason):
-            claims.correct(wiki.home, SLUG, ident, text)
+            corrections.correct(wiki.home, SLUG, ident, text)
     with locks.held(Path(wiki.home.paths.compile_lock)), pytest.raises(ExpectedError, match="compile is running"):
-        claims.correct(wiki.home, SLUG, digest(OLD), NEW)
+        corrections.correct(wiki.home, SLUG, digest(OLD), NEW)
     with pytest.raises(ExpectedError, match="no such article"):
-        claims.remove(wiki.home, "concepts/nope", digest(OLD))
+        corrections.remove(wiki.home, "concepts/nope", digest(OLD))
     assert wiki.files() == before
 
 
 def test_a_line_that_only_gets_other_words_is_the_same_statement_without_a_history(wiki: WikiHome) -> None:
-    claims.correct(wiki.home, SLUG, digest(OLD), "The listener has the port 8080.")
+    corrections.correct(wiki.home, SLUG, digest(OLD), "The listener has the port 8080.")
     assert facts(wiki)["The listener has the port 8080."].id == "l-a10"
     assert "History" not in wiki.text(SLUG)

@@ -20,7 +20,6 @@ from home_of import DAY, article, catalogued, entry, run, scripted
 from memoria.amending import proof, removal
 from memoria.audit import state_checks
 from memoria.audit.finding import BROKEN
-from memoria.base.settings import Settings
 from memoria.capture import cursor
 from memoria.capture.spool import Spool
 from memoria.commands import compile as compile_verb
@@ -33,7 +32,7 @@ from memoria.ground import locks
 from memoria.ground.home import Home
 from memoria.index import sources
 from memoria.index.index import Index
-from memoria.pages.page import Pages
+from memoria.pages import page
 from memoria.recall.shown_notes import ShownNotes
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
@@ -145,7 +144,7 @@ def _caches(home: Home) -> None:
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
         with Keeper.at(home) as keeper:
-            Pages.of(home.paths).prepare(Settings.load(), ledger, DailyLog.of(home.paths), index, keeper)
+            page.prepare(home, ledger, DailyLog.of(home.paths), index, keeper)
     ledger.close()
 
 

@@ -18,7 +18,7 @@ from memoria.commands import forget
 from memoria.ground.home import Home
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
-from memoria.worker import loop, worker
+from memoria.worker import observer, worker
 
 pytestmark = pytest.mark.slow
 
@@ -116,7 +116,7 @@ class Live:
         capture(Event({**fields, **more}), self.home.settings, self.home.paths)
 
     def looks(self) -> None:
-        asyncio.run(loop.work(self.home))
+        asyncio.run(observer.work(self.home))
         worker.work(self.home, insist=True)
 
 

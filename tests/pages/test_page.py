@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -25,8 +24,6 @@ from memoria.recall import start_line
 from memoria.recall.session_start import session_start
 from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.keeper import Keeper
-from memoria.transcripts.archive import Archive
-from memoria.transcripts.turn import Turn
 
 
 @pytest.fixture
@@ -111,17 +108,11 @@ def test_rules_of_the_person_come_before_facts_of_any_importance(home: Home) -> 
 
 
 def test_what_the_last_sessions_worked_on_calls_for_its_facts(home: Home) -> None:
-    """Facts of the same kind and weight: the one about the file that was edited last comes first."""
-    made = entry(home, "aa11", "An afternoon", project_key=SHOP)
+    """Facts of the same kind and weight: the one that the title of the last session names comes first."""
     names = ("harbour", "lantern", "orchard", "glacier", "rounding", "saddle")
     learn(home, *(a_fact(f"The {name} table has one row for each day.", "fact", importance=0.5) for name in names))
-    turn = Turn("k1", "assistant", "Done.", tools=("Edit /home/me/shop/rounding.py: half_up",), cwd="/home/me/shop")
-    Archive.of(home.paths, 1).keep(made.id, made.day, [turn])
+    entry(home, "aa11", "Half-up in rounding", project_key=SHOP)
     assert "rounding" in leads(home)[0]
-    turn = replace(turn, key="k2", tools=("Edit /home/me/shop/saddle.py: strap",))
-    Archive.of(home.paths, 1).remove(made.id)
-    Archive.of(home.paths, 1).keep(made.id, made.day, [turn])
-    assert "saddle" in leads(home)[0]
 
 
 def test_what_belongs_to_another_project_says_so(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.ground.home import Home
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
-from memoria.worker import loop, worker
+from memoria.worker import observer, worker
 
 SUMMARY = {
     "worth_saving": True, "title": "Work", "context": "Work.", "key_exchanges": [],
@@ -75,7 +75,7 @@ def stored(home: Home) -> str:
 
 
 def looks(home: Home) -> None:
-    asyncio.run(loop.work(home))
+    asyncio.run(observer.work(home))
     worker.work(home, insist=True)
 
 

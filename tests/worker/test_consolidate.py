@@ -32,7 +32,7 @@ from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
 from memoria.wiki import commit
 from memoria.wiki.transaction import Transactions
-from memoria.worker import candidates, consolidation
+from memoria.worker import consolidation
 from memoria.worker.compiler import Compile
 from wiki_home import WikiHome, entry, placed, stated
 
@@ -212,7 +212,7 @@ def test_what_was_said_again_while_the_model_thought_does_not_end(home: Home) ->
 )
 def test_look_alike_subjects_are_no_candidates(one: str, other: str) -> None:
     first, second = a_fact(one), a_fact(other, day=1)
-    assert list(candidates.pairs([first, second])) == []
+    assert list(consolidation.pairs([first, second])) == []
 
 
 # -- when, and what it costs

@@ -37,8 +37,8 @@ from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
 from memoria.statements.lines import Lines
 from memoria.statements.store import Store
-from memoria.worker import loop, worker
-from memoria.worker.due import DueCheck
+from memoria.worker import observer, worker
+from memoria.worker.observer import DueCheck
 from memoria.worker.worker import Report, Worker
 
 FLAG = "No, never push {} to main, because main is deployed at once."
@@ -563,7 +563,7 @@ def test_an_observer_looks_again_for_a_hook_that_found_it_at_work(
 
     monkeypatch.setattr(DueCheck, "run", counted)
     Path(person.home.paths.state).mkdir(parents=True, exist_ok=True)
-    asyncio.run(loop.work(person.home))
+    asyncio.run(observer.work(person.home))
     assert started == ["worker"]
     assert len(looks) == 2
 

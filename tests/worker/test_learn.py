@@ -14,7 +14,7 @@ from memoria.models.scripted import Scripted
 from memoria.statements.keeper import Keeper, Outcome
 from memoria.transcripts.intake import Intake
 from memoria.transcripts.turn import Exchange, Role, Turn
-from memoria.worker import judge as judging
+from memoria.worker import learner as judging
 from memoria.worker import pending
 from memoria.worker.learner import Learner
 from memoria.worker.pending import Pending

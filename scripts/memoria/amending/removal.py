@@ -34,7 +34,7 @@ from memoria.ground.projects import Projects
 from memoria.ground.replaced import Replaced
 from memoria.index import sources
 from memoria.index.index import Index
-from memoria.pages.page import Pages
+from memoria.pages import page
 from memoria.search.words import folded, holds
 from memoria.statements.keeper import Keeper
 from memoria.statements.outbox import Outbox
@@ -261,7 +261,7 @@ def _caches(home: Home, ledger: Ledger) -> None:
             Settle(home, keeper, index).run()  # what it reads now was no person's deletion
             Transactions.of(home.paths).clear()  # earlier versions of the wiki
             keeper.store.shred()
-            Pages.of(home.paths).prepare(home.settings, ledger, DailyLog.of(home.paths), index, keeper)
+            page.prepare(home, ledger, DailyLog.of(home.paths), index, keeper)
 
 
 def _logs(home: Home, plan: Plan) -> None:

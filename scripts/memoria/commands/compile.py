@@ -16,8 +16,7 @@ from memoria.daily.ledger import Ledger
 from memoria.ground import clock, locks, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.pages import day_report
-from memoria.pages.page import Pages
+from memoria.pages import day_report, page
 from memoria.worker import worker
 from memoria.worker.compiler import Batch, Compile, Report, take_all
 from memoria.worker.consolidation import Consolidation
@@ -137,8 +136,7 @@ def _run(
     total = sum(len(batch.entries) for batch in batches)
     failure = take_all(compile_, batches, report, quiet=args.due)
     compile_.ledger.put(gate.FAILED, value=failure is not None)
-    pages = Pages.of(compile_.home.paths)
-    pages.prepare(compile_.home.settings, compile_.ledger, compile_.daily, compile_.index, compile_.keeper, touched)
+    page.prepare(compile_.home, compile_.ledger, compile_.daily, compile_.index, compile_.keeper, touched)
     day_report.prepare(compile_.home)
     log.info("%s", _counts(compile_, report, total))
     if not args.due:

@@ -10,33 +10,151 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from memoria.audit import ingest_plan
-from memoria.audit.ingest_plan import Item, Plan, Source
-from memoria.audit.receipt import Receipt
+from memoria.audit.changes import OPEN_S
+from memoria.audit.receipt import BY_PROGRAM, Account, Receipt
+from memoria.base import project
 from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
-from memoria.ground import clock, locks, printable
+from memoria.ground import clock, locks, printable, projects
 from memoria.ground.command_parser import positive
 from memoria.ground.errors import ExpectedError, UsageError
 from memoria.ground.home import Home
 from memoria.models import chain, prices, tasks
 from memoria.models.metered import CHARS_PER_TOKEN
 from memoria.transcripts import client_files, clients
+from memoria.transcripts.client_files import Found, Head
+from memoria.transcripts.clients import Client
+from memoria.transcripts.turn_reader import Reader
 from memoria.worker.worker import work
+
+Source = tuple[Client, Path]
 
 AT_ONCE = 4  # sessions in the spool at a time
 MAX_WORKERS = 10  # that leave jobs without an error; then something is wrong
 OUTPUT_TOKENS = 700  # of one entry, measured on the flush prompts of real sessions
 ENTRY_TOKENS, COMPILE_TOKENS, ARTICLE_TOKENS = 700, 8_000, 6_000  # an entry, the articles near it, the articles written
+TOOL_CHARS = 160  # of a model's request for a tool use, beyond its name; the mean over 73 real transcripts
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One transcript to ingest, with estimated ``turns`` and ``chars``."""
+
+    account: Account
+    turns: int
+    chars: int
+
+
+@dataclass(slots=True)
+class Plan:
+    """What to ingest, oldest first, and the number of skipped transcripts by reason."""
+
+    items: list[Item] = field(default_factory=list)
+    passed: Counter[str] = field(default_factory=Counter)
+    bytes: int = 0
+    quiet_at: float = 0.0  # when the last of those that may be in progress counts as ended, if it does not go on
+
+    @property
+    def turns(self) -> int:
+        """Estimated number of turns."""
+        return sum(item.turns for item in self.items)
+
+    @property
+    def chars(self) -> int:
+        """Estimated number of characters that go to the model."""
+        return sum(item.chars for item in self.items)
+
+
+def survey(
+    home: Home, ledger: Ledger, sources: Sequence[Source], *, since: float = 0.0, name: str = "", limit: int = 0
+) -> Plan:
+    """Examine every transcript of the sources; write nothing but the results of comparisons.
+
+    ``since``: seconds since the epoch; a transcript that changed before is left out. ``name``: what a person calls the
+    only project to ingest; UsageError when no transcript is of it. ``limit``: most sessions, 0 for all.
+    """
+    plan = Plan()
+    transcripts = _listed(home, sources)
+    wanted = _wanted(home, transcripts, name)
+    receipt = Receipt(home, ledger, Spool(home.paths.spool))
+    for found in transcripts:
+        if found.changed < since:
+            continue
+        if limit and len(plan.items) >= limit:
+            break
+        try:
+            head = clients.of(found).head(found.path)
+            owner = project.of(head.cwd, home.settings, home.paths)
+            if wanted not in ("", owner.key):
+                continue
+            plan.bytes += found.size
+            item = _item(receipt, found, head, owner, plan)
+        except OSError as error:
+            plan.passed[f"cannot be read ({error.strerror})"] += 1
+            continue
+        if item and item.turns:
+            plan.items.append(item)
+        elif item:
+            plan.passed["nothing was said"] += 1
+    return plan
+
+
+def _listed(home: Home, sources: Sequence[Source]) -> list[Found]:
+    """Return the transcripts of all sources, the one that changed longest ago first."""
+    sides = home.settings.keep_sidechains
+    return client_files.in_order(found for client, path in sources for found in client.transcripts(path, sides=sides))
+
+
+def _wanted(home: Home, transcripts: Sequence[Found], name: str) -> str:
+    """Return the key of the project that is meant, ``""`` when none is; UsageError when no transcript is of it."""
+    if not name:
+        return ""
+    keys = set()
+    for found in transcripts:
+        with suppress(OSError):
+            keys.add(project.of(clients.of(found).head(found.path).cwd, home.settings, home.paths).key)
+    return projects.meant(name, keys, home)
+
+
+def _item(receipt: Receipt, found: Found, head: Head, owner: project.Project, plan: Plan) -> Item | None:
+    """Return the unrecorded rest of a transcript; None, with a reason in the plan, when it is to be skipped."""
+    reason = receipt.left_alone(found, head)
+    if reason and reason != BY_PROGRAM:
+        plan.passed[reason] += 1
+    elif receipt.is_open(found):
+        plan.passed["in progress, or ended just now"] += 1
+        plan.quiet_at = max(plan.quiet_at, found.changed + OPEN_S)
+    elif receipt.waits(head.session):
+        plan.passed["already waiting in the spool"] += 1
+    else:
+        return _counted(receipt, found, head, owner, plan)
+    return None
+
+
+def _counted(receipt: Receipt, found: Found, head: Head, owner: project.Project, plan: Plan) -> Item | None:
+    fates = receipt.known_fates(found, head.session)
+    account = Account(found, head.session, owner.name, owner.key, head.cwd, fates or {})
+    if fates is not None and not account.open_turns:
+        plan.passed["already recorded" if account.turns else "nothing was said"] += 1
+        return None
+    keeps = receipt.home.settings.keep_sidechains
+    reader = Reader(keep_sidechains=keeps, describing=False, decode=clients.of(found).decoder())
+    turns = [*reader.read(client_files.lines(found.path)), *reader.settle()]
+    chars = sum(turn.size + len(turn.tools) * TOOL_CHARS for turn in turns)
+    if fates is None:
+        return Item(account, len(turns), chars)
+    return Item(account, account.open_turns, chars * account.open_turns // max(1, account.turns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +189,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     sources = _sources(args)
     ledger = Ledger.of(home.paths)
     try:
-        plan = ingest_plan.survey(
-            home, ledger, sources, since=_since(args.since, home), name=args.project, limit=args.limit
-        )
+        plan = survey(home, ledger, sources, since=_since(args.since, home), name=args.project, limit=args.limit)
         print("\n".join(_described(plan, home, sources)))
         if args.dry_run:
             return 0

@@ -14,8 +14,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from memoria.amending import facts as correcting
-from memoria.amending.facts import Corrected
+from memoria.amending import corrections
+from memoria.amending.corrections import Corrected
 from memoria.base import invocation, project
 from memoria.daily import reference
 from memoria.daily.ledger import Ledger
@@ -85,18 +85,18 @@ def _named(named: reference.Reference, keeper: Keeper) -> list[Fact]:
 
 
 def _edit(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
-    return _print(home, keeper, _told(correcting.edit(home, keeper, args.id, " ".join(args.text)), keeper))
+    return _print(home, keeper, _told(corrections.edit(home, keeper, args.id, " ".join(args.text)), keeper))
 
 
 def _delete(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
-    gone = _told(correcting.delete(home, keeper, args.id), keeper)
+    gone = _told(corrections.delete(home, keeper, args.id), keeper)
     _write(f"{printable.counted(len(gone), 'fact')} forgotten: " + ", ".join(fact.id for fact in gone))
     return 0
 
 
 def _promote(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     if args.id:
-        return _print(home, keeper, _told(correcting.promote(home, keeper, args.id), keeper))
+        return _print(home, keeper, _told(corrections.promote(home, keeper, args.id), keeper))
     offered = keeper.offered()
     if not offered:
         _write("No fact to promote: none has returned in a second project.")

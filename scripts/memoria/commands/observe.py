@@ -30,7 +30,7 @@ def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (all c
     if seen := _has_news(home):
         import asyncio  # noqa: PLC0415 (takes 0.1 s with the observer, needed only when there is news)
 
-        from memoria.worker.loop import work  # noqa: PLC0415
+        from memoria.worker.observer import work  # noqa: PLC0415
 
         asyncio.run(work(home))
     if not detach.is_detached():

@@ -22,8 +22,7 @@ from memoria.ground.home import Home
 from memoria.ground.printable import counted
 from memoria.index import sources
 from memoria.index.index import Index
-from memoria.pages import housekeeping, notices
-from memoria.pages.page import Pages
+from memoria.pages import housekeeping, notices, page
 from memoria.statements.keeper import Keeper
 from memoria.wiki import index_page
 from memoria.wiki.article_cache import ArticleCache
@@ -56,7 +55,7 @@ def _renew(home: Home, keeper: Keeper, touched: Collection[str] | None) -> list[
         with locks.held(Path(home.paths.compile_lock)) as mine:  # a compile does it when it begins
             slugs = _settle(home, ledger, keeper, index) if mine else []
             articles = _write_index_page(home, index) if mine else ""
-        Pages.of(home.paths).prepare(home.settings, ledger, DailyLog.of(home.paths), index, keeper, touched)
+        page.prepare(home, ledger, DailyLog.of(home.paths), index, keeper, touched)
         if touched is None:
             ledger.put(housekeeping.PAGES_DUE, value=False)
             ledger.put(housekeeping.WIKI_STATE, articles)

@@ -3,15 +3,15 @@
 The latest word of the user wins: a statement of the user yields only to a later one of the user's, others yield to what
 was not said before them; of a repetition the older one ends. What ends is ended in the articles by one transaction, and
 ``memoria undo`` takes both back. A pair is asked about once, so that neither a verdict of ``both`` nor an undone one
-comes up again.
+comes up again. Both statements of a pair belong to the same project, or both to all projects.
 """
 
 from __future__ import annotations
 
 import heapq
 import logging
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from memoria.base.settings import env_of
 from memoria.base.visibility import Visibility
 from memoria.daily.ledger import Ledger
 from memoria.ground import clock, printable
+from memoria.ground.files import sha256
 from memoria.ground.home import Home
 from memoria.index import sources
 from memoria.index.index import Index
@@ -27,13 +28,15 @@ from memoria.models.metered import Metered
 from memoria.models.protocol import JsonObject, Prompt
 from memoria.models.tasks import VERDICTS
 from memoria.pages import refresh
+from memoria.search import comparison
+from memoria.search.comparison import Words
+from memoria.search.words import jaccard, overlap
 from memoria.statements import conflicts
+from memoria.statements.conflicts import said
 from memoria.statements.fact import GLOBAL, Ending, Fact, plain
 from memoria.statements.keeper import Keeper
 from memoria.wiki.settle import Settle
 from memoria.wiki.transaction import End
-from memoria.worker import candidates
-from memoria.worker.candidates import Pair
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +46,67 @@ MAX_PAIRS, MIN_PAIRS = 25, 8  # of one call; fewer wait, unless one opposes anot
 MAX_KNOWN = 10_000
 MAX_WHY = 300
 FIRST, SECOND, SAME, _ = VERDICTS
+MIN_SIMILARITY, MIN_OVERLAP = 0.25, 0.5  # share of all their stems, or of the shorter one's, that a pair has in common
+MIN_SHARED = 2  # stems that are no numbers
+MAX_FOUND = 60  # a stem in more statements of a project than this leads to no pair; rarer ones do
+CONFLICT, DIFFERENCE = 1.0, 0.25  # added to the similarity of two that oppose each other, or differ in a number or sign
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two statements, the older one ``first``, and how likely they contradict or repeat each other."""
+
+    first: Fact
+    second: Fact
+    score: float
+
+    @property
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits for what both statements are and say."""
+        joined = sorted(f"{fact.project} {fact.content}" for fact in (self.first, self.second))
+        return sha256("\n".join(joined))[:16]
+
+
+def pairs(facts: Iterable[Fact], known: Collection[str] = ()) -> Iterator[Pair]:
+    """Yield the candidates among live statements, in no order; ``known``: digests of pairs that are left out."""
+    groups: defaultdict[str, list[tuple[Fact, Words]]] = defaultdict(list)
+    for fact in facts:
+        groups[fact.project].append((fact, comparison.words(fact.content)))
+    for group in groups.values():
+        for (one, words), (other, others) in _similar(group):
+            if (one.session, one.time) == (other.session, other.time) or comparison.differ_in_subject(words, others):
+                continue
+            first, second = sorted((one, other), key=lambda fact: (said(fact), fact.id))
+            pair = Pair(first, second, _score(words, others))
+            if pair.digest not in known:
+                yield pair
+
+
+def _similar(group: Sequence[tuple[Fact, Words]]) -> Iterator[tuple[tuple[Fact, Words], tuple[Fact, Words]]]:
+    """Yield the pairs that share enough stems, without comparing every statement with every other."""
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for number, (_, words) in enumerate(group):
+        for stem in words.stems:
+            if not stem[0].isdigit():
+                places[stem].append(number)
+    for number, (_, words) in enumerate(group):
+        shared: Counter[int] = Counter()
+        for stem in words.stems:
+            if len(found := places.get(stem, ())) <= MAX_FOUND:
+                shared.update(place for place in found if place > number)
+        for place, count in shared.items():
+            stems, others = words.stems, group[place][1].stems
+            if count >= MIN_SHARED and (
+                jaccard(stems, others) >= MIN_SIMILARITY or overlap(stems, others) >= MIN_OVERLAP
+            ):
+                yield group[number], group[place]
+
+
+def _score(one: Words, other: Words) -> float:
+    score = jaccard(one.stems, other.stems)
+    if comparison.opposed(one, other):
+        return score + CONFLICT
+    return score + DIFFERENCE * (bool(one.numbers ^ other.numbers) + bool(one.against ^ other.against))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +133,7 @@ class Consolidation:
         if self.ledger.get(DAY) == self._today():
             return []
         pairs = self.likeliest()
-        return pairs if len(pairs) >= MIN_PAIRS or any(pair.score >= candidates.CONFLICT for pair in pairs) else []
+        return pairs if len(pairs) >= MIN_PAIRS or any(pair.score >= CONFLICT for pair in pairs) else []
 
     def run(self, pairs: Sequence[Pair]) -> Report:
         """Ask about these pairs and apply the verdicts. Raise ModelError when the model gives no answer."""
@@ -104,7 +168,7 @@ class Consolidation:
             if not visible.hides(fact.project):
                 groups[tuple(sorted(env_of(fact.project, projects).items()))].append(fact)
         known = frozenset(self.ledger.get(KNOWN) or ())
-        best = [self._best(candidates.pairs(group, known)) for group in groups.values()]
+        best = [self._best(pairs(group, known)) for group in groups.values()]
         return max(best, key=lambda pairs: pairs[0].score if pairs else 0.0, default=[])
 
     def _best(self, found: Iterator[Pair]) -> list[Pair]:

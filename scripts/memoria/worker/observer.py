@@ -1,7 +1,8 @@
 """Observer: record in working memory what transcripts say, so that a session can be told after a compaction.
 
 The observer reads what was appended to a transcript since its last pass, updates working memory, and writes the block
-that the session receives after losing its context. It calls no model. For the reasons see
+that the session receives after losing its context. Then it starts the worker when turns of an open session are due to
+be judged. It calls no model, and only one observer runs at a time. For the reasons see
 docs/decisions/0030-working-memory.md.
 """
 
@@ -10,20 +11,28 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+import sqlite3
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memoria.capture import cursor, transcript
+from memoria.capture import cursor, detach, transcript
 from memoria.capture.open_sessions import BLOCK, COMPACTING, MAX_CHARS, OpenSessions
-from memoria.ground import files
-from memoria.ground.errors import ExpectedError
+from memoria.capture.spool import Job, Spool
+from memoria.daily.ledger import Ledger
+from memoria.ground import files, locks
+from memoria.ground.errors import ExpectedError, LedgerError, MemoryStoreError
 from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
+from memoria.statements.store import Store as Facts
 from memoria.transcripts import clients
+from memoria.transcripts.intake import Intake, UnreadableJobError
 from memoria.transcripts.screen import Screen
+from memoria.worker.pending import Pending
 from memoria.working import Limits, WorkingMemory
+from memoria.working.failover_store import open_store
 from memoria.working.store import Store
 from memoria.working.task_reading import READ, observe, where_you_were
 
@@ -106,3 +115,73 @@ def _clean(value: Any, redactor: Redactor) -> Any:
     if isinstance(value, dict):
         return {name: _clean(item, redactor) for name, item in value.items()}
     return value
+
+
+@dataclass(frozen=True, slots=True)
+class DueCheck:
+    """The local check of the waiting jobs; ``seen``: names of the jobs that were checked."""
+
+    home: Home
+    seen: set[str] = field(default_factory=set)
+
+    def run(self) -> None:
+        """Check the sessions with jobs since the last run, and start the worker when any of their turns are due."""
+        spool = Spool(self.home.paths.spool)
+        waiting = spool.jobs()
+        fresh = {job.session for job in waiting if job.name not in self.seen and job.is_recent()}
+        self.seen.update(job.name for job in waiting)
+        try:
+            if fresh and self._is_due(spool, [[job for job in waiting if job.session == name] for name in fresh]):
+                log.info("%s", detach.start_worker(self.home.settings, self.home.paths))
+        except (LedgerError, MemoryStoreError, sqlite3.Error) as error:
+            log.warning("cannot determine what is due to be judged: %s", error)
+
+    def has_news(self) -> bool:
+        """Return whether jobs have arrived since the last run."""
+        return any(job.name not in self.seen for job in Spool(self.home.paths.spool).jobs())
+
+    def _is_due(self, spool: Spool, sessions: list[list[Job]]) -> bool:
+        paths, settings = self.home.paths, self.home.settings
+        with closing(Ledger.of(paths)) as ledger, Facts.of(paths) as facts:
+            waiting = Pending(self.home, ledger, facts, Redactor(settings.redact_extra))
+            return any(self._has_due(waiting, spool, jobs) for jobs in sessions)
+
+    def _has_due(self, waiting: Pending, spool: Spool, jobs: list[Job]) -> bool:
+        try:
+            return bool(waiting.due(Intake.of(self.home, spool, jobs)))
+        except (OSError, UnreadableJobError) as error:  # a worker is at it, or it cannot know what was forgotten
+            log.debug("what is due of %s is not known now: %s", jobs[0].session, error)
+            return False
+
+
+async def work(home: Home) -> None:
+    """Observe until no session has news; a hook that ran while the lock was held relies on another pass."""
+    seen: set[News] = set()
+    check = DueCheck(home)
+    async with _observer(home) as observer:
+        while True:
+            detach.observer_looks(home.paths)
+            with locks.held(Path(home.paths.observer_lock)) as mine:
+                if not mine:
+                    return
+                if observer:  # first, because the client does not wait after a compaction
+                    await observer.run(seen)
+                    observer.places.expire()
+                check.run()
+            if not check.has_news() and not (observer and observer.news(seen)):
+                return
+
+
+@asynccontextmanager
+async def _observer(home: Home) -> AsyncIterator[Observer | None]:
+    """Yield the observer, or None when its store cannot be opened."""
+    try:
+        store = open_store(home.settings, home.paths)
+    except (ExpectedError, OSError) as error:  # turns are still to be judged
+        log.warning("no session was observed: %s", error)
+        yield None
+        return
+    try:
+        yield Observer(home, store, OpenSessions(home.paths.where), Redactor(home.settings.redact_extra))
+    finally:
+        await store.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memoria.amending import facts as correcting
+from memoria.amending import corrections
 from memoria.reader import address
 from memoria.reader.site import Asked, Done, Site, View, not_found
 from memoria.statements.fact import GLOBAL, KINDS, MAX_STORED, Fact
@@ -108,7 +108,7 @@ def edit(site: Site, asked: Asked) -> Done:
     """Change the wording of a fact."""
     ident = asked.path["ident"]
     with Keeper.at(site.home) as keeper:
-        done = correcting.edit(site.home, keeper, ident, asked.form.get("text", ""))
+        done = corrections.edit(site.home, keeper, ident, asked.form.get("text", ""))
     return Done(address.fact(ident), f"The fact was changed. {done.told}".strip())
 
 
@@ -116,12 +116,12 @@ def promote(site: Site, asked: Asked) -> Done:
     """Make a fact hold in every project."""
     ident = asked.path["ident"]
     with Keeper.at(site.home) as keeper:
-        correcting.promote(site.home, keeper, [ident])
+        corrections.promote(site.home, keeper, [ident])
     return Done(address.fact(ident), "The fact holds in every project now.")
 
 
 def delete(site: Site, asked: Asked) -> Done:
     """Delete a fact."""
     with Keeper.at(site.home) as keeper:
-        done = correcting.delete(site.home, keeper, [asked.path["ident"]])
+        done = corrections.delete(site.home, keeper, [asked.path["ident"]])
     return Done("/facts", f"The fact was deleted. {done.told}".strip())

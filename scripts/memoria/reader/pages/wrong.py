@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memoria.amending import claims
+from memoria.amending import corrections
 from memoria.amending.undo import undo
 from memoria.ground import locks
 from memoria.ground.errors import ExpectedError
@@ -38,21 +38,21 @@ def show(site: Site, asked: Asked) -> View:
 def correct(site: Site, asked: Asked) -> Done:
     """Let the claim say what the form says."""
     slug = _slug(site, asked)
-    claims.correct(site.home, slug, asked.form.get("claim", ""), asked.form.get("text", ""))
+    corrections.correct(site.home, slug, asked.form.get("claim", ""), asked.form.get("text", ""))
     return Done(address.article(slug), "Put right. It is your own word from now on; no compile changes it back.")
 
 
 def retire(site: Site, asked: Asked) -> Done:
     """Move the claim to the history."""
     slug = _slug(site, asked)
-    claims.retire(site.home, slug, asked.form.get("claim", ""), asked.form.get("why", ""))
+    corrections.retire(site.home, slug, asked.form.get("claim", ""), asked.form.get("why", ""))
     return Done(address.article(slug), "Moved to the history of this article.")
 
 
 def remove(site: Site, asked: Asked) -> Done:
     """Remove the claim."""
     slug = _slug(site, asked)
-    claims.remove(site.home, slug, asked.form.get("claim", ""))
+    corrections.remove(site.home, slug, asked.form.get("claim", ""))
     return Done(address.article(slug), "Forgotten here: the article no longer says it, not even in its history.")
 
 

@@ -1,12 +1,14 @@
-"""Claims: put a line of an article right, retire it, or remove it, because the user says that it is wrong.
+"""Corrections: a person's change of learned facts or of lines of articles, with everything that follows from it.
 
-The line's statement is reworded, ended by the user's words, or deleted in its daily log; every article that shows it
-follows in one transaction, and ``memoria undo`` takes both back.
+The daily log is changed first, then the store, then the articles and the prepared pages. A line is put right, retired
+or removed: its statement is reworded, ended by the user's words, or deleted, every article that shows it follows in one
+transaction, and ``memoria undo`` takes both back. If there is a memory server, the change is queued for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from memoria.base.project import name_of
@@ -16,7 +18,7 @@ from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
 from memoria.index import sources
 from memoria.index.index import Index
-from memoria.pages.refresh import renew
+from memoria.pages.refresh import consequences, renew
 from memoria.statements.fact import GLOBAL, MAX_STORED, Ending, Fact, Stamp, new_id, plain
 from memoria.statements.keeper import Keeper
 from memoria.wiki import lines
@@ -26,6 +28,43 @@ from memoria.wiki.settle import IMPORTANCE, Settle
 from memoria.wiki.transaction import End
 
 Change = Callable[[Keeper, Fact], list[End]]
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """The changed facts; ``told`` says in words what it means for the articles, ``""`` when it means nothing."""
+
+    facts: tuple[Fact, ...]
+    told: str
+
+
+def edit(home: Home, keeper: Keeper, ident: str, text: str) -> Corrected:
+    """Change the wording of a fact; raise ExpectedError when there is no such fact, or the text does not fit."""
+    words = Redactor(home.settings.redact_extra).redact(text)
+    if len(words) > MAX_STORED:
+        raise ExpectedError(f"A fact has one to three sentences and at most {MAX_STORED} characters, not {len(words)}.")
+    changed = keeper.edit(ident, words)
+    return _published(home, keeper, [changed])
+
+
+def delete(home: Home, keeper: Keeper, idents: Sequence[str]) -> Corrected:
+    """Delete facts; raise ExpectedError, and delete none, when one of them does not exist."""
+    known = [keeper.known(ident) for ident in idents]
+    gone = [keeper.delete(fact.id) for fact in dict.fromkeys(known)]
+    return _published(home, keeper, gone)
+
+
+def promote(home: Home, keeper: Keeper, idents: Sequence[str]) -> Corrected:
+    """Make facts hold in every project; raise ExpectedError, and change none, when one of them does not exist."""
+    known = [keeper.known(ident) for ident in idents]
+    return _published(home, keeper, [keeper.promote(fact.id) for fact in dict.fromkeys(known)])
+
+
+def _published(home: Home, keeper: Keeper, changed: Iterable[Fact]) -> Corrected:
+    """Bring wiki and pages up to date after a change of facts."""
+    facts = tuple(changed)
+    slugs = renew(home, keeper, {place for fact in facts for place in fact.projects})
+    return Corrected(facts, consequences(slugs))
 
 
 def correct(home: Home, slug: str, ident: str, text: str) -> None:
