@@ -351,10 +351,6 @@ class _Planner:
             text = log.decode("utf-8", "surrogateescape")
             self.read[LOG] = digest(log)
             after[LOG] = _log_without(text, plan, gone).encode("utf-8", "surrogateescape")
-        lists = (name for name in home_files.generated(folder) if "/" in name)
-        for name in lists:  # the next compile writes them again
-            text = home_files.read(folder / name).decode("utf-8", "surrogateescape")
-            after[name] = _list_without(text, plan).encode("utf-8", "surrogateescape")
         for name, data in after.items():
             stands = home_files.read_if_there(folder / name)
             if data != stands:
@@ -421,17 +417,6 @@ def _log_without(text: str, plan: Plan, gone: set[str]) -> str:
         text = re.sub(r"\[\[([^\]|]*)\|([^\n]*?)\]\]",
                       lambda link: f"[[{link[1]}]]" if holds(link[2], plan.needle) else link[0], text)  # fmt: skip
     return text
-
-
-def _list_without(text: str, plan: Plan) -> str:
-    """Return a list of articles without those removed, and without the summaries of those changed."""
-    remaining = []
-    for row in text.split("\n"):
-        link = re.match(r"- \[\[([^\]|]+)[^\n]*?\]\]", row)
-        count = plan.articles.get(link[1], 0) if link else 0
-        if count >= 0 and not (plan.needle and holds(row, plan.needle) and not link):
-            remaining.append(link[0] if link and (count or holds(row, plan.needle)) else row)
-    return "\n".join(remaining)
 
 
 def _transcript_of(cursor: Path) -> str:
