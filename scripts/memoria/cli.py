@@ -51,7 +51,6 @@ VERBS = {
 FORMER = {
     "diff": "undo --show", "lint": "doctor --wiki", "uninstall": "install --remove",
 }  # fmt: skip
-WIKI = "--wiki"  # makes of ``doctor`` the module ``lint``, which is another work with other options
 # What hooks, the reader and clients start.
 STARTED = {
     "mcp": "serve the memory to an MCP client over stdin and stdout",
@@ -65,7 +64,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "Run": (("status", "verify", "doctor"), ("flush", "compile")),
     "Set up": (("demo", "install", "config", "ingest", "sync", "share"), ()),
 }
-READING = frozenset((*GROUPS["Read"][0], *GROUPS["Read"][1], "status", "verify", "doctor", "lint"))
+READING = frozenset((*GROUPS["Read"][0], *GROUPS["Read"][1], "status", "verify", "doctor"))
 LAST_STREAM = 2  # the descriptor of standard error
 
 log = logging.getLogger(__name__)
@@ -100,8 +99,6 @@ def _meant(words: Sequence[str]) -> tuple[str, list[str]]:
     if verb in FORMER:
         print(f"memoria: `{verb}` is `{FORMER[verb]}` now", file=sys.stderr)
         verb, *rest = [*FORMER[verb].split(), *rest]
-    if verb == "doctor" and WIKI in rest:
-        return "lint", [word for word in rest if word != WIKI]
     return (verb if verb in {*VERBS, *STARTED} else ""), rest
 
 
@@ -114,7 +111,7 @@ def parsers(verbs: Sequence[str]) -> tuple[CommandParser, dict[str, CommandParse
     made = parser.add_subparsers(dest="verb", metavar="VERB", required=True, prog=parser.prog)
     subparsers = {}
     for verb in verbs or VERBS:
-        line = VERBS.get(verb) or STARTED.get(verb) or "report what is wrong with the wiki; --fix repairs what is safe"
+        line = VERBS.get(verb) or STARTED[verb]
         about = line[0].upper() + line[1:] + "."
         subparsers[verb] = made.add_parser(
             verb,

@@ -15,7 +15,7 @@ from facts import MONDAY, a_fact
 from home_of import DAY, catalogued, run
 from home_of import article as add_article
 from home_of import entry as add_entry
-from memoria.commands import forget, lint, query
+from memoria.commands import forget, query
 from memoria.daily import daily_log
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
@@ -113,12 +113,6 @@ def compile_(home: Home) -> Race:
     return Race(path, lambda: wiki.compile([placed("port")]), lambda text: AFTER[:-1] in text)
 
 
-def lint_fix(home: Home) -> Race:
-    _, path = compiled(home)
-    path.write_text(path.read_text("utf-8").replace("updated:", "changed:"), "utf-8")
-    return Race(path, lambda: run(lint, home, "--fix"), lambda _: True)
-
-
 def file_back(home: Home) -> Race:
     _, path = compiled(home)
     answer = Answer("Which port?", (Statement(BEFORE, ("concepts/port",)),), ("concepts/port",), (), (), "scripted")
@@ -135,7 +129,7 @@ WRITERS: dict[str, Callable[[Home], Race]] = {
     made.__name__: made
     for made in (
         append, append_to_a_new_day, add_fact, change_fact, remove_fact, forget_from_a_day, tombstone,
-        forget_from_a_page, compile_, lint_fix, file_back, undo,
+        forget_from_a_page, compile_, file_back, undo,
     )
 }  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Doctor: check everything that memoria depends on, and print each finding with its remedy.
 
 The checks look, and play a session through the real hooks into a scratch home. They change nothing; a model is asked
-only with ``--deep``.
+only with ``--deep``. With ``--wiki`` it reports what is wrong with the wiki instead (``wiki.lint_rules``).
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ from memoria.exchange.records import Records
 from memoria.ground import clock
 from memoria.ground.errors import ExpectedError, HomeRefusedError, ModelError
 from memoria.ground.home import Home
-from memoria.ground.printable import counted
+from memoria.ground.printable import counted, line
 from memoria.models import chain, tasks
 from memoria.models.metered import Metered
 from memoria.statements.keeper import Keeper
+from memoria.wiki import lint_rules
+from memoria.wiki.snapshot import Snapshot
 from memoria.working.failover_store import shared_store
 from memoria.working.store import StoreStats
 
@@ -43,6 +45,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Print the findings; return 1 when something is broken."""
+    if args.wiki:
+        return _wiki(args, home)
     checks = (*CHECKS, *([_model] if args.deep else []))
     return _told(args, (finding for check in checks for finding in check(home)))
 
@@ -50,6 +54,25 @@ def command(args: argparse.Namespace, home: Home) -> int:
 def refused(args: argparse.Namespace, error: HomeRefusedError) -> int:
     """Print that the home cannot be opened (it is of a newer memoria, or not writable), and check nothing else."""
     return _told(args, iter([Finding("state", BROKEN, error.what, error.remedy)]))
+
+
+def _wiki(args: argparse.Namespace, home: Home) -> int:
+    """Print what is wrong with the wiki; return 1 when there are errors."""
+    snapshot = Snapshot(home, home.zone.day(clock.now()))
+    found = lint_rules.findings(snapshot)
+    severities = (lint_rules.ERROR, lint_rules.WARNING, lint_rules.NOTE)
+    counts = {severity: sum(each.severity == severity for each in found) for severity in severities}
+    if args.json:
+        shown = {"findings": [asdict(each) for each in found], "counts": counts}
+        print(json.dumps(shown, ensure_ascii=False, indent=2))
+        return 1 if counts[lint_rules.ERROR] else 0
+    told = ", ".join(counted(count, severity) for severity, count in counts.items())
+    print(f"# Wiki\n\n{counted(len(snapshot.pages), 'article')}, {counted(len(snapshot.entries), 'entry')}: {told}.")
+    for severity in counts:
+        group = [f"- **{each.rule}** `{each.page}`: {line(each.text)}" for each in found if each.severity == severity]
+        if group:
+            print("\n".join([f"\n## {severity.title()}s\n", *group]))
+    return 1 if counts[lint_rules.ERROR] else 0
 
 
 def _told(args: argparse.Namespace, found: Findings) -> int:

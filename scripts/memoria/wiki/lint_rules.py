@@ -1,6 +1,6 @@
 """Lint rules: what can be wrong with a wiki, each rule a function from a snapshot to its findings.
 
-A rule is a row of ``RULES``. A finding that can be fixed without guessing brings the fix.
+A rule is a row of ``RULES``.
 """
 
 from __future__ import annotations
@@ -10,17 +10,15 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
-from functools import partial
 
 from memoria.base import invocation, project
 from memoria.daily.day_text import DayText
 from memoria.ground import printable
 from memoria.ground.markdown import Link
 from memoria.search.words import words
-from memoria.wiki import lint_fixes, names
+from memoria.wiki import names
 from memoria.wiki.article import RELATED, Article
 from memoria.wiki.folder import slugify
-from memoria.wiki.lint_fixes import Fix
 from memoria.wiki.snapshot import Snapshot
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
@@ -31,21 +29,15 @@ _MAX_RELATED = 30
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fault. ``page`` is relative to the home; ``fix`` changes the article so that the fault is gone."""
+    """One fault; ``page`` is relative to the home."""
 
     rule: str
     severity: str
     page: str
     text: str
-    fix: Fix | None = None
-
-    @property
-    def slug(self) -> str:
-        """The article's slug."""
-        return self.page.removeprefix("knowledge/").removesuffix(".md")
 
 
-Found = Iterator[tuple[str, str] | tuple[str, str, Fix | None]]  # page, text, how to fix it
+Found = Iterator[tuple[str, str]]  # page, text
 
 
 def broken_links(snapshot: Snapshot) -> Found:
@@ -53,7 +45,7 @@ def broken_links(snapshot: Snapshot) -> Found:
     for slug, page in snapshot.pages.items():
         for link in page.links:
             if not _is_source(link) and (problem := snapshot.targets.problem(link, f"knowledge/{slug}")):
-                yield slug, f"`[[{link.target}{link.anchor}]]`: {problem}", partial(lint_fixes.unlink, link)
+                yield slug, f"`[[{link.target}{link.anchor}]]`: {problem}"
 
 
 def dead_sources(snapshot: Snapshot) -> Found:
@@ -61,11 +53,7 @@ def dead_sources(snapshot: Snapshot) -> Found:
     for slug, page in snapshot.pages.items():
         for link in page.links:
             if _is_source(link) and snapshot.targets.problem(link):
-                yield (
-                    slug,
-                    f"cites `{link.target}{link.anchor}`, which does not exist",
-                    partial(lint_fixes.drop_source, link) if link.anchor.startswith("#^e-") else None,
-                )
+                yield slug, f"cites `{link.target}{link.anchor}`, which does not exist"
 
 
 def missing_sources(snapshot: Snapshot) -> Found:
@@ -98,7 +86,7 @@ def frontmatter(snapshot: Snapshot) -> Found:
         front = page.article.front
         for key in ("title", "created", "updated"):
             if not front.text(key):
-                yield slug, f"`{key}` is missing", partial(lint_fixes.complete, key)
+                yield slug, f"`{key}` is missing"
         for key in ("created", "updated"):
             if front.text(key) and not _day(front.text(key)):
                 yield slug, f"`{key}` is not a day: {front.text(key)!r}"
@@ -185,7 +173,7 @@ def backlinks(snapshot: Snapshot) -> Found:
             if not known or other == slug or slug in snapshot.linked[other] or _related(known) >= _MAX_RELATED:
                 continue
             if snapshot.owners[slug] in ("", snapshot.owners[other]):
-                yield other, f"does not link back to [[{slug}]]", partial(lint_fixes.relate, slug, article.title)
+                yield other, f"does not link back to [[{slug}]]"
 
 
 def uncompiled(snapshot: Snapshot) -> Found:
@@ -229,8 +217,7 @@ def findings(snapshot: Snapshot) -> list[Finding]:
     """Return the findings of all rules, the most severe first."""
     found = []
     for rule, (severity, check) in RULES.items():
-        for page, text, *fix in check(snapshot):
-            found.append(Finding(rule, severity, page_of(page), text, fix[0] if fix else None))
+        found += [Finding(rule, severity, page_of(page), text) for page, text in check(snapshot)]
     return found
 
 
