@@ -17,7 +17,7 @@ from pathlib import Path
 
 from memoria.base.visibility import Visibility
 from memoria.daily.daily_log import DailyLog
-from memoria.ground import clock, home_files, locks, markdown
+from memoria.ground import clock, locks, markdown
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.index import sources
@@ -27,6 +27,7 @@ from memoria.search.words import words
 from memoria.wiki import index_page
 from memoria.wiki.article import Article, Claim
 from memoria.wiki.article_cache import Row
+from memoria.wiki.commit import commit
 from memoria.wiki.folder import Wiki, slugify
 from memoria.wiki.transaction import ChangedError, Transactions, digest
 
@@ -94,14 +95,15 @@ def file_back(home: Home, answer: Answer) -> str:
     """
     paths = home.paths
     with locks.waiting(Path(paths.compile_lock)):
-        transactions = Transactions.of(paths)
-        transactions.recover()
+        Transactions.of(paths).recover()
         for _ in range(3):
-            slug, changes, read = _filed(home, answer)
-            filed = index_page.filed_block(home.zone.local(clock.now()), slug)
-            block = index_page.appended(Path(paths.knowledge), filed)
+            articles = {article.slug: article for article in Wiki.of(paths).articles()}
+            read = {f"{slug}.md": digest(Wiki.encode(article)) for slug, article in articles.items()}
+            rows = {slug: Row.of(article) for slug, article in articles.items()}
+            slug, changed = _filed(home, answer, articles)
+            block = index_page.filed_block(home.zone.local(clock.now()), slug)
             try:
-                transactions.commit(changes, read, f"answer filed as {slug}", appended=block)
+                commit(paths, rows, changed, read, block, f"answer filed as {slug}")
             except ChangedError as error:
                 log.info("%s; filing again", error)
                 continue
@@ -109,10 +111,9 @@ def file_back(home: Home, answer: Answer) -> str:
     raise ExpectedError("Pages keep changing while the answer is filed; try again when they are saved.")
 
 
-def _filed(home: Home, answer: Answer) -> tuple[str, dict[str, bytes | None], dict[str, str]]:
+def _filed(home: Home, answer: Answer, articles: dict[str, Article]) -> tuple[str, dict[str, Article]]:
+    """Return the slug of the answer's article, and the articles that change."""
     wiki = Wiki.of(home.paths)
-    articles = {article.slug: article for article in wiki.articles()}
-    read = {f"{slug}.md": digest(wiki.encode(article)) for slug, article in articles.items()}  # before they change
     claims = [Claim(markdown.line(part.text), _sources(home, part.refs or answer.rests_on, part.text, articles))
               for part in answer.statements]  # fmt: skip
     claims = [claim for claim in claims if claim.sources]
@@ -135,25 +136,7 @@ def _filed(home: Home, answer: Answer) -> tuple[str, dict[str, bytes | None], di
             if sum(row.startswith("- [[") for row in other.section("Related").rows) < MAX_RELATED:
                 other.relate(slug, page.title)
                 changed[other.slug] = other
-    changes, current = _changes(wiki, articles | changed, changed)
-    return slug, changes, current | {name: read[name] for name in changes if name in read}
-
-
-def _changes(
-    wiki: Wiki, articles: dict[str, Article], changed: dict[str, Article]
-) -> tuple[dict[str, bytes | None], dict[str, str]]:
-    listed = index_page.pages([Row.of(article) for article in articles.values()], wiki.folder)
-    names = [*(f"{slug}.md" for slug in changed), *listed]
-    current = {name: _bytes(wiki.folder / name) for name in names}
-    changes: dict[str, bytes | None] = {
-        f"{slug}.md": article.render().encode("utf-8", "surrogateescape") for slug, article in changed.items()
-    }
-    changes |= listed
-    return changes, {name: digest(data) for name, data in current.items()}
-
-
-def _bytes(path: Path) -> bytes | None:
-    return home_files.read_if_there(path)
+    return slug, changed
 
 
 def _sources(home: Home, refs: Sequence[str], text: str, articles: dict[str, Article]) -> tuple[str, ...]:

@@ -102,15 +102,6 @@ def in_order(items: Iterable[Found]) -> list[Found]:
     return sorted(items, key=lambda item: (item.changed_ns, item.path))
 
 
-def transcripts_in(folder: Path) -> list[Found]:
-    """Return the transcripts in one project's folder, sub-agents' aside, in no order; none when it cannot be listed."""
-    try:
-        paths = [path for path in folder.iterdir() if path.suffix == ".jsonl"]
-    except OSError:
-        return []
-    return [item for path in paths for item in _transcript_at(path) if not item.side]
-
-
 def _files(root: Path) -> Iterator[Path]:
     if not root.is_dir():
         yield root

@@ -37,11 +37,12 @@ from memoria.statements.fact import GLOBAL, Ending, Fact
 from memoria.statements.keeper import Keeper
 from memoria.wiki import index_page
 from memoria.wiki.article_cache import ArticleCache, Row
+from memoria.wiki.commit import commit
 from memoria.wiki.folder import LOG, Wiki
 from memoria.wiki.owners import NOBODY, Owners
 from memoria.wiki.placing import Placing
 from memoria.wiki.settle import Settle
-from memoria.wiki.transaction import ChangedError, End, Transactions, digest
+from memoria.wiki.transaction import ChangedError, End, Transactions
 from memoria.worker.request import Request, Requests
 
 log = logging.getLogger(__name__)
@@ -131,7 +132,8 @@ class Compile:
         self.transactions.recover()
         self.daily.refresh(self.ledger)
         # The wiki's log is complete even when the ledger is new or a run was killed before booking.
-        self.ledger.mark_compiled(index_page.fingerprints(self._text(LOG)))
+        log_ = home_files.read_if_there(self.wiki.folder / LOG) or b""
+        self.ledger.mark_compiled(index_page.fingerprints(log_.decode("utf-8", "replace")))
         if not self.ledger.get(SINCE):
             day = self.home.zone.day(clock.now()).isoformat() if self.ledger.compiled() else "0001-01-01"
             self.ledger.put(SINCE, day)
@@ -280,17 +282,10 @@ class Compile:
         return Owners(taken | {slug: row.project for slug, row in rows.items()}, labels(keys, project.known(projects)))
 
     def _commit(self, placing: Placing, batch: Batch, ends: Sequence[End]) -> None:
-        changed = placing.changes()
-        owner = placing.owners.pages
-        drafted = {slug: replace(Row.of(page), project=owner.get(slug, "")) for slug, page in changed.items()}
-        moment = self.home.zone.local(clock.now())
+        changed, moment = placing.changes(), self.home.zone.local(clock.now())
         took = index_page.log_block(moment, batch.entries, placing.created, sorted(set(changed) - set(placing.created)))
-        lists = index_page.pages((self.article_cache.rows() | drafted).values(), self.wiki.folder)
-        changes: dict[str, bytes | None] = {f"{slug}.md": Wiki.encode(page) for slug, page in changed.items()}
-        read = dict(placing.read) | {name: digest(self._bytes(name)) for name in lists}
         label = f"compile of {printable.counted(len(batch.facts), 'statement')}"
-        appended = index_page.appended(self.wiki.folder, took)
-        self.transactions.commit(changes | lists, read, label, ends, appended=appended)
+        commit(self.home.paths, self.article_cache.rows(), changed, placing.read, took, label, ends)
         sources.refresh(self.index, self.home.paths)
         Settle(self.home, self.keeper, self.index).run()
 
@@ -305,12 +300,6 @@ class Compile:
         job = compile_job(entry.id, fingerprint(entry))
         for _ in range(times):
             self.ledger.failed([job], counted=True, not_before=0.0, reason=f"{entry.title or entry.source}: {reason}")
-
-    def _text(self, name: str) -> str:
-        return (self._bytes(name) or b"").decode("utf-8", "replace")
-
-    def _bytes(self, name: str) -> bytes | None:
-        return home_files.read_if_there(self.wiki.folder / name)
 
 
 def _ident(text: object) -> str:
