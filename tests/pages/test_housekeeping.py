@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+import time
 from pathlib import Path
 
 from memoria.base.paths import Paths
@@ -22,18 +21,16 @@ def test_what_sessions_long_over_were_shown_goes(tmp_path: Path) -> None:
     assert [path.name for path in Path(paths.hints).iterdir()] == ["new"]
 
 
-def test_what_a_killed_hook_left_in_the_spool_goes_and_what_is_being_written_stays(tmp_path: Path) -> None:
+def test_what_a_killed_hook_left_in_the_spool_goes_after_a_day_and_what_is_being_written_stays(tmp_path: Path) -> None:
     paths = Paths(str(tmp_path))
-    hook = subprocess.Popen([sys.executable, "-c", ""])
-    hook.wait()
     folder = Path(paths.spool, "tmp")
     folder.mkdir(parents=True)
-    for writer in (hook.pid, os.getpid()):
-        (folder / f"01795000000000000000.{writer}.Stop.s1.0-99.job").write_text("half")
-        (folder / f"probe.{writer}").touch()
+    left, written = (folder / f"01795000000000000000.{writer}.Stop.s1.0-99.job" for writer in (17, 18))
+    for path in (left, written):
+        path.write_text("half")
+    os.utime(left, (0, time.time() - 2 * 86_400))
     housekeeping.clean(paths)
-    left = sorted(path.name for path in folder.iterdir())
-    assert left == [f"01795000000000000000.{os.getpid()}.Stop.s1.0-99.job", f"probe.{os.getpid()}"]
+    assert list(folder.iterdir()) == [written]
 
 
 def test_a_long_log_becomes_the_old_one_and_a_short_one_stays() -> None:

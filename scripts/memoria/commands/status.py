@@ -178,7 +178,7 @@ def _calls_by_day(home: Home, ledger: Ledger) -> list[dict[str, Any]]:
 
 
 def _home_lines(facts: dict[str, Any]) -> Iterator[str]:
-    yield f"memoria in {facts['home']}" + (" (switched off by MEMORIA_DISABLED)" if facts["disabled"] else "")
+    yield f"memoria in {facts['home']}" + (" (switched off by the setting `disabled`)" if facts["disabled"] else "")
     if not facts["is_begun"]:
         yield "nothing is kept there yet: the first session with the hooks begins it"
     yield from (f"home          {text}" for text in facts["other_memories"])

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from memoria.base import invocation, state
 from memoria.base.paths import Paths
 from memoria.base.visibility import Visibility
-from memoria.capture.open_sessions import is_alive
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
 from memoria.ground import home_files
@@ -38,7 +37,6 @@ WIKI_STATE = "wiki_state"  # ledger key: the articles when the index page and th
 MET = "met"  # ledger key: the other machines, each with the day on which it last took part in an exchange
 TEAM = "team"  # ledger key: the repositories whose teams offer statements, each with the user's yes or no
 MAX_SHOWN_S = 30 * 24 * 3600  # age at which the files of notes that sessions were shown are removed
-LONGEST_PID = 11  # digits; a longer number is a time
 STALE_TMP_S = 24 * 3600  # a hook writes its job within milliseconds, so an older file belongs to one that died
 
 
@@ -77,24 +75,13 @@ def clean(paths: Paths) -> None:
         paths.knowledge,
     )  # fmt: skip
     hidden = [(folder, ".*.[0-9]*.tmp") for folder in folders]  # others are an editor's
-    spooling = Spool(paths.spool).tmp
-    for folder, pattern in ((spooling, "*"), (paths.cursors, "*.tmp"), *hidden):
+    for folder, pattern in ((Spool(paths.spool).tmp, "*"), (paths.cursors, "*.tmp"), *hidden):
         for path in Path(folder).glob(pattern):
-            try:
-                if (folder == spooling and _is_orphan(path.name)) or abs(
-                    time.time() - path.stat().st_mtime
-                ) > STALE_TMP_S:
+            with suppress(FileNotFoundError):  # the hook has just moved the file
+                if abs(time.time() - path.stat().st_mtime) > STALE_TMP_S:
                     path.unlink()
-            except FileNotFoundError:  # the hook has just moved the file
-                continue
     find_late_saves(paths)
     remove_shown_notes(paths)
-
-
-def _is_orphan(name: str) -> bool:
-    """Return whether the hook that was writing a job, whose number is in the file's name, has ended."""
-    writers = [part for part in name.split(".") if part.isdecimal() and len(part) < LONGEST_PID]
-    return len(writers) == 1 and not is_alive(writers[0])
 
 
 def find_late_saves(paths: Paths) -> None:

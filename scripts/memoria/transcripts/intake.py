@@ -94,11 +94,6 @@ class Intake:
         return any(job.event in FINAL or job.event == KILLED for job in self.jobs)
 
     @property
-    def is_only_an_end(self) -> bool:
-        """Whether the session only ended: there may have been no prompt, and so no transcript."""
-        return all(job.event == "SessionEnd" and not job.end for job in self.jobs)
-
-    @property
     def is_echo(self) -> bool:
         """Whether the newest answer came because a Stop hook (anyone's) made the client go on."""
         return bool(self.headers[-1].get("stop_hook_active"))

@@ -109,15 +109,6 @@ def _score(one: Words, other: Words) -> float:
     return score + DIFFERENCE * (bool(one.numbers ^ other.numbers) + bool(one.against ^ other.against))
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """The result of a run: the pairs that were asked about, what ended, and why other verdicts were not applied."""
-
-    pairs: int = 0
-    applied: tuple[End, ...] = ()
-    refused: tuple[str, ...] = ()
-
-
 @dataclass(slots=True)
 class Consolidation:
     """One run and everything that it reads and writes; the caller holds the compile lock."""
@@ -135,21 +126,17 @@ class Consolidation:
         pairs = self.likeliest()
         return pairs if len(pairs) >= MIN_PAIRS or any(pair.score >= CONFLICT for pair in pairs) else []
 
-    def run(self, pairs: Sequence[Pair]) -> Report:
+    def run(self, pairs: Sequence[Pair]) -> None:
         """Ask about these pairs and apply the verdicts. Raise ModelError when the model gives no answer."""
         if not pairs:
-            return Report()
+            return
         self.ledger.put(DAY, self._today())  # before the call, so that a failing one is not repeated today
         scopes = {pair.first.project for pair in pairs} - {GLOBAL}
         completion = self.model.complete(self.prompt(pairs), scopes.pop() if len(scopes) == 1 else "")
-        ends, refused = self._resolved(completion.data, pairs)
-        if ends:
-            ends = self._apply(ends)
+        if ends := self._resolved(completion.data, pairs):
+            self._apply(ends)
         known = [*(self.ledger.get(KNOWN) or ()), *(pair.digest for pair in pairs)]
         self.ledger.put(KNOWN, list(dict.fromkeys(known))[-MAX_KNOWN:])
-        for reason in refused:
-            log.info("verdict not applied: %s", reason)
-        return Report(len(pairs), tuple(ends), tuple(refused))
 
     def prompt(self, pairs: Sequence[Pair]) -> Prompt:
         """Return the prompt that a model is asked about these pairs."""
@@ -181,26 +168,25 @@ class Consolidation:
             chosen.append(pair)
         return chosen
 
-    def _resolved(self, answer: Mapping[str, Any], pairs: Sequence[Pair]) -> tuple[list[End], list[str]]:
-        """Return what ends by an answer, each statement once, and why other verdicts are not applied."""
+    def _resolved(self, answer: Mapping[str, Any], pairs: Sequence[Pair]) -> list[End]:
+        """Return what ends by an answer, each statement once."""
         ends: dict[str, End] = {}
-        refused: list[str] = []
         for number, (verdict, why) in _read(answer, len(pairs)).items():
             pair = pairs[number - 1]
             if {pair.first.id, pair.second.id} & ends.keys():
                 continue  # what ended is current no longer
             end = _end(pair, verdict)
             if end is None:
-                refused.append(f"{pair.first.id} and {pair.second.id}: the other was said later, or by the user")
+                log.info("%s and %s: the other was said later, or by the user", pair.first.id, pair.second.id)
             else:
                 loser, winner = (pair.first, pair.second) if end.id == pair.first.id else (pair.second, pair.first)
                 ends[end.id] = end.to_dict() | {"content": loser.content, "instead": winner.content, "why": why}
-        return list(ends.values()), refused
+        return list(ends.values())
 
-    def _apply(self, ends: Sequence[End]) -> list[End]:
+    def _apply(self, ends: Sequence[End]) -> None:
         """End the statements, also where articles show them, and update everything derived from both.
 
-        Return what ended: not what was said again, or ended otherwise, while the model thought.
+        What was said again, or ended otherwise, while the model thought, is left alone.
         """
         self.keeper.refresh()
         ended = {fact.id for fact in self.keeper.take([], endings=map(Ending.from_dict, ends)).ended}
@@ -210,7 +196,6 @@ class Consolidation:
             Settle(self.home, self.keeper, self.index, ends=applied, label=label).run()
             sources.refresh(self.index, self.home.paths)
             refresh.renew(self.home, self.keeper)
-        return applied
 
     def _today(self) -> str:
         return self.home.zone.day(clock.now()).isoformat()

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from memoria.base.settings import Settings
-from memoria.capture.open_sessions import OpenSessions
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.daily.open_items import OpenItems
@@ -37,7 +36,7 @@ class Unwritten:
     """The turns of a session that no entry holds, as ``stretches`` of one model call each, from an ``intake`` of jobs.
 
     ``is_over``: the session has ended or is taken for ended. ``is_enough``: they are to be written now, without waiting
-    for the session's next event. ``was_left``: the session was opened and left without a prompt.
+    for the session's next event.
     """
 
     session: Session
@@ -45,7 +44,6 @@ class Unwritten:
     stretches: Iterable[Stretch] = ()
     is_over: bool = True
     is_enough: bool = True
-    was_left: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +74,7 @@ class SessionFlush:
         settings = self.home.settings
         age = abs(now - intake.newest)  # a job from the future was written before the clock was set back
         over = insist or intake.ended or age >= settings.flush_idle_min * 60
-        try:
-            intake = _with_transcripts(intake, age, settings)
-        except TranscriptMissingError:
-            if intake.is_only_an_end and not OpenSessions(self.home.paths.where).was_prompted(intake.jobs[0].session):
-                return Unwritten(Session.of(intake, settings, self.home.paths), intake, was_left=True)
-            raise
+        intake = _with_transcripts(intake, age, settings)
         turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=over)
         cut = stretches(turns, settings.call_chars, self.home.zone)
         ahead = _look_ahead(cut, settings)

@@ -248,11 +248,10 @@ class Worker:
         """Judge what is due; if there is enough to write, claim the jobs, write entries and acknowledge the jobs."""
         unwritten = self.flush.unwritten_turns(intake, self.now(), insist=self.insist)
         self.flush.judge_open(unwritten)
-        if not unwritten.was_left:
-            projects.see_folder(self.home.paths, unwritten.session.project, unwritten.session.cwd)
-            from memoria.exchange import team  # noqa: PLC0415 (only when a session waits)
+        from memoria.exchange import team  # noqa: PLC0415 (only when a session waits)
 
-            team.ask(self.home, self.ledger, unwritten.session.cwd)
+        projects.see_folder(self.home.paths, unwritten.session.project, unwritten.session.cwd)
+        team.ask(self.home, self.ledger, unwritten.session.cwd)
         if not unwritten.is_enough:
             return
         for job in unwritten.intake.jobs:
