@@ -16,9 +16,8 @@ from memoria.transcripts.intake import Intake
 from memoria.transcripts.turn import Exchange, Role, Turn
 from memoria.worker import learner as judging
 from memoria.worker import pending
-from memoria.worker.learner import Learner
+from memoria.worker.learner import Learner, Session
 from memoria.worker.pending import Pending
-from memoria.worker.session import Session
 
 DAY = MONDAY.date()
 S = Session("s-1", SHOP, "shop")

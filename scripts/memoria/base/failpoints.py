@@ -11,37 +11,18 @@ from __future__ import annotations
 import os
 
 HOOK = (
-    "spool.opened",
-    "spool.written",
-    "spool.synced",
-    "spool.renamed",
-    "cursor.written",
-    "cursor.replaced",
-    "worker.announced",
-    "worker.forked",
-)
+    "spool.opened", "spool.written", "spool.synced", "spool.renamed", "cursor.written", "cursor.replaced",
+    "worker.announced", "worker.forked",
+)  # fmt: skip
 JUDGE = ("judge.answered", "judge.kept", "judge.booked")  # while a session goes on
 WORKER = (
-    "worker.locked",
-    "spool.claimed",
-    "flush.answered",
-    "files.written",
-    "files.compared",
-    "files.replaced",
-    "daily.appended",
-    "ledger.recorded",
-    "spool.acknowledged",
-    "flush.unlocked",
-)
+    "worker.locked", "spool.claimed", "flush.answered", "files.written", "files.compared", "files.replaced",
+    "daily.appended", "ledger.recorded", "spool.acknowledged", "flush.unlocked",
+)  # fmt: skip
 COMPILE = (
-    "compile.locked",
-    "compile.answered",
-    "transaction.staged",
-    "transaction.journaled",
-    "transaction.swapped",
-    "transaction.closed",
-    "compile.booked",
-)
+    "compile.locked", "compile.answered", "transaction.staged", "transaction.journaled", "transaction.swapped",
+    "transaction.closed", "compile.booked",
+)  # fmt: skip
 EXCHANGE = ("exchange.read", "exchange.written", "exchange.sent")  # with other machines, where there are any
 STEPS = HOOK + JUDGE + WORKER + COMPILE
 

@@ -22,27 +22,11 @@ if TYPE_CHECKING:
 
 # Where packages come from (an index, a proxy, a certificate, a cache), which belongs to the machine.
 PACKAGE_SOURCES = (
-    "PIP_CERT",
-    "PIP_DEFAULT_TIMEOUT",
-    "PIP_EXTRA_INDEX_URL",
-    "PIP_FIND_LINKS",
-    "PIP_INDEX_URL",
-    "PIP_PROXY",
-    "PIP_TRUSTED_HOST",
-    "UV_CACHE_DIR",
-    "UV_DEFAULT_INDEX",
-    "UV_EXTRA_INDEX_URL",
-    "UV_FIND_LINKS",
-    "UV_HTTP_TIMEOUT",
-    "UV_INDEX",
-    "UV_INDEX_URL",
-    "UV_INSECURE_HOST",
-    "UV_NATIVE_TLS",
-    "UV_OFFLINE",
-    "UV_PYTHON_DOWNLOADS",
-    "UV_PYTHON_INSTALL_DIR",
-    "UV_SYSTEM_CERTS",
-)
+    "PIP_CERT", "PIP_DEFAULT_TIMEOUT", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_INDEX_URL", "PIP_PROXY",
+    "PIP_TRUSTED_HOST", "UV_CACHE_DIR", "UV_DEFAULT_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS", "UV_HTTP_TIMEOUT",
+    "UV_INDEX", "UV_INDEX_URL", "UV_INSECURE_HOST", "UV_NATIVE_TLS", "UV_OFFLINE", "UV_PYTHON_DOWNLOADS",
+    "UV_PYTHON_INSTALL_DIR", "UV_SYSTEM_CERTS",
+)  # fmt: skip
 # What the worker and the client of a model call may inherit: the machine, the login, and how to reach the model.
 INHERITED = frozenset((
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TZDIR", "TMPDIR", "TMP", "TEMP",
@@ -55,20 +39,9 @@ INHERITED = frozenset((
     "CLAUDE_CONFIG_DIR", "CLAUDE_INVOKED_BY", "CLOUD_ML_REGION", "GCLOUD_PROJECT", *PACKAGE_SOURCES,
 ))  # fmt: skip
 INHERITED_PREFIXES = (
-    "LC_",
-    "XDG_",
-    "MEMORIA_",
-    "MEMORY_API_",
-    "ANTHROPIC_",
-    "AWS_",
-    "AZURE_",
-    "CLAUDE_CODE_CLIENT_",
-    "CLAUDE_CODE_OAUTH_",
-    "CLAUDE_CODE_USE_",
-    "CLOUDSDK_",
-    "GOOGLE_",
-    "VERTEX_REGION_",
-)
+    "LC_", "XDG_", "MEMORIA_", "MEMORY_API_", "ANTHROPIC_", "AWS_", "AZURE_", "CLAUDE_CODE_CLIENT_",
+    "CLAUDE_CODE_OAUTH_", "CLAUDE_CODE_USE_", "CLOUDSDK_", "GOOGLE_", "VERTEX_REGION_",
+)  # fmt: skip
 
 LOCK_FILE = "requirements.lock"
 KNOWN_FAILURE_CHARS = 2_000

@@ -3,6 +3,9 @@
 It is built beside its place and moved there when it is whole, under a lock, so that whoever finds it can use it. Runs
 detached, with uv or else with ``venv`` and pip, in a folder of memoria's own: neither ever sees a user's project. Every
 package is checked against its hash. What an earlier version left goes when nothing has run in it for a week.
+
+The command line and the MCP server wait for it. The client puts the plugin's ``bin/`` on the PATH of its shells, and
+any ``python3`` starts that; it gives a server 30 seconds, while a build takes some.
 """
 
 from __future__ import annotations
@@ -11,10 +14,10 @@ import os
 import sys
 import time
 
-from memoria.base import interpreter, user_environment
+from memoria.base import interpreter, state, user_environment
 from memoria.base import paths as places
 from memoria.base.paths import Paths
-from memoria.base.settings import Settings
+from memoria.base.settings import MEND_CONFIG, Settings
 from memoria.capture import detach
 
 TYPE_CHECKING = False
@@ -28,6 +31,11 @@ FITS = "import sys; sys.exit(sys.version_info < (3, 11))"
 WITHOUT_CLIENT = "claude-agent-sdk"  # its wheel holds a client of 365 MB, its source distribution none
 IMPORTS = "import jsonschema, mcp.server, yaml"
 NOTHING_FOUND = "neither uv nor Python 3.11 or newer was found: install uv (https://docs.astral.sh/uv/)"
+POLL_S = 0.2
+PATIENCE_S = 100.0  # of a command; less than the two minutes that the client gives one of its shell
+SERVER_PATIENCE_S = 28.0  # less than the client's for a server
+WAITING = "memoria: installing its packages, once for this version; the command runs when that is done\n"
+GOES_ON = "its packages are still being installed; try again in a minute"
 
 
 class BuildError(Exception):
@@ -169,3 +177,64 @@ def _forget_failure() -> None:
         os.unlink(interpreter.failure_file())
     except OSError:
         pass
+
+
+# -- what waits for it
+
+
+def run_command() -> None:
+    """Run the command line with this process's arguments; exits with its status."""
+    _become(sys.argv[1:], PATIENCE_S)
+
+
+def serve_mcp() -> None:
+    """Become the MCP server."""
+    _become(["mcp"], SERVER_PATIENCE_S)
+
+
+def _become(arguments: list[str], patience_s: float) -> None:
+    user_environment.restore()
+    settings = Settings.load()
+    try:
+        python = interpreter.find(settings) or _built(settings, patience_s)
+        interpreter.become(places.own_command(python, *arguments))
+    except OSError as error:
+        _refuse(f"{error.filename or 'its interpreter'} cannot be run ({error.strerror})")
+
+
+def _built(settings: Settings, patience_s: float) -> str:
+    """Return the environment's interpreter as soon as it is built; exit when that fails or takes too long."""
+    if settings.refusal:
+        _refuse(f"{settings.refusal}: {MEND_CONFIG}")
+    paths = Paths.of(settings)
+    before = _failed_at()
+    try:
+        state.open_state(paths)
+        word = detach.start_build(paths)
+    except (OSError, state.StateError) as error:
+        _refuse(str(error))
+    if word != detach.BUILDING:
+        _refuse(word)
+    sys.stderr.write(WAITING)
+    sys.stderr.flush()
+    deadline = time.monotonic() + patience_s
+    while not (python := interpreter.find(settings)):
+        if _failed_at() != before:
+            _refuse(f"its packages cannot be installed: {interpreter.failure()}")
+        if time.monotonic() > deadline:
+            _refuse(GOES_ON)
+        time.sleep(POLL_S)
+    return python
+
+
+def _failed_at() -> float:
+    """Return when a build last failed, 0 when none has."""
+    try:
+        return os.stat(interpreter.failure_file()).st_mtime
+    except OSError:
+        return 0.0
+
+
+def _refuse(reason: str) -> None:
+    sys.stderr.write(f"memoria: {reason.rstrip(' .')}.\n")
+    sys.exit(1)

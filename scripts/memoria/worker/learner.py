@@ -15,8 +15,11 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final
 
-from memoria.base import failpoints
+from memoria.base import failpoints, project
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
 from memoria.daily.ledger import Ledger
+from memoria.ground import clock
 from memoria.ground.clock import Zone
 from memoria.ground.errors import MemoryStoreError, ModelError
 from memoria.ground.home import Home
@@ -29,11 +32,11 @@ from memoria.statements import claim_check
 from memoria.statements.claim_check import MAX_FACTS, MAX_OF_FLUSH, Checked, Material
 from memoria.statements.fact import Ending, Fact, Stamp
 from memoria.statements.keeper import Keeper, Outcome
+from memoria.transcripts import clients
 from memoria.transcripts.intake import Intake
 from memoria.transcripts.turn import Exchange
 from memoria.worker import pending
 from memoria.worker.pending import Batch, Pending
-from memoria.worker.session import Session
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +44,29 @@ MAX_SAID: Final = 20_000  # characters of one message; a longer one contains pas
 MAX_ANSWER: Final = 2_000  # of the assistant's last words in an exchange, which say what came of it
 MAX_WAY: Final = 3_000  # of the commands and the assistant's words before that, of which the last ones are kept
 MAX_STEP: Final = 400  # of one of these
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session's id, its project's key and name, its working folder, and its agent (empty for Claude Code)."""
+
+    id: str
+    project: str
+    name: str
+    cwd: str = ""
+    agent: str = ""
+
+    @classmethod
+    def of(cls, intake: Intake, settings: Settings, paths: Paths) -> Session:
+        """Return the session of these jobs."""
+        owner = project.of(intake.cwd, settings, paths)
+        agent = "" if intake.client is clients.CLAUDE else intake.client.name
+        return cls(intake.session, owner.key, owner.name, intake.cwd, agent)
+
+    def stamp(self, exchanges: Sequence[Exchange]) -> Stamp:
+        """Return where and when these exchanges happened; the time is that of the last exchange."""
+        moments = [exchange.time for exchange in exchanges if exchange.time]
+        return Stamp(self.project, self.id, moments[-1] if moments else clock.now(), self.agent)
 
 
 def judge(materials: Sequence[JsonObject], stamp: Stamp, model: Model, near: Sequence[JsonObject] = ()) -> Checked:

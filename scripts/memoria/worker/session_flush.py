@@ -23,10 +23,8 @@ from memoria.models.metered import Metered
 from memoria.statements.keeper import Keeper
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.intake import Intake, Stretch, stretches
-from memoria.worker.agenda import Agenda
-from memoria.worker.learner import Learner
-from memoria.worker.session import Session
-from memoria.worker.writer import Writer
+from memoria.worker.learner import Learner, Session
+from memoria.worker.writer import Agenda, Writer
 
 MISSING_S = 24 * 3600  # a transcript that has not appeared by then never will
 
