@@ -15,6 +15,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ from memoria.statements.keeper import Keeper
 from memoria.statements.lines import Lines
 from memoria.statements.store import Store
 from memoria.worker import observer, worker
+from memoria.worker.compiler import Compile
 from memoria.worker.observer import DueCheck
 from memoria.worker.worker import Report, Worker
 
@@ -334,31 +336,21 @@ def test_a_summary_is_told_which_turns_were_judged(person: Person) -> None:
 MIDNIGHT = 720  # minutes after noon
 
 
-def test_a_worker_killed_before_it_took_a_fact_from_the_next_days_log_leaves_one_copy(
-    person: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_said_after_midnight_stays_in_the_log_of_its_day(person: Person) -> None:
     person.said = MIDNIGHT - 2
     person.says(plain(1))
     person.said = MIDNIGHT + 1
     person.says(flag(2))
     person.work()
     person.ends()
-    with monkeypatch.context() as patched:
-        patched.setattr(failpoints, "reached", _killed_at("daily.appended"))
-        with pytest.raises(KeyboardInterrupt):
-            person.work()
     person.work()
     (entry,) = person.entries()
-    assert len(entry.learned) == 2
+    assert len(entry.learned) == 1
     assert person.contents() == learned(plain(1), flag(2))
-
-
-def _killed_at(step: str) -> Callable[[str], None]:
-    def reached(name: str) -> None:
-        if name == step:
-            raise KeyboardInterrupt
-
-    return reached
+    with closing(Compile.of(person.home)) as compile_:
+        compile_.prepare()
+        (batch,) = compile_.batches(compile_.waiting())
+        assert len(batch.facts) == 2, "both are compiled"
 
 
 def test_what_was_not_flagged_is_left_to_a_flush_that_follows_at_once(person: Person) -> None:

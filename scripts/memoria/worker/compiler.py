@@ -191,9 +191,10 @@ class Compile:
             yield Batch(key, tuple(batch), tuple(taken), titles)
 
     def _loose(self, facts: Mapping[str, Fact]) -> list[Fact]:
-        """Return the statements that will never be in an entry: what ``remember``, a person or others brought."""
+        """Return the statements of no entry: what ``remember``, a person or others brought, or was said at night."""
         since, visible = str(self.ledger.get(SINCE) or ""), Visibility(self.home.settings, self.home.paths)
-        found = [fact for fact in facts.values() if not fact.session and not visible.hides(fact.project)]
+        over = {"", *(entry.session for entry in self.ledger.entries())}  # an open session's wait for its entry
+        found = [fact for fact in facts.values() if fact.session in over and not visible.hides(fact.project)]
         dated = [fact for fact in found if self.home.zone.day(fact.last or fact.time).isoformat() >= since]
         return [fact for fact in dated if self.keeper.store.day(fact.id) and self.keeper.entry_of(fact) is None]
 

@@ -240,7 +240,7 @@ class Learner:
         last part. This method stores nothing.
         """
         own = pending.without_sidechains(exchanges)
-        known = self._learned_while_open(session, own)
+        known = self._learned_while_open(session, own, day)
         waiting = pending.unjudged(own, self.keeper.store.judged)
         rest = [unit.exchange for unit in waiting]
         if not rest:
@@ -264,16 +264,15 @@ class Learner:
 
         return session.stamp(of_day(rest) or of_day(own) or rest)
 
-    def _learned_while_open(self, session: Session, exchanges: Iterable[Exchange]) -> tuple[Fact, ...]:
-        """Return the facts learned from these exchanges while the session was open that still hold.
+    def _learned_while_open(self, session: Session, exchanges: Iterable[Exchange], day: date) -> tuple[Fact, ...]:
+        """Return the facts learned from these exchanges of ``day`` while the session was open that still hold.
 
-        They are in the daily log outside any entry; the session's entry will include them.
+        They are in that daily log outside any entry; the session's entry will include them. What was said after
+        midnight stays in the log of its own day.
         """
         moments = {exchange.time for exchange in exchanges}
-        days = sorted({self.keeper.zone.day(moment) for moment in moments if moment})
         return tuple(
             fact
-            for day in days
             for fact in self.keeper.lines.loose(day)
             if fact.session == session.id and fact.time in moments and fact.ended is None
         )

@@ -41,7 +41,6 @@ from memoria.recall import start_line
 from memoria.search import layout
 from memoria.statements import store_file
 from memoria.transcripts.archive import Archive
-from memoria.worker import over_midnight
 
 if TYPE_CHECKING:
     from memoria.statements.keeper import Keeper
@@ -136,7 +135,6 @@ class Worker:
         housekeeping.clean(self.home.paths)
         self.home.tighten()
         self.daily.sweep()
-        over_midnight.finish_move(self.ledger, self.daily)
         if OpenItems(self.daily, self.ledger).refresh():
             self.ledger.put(housekeeping.PAGES_DUE, value=True)
         self._learn_projects()

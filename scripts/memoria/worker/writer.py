@@ -32,7 +32,6 @@ from memoria.statements import lines
 from memoria.statements.fact import Fact
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.intake import Stretch
-from memoria.worker import over_midnight
 from memoria.worker.learner import Findings, Learner, Session
 
 log = logging.getLogger(__name__)
@@ -132,15 +131,13 @@ class Writer:
         return entry.id if is_kept else ""
 
     def _put(self, entry: Entry, stretch: Stretch, known: Sequence[Fact]) -> None:
-        """Append the entry to the daily log and remove the ``known`` facts that it now includes from the logs."""
+        """Append the entry to the daily log and take the ``known`` facts, which it now includes, from beside it."""
         # First, so that every entry in the log has its archived turns; after a crash here they are archived again.
         self.archive.keep(entry.id, entry.day, (turn for part in stretch.exchanges for turn in part.turns))
         if not self.ledger.get(housekeeping.PAGES_DUE):
             # If this worker dies before it prepares the pages, the next one does.
             self.ledger.put(housekeeping.PAGES_DUE, value=True)
-        over_midnight.begin(self.ledger, entry, (self.home.zone.day(fact.time) for fact in known))
         self.daily.append(entry, partial(lines.without, idents={fact.id for fact in known}))
-        over_midnight.finish_move(self.ledger, self.daily)
         self.ledger.record(entry.booked)
         log.info("entry %s: %s", entry.id, entry.title)
 
