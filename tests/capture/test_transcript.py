@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memoria.capture import transcript
-from memoria.capture.transcript import Slice, locate, read_after
+from memoria.capture.transcript import Slice, read_after
 
 
 def read(path: Path, start: int = 0, mark: bytes = b"") -> Slice:
@@ -81,15 +81,3 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
     path.mkdir() if kind == "folder" else os.mkfifo(path)
     with pytest.raises(OSError, match="not a regular file"):
         read_after(str(path), 0, b"")
-
-
-def test_an_unnamed_transcript_is_found_by_session_and_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
-    path = tmp_path / "projects" / "-home-ada-my-pr-ject" / "abc.jsonl"
-    path.parent.mkdir(parents=True)
-    path.touch()
-    assert locate("", "abc", "/home/ada/my prôject") == str(path)
-    assert locate("", "abc", "/somewhere/else") == str(path)
-    assert locate("", "abd", "/home/ada/my prôject") == ""
-    assert locate("", "../projects/abc", "") == ""
-    assert locate("", "", "") == ""

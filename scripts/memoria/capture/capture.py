@@ -9,6 +9,7 @@ import os
 import time
 
 from memoria.base import exclude, quickjson
+from memoria.base.paths import expanded
 from memoria.capture import cursor, detach, hook, open_sessions, transcript
 from memoria.capture.spool import Spool
 
@@ -75,11 +76,9 @@ def _is_due(event: str, jobs: int, settings: Settings) -> bool:
 
 
 def _spool_tail(event: hook.Event, spool: Spool, settings: Settings, paths: Paths, waiting: list[Job]) -> str:
-    path = transcript.locate(event.transcript, event.session_id, event.cwd)
-    if not path:
-        return "no transcript: neither named nor found by session id and folder"
-    name = event.session
-    path = os.path.abspath(path)
+    if not event.transcript:
+        return "no transcript is named"
+    name, path = event.session, os.path.abspath(expanded(event.transcript))
     position = _furthest(cursor.read(paths.cursors, name, path), waiting, spool)
     off = cursor.paused(paths.cursors, name)
     if off is not None and off.after(position.end) != position.end:  # skip what was written with memoria off

@@ -17,7 +17,7 @@ except ImportError:  # pragma: no cover (another Python)
 
 from memoria.base import paths as places
 from memoria.base import quickjson, user_environment
-from memoria.base.paths import Paths, safe_name
+from memoria.base.paths import Paths, expanded, safe_name
 from memoria.base.settings import MEND_CONFIG, Settings, record_home
 
 TYPE_CHECKING = False
@@ -162,9 +162,7 @@ def _speak_again(event: Event, paths: Paths) -> None:
 
 
 def _transcript(event: Event) -> str:
-    from memoria.capture import transcript  # noqa: PLC0415 (as above)
-
-    return os.path.abspath(transcript.locate(event.transcript, event.session_id, event.cwd) or event.transcript)
+    return os.path.abspath(expanded(event.transcript)) if event.transcript else ""
 
 
 def was_paused(event: Event, paths: Paths) -> bool:

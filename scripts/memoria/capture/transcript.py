@@ -1,4 +1,4 @@
-"""Transcript: find the client's file and read the bytes after a position, never the whole file.
+"""Transcript: read the bytes of the client's file after a position, never the whole file.
 
 Knows bytes, not what a line means (``transcripts.turn_reader`` does). A slice ends at the last whole line, because the
 client may be writing the next one.
@@ -10,7 +10,6 @@ import os
 import stat
 
 from memoria.base import quickjson
-from memoria.base.paths import expanded
 
 COPY_BYTES = 8 * 1024 * 1024  # maximum that a hook copies; of an older remainder, only the range is recorded
 _FOLDER = b'"cwd"'
@@ -33,33 +32,6 @@ class Slice:
         self.data = data
         self.mark = mark
         self.open_tail = open_tail
-
-
-def locate(named: str, session: str, cwd: str) -> str:
-    """Return the transcript's path: ``named`` if given, else found by session id and folder; ``""`` if not found.
-
-    The client keeps transcripts at ``<config>/projects/<cwd with every other character as ->/<session>.jsonl``
-    (seen in Claude Code 1.0 to 2.1.329).
-    """
-    if named:
-        return expanded(named)
-    if not session or "/" in session or "\\" in session or session in (".", ".."):
-        return ""
-    config = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
-    projects = os.path.join(config, "projects")
-    slug = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in cwd)
-    likely = os.path.join(projects, slug, session + ".jsonl")
-    if os.path.isfile(likely):
-        return likely
-    try:
-        folders = os.listdir(projects)
-    except OSError:
-        return ""
-    for folder in folders:  # the session may have begun in another folder
-        path = os.path.join(projects, folder, session + ".jsonl")
-        if os.path.isfile(path):
-            return path
-    return ""
 
 
 def read_after(path: str, start: int, mark: bytes) -> Slice | None:

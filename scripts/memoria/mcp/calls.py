@@ -20,7 +20,7 @@ from memoria.base.paths import safe_name
 from memoria.base.project import Project
 from memoria.base.settings import Settings
 from memoria.base.visibility import Visibility
-from memoria.capture import cursor, transcript
+from memoria.capture import cursor
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
@@ -84,9 +84,10 @@ class Session:
     def _now_in(self) -> str:
         """Return the folder that the last line of the session's transcript names, ``""`` when that is not known."""
         place = cursor.latest(self.home.paths.cursors, safe_name(self.ident))
-        path = place.transcript if place else transcript.locate("", self.ident, self.folder)
+        if place is None:
+            return ""
         try:
-            with open(path, "rb") as file:  # noqa: PTH123 (a path as the client gave it)
+            with open(place.transcript, "rb") as file:  # noqa: PTH123 (a path as the client gave it)
                 file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
                 lines = file.read(TAIL_BYTES).split(b"\n")
         except OSError:
