@@ -59,7 +59,6 @@ class Server:
         self._session = session
         self._writing = threading.Lock()
         self._calls: Calls | None = None
-        self._running: dict[str | int, Future[Json]] = {}
 
     def run(self) -> None:
         """Answer each message; what runs when stdin ends is finished."""
@@ -84,10 +83,6 @@ class Server:
                 self._fail(message.get("id"), INVALID_PARAMS, "params is no object")
             elif "id" in message:
                 self._answer(message["id"], message["method"], given)
-            elif message["method"] == "notifications/cancelled" and (
-                running := self._running.get(str(given.get("requestId")))
-            ):
-                running.cancel()
 
     def _answer(self, ident: str | int, method: str, given: Json) -> None:
         try:
@@ -108,18 +103,14 @@ class Server:
             here = project.of(folder, self._home.settings, self._home.paths)
             named = self._session or os.environ.get("CLAUDE_CODE_SESSION_ID", "") or f"client of {here.key}"
             self._calls = Calls(Session(self._home, here, named, folder))
-        running = self._running[str(ident)] = self._calls.begin(given)
 
         def done(future: Future[Json]) -> None:
-            self._running.pop(str(ident), None)
-            if future.cancelled():
-                return
             if error := future.exception():
                 self._fail_for(ident, error)
             else:
                 self._send(ident, future.result())
 
-        running.add_done_callback(done)
+        self._calls.begin(given).add_done_callback(done)
 
     def _fail_for(self, ident: str | int, error: BaseException) -> None:
         """Answer what was expected to fail with what to do; anything else is a bug and stands in the log."""
