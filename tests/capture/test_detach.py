@@ -110,7 +110,7 @@ def test_while_a_worker_holds_its_lock_none_is_started(paths: Paths, settings: S
 def test_while_a_started_worker_has_not_looked_none_is_started(paths: Paths, settings: Settings) -> None:
     starting(paths).write_text(str(os.getpid()), encoding="utf-8")
     assert detach.start_worker(settings, paths) == "worker starting"
-    detach.worker_looks(paths)
+    detach.looks("worker", paths)
     assert detach.start_worker(settings, paths) == "worker started"
 
 

@@ -266,11 +266,6 @@ def codex_folder(environ: Mapping[str, str]) -> Path:
     return CLIENTS["codex"].folder(environ)
 
 
-def codex_hooks_file(environ: Mapping[str, str]) -> Path:
-    """Return the user's file of hooks."""
-    return codex_folder(environ) / "hooks.json"
-
-
 def codex_hooks(root: Path, python: str) -> Hooks:
     """Return the hooks of the memoria at ``root``.
 

@@ -153,7 +153,9 @@ class Receipt(Changes):
         Turns that are recorded already are passed over by the worker.
         """
         found = account.found
-        data = self._copy(found) if self._is_in_danger(found) and found.size <= COPY_BYTES else b""
+        data = b""
+        if self._is_in_danger(found) and found.size <= COPY_BYTES:
+            data = b"".join(self._screen.passing(list(client_files.lines(found.path)))[0])
         self.ledger.forget_checked([str(found.path)])
         return self.spool.add(
             {
@@ -171,10 +173,6 @@ class Receipt(Changes):
             data,
         )
 
-    def _copy(self, found: Found) -> bytes:
-        """The transcript's lines that may be stored."""
-        return b"".join(self._screen.passing(list(client_files.lines(found.path)))[0])
-
     def _is_in_danger(self, found: Found) -> bool:
         left = clients.of(found).kept_days(os.environ) - (self.now - found.changed) / client_files.DAY_S
         return left < COPY_DAYS and clients.is_at_home(found)
@@ -184,7 +182,8 @@ class Receipt(Changes):
         reason = self._screen.excluded(head.cwd)
         if reason and not all(map(self._screen.excluded, client_files.cwds(found.path))):
             reason = ""
-        if not reason and _is_silent(cursor.paused(self.home.paths.cursors, safe_name(head.session))):
+        quiet = cursor.paused(self.home.paths.cursors, safe_name(head.session))
+        if not reason and quiet is not None and not quiet.spans:  # off for the session as a whole, as far as is known
             reason = SWITCHED_OFF
         if not reason and head.entrypoint in _PROGRAMS and not self._was_seen(head.session):
             reason = BY_PROGRAM
@@ -296,11 +295,6 @@ def _until(file: BinaryIO, end: int | None) -> Iterator[bytes]:
         if not line:
             return
         yield line
-
-
-def _is_silent(quiet: cursor.PausedSpans | None) -> bool:
-    """Whether memoria was off for a session as a whole, as far as that is known."""
-    return quiet is not None and not quiet.spans
 
 
 def _is_there(spool: Spool, job: Job) -> bool:

@@ -75,7 +75,7 @@ def check_home(home: Home) -> Findings:
                       f"{invocation.shown('config set home ~/memoria')}")  # fmt: skip
     for text, remedy in home.second_memories():
         yield Finding("home", NOTE, text, remedy)
-    for copy in sorted(_client_folder().glob(PLUGINS)):
+    for copy in sorted(settings_file(None, os.environ).parent.glob(PLUGINS)):
         if places.holds_memory(str(copy)):
             yield Finding("home", NOTE, f"Claude Code copied the clone with your daily logs to {copy}",
                           f"when {folder} has them, delete daily, knowledge and .memoria in the copy")  # fmt: skip
@@ -90,10 +90,6 @@ def check_files(home: Home) -> Findings:
         yield Finding("files", NOTE, f"not read: {names}", f"{invocation.shown('doctor --wiki')} says why")
     else:
         yield Finding("files", OK, "everything below daily/ and knowledge/ is read")
-
-
-def _client_folder() -> Path:
-    return settings_file(None, os.environ).parent
 
 
 def check_disk(home: Home) -> Findings:

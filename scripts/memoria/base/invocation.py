@@ -50,14 +50,10 @@ def is_cached() -> bool:
     folder = places.PACKAGE
     while (around := os.path.dirname(folder)) != folder:
         folder = around
-        if os.path.isfile(os.path.join(folder, CACHE_MARK)) and not _is_environment(folder):
+        is_environment = os.path.isfile(os.path.join(folder, "pyvenv.cfg"))
+        if os.path.isfile(os.path.join(folder, CACHE_MARK)) and not is_environment:
             return True
     return False
-
-
-def _is_environment(folder: str) -> bool:
-    """Return whether a folder is a virtual environment."""
-    return os.path.isfile(os.path.join(folder, "pyvenv.cfg"))
 
 
 def _is_read_in_a_session() -> bool:

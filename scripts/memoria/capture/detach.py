@@ -159,23 +159,14 @@ def _is_dead(pid: int) -> bool:
         return False
 
 
-def worker_looks(paths: Paths) -> None:
-    """Said by a worker right before it tries for the lock.
+def looks(name: str, paths: Paths) -> None:
+    """Said by a ``worker`` or ``observer`` right before it tries for its lock.
 
-    Before, not after: a hook that relied on this worker has its job on disk by now, so that whoever holds the lock sees
-    it in its next look, also when that is another worker.
+    Before, not after: a hook that relied on this one has its job on disk by now, so that whoever holds the lock sees it
+    in its next look, also when that is another process.
     """
-    _remove(paths.starting("worker"))
-
-
-def observer_looks(paths: Paths) -> None:
-    """The same, said by an observer."""
-    _remove(paths.starting("observer"))
-
-
-def _remove(path: str) -> None:
     try:
-        os.unlink(path)
+        os.unlink(paths.starting(name))
     except OSError:
         pass
 

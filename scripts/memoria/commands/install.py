@@ -96,7 +96,7 @@ def _took_out(settings: ClientSettings, home: Home) -> str:
 def _codex(args: argparse.Namespace, home: Home) -> int:
     if args.project is not None:
         raise UsageError("--project is for Claude Code; Codex's hooks are installed for the user.")
-    settings = ClientSettings.read(client_settings.codex_hooks_file(os.environ))
+    settings = ClientSettings.read(client_settings.codex_folder(os.environ) / "hooks.json")
     if args.remove:
         print(_took_out(settings, home) if settings.ours else f"there are no hooks of memoria in {settings.path}.")
         return 0

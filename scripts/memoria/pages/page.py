@@ -197,7 +197,8 @@ def prepare(
         if not view.hides(key):
             recent = daily.find([entry for entry in booked if entry.project == key][-RECENT_ENTRIES:])
             apart = Visibility(home.settings, paths, key, strictly=True)
-            content.facts = leading(keeper.store, key, _nearest(index, [key, *_titles(recent)], apart))
+            titles = [entry.title for entry in reversed(recent[-QUERY_ENTRIES:])]
+            content.facts = leading(keeper.store, key, _nearest(index, [key, *titles], apart))
             # With projects shared, a project that has only facts shows the last sessions of others.
             content.last = _current(recent, told) or everywhere
             content.items = open_items.of(key) if recent else open_anywhere
@@ -241,11 +242,6 @@ def _current(recent: Sequence[Entry], told: Ended) -> list[Entry]:
 def _for_all(facts: Sequence[Fact], shared: Visibility | None) -> list[Fact]:
     """Return the facts that hold everywhere, and with ``shared`` also those of the projects that it does not hide."""
     return [fact for fact in facts if fact.project == GLOBAL or (shared and not shared.hides(fact.project))]
-
-
-def _titles(recent: list[Entry]) -> list[str]:
-    """Return the titles of the project's last entries, latest first."""
-    return [entry.title for entry in reversed(recent[-QUERY_ENTRIES:])]
 
 
 def _nearest(index: Index, words: Iterable[str], view: Visibility) -> list[str]:

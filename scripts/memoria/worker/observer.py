@@ -160,7 +160,7 @@ async def work(home: Home) -> None:
     check = DueCheck(home)
     async with _observer(home) as observer:
         while True:
-            detach.observer_looks(home.paths)
+            detach.looks("observer", home.paths)
             with locks.held(Path(home.paths.observer_lock)) as mine:
                 if not mine:
                     return

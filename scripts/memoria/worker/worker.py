@@ -222,7 +222,8 @@ class Worker:
                 jobs, session = intake.jobs, intake.session
                 self._flush_session(intake, report)
         except Exception as error:  # noqa: BLE001 (one of three: an error in one session must not stop the others)
-            log.warning("session %s: %s: %s", session, type(error).__name__, error, exc_info=_is_bug(error))
+            is_bug = not isinstance(error, (ExpectedError, OSError))
+            log.warning("session %s: %s: %s", session, type(error).__name__, error, exc_info=is_bug)
             self._failed(jobs, session, error, report)
 
     def _intake(self, jobs: list[Job], report: Report) -> Intake | None:
@@ -295,17 +296,13 @@ class Worker:
         return self.now() + clock.backoff(count, self.roll())
 
 
-def _is_bug(error: Exception) -> bool:
-    return not isinstance(error, (ExpectedError, OSError))
-
-
 def work(home: Home, *, insist: bool = False) -> int:
     """Flush until no new job waits, then prepare pages and start a compile that is due; return the entries written."""
     entries = 0
     begun_anew = False
     spool, seen = Spool(home.paths.spool), set[str]()
     while True:
-        detach.worker_looks(home.paths)
+        detach.looks("worker", home.paths)
         with locks.held(Path(home.paths.worker_lock)) as mine:
             if not mine:
                 log.info("another worker is running; it will look again")
