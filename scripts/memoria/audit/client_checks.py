@@ -162,6 +162,9 @@ def check_client(home: Home) -> Findings:
 
 def check_mcp(home: Home) -> Findings:
     """Start the MCP server as the client does, and ask which tools it offers."""
+    if not interpreter.find(home.settings):
+        yield Finding("mcp", NOTE, "the server waits for its packages", "see the finding about the worker")
+        return
     started = time.monotonic()
     tools, problem = _tools_of(_server(home), home.settings.python)
     seconds = time.monotonic() - started

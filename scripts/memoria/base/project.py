@@ -87,11 +87,9 @@ class Known:
         return not others or any(_has_commit(place.git, about.get("commit", "")) for about in others)
 
     def key_at(self, place: Place) -> str:
-        """Return the stored key of a folder without a remote, also after a repository was renamed or moved."""
+        """Return the stored key of a folder without a remote."""
         here = self.folders.get(place.root) or (self._around(place.root) if place.is_plain else None)
-        mark = "" if here or not self.folders else mark_of(place.git)
-        found = here or next((about for about in self.folders.values() if mark and about.get("mark") == mark), {})
-        return found.get("key", "")
+        return here.get("key", "") if here else ""
 
     def _around(self, folder: str) -> Mapping[str, str] | None:
         """Return what is known of the nearest folder around this one that is no repository and held a session."""
@@ -179,20 +177,6 @@ def key_of_remote(remote: str) -> str:
 def key_of_commit(root: str, commit: str) -> str:
     """Return the key of a repository without a remote, found at ``root`` when its root commit was first looked up."""
     return _key(_name(root)[:MAX_NAME], "commit " + commit)
-
-
-def mark_of(git: str) -> str:
-    """Return what stays the same when a git folder is moved on its disk, and is another's nowhere; ``""`` if unknown.
-
-    That is device, number and time of a file that git writes once. No archive that is unpacked can choose the number.
-    """
-    try:
-        status = os.lstat(os.path.join(git, "description")) if git else None
-    except (OSError, ValueError):
-        return ""
-    if status is None or not status.st_ino or not stat.S_ISREG(status.st_mode) or not _is_mine(status):
-        return ""
-    return f"{status.st_dev:x}-{status.st_ino:x}-{status.st_mtime_ns:x}"
 
 
 def name_of(key: str) -> str:

@@ -39,15 +39,11 @@ _ENVIRONMENT = {
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """What is known of a repository's folder; all but the project's ``key`` may be empty.
-
-    ``mark`` is the repository's (``project.mark_of``), by which a hook knows it in another place.
-    """
+    """What is known of a repository's folder; all but the project's ``key`` may be empty."""
 
     key: str
     remote: str = ""
     commit: str = ""
-    mark: str = ""
 
     @property
     def is_plain(self) -> bool:
@@ -131,7 +127,7 @@ class Projects:
         if known and known.key != key and self._is_renamed(place, known):
             self._alias(known.key, key)
         commit_known = commit or (known.commit if known else "")
-        self.folders[place.root] = Folder(key, place.remote, commit_known, project.mark_of(place.git))
+        self.folders[place.root] = Folder(key, place.remote, commit_known)
         path_key = project.key_of_path(place.root)
         if path_key != key:  # what another repository left under this path has its alias already
             self.aliases.setdefault(path_key, key)
