@@ -31,7 +31,7 @@ from memoria.ground import clock
 from memoria.ground.home import Home
 
 SLOW_HOOK_S = 0.5  # SessionEnd has 1.5 s for the hooks of all plugins together
-PATIENCE_S = 60.0  # for the worker of the rehearsal
+PATIENCE_S, IDLE_S = 60.0, 5.0  # for the worker of the rehearsal, and where none is seen
 FLAGS = ("-S", "-I")
 HOOK_DEADLINE_S = 30.0
 NOT_INHERITED = ("MEMORIA_", "MEMORY_API_", "CLAUDE")  # a rehearsal writes to no memory server either
@@ -141,8 +141,9 @@ def _outcome(rehearsal: SelfTest) -> Finding:
     started = time.monotonic()
     daily = DailyLog.of(rehearsal.paths)
     while not any(daily.entries(day) for day in daily.days()):
-        if time.monotonic() - started > PATIENCE_S:
-            return Finding("rehearsal", BROKEN, f"no entry within {PATIENCE_S:.0f} s: {_last_words(rehearsal)}",
+        waited = time.monotonic() - started
+        if waited > PATIENCE_S or (waited > IDLE_S and not _has_processes(rehearsal.paths)):
+            return Finding("rehearsal", BROKEN, f"no entry after {waited:.0f} s: {_last_words(rehearsal)}",
                            f"see what {invocation.shown('flush --now')} says")  # fmt: skip
         time.sleep(0.05)
     took_s = time.monotonic() - started
@@ -156,13 +157,17 @@ def _is_at_work(paths: Paths) -> bool:
 
     They are looked at in this order, so that none is missed that another one has started meanwhile.
     """
-    if detach.is_starting(paths.starting("observer")) or detach.is_locked(paths.observer_lock):
-        return True
-    if detach.is_starting(paths.starting("worker")) or Spool(paths.spool).jobs() or detach.is_locked(paths.worker_lock):
+    if _has_processes(paths) or Spool(paths.spool).jobs():
         return True
     with closing(Ledger.of(paths)) as ledger:  # no file says that a compile was started
         is_due = gate.is_due(ledger, Home(Settings(), paths, clock.Zone("")))
     return is_due or detach.is_locked(paths.compile_lock)
+
+
+def _has_processes(paths: Paths) -> bool:
+    """Return whether an observer or a worker runs or is about to."""
+    locks = (("observer", paths.observer_lock), ("worker", paths.worker_lock))
+    return any(detach.is_starting(paths.starting(name)) or detach.is_locked(lock) for name, lock in locks)
 
 
 def _last_words(rehearsal: SelfTest) -> str:
