@@ -29,8 +29,8 @@ from memoria.ground.projects import labels
 from memoria.index import sources
 from memoria.index.ended import Ended
 from memoria.index.index import Index
-from memoria.search import words
 from memoria.pages.housekeeping import MET
+from memoria.search import words
 from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.keeper import Keeper
 from memoria.statements.store import corrected, leading
