@@ -1,1 +1,1 @@
-"""Account for every turn, estimate the cost of an ingest, and check the installation."""
+"""Account for every turn, and check the installation."""
