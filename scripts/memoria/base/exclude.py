@@ -52,10 +52,6 @@ class Excluder:
             elif plain:
                 self._names.append((pattern, plain))
 
-    def matches(self, cwd: str) -> bool:
-        """Return whether this working folder is excluded."""
-        return bool(self.reason(cwd))
-
     def reason(self, cwd: str) -> str:
         """Return the pattern or the path of the marker file that excludes this folder, ``""`` when it is not excluded.
 

@@ -202,12 +202,7 @@ def find_uv() -> str:
 def find_program(name: str, more: tuple[str, ...] = ()) -> str:
     """Return the path of a program on PATH, in ``more`` or where package managers put it; ``""`` if not found."""
     folders = [os.path.expanduser(folder) for folder in more] + ["/opt/homebrew/bin", "/usr/local/bin", "/usr/bin"]
-    return find_on_path(name, folders)
-
-
-def find_on_path(name: str, more: Sequence[str] = ()) -> str:
-    """Return the path of a program in a folder of PATH, or else of ``more``; ``""`` if not found."""
-    return find_in([*os.environ.get("PATH", "").split(os.pathsep), *more], name)
+    return find_in([*os.environ.get("PATH", "").split(os.pathsep), *folders], name)
 
 
 def find_in(folders: Sequence[str], name: str) -> str:

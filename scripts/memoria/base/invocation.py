@@ -30,7 +30,7 @@ def called() -> str:
         return f"uv run {COMMAND}"
     if places.is_wheel() and is_cached():
         return f"uvx --from {DISTRIBUTION} {COMMAND}"
-    if interpreter.find_on_path(COMMAND) or _is_read_in_a_session():
+    if interpreter.find_in(os.environ.get("PATH", "").split(os.pathsep), COMMAND) or _is_read_in_a_session():
         return COMMAND
     return _quoted(_program())
 

@@ -102,11 +102,10 @@ def _sync_lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
     met = ", ".join(f"{each['label']} {_wall(each['met'], zone)}" for each in facts["machines"]) or "none yet"
     rows = [f"machines      last exchange {_wall(facts['last'], zone)}; met {met}"]
     rows += [f"  {facts['problem']}"] if facts["problem"] else []
-    rows += [f"  {facts['held']} missing here and not deleted elsewhere: {invocation.shown('sync --status')}"] * bool(
-        facts["held"]
-    )
-    return rows + [f"  two wordings, {pair['one']} and {pair['other']}: {invocation.shown('sync --status')}"
-                   for pair in facts["pairs"][:ROWS]]  # fmt: skip
+    if facts["held"] or facts["pairs"]:
+        held, pairs = printable.counted(facts["held"], "piece"), printable.counted(len(facts["pairs"]), "pair")
+        rows.append(f"  {held} missing here, {pairs} of two wordings: {invocation.shown('sync --status')}")
+    return rows
 
 
 def _memory_server(home: Home) -> dict[str, Any]:
