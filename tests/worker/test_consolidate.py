@@ -30,7 +30,7 @@ from memoria.pages import refresh
 from memoria.statements import lines
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
-from memoria.wiki import commit
+from memoria.wiki import index_page
 from memoria.wiki.transaction import Transactions
 from memoria.worker import consolidation
 from memoria.worker.compiler import Compile
@@ -370,7 +370,7 @@ def test_an_undo_killed_anywhere_lets_a_statement_hold_again_everywhere(home: Ho
 
 def test_a_page_that_a_person_saves_meanwhile_is_read_again(home: Home) -> None:
     placed_facts(home)
-    original, saved = commit.commit, threading.Event()
+    original, saved = index_page.commit, threading.Event()
 
     def racing(*given: Any, **named: Any) -> None:
         if not saved.is_set():

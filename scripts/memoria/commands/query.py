@@ -27,8 +27,8 @@ from memoria.search.words import words
 from memoria.wiki import index_page
 from memoria.wiki.article import Article, Claim
 from memoria.wiki.article_cache import Row
-from memoria.wiki.commit import commit
 from memoria.wiki.folder import Wiki, slugify
+from memoria.wiki.index_page import commit
 from memoria.wiki.transaction import ChangedError, Transactions, digest
 
 log = logging.getLogger(__name__)

@@ -1,15 +1,16 @@
 """Documents: the records of the search index, and how a home's Markdown becomes such records.
 
-One article, one daily entry, one learned fact, one archived session or one file of the client's memory is one document;
-its passages are sections, bullets or turns. Markdown is read leniently, because a person may have edited it, and no
-content raises an exception. This module knows the formats of ``knowledge/**.md`` and ``daily/*.md``, but neither the
-index nor the ranking.
+One article, one daily entry, one learned fact or one archived session is one document; its passages are sections,
+bullets or turns. Markdown is read leniently, because a person may have edited it, and no content raises an exception.
+This module knows the formats of ``knowledge/**.md`` and ``daily/*.md``, but neither the index nor the ranking.
 """
 
 from __future__ import annotations
 
+import json
+import logging
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from hashlib import blake2b
@@ -21,12 +22,17 @@ from memoria.base.project import NO_ALIASES
 from memoria.daily.day_text import DayText
 from memoria.daily.entry import Entry
 from memoria.ground import home_files, markdown
+from memoria.ground.errors import ArchiveError
 from memoria.index.ended import NOTHING, Ended, titled
-from memoria.search import layout
+from memoria.search import cues, layout
 from memoria.statements import lines
 from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.past import Past, current
 from memoria.statements.store import made_again
+from memoria.transcripts.archive import Archive, Kept
+from memoria.transcripts.turn import Turn
+
+log = logging.getLogger(__name__)
 
 Stamp = tuple[int, int]  # a file's time (ns) and size; while they are the same, the file counts as unchanged
 
@@ -57,12 +63,11 @@ class Passage:
 class Document:
     """One thing that can be found.
 
-    ``path`` is relative to the home with ``/`` (``knowledge/concepts/x.md``), or absolute for a ``memory``. ``kind`` is
-    ``article``, ``history``, ``entry``, ``fact``, ``turn`` (an archived session with its turns as passages) or
-    ``memory``. ``anchor`` is the block inside the path (``e-01k9x2``), empty for the whole file. ``date`` is
-    ``YYYY-MM-DD`` or empty. ``importance`` is 0 to 1, and above for a correction made again. ``superseded_by`` is the
-    key, or ``^`` and the anchor, of the document to show instead. ``hidden``: which sentences of an archived session
-    are left out (``turns.hidden``).
+    ``path`` is relative to the home with ``/`` (``knowledge/concepts/x.md``). ``kind`` is ``article``, ``history``,
+    ``entry``, ``fact``, ``turn`` (an archived session with its turns as passages). ``anchor`` is the block inside the
+    path (``e-01k9x2``), empty for the whole file. ``date`` is ``YYYY-MM-DD`` or empty. ``importance`` is 0 to 1, and
+    above for a correction made again. ``superseded_by`` is the key, or ``^`` and the anchor, of the document to show
+    instead. ``hidden``: which sentences of an archived session are left out (``hidden``).
     """
 
     path: str
@@ -289,3 +294,46 @@ def _name(path: str) -> str:
 def _day(text: str) -> str:
     found = _DAY.search(text)
     return found[0] if found else ""
+
+
+def hidden(turns: Sequence[Turn], past: Collection[Past]) -> str:
+    """Return which sentences say what no longer holds, or what it was learned from: of each turn, by their numbers."""
+    found = {}
+    for number, turn in enumerate(turns) if past else ():
+        told = enumerate(cues.sentences(turn.text))
+        if gone := [place for place, sentence in told if any(each.is_spoken_in(sentence) for each in past)]:
+            found[number] = gone
+    return json.dumps(found) if found else ""
+
+
+def passages(turns: Sequence[Turn], left_out: str = "") -> Iterator[Passage]:
+    """Yield what was said, and what the tools were asked to do, without the sentences that are ``hidden``.
+
+    The index holds the words of a conversation and leaves its texts in the archive. Both sides cut them in this way, so
+    that the numbers of the passages agree.
+    """
+    gone = json.loads(left_out) if left_out else {}
+    for number, turn in enumerate(turns):
+        kept = _without(turn, gone[str(number)]) if str(number) in gone else turn
+        yield from cut(kept.text, kept.role, own=kept.role == "user")
+        yield from cut("\n".join(kept.tools), layout.TOOLS)
+
+
+def _without(turn: Turn, gone: Collection[int]) -> Turn:
+    told = [sentence for place, sentence in enumerate(cues.sentences(turn.text)) if place not in gone]
+    return replace(turn, text="\n".join(told))
+
+
+def reading(folder: Path) -> Callable[[str, str], Sequence[tuple[str, str, bool]]]:
+    """Return a function that reads the passages of a conversation from the archive in a state ``folder``."""
+    archive = Archive(folder, 0)
+
+    def read(source: str, left_out: str) -> Sequence[tuple[str, str, bool]]:
+        try:
+            turns = archive.read(Kept(folder / source, "", "", (0, 0)))
+        except ArchiveError as error:
+            log.info("search: the text of %s cannot be shown: %s", source, error)
+            return ()
+        return [(each.text, each.label, each.own) for each in passages(turns, left_out)]
+
+    return read

@@ -25,7 +25,7 @@ from memoria.base.project import digest_of
 from memoria.base.visibility import Visibility
 from memoria.daily import reference
 from memoria.ground import database, home_files
-from memoria.index import documents, turns
+from memoria.index import documents
 from memoria.index.document_rows import DocumentRows
 from memoria.index.documents import Document, Stamp
 from memoria.index.ended import NOTHING, Ended
@@ -99,7 +99,7 @@ class Index:
     @property
     def finder(self) -> reader.Finder:
         """The reading side over this connection."""
-        return reader.Finder(str(self.path), self._db, turns=turns.reading(self.path.parent))
+        return reader.Finder(str(self.path), self._db, turns=documents.reading(self.path.parent))
 
     def __len__(self) -> int:
         """Return the number of documents."""

@@ -19,7 +19,7 @@ from memoria.base.project import NO_ALIASES
 from memoria.daily.day_text import DayText
 from memoria.ground import database, files, home_files
 from memoria.ground.errors import ArchiveError
-from memoria.index import documents, turns
+from memoria.index import documents
 from memoria.index.documents import Document, Stamp
 from memoria.index.ended import Ended, history_stamps, of
 from memoria.index.index import About, Index, Stamped
@@ -135,8 +135,8 @@ def _conversation(archive: Archive, kept: Kept, about: About, past: Collection[P
     except ArchiveError as error:
         log.warning("search: %s", error)
         return []
-    hidden = turns.hidden(said, past)
-    passages = tuple(turns.passages(said, hidden))
+    hidden = documents.hidden(said, past)
+    passages = tuple(documents.passages(said, hidden))
     if not passages:
         return []
     return [

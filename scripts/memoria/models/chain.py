@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Backend:
     """One kind of model: its ``module`` has ``make(argument, settings, paths)``, and is imported on demand.
 
-    ``is_free`` is True when its calls cost nothing; ``prices`` knows what others cost.
+    ``is_free`` is True when its calls cost nothing; ``budget`` knows what others cost.
     """
 
     module: str

@@ -5,6 +5,5 @@
 - ``app``: every page and action with its path, from a request to a page and back; a new page is one row
 - ``pages``: one module a page; each takes ``Site`` and ``Asked`` and returns a ``View``
 - ``catalog``: what the pages show of all articles, projects and facts, read once and again when a file has changed
-- ``watch``: notices such changes
 - ``markdown``: Markdown as HTML that loads and runs nothing
 """

@@ -21,9 +21,8 @@ from memoria.ground.home import Home
 from memoria.ground.printable import counted
 from memoria.ground.redact import Redactor
 from memoria.reader import address
-from memoria.reader.catalog import Catalog
+from memoria.reader.catalog import Catalog, Watch
 from memoria.reader.markdown import Html, Renderer, Target
-from memoria.reader.watch import Watch
 
 Made = TypeVar("Made")
 MAX_REDACTED = 2000  # texts that are known without their secrets

@@ -1,6 +1,6 @@
-"""ArticleCache: one row per article, stored in the search index's file so that a compile need not parse every page.
+"""ArticleCache: the row and the links of each article, stored in the search index's file: not every page is parsed.
 
-A row is computed again when its file's time or size has changed. This module does not know what the rows are for.
+They are computed again when the file's time or size has changed. This module does not know what they are for.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ import json
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from memoria.ground import markdown
 from memoria.index.index import Index
 from memoria.wiki.article import Article
 from memoria.wiki.folder import Wiki
 
-_KIND = "article 2"  # change the number when the meaning of a row changes
+_ROWS, _LINKS = "article 2", "links 1"  # change the number when the meaning of a row changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class ArticleCache:
 
     def rows(self) -> dict[str, Row]:
         """Return every article's row by slug, for the files as they are now."""
-        cached = self.index.cached(_KIND, dict(self.wiki.files()), lambda slug: json.dumps(asdict(self._read(slug))))
+        cached = self.index.cached(_ROWS, dict(self.wiki.files()), lambda slug: json.dumps(asdict(self._read(slug))))
         rows = {slug: _row(json.loads(text)) for slug, text in cached.items()}
         known = self.index.aliases
         return {slug: replace(row, project=known[row.project]) if row.project in known else row
@@ -72,3 +73,24 @@ def _row(stored: dict[str, Any]) -> Row:
 def _clean(text: str) -> str:
     """Return ``text`` without lone surrogates, which represent bytes of another encoding."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class LinkCache:
+    """The links of one wiki; ``index`` is the index whose file stores them."""
+
+    wiki: Wiki
+    index: Index
+
+    def targets(self) -> dict[str, tuple[str, ...]]:
+        """Return by slug the targets that each article links to, as they are written and each once."""
+        cached = self.index.cached(_LINKS, dict(self.wiki.files()), lambda slug: json.dumps(self._read(slug)))
+        return {slug: tuple(json.loads(text)) for slug, text in cached.items()}
+
+    def _read(self, slug: str) -> list[str]:
+        try:
+            text = (self.wiki.read(slug) or b"").decode("utf-8", "replace")
+        except OSError:
+            return []
+        targets = (link.target for link in markdown.links(text))
+        return list(dict.fromkeys(target for target in targets if target and not target.startswith("daily/")))

@@ -1,4 +1,4 @@
-"""Index page: the wiki's index page, its full lists and its log.
+"""Index page: the wiki's index page, its full lists and its log, written with the articles in one transaction.
 
 ``index.md`` is a reader's starting point, by project, and stays one page, however many articles there are; ``lists/``
 names them all. ``log.md`` records which entries each compile took in; a lost ledger is rebuilt from it.
@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from memoria.base import project
+from memoria.base.paths import Paths
 from memoria.daily.entry import Entry
 from memoria.daily.entry_form import fingerprint
 from memoria.ground import home_files, markdown, printable, projects
-from memoria.wiki.article import link_text
+from memoria.wiki.article import Article, link_text
 from memoria.wiki.article_cache import Row
-from memoria.wiki.folder import INDEX, LOG, slugify
+from memoria.wiki.folder import INDEX, LOG, Wiki, slugify
+from memoria.wiki.transaction import End, Transactions, digest
 
 HEADINGS = {"concepts": "Concepts", "connections": "Connections", "qa": "Questions and answers"}
 WHOLE = 200  # up to this many articles the index lists every one, and a list all of a project
@@ -230,3 +232,29 @@ def fingerprints(log: str) -> dict[str, str]:
         if row.startswith("<!-- memoria took="):
             found.update((match[1], match[2]) for match in _TOOK.finditer(row))
     return found
+
+
+def commit(
+    paths: Paths,
+    rows: Mapping[str, Row],
+    changed: Mapping[str, Article],
+    read: Mapping[str, str],
+    block: str,
+    label: str,
+    ends: Sequence[End] = (),
+) -> None:
+    """Write the ``changed`` articles and add ``block`` to the log; raise ChangedError when a file was saved meanwhile.
+
+    ``rows``: those of all articles before the change. ``read`` maps the articles' files to their digests when they were
+    read. ``ends``: the facts that end with it.
+    """
+    folder = Wiki.of(paths).folder
+    changes: dict[str, bytes | None] = {f"{slug}.md": Wiki.encode(article) for slug, article in changed.items()}
+    owned = {slug: rows[slug].project if slug in rows else article.project for slug, article in changed.items()}
+    after = dict(rows) | {slug: replace(Row.of(article), project=owned[slug]) for slug, article in changed.items()}
+    lists = pages(after.values(), folder)
+    digests = dict(read)
+    for name in lists:
+        path = folder / name
+        digests[name] = digest(home_files.read_if_there(path))
+    Transactions.of(paths).commit(changes | lists, digests, label, ends, appended(folder, block))

@@ -21,7 +21,7 @@ from memoria.wiki import lines, names, summary
 from memoria.wiki.article import CONNECTIONS, HISTORY, RELATED, Article, Claim, heading_of
 from memoria.wiki.article_cache import Row
 from memoria.wiki.folder import FOLDERS, Wiki, find_slug, slugify
-from memoria.wiki.owners import Owners
+from memoria.wiki.names import Owners
 from memoria.wiki.settle import bring
 from memoria.wiki.transaction import digest
 

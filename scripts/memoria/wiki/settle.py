@@ -24,8 +24,8 @@ from memoria.wiki import by_hand, index_page, lines, summary
 from memoria.wiki.article import HISTORY, Article, Claim, Section
 from memoria.wiki.article_cache import ArticleCache
 from memoria.wiki.by_hand import Edit
-from memoria.wiki.commit import commit
 from memoria.wiki.folder import Wiki
+from memoria.wiki.index_page import commit
 from memoria.wiki.transaction import ChangedError, End, Transactions, digest
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from datetime import date
 
 from memoria.search.words import overlap, words
 from memoria.wiki.article import KEY_POINTS, Article, Claim, Section, without_sources
-from memoria.wiki.owners import Owners
+from memoria.wiki.names import Owners
 
 
 def owners_of(article: Article, projects: Mapping[str, str]) -> list[str]:

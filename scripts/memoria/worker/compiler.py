@@ -37,9 +37,9 @@ from memoria.statements.fact import GLOBAL, Ending, Fact
 from memoria.statements.keeper import Keeper
 from memoria.wiki import index_page
 from memoria.wiki.article_cache import ArticleCache, Row
-from memoria.wiki.commit import commit
 from memoria.wiki.folder import LOG, Wiki
-from memoria.wiki.owners import NOBODY, Owners
+from memoria.wiki.index_page import commit
+from memoria.wiki.names import NOBODY, Owners
 from memoria.wiki.placing import Placing
 from memoria.wiki.settle import Settle
 from memoria.wiki.transaction import ChangedError, End, Transactions

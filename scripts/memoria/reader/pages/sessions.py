@@ -15,8 +15,8 @@ from memoria.daily.ledger import Booked, Ledger
 from memoria.ground import clock, printable
 from memoria.ground.home import Home
 from memoria.reader import address
+from memoria.reader.catalog import change_time
 from memoria.reader.site import Asked, Site, View, not_found
-from memoria.reader.watch import change_time
 from memoria.transcripts import client_files
 from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Turn

@@ -17,7 +17,7 @@ from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.ground.clock import Zone
 from memoria.ground.home import Home
-from memoria.index import sources, turns
+from memoria.index import documents, sources
 from memoria.index.documents import Document
 from memoria.index.index import Index
 from memoria.search import cues
@@ -75,7 +75,7 @@ def test_a_conversation_that_left_the_archive_meanwhile_shows_no_words(home: Hom
 def test_what_no_longer_holds_is_left_out_of_the_words_and_of_the_texts(texts: list[str], gone: list[str]) -> None:
     said = [turn(number, text, "Bash: ls") for number, text in enumerate(texts)]
     past = [Past(text, "", quote=text) for text in gone]
-    shown = "\n".join(passage.text for passage in turns.passages(said, turns.hidden(said, past)))
+    shown = "\n".join(passage.text for passage in documents.passages(said, documents.hidden(said, past)))
     for text in texts:
         for sentence in cues.sentences(text):
             assert (sentence in shown) is not any(each.is_spoken_in(sentence) for each in past)
@@ -88,7 +88,7 @@ def test_conversations_take_less_than_half_the_room_of_their_text(tmp_path: Path
         index.add(
             Document(
                 f"archive/s{place}", "turn", project="example.org/team/shop",
-                passages=tuple(turns.passages([turn(0, text)])),
+                passages=tuple(documents.passages([turn(0, text)])),
             )
             for place, text in enumerate(texts)
         )  # fmt: skip
