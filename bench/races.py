@@ -28,11 +28,11 @@ from unittest.mock import patch
 from editors import EDITORS
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry, Learned
-from memoria.ground import exchange
+from memoria.ground import swap
 from memoria.ground.errors import FileBusyError, SavedMeanwhileError
-from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
 from memoria.ground.replaced import conflict_copies
+from memoria.ground.swap import Swap
 from memoria.pages import housekeeping
 from memoria.wiki.transaction import ChangedError, Transactions
 from places import ROOT
@@ -105,9 +105,9 @@ def _entry(number: int, kind: str) -> Entry:
 def counted() -> Iterator[list[int]]:
     """Collect a number for each time that a save was noticed."""
     met: list[int] = []
-    replace = Exchange.replace
+    replace = Swap.replace
 
-    def replacing(self: Exchange, *given: Any) -> None:
+    def replacing(self: Swap, *given: Any) -> None:
         try:
             replace(self, *given)
         except SavedMeanwhileError:
@@ -123,7 +123,7 @@ def counted() -> Iterator[list[int]]:
             met.append(1)
             raise
 
-    with patch.object(Exchange, "replace", replacing), patch.object(Transactions, "commit", committing):
+    with patch.object(Swap, "replace", replacing), patch.object(Transactions, "commit", committing):
         yield met
 
 
@@ -147,8 +147,8 @@ def slow_disk(most_s: float) -> Iterator[None]:
     with (
         patch.object(os, "fsync", slowed(os.fsync)),
         patch.object(os, "replace", slowed(os.replace)),
-        patch.object(exchange, "exchange_names", slowed(exchange.exchange_names)),
-        patch.object(exchange, "put_new", slowed(exchange.put_new)),
+        patch.object(swap, "exchange_names", slowed(swap.exchange_names)),
+        patch.object(swap, "put_new", slowed(swap.put_new)),
     ):
         yield
 

@@ -155,29 +155,3 @@ def test_a_page_is_to_link_back_only_where_it_may_name_the_other(
     deploys = page(home, "concepts/deploys")
     deploys.write_text(deploys.read_text().split("## Related")[0])
     assert ("backlink" in {rule for rule, _ in found(home)}) == is_missing
-
-
-@pytest.mark.parametrize(
-    ("title", "is_fault"), [("3", True), ("uuid", True), ('"Agent"', True), ("Worker lock", False)]
-)
-def test_a_title_that_nobody_looks_up_is_a_warning(home: Home, title: str, *, is_fault: bool) -> None:
-    rewrite(home, "title: Worker lock", f"title: {json.dumps(title)}")
-    assert (("title", "knowledge/concepts/worker-lock.md") in found(home)) == is_fault
-
-
-def test_an_article_with_a_single_statement_is_a_note_but_for_the_projects_own_page(home: Home) -> None:
-    rewrite(home, f"- {FREE} [[daily/{DAY}#^e-01bb|20 Nov]]\n", "")
-    assert found(home) == [("thin", "knowledge/concepts/worker-lock.md")]
-    rewrite(home, "title: Worker lock", "title: shop\nproject: shop · shop-aaaaaa")
-    assert "thin" not in {rule for rule, _ in found(home)}
-
-
-@pytest.mark.parametrize(("claims", "headings", "faults"), [(27, 1, 0), (28, 1, 1), (60, 6, 0), (61, 6, 1), (90, 1, 2)])
-def test_an_article_or_section_longer_than_anybody_reads_is_a_note(
-    home: Home, claims: int, headings: int, faults: int
-) -> None:
-    rows = [f"- Fact number {n} of many. [[daily/{DAY}#^e-01aa]]" for n in range(claims - 2)]
-    size = -(-len(rows) // headings)
-    parts = [f"\n## Part {n}\n\n" + "\n".join(rows[n * size : (n + 1) * size]) + "\n" for n in range(headings)]
-    page(home).write_text(page(home).read_text() + "".join(parts))
-    assert [rule for rule, _ in found(home)].count("long") == faults

@@ -17,7 +17,6 @@ from memoria.base.settings import Settings
 from memoria.base.visibility import Visibility
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
-from memoria.index.sources import scanned
 from memoria.search import layout
 from memoria.search.reader import Finder, UnreadableError
 
@@ -204,11 +203,6 @@ def test_readers_see_the_old_index_until_a_rebuild_is_whole(home: Path, path: Pa
             assert keys(reader, "zebra")
             index.sync(home, {})
             assert keys(reader, "zebra")
-
-
-def test_without_an_index_the_files_themselves_are_searched(home: Path) -> None:
-    with scanned(home, "zebra stripe", {}) as index:
-        assert keys(index, "zebra stripe")[0] == "knowledge/concepts/flush-lock.md"
 
 
 def _write(path: Path, name: str, stop: object) -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from memoria.daily.ledger import Call, Ledger
 from memoria.ground import clock
-from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home, change_config
+from memoria.ground.swap import Swap
 from memoria.transcripts import client_files
 from memoria.transcripts.screen import Tombstones
 from reader_home import SHOP, Browser, fill
@@ -89,7 +89,7 @@ def test_what_is_excluded_while_the_reader_runs_is_shown_no_more(home: Home, tmp
     assert "Use pnpm in the shop" in browser.get("/").text
     assert browser.get("/entry/c1").status == 200
     if way == "config":
-        change_config(Exchange.of(home.paths), {"exclude": [str(folder)]})
+        change_config(Swap.of(home.paths), {"exclude": [str(folder)]})
     else:
         (folder / ".memoria-off").touch()
     assert "Use pnpm in the shop" not in browser.get("/").text

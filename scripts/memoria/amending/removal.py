@@ -28,10 +28,10 @@ from memoria.daily.ledger import Ledger
 from memoria.exchange import rounds
 from memoria.ground import clock, database, files, projects
 from memoria.ground.errors import ExpectedError
-from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
 from memoria.ground.projects import Projects
 from memoria.ground.replaced import Replaced
+from memoria.ground.swap import Swap
 from memoria.index import sources
 from memoria.index.index import Index
 from memoria.pages import page
@@ -220,7 +220,7 @@ def _daily(home: Home, plan: Plan) -> None:
 
 
 def _others(home: Home, plan: Plan) -> None:
-    exchange = Exchange.of(home.paths)
+    exchange = Swap.of(home.paths)
     for path, (before, after) in plan.others.items():
         exchange.replace(path, after, before)
 

@@ -28,7 +28,7 @@ from pathlib import Path, PurePath, PureWindowsPath
 from memoria.base.atomic import PRIVATE
 from memoria.ground import clock, files
 from memoria.ground.errors import ClientSettingsError, SavedMeanwhileError
-from memoria.ground.exchange import Exchange
+from memoria.ground.swap import Swap
 from memoria.transcripts.clients import CLIENTS
 
 Object = dict[str, object]
@@ -133,7 +133,7 @@ class ClientSettings:
             del value["hooks"]
         return self._serialised(value)
 
-    def write(self, data: bytes, exchange: Exchange) -> Path | None:
+    def write(self, data: bytes, exchange: Swap) -> Path | None:
         """Replace the file by ``data``; return the copy of what it was, None when it is as it was.
 
         A symbolic link stays one: what it points to is replaced. The copy stands beside the link. A file that was saved

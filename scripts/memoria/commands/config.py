@@ -22,9 +22,9 @@ from memoria.base.paths import Paths
 from memoria.base.settings import CHANGE_OPTION, FORMER, MEND_CONFIG, PLUGIN_OPTION, Field, Settings, config_path
 from memoria.ground import clock, printable
 from memoria.ground.errors import ExpectedError
-from memoria.ground.exchange import Exchange
 from memoria.ground.home import change_config
 from memoria.ground.redact import Redactor
+from memoria.ground.swap import Swap
 from memoria.models import chain
 
 DEFAULT = "default"
@@ -186,8 +186,8 @@ def _unset(args: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _exchange(settings: Settings) -> Exchange:
-    return Exchange.of(Paths.of(settings))
+def _exchange(settings: Settings) -> Swap:
+    return Swap.of(Paths.of(settings))
 
 
 def _field(name: str) -> Field:

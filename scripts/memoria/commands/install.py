@@ -18,8 +18,8 @@ from memoria.audit.client_settings import ClientSettings, client_python, setting
 from memoria.base import invocation, paths
 from memoria.ground import projects
 from memoria.ground.errors import ExpectedError, UsageError
-from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
+from memoria.ground.swap import Swap
 
 FITS = "import sys; sys.exit(sys.version_info < (3, 9))"
 
@@ -88,7 +88,7 @@ def _remove(settings: ClientSettings, project: Path | None, home: Home) -> int:
 
 
 def _took_out(settings: ClientSettings, home: Home) -> str:
-    copy = settings.write(settings.merged({}), Exchange.of(home.paths))
+    copy = settings.write(settings.merged({}), Swap.of(home.paths))
     kept = f" The file as it was: {copy.name}" if copy else ""
     return f"took memoria's {len(settings.ours)} hooks out of {settings.path}.{kept}"
 
@@ -103,7 +103,7 @@ def _codex(args: argparse.Namespace, home: Home) -> int:
     if not client_settings.codex_folder(os.environ).is_dir():
         raise ExpectedError(f"there is no {client_settings.codex_folder(os.environ)}: Codex has not run here.")
     hooks = client_settings.codex_hooks(Path(paths.ROOT), interpreter(os.environ))
-    copy = settings.write(settings.merged(hooks), Exchange.of(home.paths))
+    copy = settings.write(settings.merged(hooks), Swap.of(home.paths))
     if settings.ours == hooks:
         print(f"memoria's hooks stand in {settings.path} already; nothing was changed.")
     else:

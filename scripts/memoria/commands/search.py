@@ -13,10 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from memoria.base import paths as places
-from memoria.base import project
 from memoria.base.visibility import Visibility
-from memoria.capture import detach
 from memoria.ground import printable, projects
 from memoria.ground.command_parser import positive
 from memoria.ground.errors import ExpectedError
@@ -24,10 +21,8 @@ from memoria.ground.home import Home
 from memoria.index import sources
 from memoria.index.highlight import highlighted, is_bold
 from memoria.index.index import Index
-from memoria.index.sources import scanned
-from memoria.search import layout, reader, tokens
+from memoria.search import layout, tokens
 from memoria.search.hit import Hit
-from memoria.search.reader import Finder
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,16 +74,8 @@ def _key(given: str, home: Home, index: Index) -> str:
 
 
 def _found(home: Home, query: str, limit: int, given: str, kinds: tuple[str, ...]) -> list[Hit]:
-    path, view = home.paths.index, Visibility(home.settings, home.paths)
-    try:
-        with Finder(path):
-            pass
-    except reader.UnreadableError:
-        if Path(path).exists():  # another version or corrupt: answer now, rebuild in the background
-            detach.start(places.own_command(sys.executable, "search", "--rebuild"), home.paths)
-            with scanned(home.paths.home, query, project.aliases(home.paths.projects)) as index:
-                return index.search(query, limit=limit, project=_key(given, home, index), view=view, kinds=kinds)
-    with Index(path) as index:
+    view = Visibility(home.settings, home.paths)
+    with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
         return index.search(query, limit=limit, project=_key(given, home, index), view=view, kinds=kinds)
 

@@ -20,9 +20,9 @@ from memoria.exchange.records import Records
 from memoria.exchange.rounds import Round
 from memoria.ground import clock, files, locks
 from memoria.ground.errors import ExpectedError, UsageError
-from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home, change_config
 from memoria.ground.printable import counted
+from memoria.ground.swap import Swap
 from memoria.statements.keeper import Keeper
 from memoria.worker import together
 
@@ -44,7 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def command(args: argparse.Namespace, home: Home) -> int:
     """Do what is asked; without anything, exchange now."""
     if args.off:
-        change_config(Exchange.of(home.paths), {"sync": None})
+        change_config(Swap.of(home.paths), {"sync": None})
         print("This machine exchanges nothing more. What it has sent stays where it is.")
         return 0
     if args.address:
@@ -75,7 +75,7 @@ def _join(args: argparse.Namespace, home: Home) -> None:
     if key and not keys.kept(home.paths):
         place = keys.keep(home.paths, key)
         print(f"Encrypted; the key is in {place}.")
-    change_config(Exchange.of(home.paths), {"sync": address})
+    change_config(Swap.of(home.paths), {"sync": address})
     home.settings.sync = address
 
 

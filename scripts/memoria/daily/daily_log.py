@@ -19,7 +19,7 @@ from memoria.base.paths import Paths
 from memoria.daily.ledger import Booked, Item, Ledger
 from memoria.ground import files, home_files, locks
 from memoria.ground.errors import FileBusyError, SavedMeanwhileError
-from memoria.ground.exchange import Exchange
+from memoria.ground.swap import Swap
 
 if TYPE_CHECKING:
     from memoria.daily.day_text import DayText
@@ -39,7 +39,7 @@ class DailyLog:
         """
         self.folder = folder
         self.lock = lock
-        self.exchange = Exchange(replaced)
+        self.swap = Swap(replaced)
         self.projects = projects
 
     @classmethod
@@ -125,13 +125,13 @@ class DailyLog:
             for attempt in range(TRIES):
                 # as bytes, because reading text would convert the line endings of a person's editor
                 home_files.check_place(path, self.folder)
-                before = self.exchange.read(path)
+                before = self.swap.read(path)
                 text = _header(day) if before is None else before.decode("utf-8", "surrogateescape")
                 changed = change(text)
                 if changed == text:
                     return False
                 try:
-                    self.exchange.replace(path, changed.encode("utf-8", "surrogateescape"), before)
+                    self.swap.replace(path, changed.encode("utf-8", "surrogateescape"), before)
                 except SavedMeanwhileError:
                     time.sleep(min(0.2, 0.005 * 2**attempt))
                 else:
@@ -141,7 +141,7 @@ class DailyLog:
     def sweep(self) -> None:
         """Remove the temporary files of writers that were killed, and complete or revert what they had begun."""
         with locks.waiting(self.lock):
-            self.exchange.recover(self.folder)
+            self.swap.recover(self.folder)
             files.sweep(self.folder)
         self.take_in_copies()
 
@@ -171,7 +171,7 @@ class DailyLog:
         self.rewrite(day, united)
         if is_whole:
             with locks.waiting(self.lock):
-                self.exchange.replace(path, None, data)
+                self.swap.replace(path, None, data)
 
     def refresh(self, ledger: Ledger) -> None:
         """Read every file that anyone has changed since the last time into the ledger."""

@@ -17,7 +17,7 @@ from memoria.exchange.article_form import ARTICLE, PLACE, PROSE, Page, new_page
 from memoria.exchange.day_form import Piece
 from memoria.exchange.records import GONE, Record, Records
 from memoria.ground.errors import SavedMeanwhileError
-from memoria.ground.exchange import Exchange
+from memoria.ground.swap import Swap
 from memoria.statements.keeper import Keeper
 from memoria.wiki import lines
 from memoria.wiki.folder import Wiki
@@ -56,7 +56,7 @@ class ArticleApplication:
     records: Records
     keeper: Keeper
     wiki: Wiki
-    exchange: Exchange
+    exchange: Swap
     hides: Callable[[str], bool]
     slugs: set[str] = field(default_factory=set)
 

@@ -33,8 +33,8 @@ from memoria.exchange.meeting import Meeting
 from memoria.exchange.records import FORGET, Records
 from memoria.exchange.scan import Days, Scan, Source
 from memoria.ground import clock, database, files, locks
-from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
+from memoria.ground.swap import Swap
 from memoria.pages import refresh
 from memoria.statements.keeper import Keeper
 from memoria.transcripts.screen import Tombstones, stone_of
@@ -86,7 +86,7 @@ class Round:
     limit_s: float = carriers.NETWORK_S
 
     def run(self, carrier: Carrier | None = None) -> Exchanged:
-        """Exchange; raise CarrierError when the carrier cannot be used now, WrongKeyError with another key."""
+        """Swap; raise CarrierError when the carrier cannot be used now, WrongKeyError with another key."""
         paths, address = self.home.paths, self.home.settings.sync
         carrier = carrier or carriers.opened(address, Path(paths.exchange_clone), self.limit_s)
         self._begin(address)
@@ -137,7 +137,7 @@ class Round:
         """Write what is due into the files; into articles only while no compile is at work."""
         paths = self.home.paths
         with locks.held(Path(paths.compile_lock)) as mine:
-            wiki = (Wiki.of(paths), Exchange.of(paths), self.hides)
+            wiki = (Wiki.of(paths), Swap.of(paths), self.hides)
             articles = ArticleApplication(self.records, self.keeper, *wiki) if mine else None
             application = Application(self.records, self.keeper, self.hides, articles)
             application.run()

@@ -22,7 +22,7 @@ from memoria.base.paths import Paths, holds_memory, other_memories
 from memoria.base.settings import MEND_CONFIG, Settings, config_path
 from memoria.ground.clock import Zone
 from memoria.ground.errors import FileBusyError, HomeRefusedError, SavedMeanwhileError
-from memoria.ground.exchange import Exchange
+from memoria.ground.swap import Swap
 
 SAVES = 20  # of a person, that a change of the settings gives way to
 OTHERS = 0o077  # what group and others may do
@@ -123,7 +123,7 @@ def make_folders(paths: Paths, *, is_shared: bool) -> None:
             Path(folder).mkdir(mode=0o777 if is_shared else 0o700, exist_ok=True)
 
 
-def change_config(exchange: Exchange, values: Mapping[str, Any]) -> Path:
+def change_config(exchange: Swap, values: Mapping[str, Any]) -> Path:
     """Set values in config.json, or remove those that are None; return its path.
 
     What a person saves at the same moment is kept. Raise FileBusyError when the file keeps being saved, ValueError when
@@ -150,7 +150,7 @@ def change_config(exchange: Exchange, values: Mapping[str, Any]) -> Path:
 def _record(paths: Paths) -> None:
     """Write the home to config.json, for every later process; a file that cannot be written is left as it is."""
     with suppress(OSError, ValueError, FileBusyError):
-        change_config(Exchange.of(paths), {"home": paths.home})
+        change_config(Swap.of(paths), {"home": paths.home})
 
 
 def _is_open_to_others(path: Path) -> bool:

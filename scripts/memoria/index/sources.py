@@ -1,14 +1,13 @@
 """Sources: bring the search index up to date with everything that can be found in a home.
 
-Besides the Markdown, which the index reads itself, these are the archived turns of each entry. Where the index cannot
-be used, a temporary one of the files that seem to answer a query stands in for it.
+Besides the Markdown, which the index reads itself, these are the archived turns of each entry.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from datetime import date
 from functools import cache, partial
 from pathlib import Path
@@ -17,22 +16,19 @@ from memoria.base import project
 from memoria.base.paths import Paths
 from memoria.base.project import NO_ALIASES
 from memoria.daily.day_text import DayText
-from memoria.ground import database, files, home_files
+from memoria.ground import files, home_files
 from memoria.ground.errors import ArchiveError
 from memoria.index import documents
 from memoria.index.documents import Document, Stamp
 from memoria.index.ended import Ended, history_stamps, of
 from memoria.index.index import About, Index, Stamped
 from memoria.recall import naming_notes
-from memoria.search import tokens
 from memoria.statements import lines
 from memoria.statements.fact import Fact
 from memoria.statements.past import Past
 from memoria.transcripts.archive import Archive, Kept
 
 log = logging.getLogger(__name__)
-
-SCANNED = 200  # files read in full when there is no index
 
 
 def refresh(index: Index, paths: Paths, *, anew: bool = False) -> int:
@@ -46,29 +42,6 @@ def refresh(index: Index, paths: Paths, *, anew: bool = False) -> int:
         naming_notes.LEVELS, lambda texts: files.replace(Path(paths.named), naming_notes.names_in(texts), mode=0o600)
     )
     return changed
-
-
-def scanned(home: Path | str, query: str, aliases: Mapping[str, str]) -> Index:
-    """Return a temporary index, in memory, of the files that seem to contain the query's words.
-
-    It replaces an index that cannot be used. It is slower and less complete: a word counts as found when a file
-    contains the beginning of its stem.
-    """
-    starts = [term[: max(4, len(term) - 2)] for term in tokens.of_query(query)]
-    held: list[tuple[int, str, str]] = []
-    for name, _ in documents.files(Path(home)):
-        try:
-            text = home_files.text(Path(home, name))
-        except OSError:
-            continue
-        lower = text.lower()
-        if count := sum(start in lower for start in starts):
-            held.append((count, name, text))
-    held.sort(key=lambda item: -item[0])
-    index = Index(database.IN_MEMORY)
-    for _, name, text in held[:SCANNED]:
-        index.add(documents.of_file(name, text, aliases), source=name)
-    return index
 
 
 def ended(index: Index, paths: Paths) -> Ended:

@@ -17,9 +17,9 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.ground import locks
 from memoria.ground.errors import SavedMeanwhileError
-from memoria.ground.exchange import Exchange
 from memoria.ground.home import Home
 from memoria.ground.printable import counted
+from memoria.ground.swap import Swap
 from memoria.index import sources
 from memoria.index.index import Index
 from memoria.pages import housekeeping, notices, page
@@ -77,7 +77,7 @@ def _write_index_page(home: Home, index: Index) -> str:
     """
     Transactions.of(home.paths).recover()
     articles = housekeeping.wiki_state(home.paths)
-    wiki, exchange = Wiki.of(home.paths), Exchange.of(home.paths)
+    wiki, exchange = Wiki.of(home.paths), Swap.of(home.paths)
     rows = ArticleCache(wiki, index).rows().values()
     listed = index_page.pages(rows, wiki.folder) if rows or (wiki.folder / INDEX).exists() else {}
     for name, data in listed.items():

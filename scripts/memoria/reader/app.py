@@ -21,7 +21,7 @@ from starlette.routing import Route
 from memoria.ground import database
 from memoria.ground.errors import ExpectedError
 from memoria.reader import security
-from memoria.reader.pages import article, entry, facts, home, receipt, search, seen, sessions, timeline, wrong
+from memoria.reader.pages import article, entry, facts, home, receipt, search, seen, sessions, timeline
 from memoria.reader.site import STATIC, Asked, Done, Site, View, not_found
 
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -59,7 +59,7 @@ PAGES = (
     Page("/session/{ident}", sessions.show_one),
     Page("/session/{ident}/seen", seen.show),
     Page("/receipt", receipt.show, "Receipt"),
-    Page("/wrong/{slug:path}", wrong.show),
+    Page("/wrong/{slug:path}", article.show_wrong),
 )
 ACTIONS = (
     Action("/retry/flush", home.retry_flush),
@@ -69,10 +69,10 @@ ACTIONS = (
     Action("/fact/{ident}/promote", facts.promote),
     Action("/fact/{ident}/delete", facts.delete),
     Action("/receipt/compare", receipt.compare),
-    Action("/wrong/correct", wrong.correct),
-    Action("/wrong/retire", wrong.retire),
-    Action("/wrong/remove", wrong.remove),
-    Action("/undo", wrong.take_back),
+    Action("/wrong/correct", article.correct),
+    Action("/wrong/retire", article.retire),
+    Action("/wrong/remove", article.remove),
+    Action("/undo", article.take_back),
 )
 
 

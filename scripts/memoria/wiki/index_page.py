@@ -7,7 +7,6 @@ names them all. ``log.md`` records which entries each compile took in; a lost le
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -24,7 +23,7 @@ from memoria.wiki.folder import INDEX, LOG, Wiki, slugify
 from memoria.wiki.transaction import End, Transactions, digest
 
 HEADINGS = {"concepts": "Concepts", "connections": "Connections", "qa": "Questions and answers"}
-WHOLE = 200  # up to this many articles the index lists every one, and a list all of a project
+WHOLE = 200  # up to this many articles the index lists every one
 LATEST, MIN_LATEST = 30, 3  # articles that a larger index shows: of all projects, and of each
 PROJECTS = 10  # those that changed last, of which a larger index shows articles
 SUMMARY_CHARS = 240
@@ -40,7 +39,7 @@ from; what no longer holds stands dated under its History. What each compile did
 edit the articles as you like, your changes stay.
 """
 LOG_INTRO = "# Log\n\nWhat each compile took in, newest last.\n"
-LIST_INTRO = "\nEvery article of this project and letter. memoria keeps this page; start at [[index]].\n\n"
+LIST_INTRO = "\nEvery article of this project. memoria keeps this page; start at [[index]].\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ def index(rows: Iterable[Row]) -> str:
     each = max(MIN_LATEST, LATEST // min(PROJECTS, len(shelves)))
     parts = [INTRO, *(_latest(shelf, each) for shelf in shelves[:PROJECTS])]
     if others := shelves[PROJECTS:]:
-        parts += ["\n## Other projects\n\n", *(f"- {_lists(shelf)}: {shelf.counted}\n" for shelf in others)]
+        parts += ["\n## Other projects\n\n", *(f"- {_list_link(shelf)}: {shelf.counted}\n" for shelf in others)]
     return "".join(parts)
 
 
@@ -97,16 +96,12 @@ def _latest(shelf: Shelf, count: int) -> str:
     """Return a project's part of a large index: the articles that changed last, and where all of them are."""
     rows = sorted(sorted(shelf.rows, key=lambda row: row.slug), key=lambda row: row.updated, reverse=True)[:count]
     shown = "".join(map(_line, rows))
-    return f"\n## {_plain(shelf.label)}\n\n{shelf.counted}: {_lists(shelf)}. Latest:\n\n{shown}"
+    return f"\n## {_plain(shelf.label)}\n\n{shelf.counted}: {_list_link(shelf)}. Latest:\n\n{shown}"
 
 
-def _lists(shelf: Shelf) -> str:
-    """Return links to the lists of all articles of a project."""
-    if len(shelf.rows) <= WHOLE:
-        return f"[[lists/{shelf.file}|{link_text(shelf.label)}]]"
-    return " · ".join(
-        f"[[lists/{shelf.file}-{letter}|{letter.upper()}]] {len(each)}" for letter, each in _letters(shelf.rows)
-    )
+def _list_link(shelf: Shelf) -> str:
+    """Return a link to the list of all articles of a project."""
+    return f"[[lists/{shelf.file}|{link_text(shelf.label)}]]"
 
 
 def pages(rows: Collection[Row], folder: Path) -> dict[str, bytes | None]:
@@ -125,11 +120,7 @@ def lists(rows: Iterable[Row]) -> dict[str, str]:
     for shelf in shelves:
         owner = f"---\nproject: {project.name_of(shelf.key)} · {shelf.key}\n---\n" if shelf.key else ""
         title = f"{owner}# {_plain(shelf.label)}"
-        if len(shelf.rows) <= WHOLE:
-            found[f"lists/{shelf.file}.md"] = f"{title}\n{LIST_INTRO}{_by_kind(shelf.rows, 2)}"
-            continue
-        for letter, each in _letters(shelf.rows):
-            found[f"lists/{shelf.file}-{letter}.md"] = f"{title}: {letter.upper()}\n{LIST_INTRO}{_by_kind(each, 2)}"
+        found[f"lists/{shelf.file}.md"] = f"{title}\n{LIST_INTRO}{_by_kind(shelf.rows, 2)}"
     return found
 
 
@@ -164,14 +155,6 @@ def _by_kind(rows: Iterable[Row], level: int) -> str:
             parts.append(f"{chr(10) if parts else ''}{'#' * level} {HEADINGS[folder]}\n\n")
         parts += map(_line, group)
     return "".join(parts)
-
-
-def _letters(group: Iterable[Row]) -> list[tuple[str, list[Row]]]:
-    found: dict[str, list[Row]] = {}
-    for row in group:
-        first = unicodedata.normalize("NFKD", row.title.strip("`'\" "))[:1].lower()
-        found.setdefault(first if "a" <= first <= "z" else "0-9" if first.isdigit() else "other", []).append(row)
-    return sorted(found.items())
 
 
 def _plain(label: str) -> str:

@@ -11,19 +11,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 
-from memoria.base import invocation, project
+from memoria.base import invocation
 from memoria.daily.day_text import DayText
 from memoria.ground import printable
 from memoria.ground.markdown import Link
 from memoria.search.words import words
-from memoria.wiki import names
 from memoria.wiki.article import RELATED, Article
 from memoria.wiki.folder import slugify
 from memoria.wiki.snapshot import Snapshot
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 SPARSE_WORDS = 12  # an article with fewer words in summary and claims says next to nothing
-MAX_CLAIMS, MAX_SECTION = 60, 25  # claims that an article may have, and one section of it
 _MAX_RELATED = 30
 
 
@@ -131,38 +129,6 @@ def sparse(snapshot: Snapshot) -> Found:
             yield slug, f"only {printable.counted(count, 'word')}"
 
 
-def long(snapshot: Snapshot) -> Found:
-    """Find articles, and sections of articles, with more claims than anybody reads."""
-    for slug, article in snapshot.readable():
-        counts = Counter(heading for heading, _ in article.headed_claims)
-        if counts.total() > MAX_CLAIMS:
-            yield slug, f"has {counts.total()} claims; an article for each of its topics would be easier to read"
-        for heading, count in counts.items():
-            if count > MAX_SECTION:
-                yield slug, f"has {count} claims under “{heading}”; give them headings of their own"
-
-
-def thin(snapshot: Snapshot) -> Found:
-    """Find articles that hold a single statement, but for a project's own page, where one stands alone."""
-    for slug, article in snapshot.readable():
-        is_alone = len(article.claims) == 1 and not article.past
-        if slug.startswith("concepts/") and is_alone and not _is_projects_own(article):
-            yield slug, "only one statement; a section of another article would be easier to find"
-
-
-def titles(snapshot: Snapshot) -> Found:
-    """Find titles that nobody would look up."""
-    for slug, article in snapshot.readable():
-        if not _is_projects_own(article) and (fault := names.fault(article.title)):
-            yield slug, f"its title “{article.title}” is {fault}; nobody looks that up"
-        elif names.clean(article.title) != article.title:
-            yield slug, f"its title {article.title} stands in quotation marks"
-
-
-def _is_projects_own(article: Article) -> bool:
-    return bool(article.project) and article.title == project.name_of(article.project)
-
-
 def backlinks(snapshot: Snapshot) -> Found:
     """Find pages under Related that do not link back, though they may: a page names none of another project."""
     for slug, article in snapshot.readable():
@@ -204,9 +170,6 @@ RULES: dict[str, tuple[str, Callable[[Snapshot], Found]]] = {
     "duplicate-title": (WARNING, duplicate_titles),
     "orphan": (WARNING, orphans),
     "sparse": (WARNING, sparse),
-    "title": (WARNING, titles),
-    "long": (NOTE, long),
-    "thin": (NOTE, thin),
     "backlink": (NOTE, backlinks),
     "uncompiled": (NOTE, uncompiled),
     "stale": (NOTE, stale),

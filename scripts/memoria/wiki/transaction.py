@@ -22,8 +22,8 @@ from memoria.base import atomic, failpoints
 from memoria.base.paths import Paths
 from memoria.ground import clock, files, home_files
 from memoria.ground.errors import SavedMeanwhileError
-from memoria.ground.exchange import Exchange
 from memoria.ground.files import sha256
+from memoria.ground.swap import Swap
 from memoria.statements.outbox import Outbox
 
 log = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ class Transactions:
         self.root = root
         self.outbox = Outbox(outbox)
         self.folder = folder
-        self.exchange = Exchange(replaced)
+        self.swap = Swap(replaced)
         self.journal = folder / "journal.json"
 
     @classmethod
@@ -125,7 +125,7 @@ class Transactions:
         changes = {name: data for name, data in changes.items() if digest(data) != read.get(name, "")}
         if not changes and not appended:
             return ""
-        stale = [name for name in changes if digest(self.exchange.read(self.root / name)) != read.get(name, "")]
+        stale = [name for name in changes if digest(self.swap.read(self.root / name)) != read.get(name, "")]
         if stale:
             raise ChangedError(stale)
         name = self._next_name()
@@ -233,7 +233,7 @@ class Transactions:
                 if not (self._append(step, row) if wanted == "after" else self._take_back(step, row)):
                     foreign.append(path)
                 continue
-            current = self.exchange.read(self.root / path)
+            current = self.swap.read(self.root / path)
             try:
                 if digest(current) not in (row[wanted], row[other]):
                     foreign.append(path)
@@ -249,14 +249,14 @@ class Transactions:
         if digest(data) != row[side]:
             log.warning("%s: the stored copy in %s is damaged; the file stays as it is", row["path"], step)
             return False
-        self.exchange.replace(self.root / str(row["path"]), data, current)
+        self.swap.replace(self.root / str(row["path"]), data, current)
         return True
 
     def _append(self, step: Path, row: Row) -> bool:
         """Append a step's block unless it is there; return False when a person kept replacing the file meanwhile."""
         path, block = self.root / str(row["path"]), self._block(step, row)
         for _ in range(TRIES):
-            data = self.exchange.read(path) or b""
+            data = self.swap.read(path) or b""
             start, end = _found(data, row, block)
             if end - start == len(block):
                 return True
@@ -268,13 +268,13 @@ class Transactions:
         """Remove a step's block from the end of a file; return False when a person has changed or removed it."""
         path, block = self.root / str(row["path"]), self._block(step, row)
         for _ in range(TRIES):
-            data = self.exchange.read(path)
+            data = self.swap.read(path)
             start, end = _found(data or b"", row, block)
             if data is None or start == end:
                 return not block
             left = data[:start] + data[end:]
             try:
-                self.exchange.replace(path, left if left or row["size"] else None, data)
+                self.swap.replace(path, left if left or row["size"] else None, data)
             except SavedMeanwhileError:
                 continue
             failpoints.reached("transaction.swapped")
@@ -356,7 +356,7 @@ class Transactions:
         if not self.journal.exists():
             return
         for folder in {self.root, *(path.parent for path in self._named())}:
-            self.exchange.recover(folder)
+            self.swap.recover(folder)
             files.sweep(folder)
 
     def _named(self) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Exchange: replace a file that a person may save at any moment, without overwriting what they saved.
+"""Swap: replace a file that a person may save at any moment, without overwriting what they saved.
 
 The new file is written and synced first. Then the old one is compared with what the change was made from, and the two
 are exchanged. What came out is compared again: if a person saved in between, their file is put back. Saves that come
@@ -117,15 +117,15 @@ def _put_new_without_links(source: Path, target: Path) -> None:
     source.replace(target)
 
 
-class Exchange:
+class Swap:
     """Replaces files; ``replaced`` keeps what they were."""
 
     def __init__(self, replaced: Path) -> None:
         self.replaced = Replaced(replaced)
 
     @classmethod
-    def of(cls, paths: Paths) -> Exchange:
-        """Return the exchange that keeps replaced files in the state folder of these paths."""
+    def of(cls, paths: Paths) -> Swap:
+        """Return the swap that keeps replaced files in the state folder of these paths."""
         return cls(Path(paths.replaced))
 
     def read(self, path: Path) -> bytes | None:
@@ -151,7 +151,7 @@ class Exchange:
         elif expected is None:
             self._create(path, target, data, mode)
         else:
-            self._exchange(path, target, data, expected)
+            self._replace(path, target, data, expected)
 
     # -- the three ways
 
@@ -169,7 +169,7 @@ class Exchange:
         failpoints.reached("files.replaced")
         atomic.sync_folder(str(target.parent))
 
-    def _exchange(self, path: Path, target: Path, data: bytes, expected: bytes) -> None:
+    def _replace(self, path: Path, target: Path, data: bytes, expected: bytes) -> None:
         staged = _staging_path(target, expected, data)
         try:
             _stage(target, data, expected)

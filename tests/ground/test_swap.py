@@ -12,28 +12,28 @@ import pytest
 
 from editors import EDITORS, Save
 from memoria.base import failpoints
-from memoria.ground import exchange as exchange_module
 from memoria.ground import replaced as replaced_module
+from memoria.ground import swap as swap_module
 from memoria.ground.errors import SavedMeanwhileError
-from memoria.ground.exchange import Exchange
 from memoria.ground.replaced import conflict_copies
+from memoria.ground.swap import Swap
 
 OLD, NEW, MINE = b"old", b"new", b"a person's"
-SWAP = f".day.md.{exchange_module._short(OLD)}{exchange_module._short(NEW)}.swap"
+SWAP = f".day.md.{swap_module._short(OLD)}{swap_module._short(NEW)}.swap"
 
 
 @pytest.fixture(params=["one step", "several steps", "no leases"])
-def work(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Exchange:
+def work(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Swap:
     """An exchange as Linux does it, as other systems do, and on a file system without leases."""
     if request.param == "several steps":
-        monkeypatch.setattr(exchange_module, "_system_call", lambda: None)
+        monkeypatch.setattr(swap_module, "_system_call", lambda: None)
     elif sys.platform != "linux":
         pytest.skip("only Linux exchanges names in one step")
     if request.param != "one step":
         monkeypatch.setattr(replaced_module, "is_open_for_writing", lambda _: None)
-    monkeypatch.setattr(exchange_module, "WRITING_S", 0.1)
+    monkeypatch.setattr(swap_module, "WRITING_S", 0.1)
     monkeypatch.setattr(replaced_module, "STILL_S", 0.005)
-    return Exchange(tmp_path / "replaced")
+    return Swap(tmp_path / "replaced")
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def beside(day: Path) -> list[str]:
 @pytest.mark.parametrize("data", [NEW, None], ids=["replaced", "removed"])
 @pytest.mark.parametrize("save", EDITORS.values(), ids=EDITORS)
 def test_a_save_before_the_exchange_stands(
-    work: Exchange, day: Path, save: Save, data: bytes | None, step: str, monkeypatch: pytest.MonkeyPatch
+    work: Swap, day: Path, save: Save, data: bytes | None, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at(monkeypatch, "files.compared" if data is None else step, lambda: save(day, MINE))
     with pytest.raises(SavedMeanwhileError):
@@ -78,7 +78,7 @@ def created(path: Path, save: Save) -> None:
 
 @pytest.mark.parametrize("save", EDITORS.values(), ids=EDITORS)
 def test_a_file_that_a_person_creates_before_ours_stands(
-    work: Exchange, day: Path, save: Save, monkeypatch: pytest.MonkeyPatch
+    work: Swap, day: Path, save: Save, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = day.with_name("other.md")
     at(monkeypatch, "files.compared", lambda: created(other, save))
@@ -97,7 +97,7 @@ def write(files: list[IO[bytes]], data: bytes = MINE) -> None:
 
 
 def test_a_save_in_place_that_began_before_the_exchange_and_ended_after_it_stands(
-    work: Exchange, day: Path, monkeypatch: pytest.MonkeyPatch
+    work: Swap, day: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files: list[IO[bytes]] = []
 
@@ -130,7 +130,7 @@ def test_a_save_in_place_that_is_not_finished_is_not_read_as_the_content(day: Pa
         is_being_written = replaced_module.is_being_written
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(replaced_module, "is_being_written", being_written)
-            assert Exchange(tmp_path / "replaced").read(day) == MINE
+            assert Swap(tmp_path / "replaced").read(day) == MINE
     assert asked == [True, True, False]
 
 
@@ -147,12 +147,12 @@ def test_without_leases_a_file_is_complete_once_it_stands_still_whatever_its_tim
 
     monkeypatch.setattr(replaced_module, "is_open_for_writing", lambda _: None)
     monkeypatch.setattr("time.sleep", sleep)
-    assert Exchange(tmp_path / "replaced").read(day) == MINE
+    assert Swap(tmp_path / "replaced").read(day) == MINE
     assert slept.count(replaced_module.STILL_S) == 2
 
 
 def test_a_save_into_the_replaced_file_after_the_exchange_becomes_a_conflict_copy(
-    work: Exchange, day: Path, monkeypatch: pytest.MonkeyPatch
+    work: Swap, day: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with day.open("r+b") as editor:
         work.replace(day, NEW, OLD)
@@ -165,7 +165,7 @@ def test_a_save_into_the_replaced_file_after_the_exchange_becomes_a_conflict_cop
 
 
 def test_a_replaced_file_is_kept_for_seconds_when_nobody_had_it_open_and_else_for_a_day(
-    work: Exchange, day: Path, monkeypatch: pytest.MonkeyPatch
+    work: Swap, day: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replaced_module, "CLOSED_S", -1)
     expected = 0 if has_leases(day) else 2
@@ -182,7 +182,7 @@ def test_a_replaced_file_is_kept_for_seconds_when_nobody_had_it_open_and_else_fo
     assert list(work.replaced.folder.iterdir()) == []
 
 
-def test_everything_goes_when_something_is_forgotten_but_not_a_late_save(work: Exchange, day: Path) -> None:
+def test_everything_goes_when_something_is_forgotten_but_not_a_late_save(work: Swap, day: Path) -> None:
     with day.open("r+b") as editor:
         work.replace(day, NEW, OLD)
         editor.write(MINE)
@@ -196,7 +196,7 @@ def test_the_later_of_two_saves_stands_and_the_earlier_is_a_conflict_copy(
     day: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at(monkeypatch, "files.compared", lambda: EDITORS["rename"](day, b"earlier"))
-    exchange = exchange_module.exchange_names
+    exchange = swap_module.exchange_names
     calls: list[int] = []
 
     def exchanging(source: Path, target: Path) -> None:
@@ -205,9 +205,9 @@ def test_the_later_of_two_saves_stands_and_the_earlier_is_a_conflict_copy(
             EDITORS["rename"](day, b"later")
         exchange(source, target)
 
-    monkeypatch.setattr(exchange_module, "exchange_names", exchanging)
+    monkeypatch.setattr(swap_module, "exchange_names", exchanging)
     with pytest.raises(SavedMeanwhileError):
-        Exchange(tmp_path / "replaced").replace(day, NEW, OLD)
+        Swap(tmp_path / "replaced").replace(day, NEW, OLD)
     assert day.read_bytes() == b"later"
     assert [copy.read_bytes() for copy in conflict_copies(day.parent)] == [b"earlier"]
 
@@ -216,17 +216,17 @@ def test_the_later_of_two_saves_stands_and_the_earlier_is_a_conflict_copy(
 def test_a_file_created_while_the_name_is_free_stands_and_what_had_the_name_is_not_lost(
     day: Path, tmp_path: Path, saved: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exchange_module, "_system_call", lambda: None)
+    monkeypatch.setattr(swap_module, "_system_call", lambda: None)
     at(monkeypatch, "files.compared", lambda: day.write_bytes(saved))
-    put_new = exchange_module.put_new
+    put_new = swap_module.put_new
 
     def putting(source: Path, target: Path) -> None:
         target.write_bytes(MINE)
         put_new(source, target)
 
-    monkeypatch.setattr(exchange_module, "put_new", putting)
+    monkeypatch.setattr(swap_module, "put_new", putting)
     with pytest.raises(SavedMeanwhileError):
-        Exchange(tmp_path / "replaced").replace(day, NEW, OLD)
+        Swap(tmp_path / "replaced").replace(day, NEW, OLD)
     assert day.read_bytes() == MINE
     assert [copy.read_bytes() for copy in conflict_copies(day.parent)] == [saved] * (saved != OLD)
 
@@ -243,7 +243,7 @@ LEFT = {  # what a killed process left beside the file, and what then stands
 
 
 @pytest.mark.parametrize("way", LEFT)
-def test_what_a_killed_process_left_is_completed_or_given_back(work: Exchange, day: Path, way: str) -> None:
+def test_what_a_killed_process_left_is_completed_or_given_back(work: Swap, day: Path, way: str) -> None:
     before, after = LEFT[way]
     day.unlink()
     for name, data in before.items():
@@ -254,7 +254,7 @@ def test_what_a_killed_process_left_is_completed_or_given_back(work: Exchange, d
 
 
 def test_a_file_keeps_its_mode_and_attributes_and_a_symbolic_link_its_target(
-    work: Exchange, day: Path, tmp_path: Path
+    work: Swap, day: Path, tmp_path: Path
 ) -> None:
     elsewhere = tmp_path / "notes"
     elsewhere.mkdir()
@@ -274,7 +274,7 @@ def test_a_file_keeps_its_mode_and_attributes_and_a_symbolic_link_its_target(
 
 @pytest.mark.parametrize(("folder", "file"), [(0o700, 0o600), (0o755, 0o644)])
 def test_a_new_file_and_a_new_folder_are_open_to_those_that_the_folder_above_is_open_to(
-    work: Exchange, day: Path, folder: int, file: int
+    work: Swap, day: Path, folder: int, file: int
 ) -> None:
     day.parent.chmod(folder)
     new = day.parent / "below" / "new.md"
@@ -286,13 +286,13 @@ def test_a_file_that_an_editor_has_moved_away_to_write_it_anew_is_waited_for(
     day: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     day.rename(day.with_name("day.md~"))
-    monkeypatch.setattr(exchange_module, "MISSING_S", 60)
+    monkeypatch.setattr(swap_module, "MISSING_S", 60)
     monkeypatch.setattr("time.sleep", lambda _: day.write_bytes(MINE))
-    assert Exchange(tmp_path / "replaced").read(day) == MINE
+    assert Swap(tmp_path / "replaced").read(day) == MINE
 
 
 def test_a_full_disk_leaves_the_file_as_it_was_and_nothing_beside_it(
-    work: Exchange, day: Path, monkeypatch: pytest.MonkeyPatch
+    work: Swap, day: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
