@@ -34,10 +34,10 @@ from memoria import cli, commands
 from memoria.base.paths import safe_name
 from memoria.capture import cursor
 from memoria.models.protocol import Prompt
-from memoria.models.scripted import Scripted
 from memoria.transcripts.clients import CLIENTS
 from memoria.transcripts.turn_reader import Reader
 from registered import CODEX, HOOKS, recorded
+from scripted_model import Scripted
 
 for _module in pkgutil.walk_packages(commands.__path__, f"{commands.__name__}."):
     importlib.import_module(_module.name)  # each child would import them anew

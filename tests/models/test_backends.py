@@ -26,10 +26,10 @@ from memoria.models import answer, chain, tasks
 from memoria.models.claude import Claude
 from memoria.models.ollama import Ollama, grammar, window
 from memoria.models.protocol import JsonObject, Model, Prompt
-from memoria.models.scripted import Scripted
 from messages_api import Hang, MessagesApi, Reply, Status
 from ollama_api import OllamaApi
 from real_client import bundled_claude, users_env
+from scripted_model import Scripted
 
 FLUSH = tasks.flush(
     {

@@ -12,7 +12,7 @@ from memoria.base.settings import Settings
 from memoria.ground.errors import BadAnswerError, ExpectedError, ModelError, ModelUnavailableError
 from memoria.models import answer, chain, tasks
 from memoria.models.protocol import JsonObject, Usage
-from memoria.models.scripted import Scripted
+from scripted_model import Scripted
 
 GOOD: JsonObject = {"worth_saving": True, "title": "Fix the race"}
 PROMPT = tasks.flush({"project": "shop", "exchanges": [{"user": "hi", "assistant": "hello"}]})

@@ -13,7 +13,7 @@ from memoria.daily.ledger import Ledger
 from memoria.models import answer, chain
 from memoria.models.metered import Metered
 from memoria.models.protocol import Prompt
-from memoria.models.scripted import Scripted
+from scripted_model import Scripted
 
 
 @pytest.fixture

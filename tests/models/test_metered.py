@@ -13,7 +13,8 @@ from memoria.ground.errors import BadAnswerError, ModelUnavailableError, OverBud
 from memoria.models import tasks
 from memoria.models.metered import Limits, Metered
 from memoria.models.protocol import Prompt
-from memoria.models.scripted import Item, Scripted
+from memoria.models.scripted import Item
+from scripted_model import Scripted
 
 ANSWER: Item = {"worth_saving": False, "title": "", "context": ""}
 PROMPT = tasks.flush({"project": "p", "exchanges": []})

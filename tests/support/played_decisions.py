@@ -21,7 +21,6 @@ from memoria.capture import detach
 from memoria.capture.hook import ENTRYPOINT, Event
 from memoria.models import offline
 from memoria.models.protocol import Model
-from memoria.models.scripted import Scripted
 from memoria.recall.prompt_notes import user_prompt_submit
 from memoria.recall.session_start import session_start
 from memoria.worker import offer
@@ -29,6 +28,7 @@ from memoria.worker.weigher import Request
 from memory_server import MemoryServer
 from places import ROOT
 from played_story import Look, Player, directed, staged
+from scripted_model import Scripted
 from stories import Session, Statement, Story, is_marked
 from truthful_model import Truthful
 

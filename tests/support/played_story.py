@@ -41,7 +41,6 @@ from memoria.mcp.calls import Session as ToolSession
 from memoria.mcp.fact_tools import listed
 from memoria.mcp.pages import read
 from memoria.models.protocol import Model
-from memoria.models.scripted import Scripted
 from memoria.pages import housekeeping
 from memoria.recall.prompt_notes import user_prompt_submit
 from memoria.recall.session_start import session_start
@@ -50,6 +49,7 @@ from memoria.statements.keeper import Keeper
 from memoria.wiki.folder import Wiki
 from memoria.worker import worker
 from memory_server import KEY, MemoryServer, running
+from scripted_model import Scripted
 from stories import Edit, Session, Start, Statement, Story, is_marked, lines
 from truthful_model import Truthful
 

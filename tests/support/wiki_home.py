@@ -16,8 +16,8 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry, Learned
 from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
-from memoria.models.scripted import Scripted
 from memoria.wiki.folder import Wiki
+from scripted_model import Scripted
 
 JsonObject = dict[str, Any]
 T = TypeVar("T")

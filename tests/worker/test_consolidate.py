@@ -25,7 +25,6 @@ from memoria.ground import home as ground
 from memoria.ground.errors import OverBudgetError
 from memoria.index.index import Index
 from memoria.models.protocol import Prompt
-from memoria.models.scripted import Scripted
 from memoria.pages import refresh
 from memoria.statements import lines
 from memoria.statements.fact import Fact
@@ -34,6 +33,7 @@ from memoria.wiki import index_page
 from memoria.wiki.transaction import Transactions
 from memoria.worker import consolidation
 from memoria.worker.compiler import Compile
+from scripted_model import Scripted
 from wiki_home import WikiHome, entry, placed, stated
 
 pytestmark = pytest.mark.slow
@@ -305,7 +305,7 @@ def test_a_fact_that_a_person_changed_since_is_left_alone_by_undo(home: Home) ->
 RUN = """
 from memoria.commands import undo
 from memoria.ground.home import Home
-from memoria.models.scripted import Scripted
+from scripted_model import Scripted
 from memoria.worker.compiler import Compile
 from memoria.worker.consolidation import Consolidation
 from unittest.mock import patch
@@ -335,7 +335,8 @@ KILLS = [
 
 def killed(what: str, at: str) -> int:
     scripts = str(Path(consolidation.__file__).parents[2])
-    environment = {**os.environ, "MEMORIA_KILL_AT": at, "PYTHONPATH": scripts}
+    support = str(Path(__file__).parents[1] / "support")
+    environment = {**os.environ, "MEMORIA_KILL_AT": at, "PYTHONPATH": os.pathsep.join((scripts, support))}
     return subprocess.run([sys.executable, "-c", RUN + what], env=environment, check=False).returncode
 
 

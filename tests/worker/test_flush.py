@@ -28,12 +28,12 @@ from memoria.ground import clock, locks
 from memoria.ground.errors import BadAnswerError, LedgerDamagedError, ModelUnavailableError, OverBudgetError
 from memoria.ground.home import Home
 from memoria.models.protocol import Prompt
-from memoria.models.scripted import Scripted
 from memoria.pages import housekeeping
 from memoria.transcripts.turn_reader import Reader
 from memoria.worker import worker
 from memoria.worker.worker import Report, Worker
 from memoria.worker.writer import Writer
+from scripted_model import Scripted
 
 ANSWER = {
     "worth_saving": True, "title": "A day's work", "context": "It went well.", "key_exchanges": [],

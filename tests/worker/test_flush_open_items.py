@@ -16,8 +16,8 @@ from memoria.daily.ledger import Ledger
 from memoria.daily.open_items import OpenItems, ident
 from memoria.ground.home import Home
 from memoria.models.protocol import Prompt
-from memoria.models.scripted import Scripted
 from memoria.worker.worker import Worker
+from scripted_model import Scripted
 
 NOTE = {"worth_saving": True, "title": "Uploads", "context": "The uploader was worked on."}
 DAY = "2026-11-20"

@@ -33,7 +33,7 @@ from memoria.daily.ledger import Call, Ledger
 from memoria.ground.errors import BadAnswerError, ModelUnavailableError
 from memoria.ground.home import Home
 from memoria.models.protocol import Prompt
-from memoria.models.scripted import Item, Scripted
+from memoria.models.scripted import Item
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
 from memoria.statements.lines import Lines
@@ -42,6 +42,7 @@ from memoria.worker import observer, worker
 from memoria.worker.compiler import Compile
 from memoria.worker.observer import DueCheck
 from memoria.worker.worker import Report, Worker
+from scripted_model import Scripted
 
 FLAG = "No, never push {} to main, because main is deployed at once."
 PLAIN = "Please look at part {} of the settings page and tell me what you find."

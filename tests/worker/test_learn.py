@@ -10,7 +10,6 @@ import pytest
 from facts import MONDAY, SHOP, exchange, keeper
 from memoria.ground.errors import BadAnswerError, ModelUnavailableError
 from memoria.models.protocol import Completion, Model, Prompt, Usage
-from memoria.models.scripted import Scripted
 from memoria.statements.keeper import Keeper, Outcome
 from memoria.transcripts.intake import Intake
 from memoria.transcripts.turn import Exchange, Role, Turn
@@ -18,6 +17,7 @@ from memoria.worker import learner as judging
 from memoria.worker import pending
 from memoria.worker.learner import Learner, Session
 from memoria.worker.pending import Pending
+from scripted_model import Scripted
 
 DAY = MONDAY.date()
 S = Session("s-1", SHOP, "shop")

@@ -1,23 +1,21 @@
-"""Scripted: a model that gives the answers of a test; part of the package, so that other tests can use it too.
+"""Scripted: a model that gives prepared answers, for the demo and for tests.
 
-In one process: ``Scripted([answer, ...])`` or ``Scripted(lambda prompt: answer)``. Across processes, by the setting
-``scripted:<path>``: the file holds ``{"flush": [item, ...], "compile": [item, ...]}`` and is read on each call; the
-last item of a task repeats. ``<path>.calls`` gets one JSON line per call with the question; the number of lines tells
-the next process which item is next.
+It is named by the setting ``scripted:<path>``: the file holds ``{"flush": [item, ...], "compile": [item, ...]}`` and is
+read on each call; the last item of a task repeats. ``<path>.calls`` gets one JSON line per call with the question; the
+number of lines tells the next process which item is next.
 
 An item is an answer's object; a string (a model's text, to be parsed); ``{"answer": item, "usage": {...}}``;
 ``{"error": "unavailable" | "bad", "message": str, "retry_now": bool}``; or ``{"wait_for": path, "answer": item}``,
 which blocks until that file exists. ``"$1"`` stands for the id of the prompt's first statement to place,
-``"$the words"`` for that of the statement, line or open item with these words. In a file, ``{"for": words, "answer":
+``"$the words"`` for that of the statement, line or open item with these words. ``{"for": words, "answer":
 item}`` answers the prompt that holds these words, whatever its number.
 """
 
 from __future__ import annotations
 
 import json
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,29 +27,6 @@ from memoria.models import answer
 from memoria.models.protocol import Completion, JsonObject, Model, ModelError, Prompt, Usage
 
 Item = JsonObject | str | ModelError
-
-
-class Scripted:
-    """A model with prepared answers; ``prompts`` holds what it was asked.
-
-    ``release`` is set at first; clear it to block calls until it is set again.
-    """
-
-    def __init__(self, answers: Sequence[Item] | Callable[[Prompt], Item], name: str = "scripted") -> None:
-        """``answers`` are used in order, and the last one repeats."""
-        self.answers = answers
-        self.name = name
-        self.prompts: list[Prompt] = []
-        self.release = threading.Event()
-        self.release.set()
-
-    def complete(self, prompt: Prompt) -> Completion:
-        """Return or raise the next prepared answer."""
-        self.prompts.append(prompt)
-        self.release.wait()
-        if callable(self.answers):
-            return _play(self.answers(prompt), prompt, self.name)
-        return _play(self.answers[min(len(self.prompts), len(self.answers)) - 1], prompt, self.name)
 
 
 class ScriptedFile:
@@ -71,7 +46,7 @@ class ScriptedFile:
         count = self._book(prompt)
         fitting = (item for item in items if isinstance(item, dict) and item.get("for", "\0") in prompt.text)
         item = next(fitting, items[min(count, len(items)) - 1])
-        return _play(item["answer"] if isinstance(item, dict) and "for" in item else item, prompt, self.name)
+        return play(item["answer"] if isinstance(item, dict) and "for" in item else item, prompt, self.name)
 
     def _book(self, prompt: Prompt) -> int:
         """Record the call; return the number of calls of its task, including this one."""
@@ -88,7 +63,8 @@ def make(argument: str, settings: Settings, paths: Paths) -> Model:  # noqa: ARG
     return ScriptedFile(Path(argument))
 
 
-def _play(item: Item, prompt: Prompt, name: str, usage: Usage | None = None) -> Completion:
+def play(item: Item, prompt: Prompt, name: str, usage: Usage | None = None) -> Completion:
+    """Return or raise what an item stands for, as the answer of the model ``name``."""
     usage = usage or Usage(input_tokens=len(prompt.text) // 4, output_tokens=1)
     if isinstance(item, ModelError):
         raise item
@@ -100,7 +76,7 @@ def _play(item: Item, prompt: Prompt, name: str, usage: Usage | None = None) -> 
         while not Path(item["wait_for"]).exists():
             time.sleep(0.02)
     if "answer" in item:
-        return _play(item["answer"], prompt, name, replace(usage, **item.get("usage", {})))
+        return play(item["answer"], prompt, name, replace(usage, **item.get("usage", {})))
     new = list(prompt.material.get("statements", ()))
     told = [*prompt.material.get("known", ()), *prompt.material.get("open_items", ()), *new]
     told += [line for article in prompt.material.get("articles", ()) for line in article["lines"]]
