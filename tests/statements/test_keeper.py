@@ -117,6 +117,15 @@ def test_what_holds_in_part_goes_on_with_its_proof_and_its_day(tmp_path: Path) -
         assert contents(home) == [end.remains], "only the user takes back a part of what the user said"
 
 
+def test_what_holds_in_part_goes_on_also_when_another_statement_replaces_it(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        old = a_fact("Releases are cut on Tuesdays and tagged by hand.")
+        home.take([old])
+        new = a_fact("Releases are cut on Fridays.", day=2, supersedes=(old.id,))
+        home.take([new], endings=[Ending(old.id, new.time, "user", remains="Releases are tagged by hand.")])
+        assert contents(home) == ["Releases are tagged by hand.", "Releases are cut on Fridays."]
+
+
 def test_a_later_successor_takes_the_place_of_an_earlier_one_and_the_end_stays(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         old, new = a_fact("Installs run with pnpm."), a_fact("The lock file is written by Bun.", day=3)

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
 import pytest
 
 from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Learned
 from memoria.daily.ledger import Ledger
+from memoria.ground import clock
+from memoria.index.index import Index
 from memoria.models import tasks
+from memoria.statements.fact import Ending
+from memoria.statements.keeper import Keeper
 from memoria.wiki.article import Article
-from wiki_home import IS, LISTENS, PORT_PAGE, WikiHome, entry, placed, stated
+from memoria.wiki.settle import Settle
+from wiki_home import IS, LISTENS, PORT_PAGE, WikiHome, answer_of, entry, placed, stated
 
 SLUG = "concepts/port"
 TIDES = ("Tides are computed from harmonics.", "Harmonics are summed by `tide.py`.")
@@ -20,6 +27,11 @@ TIDES = ("Tides are computed from harmonics.", "Harmonics are summed by `tide.py
 
 def slugs(wiki: WikiHome) -> list[str]:
     return wiki.wiki.slugs()
+
+
+def replaces(ident: str) -> str:
+    """Return the row below a statement that says which one it replaces."""
+    return f'  <!-- learned {{"origin": "user", "supersedes": ["{ident}"]}} -->'
 
 
 def refused(wiki: WikiHome) -> list[str]:
@@ -68,6 +80,11 @@ def test_a_thing_that_is_renamed_is_found_by_both_names_and_a_persons_title_stay
         article = wiki.wiki.get(SLUG)
         assert article
         assert (article.title, article.aliases) == ("Door", ["Port"]), "by one model once, then it is settled"
+    wiki.log(entry("c3", 19, learned=stated(*TIDES)))
+    wiki.compile([placed("tides", "l-c30", "l-c31", title="Tides", aliases=["tides", "Ebb"])])
+    tides = wiki.wiki.get("concepts/tides")
+    assert tides
+    assert tides.aliases == ["Ebb"], "the title is no other name of itself"
     assert "\n# Door\n" in wiki.text(SLUG)
 
 
@@ -138,6 +155,51 @@ def test_a_summary_stands_if_every_number_and_name_in_it_does(wiki: WikiHome, pr
     assert (article.summary == proposed) == stands
     assert article.summary
     assert any("summary" in text for text in refused(wiki)) != stands
+
+
+def test_an_article_gets_another_summary_also_when_nothing_new_stands_there(wiki: WikiHome) -> None:
+    wiki.compile([PORT_PAGE])
+    wiki.log(entry("b2", 17, learned=stated(*TIDES)))
+
+    def answer(prompt: Any) -> Any:
+        given = answer_of(prompt, placed("tides"))
+        return {**given, "articles": [*given["articles"], {"slug": "port", "summary": "The shop listens on port 8080."}]}
+
+    wiki.compile(answer)
+    assert "\n# Port\n\nThe shop listens on port 8080.\n" in wiki.text(SLUG)
+
+
+def test_a_summary_may_tell_what_holds_in_words_of_what_ended(wiki: WikiHome) -> None:
+    wiki.log(entry("b2", 17, learned=stated("`shop check` exits with 2 when a check fails.")))
+    wiki.compile([placed("port")])
+    wiki.log(entry("c3", 18, learned=stated("`shop check` exits with 1 when a check fails; 2 means wrong usage.")))
+    said = "`shop check` looks at the port, prints a table and exits with 1 when a check fails."
+    wiki.compile([placed("port", "l-c30", summary=said, ends=[{"id": "l-b20", "by": "l-c30"}])])
+    assert f"\n# Port\n\n{said}\n" in wiki.text(SLUG)
+
+
+def test_what_took_the_place_of_another_may_belong_elsewhere(wiki: WikiHome) -> None:
+    wiki.compile([PORT_PAGE])
+    def end(old: str, new: str) -> None:
+        with Keeper.at(wiki.home) as keeper:
+            keeper.take([], endings=[Ending(old, clock.now(), "user", new)])
+            Settle(wiki.home, keeper, Index(wiki.home.paths.index)).run()
+
+    by_tide = Learned("decision", "The port of the listener follows the tide.", "l-b20", (replaces("l-a10"),))
+    wiki.log(replace(entry("b2", 18), learned=(by_tide,)))
+    end("l-a10", "l-b20")
+    wiki.compile(lambda _: pytest.fail("no call for it alone"))
+    assert by_tide.text in wiki.text(SLUG).partition("## History")[0]
+    local = Learned("decision", "The listener of the shop is local.", "l-c30", (replaces("l-a11"),))
+    tide = Learned("fact", TIDES[0], "l-c31")
+    wiki.log(replace(entry("c3", 19), learned=(local, tide)))
+    end("l-a11", "l-c30")
+    wiki.compile([placed("hosts", "l-c30", "l-c31")])
+    material = wiki.prompts[-1].material
+    assert [row["id"] for row in material["statements"]] == ["l-c30", "l-c31"]
+    assert all(row["id"] != "l-c30" for page in material["articles"] for row in page["lines"]), "asked about once"
+    assert local.text in wiki.text("concepts/hosts")
+    assert local.text not in wiki.text(SLUG).partition("## History")[0]
 
 
 def test_a_persons_summary_stays(wiki: WikiHome) -> None:

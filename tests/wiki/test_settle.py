@@ -63,6 +63,7 @@ def test_an_end_moves_the_line_to_the_history_and_its_successor_takes_its_place(
     today = home.home.zone.day(clock.now())
     assert now.index("9090") < now.index("It is the listener"), "in the place of the one that ended"
     assert "8080" not in now, "also not in the summary"
+    assert f"updated: '{today}'" in now
     assert f"- Until {today}: The port of the listener is 8080. [[daily/2026-11-16#^l-a10|16 Nov]]\n" in history
     assert "  - Since then: The port of the listener is 9090. [[daily/2026-11-18#^l-b20|18 Nov]]\n" in history
     before = home.files()

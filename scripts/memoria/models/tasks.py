@@ -81,7 +81,7 @@ FLUSH_SHAPE = _object(
         40,
     ),
     ended=_many(
-        _object(["id", "quote"], id=_must(80), remains=_text(1_500), why=_text(300), quote=_text(2_000)),
+        _object(["id", "quote"], id=_must(80), remains=_text(1_500), quote=_text(2_000)),
         20,
     ),
     action_items=_many(_must(1_500), 40),
@@ -107,7 +107,7 @@ ENDED: JsonObject = {
     "default": [],
     "items": {
         "type": "object",
-        "properties": {"id": _must(80)} | {name: {} for name in ("remains", "why", "quote")},
+        "properties": {"id": _must(80)} | {name: {} for name in ("remains", "quote")},
         "required": ["id"],
     },
 }

@@ -52,6 +52,7 @@ _PASTED = Pattern(r"(?sm)```.*?(?:```|\Z)|^[ \t]*>.*$")
 _ID = Pattern(r"[\s^\[(#-]*(l-[0-9a-z]{6,})\b")
 _EMPHASIS = Pattern(r"\*\*|__(?=\S)|(?<=\S)__")  # a quote may leave it out
 _JOINED = Pattern(r"[./:=<>]+")
+_PLACEHOLDER = Pattern(r"<\w[\w .-]{0,40}>")  # "<name>" stands for any name
 _NUMBER = Pattern(r"\d+(?:[.,:]\d+)*")
 _THOUSANDS = Pattern(r"(?<=\d)[,.'_ ](?=\d{3}(?!\d))")
 
@@ -214,7 +215,7 @@ def _grounded(content: str, quote: str, origin: str, ground: str) -> str:
 
 def unheard(text: str, ground: str) -> list[str]:
     """Return the names and numbers of a text that the conversation does not hold, whatever their case or separators."""
-    said = _THOUSANDS.sub("", _folded(ground))
+    text, said = _PLACEHOLDER.sub(" ", text), _THOUSANDS.sub("", _folded(ground))
     numbers = set(_NUMBER.findall(said))
     names = identifiers.in_prose(text)
     pieces = [piece.strip("`()[]{}<>\"'.,:;!?") for name in names for piece in name.split()]

@@ -133,10 +133,10 @@ class Keeper:
         ``project``: the project's display name, for the heading. Raise MemoryStoreError when some must wait in the
         outbox.
         """
+        for ending in endings:  # first: what remains of a fact is kept, also if another one here replaces the fact
+            self.outbox.put(ending.to_dict())
         for fact in facts:
             self.outbox.put({"id": fact.id, "event": fact.to_dict(), "project": project or fact.project})
-        for ending in endings:
-            self.outbox.put(ending.to_dict())
         return self.drain()
 
     def drain(self) -> Outcome:

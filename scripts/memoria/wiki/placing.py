@@ -68,6 +68,8 @@ class Placing:
             self._link(row)
         for row in answer["connections"]:
             self._connect(row)
+        for name in proposals:
+            self.open(find_slug(name, self.owners.visible(self.key)))
         for slug in list(self.articles):
             bring(self.articles[slug], self.keeper)
             proposed = proposals.get(_name(slug), {})
@@ -212,6 +214,7 @@ class Placing:
     def _name_article(self, article: Article, proposal: JsonObject) -> None:
         """Take further names for an article, and another title while it has the one that it was founded with."""
         known = {name.casefold() for row in self.rows.values() for name in (row.title, *row.aliases)}
+        known.add(article.title.casefold())
         title = names.clean(str(proposal.get("title", "")))
         if slugify(article.title) == article.name and title.casefold() not in known and not names.fault(title):
             article.rename(title)

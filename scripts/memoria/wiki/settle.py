@@ -380,9 +380,10 @@ def _retire(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], 
         return
     known = store.get(fact.successor) if fact.successor else None
     instead = lines.claim_of(known, store) if known and _belongs(article, known) else None
-    day = zone.day(fact.ended or clock.now()).isoformat()
+    day = zone.day(fact.ended or clock.now())
     section.put(number, _row(claim, fact, keeper).render())
-    article.retire(section, number, day, instead)
+    article.retire(section, number, day.isoformat(), instead)
+    article.touch(day)
 
 
 def _belongs(article: Article, fact: Fact) -> bool:

@@ -20,7 +20,7 @@ KINDS: Final = (KEY_POINTS, BEHAVIOUR, CONVENTIONS, HOW_TO, DECISIONS, GOTCHAS, 
 CHARS: Final = 300  # of a summary that code writes
 NOTHING: Final = "Nothing of this holds any longer; what did stands under History."
 MOVED: Final = "What stood here has articles of its own."
-STALE: Final = 0.6  # a sentence with this part of an ended statement's words, and less of every current one's, tells it
+STALE: Final = 0.6  # of the words of an ended statement: a sentence with fewer does not tell it
 
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 
@@ -63,12 +63,17 @@ def plain(article: Article) -> str:
 
 
 def _is_stale(sentence: str, article: Article, ended: Collection[str]) -> bool:
-    """Return whether a sentence tells what ended: its words more than those of any current line, or its numbers."""
+    """Return whether a sentence tells what ended: more words of it than of any current line, or its numbers."""
     said, now = comparison.words(sentence), [comparison.words(claim.text) for claim in article.claims]
-    best = max((comparison.covered(each, said) for each in now), default=0.0)
+    best = max((_told(each, said) for each in now), default=(0, 0.0))
     numbers = said.numbers - {number for each in now for number in each.numbers}
     for gone in map(comparison.words, ended):
-        share = comparison.covered(gone, said)
-        if share >= STALE and (share > best or numbers & gone.numbers):
+        told = _told(gone, said)
+        if told[1] >= STALE and (told > best or numbers & gone.numbers):
             return True
     return False
+
+
+def _told(statement: comparison.Words, said: comparison.Words) -> tuple[int, float]:
+    """Return how many of a statement's words a sentence holds, and the share of them."""
+    return len(statement.signed & said.signed), comparison.covered(statement, said)

@@ -159,17 +159,24 @@ class Compile:
     def batches(self, entries: Sequence[Entry], *, again: bool = False) -> Iterator[Batch]:
         """Yield what each model call is about, at most ``call_chars`` characters of statements of one project.
 
-        ``again``: also statements that stand on an article.
+        ``again``: also statements that stand on an article. One that only took the place of another may belong
+        elsewhere: it is asked about with the new ones of its entry, but no call is made for it.
         """
         placed = set() if again else self.keeper.store.placed()
-        facts = {fact.id: fact for fact in self.keeper.store.facts() if fact.id not in placed}
-        inside = {learned.id: entry for entry in entries for learned in entry.learned if learned.id in facts}
+        live = {fact.id: fact for fact in self.keeper.store.facts()}
+        facts = {ident: fact for ident, fact in live.items() if ident not in placed}
+        of_entries = {learned.id: entry for entry in entries for learned in entry.learned}
+        inside = {ident: entry for ident, entry in of_entries.items()
+                  if ident in facts or (ident in live and live[ident].supersedes)}  # fmt: skip
         groups: dict[str, list[Entry]] = {}
         for entry in entries:
             groups.setdefault(entry.project_key or GLOBAL, []).append(entry)
-        others = [*(facts[ident] for ident in inside), *self._loose(facts)]  # also of no entry, or of all projects
+        others = [*(live[ident] for ident in inside), *self._loose(facts)]  # also of no entry, or of all projects
         for key in dict.fromkeys([*groups, *(fact.project for fact in others)]):
-            yield from self._batches(key, groups.get(key, []), [fact for fact in others if fact.project == key], inside)
+            own = [fact for fact in others if fact.project == key]
+            for batch in self._batches(key, groups.get(key, []), own, inside):
+                is_new = any(fact.id in facts for fact in batch.facts)
+                yield batch if is_new else replace(batch, facts=())
 
     def _batches(
         self, key: str, entries: Sequence[Entry], facts: Sequence[Fact], inside: Mapping[str, Entry]
