@@ -126,7 +126,7 @@ class Truthful:
                     found[ident] = {"id": ident, "remains": rest, "quote": each.quote}
             over = self.story.ended_by(each) if each.kind == "withdrawal" else ()
             for ident in _ids(_FACT, shown, self._told, over):
-                found.setdefault(ident, {"id": ident, "why": each.text, "quote": each.quote})
+                found.setdefault(ident, {"id": ident, "quote": each.quote})
         return list(found.values())
 
     # -- articles

@@ -34,6 +34,16 @@ def replaces(ident: str) -> str:
     return f'  <!-- learned {{"origin": "user", "supersedes": ["{ident}"]}} -->'
 
 
+BY_TIDE = Learned("decision", "The port of the listener follows the tide.", "l-b20", (replaces("l-a10"),))
+
+
+def end(wiki: WikiHome, old: str, new: str) -> None:
+    """End a statement because another holds, as a flush does."""
+    with Keeper.at(wiki.home) as keeper:
+        keeper.take([], endings=[Ending(old, clock.now(), "user", new)])
+        Settle(wiki.home, keeper, Index(wiki.home.paths.index)).run()
+
+
 def refused(wiki: WikiHome) -> list[str]:
     return [text for _, _, _, text in wiki.ledger(lambda ledger: ledger.notes("refused"))]
 
@@ -180,26 +190,29 @@ def test_a_summary_may_tell_what_holds_in_words_of_what_ended(wiki: WikiHome) ->
 
 def test_what_took_the_place_of_another_may_belong_elsewhere(wiki: WikiHome) -> None:
     wiki.compile([PORT_PAGE])
-    def end(old: str, new: str) -> None:
-        with Keeper.at(wiki.home) as keeper:
-            keeper.take([], endings=[Ending(old, clock.now(), "user", new)])
-            Settle(wiki.home, keeper, Index(wiki.home.paths.index)).run()
-
-    by_tide = Learned("decision", "The port of the listener follows the tide.", "l-b20", (replaces("l-a10"),))
-    wiki.log(replace(entry("b2", 18), learned=(by_tide,)))
-    end("l-a10", "l-b20")
+    wiki.log(replace(entry("b2", 18), learned=(BY_TIDE,)))
+    end(wiki, "l-a10", "l-b20")
     wiki.compile(lambda _: pytest.fail("no call for it alone"))
-    assert by_tide.text in wiki.text(SLUG).partition("## History")[0]
+    assert BY_TIDE.text in wiki.text(SLUG).partition("## History")[0]
     local = Learned("decision", "The listener of the shop is local.", "l-c30", (replaces("l-a11"),))
     tide = Learned("fact", TIDES[0], "l-c31")
     wiki.log(replace(entry("c3", 19), learned=(local, tide)))
-    end("l-a11", "l-c30")
+    end(wiki, "l-a11", "l-c30")
     wiki.compile([placed("hosts", "l-c30", "l-c31")])
     material = wiki.prompts[-1].material
     assert [row["id"] for row in material["statements"]] == ["l-c30", "l-c31"]
     assert all(row["id"] != "l-c30" for page in material["articles"] for row in page["lines"]), "asked about once"
     assert local.text in wiki.text("concepts/hosts")
     assert local.text not in wiki.text(SLUG).partition("## History")[0]
+
+
+def test_what_took_the_place_of_a_topic_alone_is_no_second_statement_of_it(wiki: WikiHome) -> None:
+    wiki.compile([placed("ports", "l-a10", title="Ports"), placed("hosts", "l-a11", title="Hosts")])
+    wiki.log(replace(entry("b2", 18), learned=(BY_TIDE, Learned("fact", TIDES[0], "l-b21"))))
+    end(wiki, "l-a10", "l-b20")
+    wiki.compile([placed("ports", "l-b20", title="Ports"), placed("tides", "l-b21", title="Tides")])
+    assert slugs(wiki) == ["concepts/shop"]
+    assert f"## Ports\n\n- {BY_TIDE.text}" in wiki.text("concepts/shop")
 
 
 def test_a_persons_summary_stays(wiki: WikiHome) -> None:

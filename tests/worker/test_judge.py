@@ -211,7 +211,7 @@ def reverser(prompt: Prompt) -> Item:
         learned.append({"kind": "decision", "content": "bun-1 does it.", "quote": REVERSAL, "supersedes": old})
     answer: dict[str, Any] = {"statements": learned}
     if "It is all over" in said:
-        answer["ended"] = [{"id": ident, "why": "over", "quote": "It is all over"} for ident in old]
+        answer["ended"] = [{"id": ident, "quote": "It is all over"} for ident in old]
     return answer | ({"worth_saving": True, "title": "Tools"} if prompt.task == "flush" else {})
 
 

@@ -116,9 +116,10 @@ class Placing:
         return article, section
 
     def _waiting(self, title: str) -> list[str]:
-        """Return the statements of a topic without an article, which stand on the project's page under its name."""
+        """Return the other statements of a topic without an article, which stand on the project's page by its name."""
         page = self.open(self._own_slug())
-        return [claim.id for part, _, claim in page.lines() if claim.id and part.named(title)] if page else []
+        lines_ = page.lines() if page else ()
+        return [claim.id for part, _, claim in lines_ if claim.id and claim.id not in self.new and part.named(title)]
 
     def _known(self, name: str, proposal: JsonObject) -> str:
         """Return the article that this project sees under a slug or name, ``""`` when there is none."""
