@@ -267,15 +267,20 @@ def test_rows_that_are_lost_there_are_sent_again_after_a_few_questions(server: M
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, "cut", "junk"])
-def test_a_failing_listing_deletes_nothing(server: MemoryServer, here: Keeper, status: int | str) -> None:
+def test_a_failing_listing_deletes_nothing_and_is_repeated(
+    server: MemoryServer, here: Keeper, there: Keeper, status: int | str
+) -> None:
     learned(here, PNPM, SHORT)
     sync(here, server)
+    learned(there, TUESDAY)
+    sync(there, server)
     server.fault_for["GET /api/memories/sync"] = status
     before = daily(here)
     assert sync(here, server).problems
-    server.fault_for.clear()
-    assert sync(here, server) == Synced()
     assert daily(here) == before
+    server.fault_for.clear()
+    assert sync(here, server) == Synced(pulled=1)
+    assert said(here) == sorted([PNPM, SHORT, TUESDAY])
 
 
 # -- failures
@@ -346,17 +351,19 @@ def test_a_line_that_the_server_refuses_stays_as_the_person_wrote_it(
     assert "Use pnpm 9." in json.dumps(here.store.facts()[0].history), "the other wording is kept too"
 
 
-def test_a_row_that_may_not_be_written_is_that_rows_trouble(server: MemoryServer, here: Keeper) -> None:
+@pytest.mark.parametrize("status", [403, 422])
+def test_a_row_that_may_not_be_written_is_that_rows_trouble(server: MemoryServer, here: Keeper, status: int) -> None:
     (fact,) = learned(here, PNPM)
     sync(here, server)
     here.edit(fact.id, "Use pnpm 9.")
     learned(here, SHORT)
-    server.fault_for["PUT /api/memories/1"] = 403
+    server.fault_for["PUT /api/memories/1"] = status
     done = sync(here, server)
     assert (done.pushed, done.problems) == (1, ())
     assert not here.denied
-    assert [item.body["id"] for item in here.to_server.set_aside()] == [fact.id]
+    assert [(item.body["id"], item.attempts) for item in here.to_server.set_aside()] == [(fact.id, 1)]
     assert said(here) == sorted(["Use pnpm 9.", SHORT])
+    assert len(here.store.links(here.store.meta()["home"])) == 2
 
 
 def test_a_key_that_may_not_write_sets_nothing_aside(server: MemoryServer, here: Keeper) -> None:
@@ -523,29 +530,15 @@ def _as_of_010(path: Path, box: Path, numbers: dict[str, int]) -> None:
         item.write_text(json.dumps(stored))
 
 
-def test_a_line_that_was_deleted_and_put_back_stays(server: MemoryServer, here: Keeper, there: Keeper) -> None:
-    (fact,) = learned(here, PNPM)
-    for home in (here, there):
-        sync(home, server)
-    path = here.lines.daily.path(MONDAY.date())
-    before = path.read_text()
-    here.delete(fact.id)
-    sync(here, server)
-    path.write_text(before)
-    here.refresh()
-    for home in (here, there, here, there):
-        sync(home, server)
-    assert said(here) == said(there) == server.live() == [PNPM]
-
-
-def test_a_line_that_was_put_back_stays_though_the_servers_answer_takes_long(
-    server: MemoryServer, here: Keeper, there: Keeper, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("delay_s", [0, 0.3])
+def test_a_line_that_was_deleted_and_put_back_stays_however_long_the_server_takes(
+    server: MemoryServer, here: Keeper, there: Keeper, monkeypatch: pytest.MonkeyPatch, delay_s: float
 ) -> None:
     ask = Server._call
 
     def slow(self: Server, method: str, path: str, *given: Any) -> dict[str, Any]:
         answer = ask(self, method, path, *given)
-        time.sleep(0.3)  # on its way back
+        time.sleep(delay_s)  # on its way back
         return answer
 
     (fact,) = learned(here, PNPM)
@@ -592,9 +585,11 @@ def test_the_command_and_the_doctor_say_what_a_proxy_answers_and_what_is_refused
     assert (note.level, "refused 1 fact" in note.text) == (NOTE, True)
 
 
-def test_the_exchange_never_runs_under_the_workers_lock(
-    server: MemoryServer, named: Home, monkeypatch: pytest.MonkeyPatch
+def test_the_exchange_never_runs_under_the_workers_lock_and_what_came_is_on_the_page(
+    server: MemoryServer, named: Home, there: Keeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    learned(there, TUESDAY)
+    sync(there, server)
     free = []
     ask = Server.user
 
@@ -608,25 +603,8 @@ def test_the_exchange_never_runs_under_the_workers_lock(
         learned(kept, PNPM)
     worker.work(named)
     assert free == [True]
-    assert server.live() == [PNPM]
-
-
-def test_what_came_from_the_server_is_on_the_next_sessions_page(
-    server: MemoryServer, named: Home, there: Keeper
-) -> None:
-    learned(there, PNPM)
-    sync(there, server)
-    worker.work(named)
-    pages = "".join(path.read_text() for path in Path(named.paths.page).glob("*.md"))
-    assert PNPM in pages
-
-
-def test_a_worker_leaves_a_failing_server_alone_for_a_while(server: MemoryServer, named: Home) -> None:
-    server.fault_for["GET"] = 500
-    worker.work(named)
-    asked = len(server.requests)
-    worker.work(named)
-    assert (asked, len(server.requests)) == (1, 1)
+    assert server.live() == [TUESDAY, PNPM]
+    assert TUESDAY in "".join(path.read_text() for path in Path(named.paths.page).glob("*.md"))
 
 
 def test_what_the_server_refuses_is_in_status_and_told_once_at_a_sessions_start(
@@ -652,11 +630,13 @@ def test_what_the_server_refuses_is_in_status_and_told_once_at_a_sessions_start(
     assert "memory server in order; 0 waiting\n" in capsys.readouterr().out
 
 
-def test_an_outage_is_in_status_with_the_next_try(
+def test_a_failing_server_is_left_alone_for_a_while_and_status_says_until_when(
     server: MemoryServer, named: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.fault_for["GET"] = 502
-    worker.work(named)
+    for _ in range(2):
+        worker.work(named)
+        assert len(server.requests) == 1
     run(status, named)
     shown = capsys.readouterr().out
     assert "the memory server answered 502" in shown

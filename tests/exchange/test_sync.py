@@ -22,17 +22,31 @@ from memoria.ground.errors import (
     MemoryServerUnavailableError,
 )
 from memoria.ground.home import Home
-from memoria.statements.fact import GLOBAL
+from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.keeper import Keeper
 from memoria.statements.store import Link
 from memoria.worker import server_round
-from memory_server import KEY, MemoryServer, running
+from memory_server import KEY, MemoryServer
 
 pytestmark = pytest.mark.slow
 
 
 def links(home: Keeper) -> list[Link]:
     return home.store.links(home.store.meta()["home"])
+
+
+def exchanged(server: MemoryServer, fact: Fact, home: Keeper, *others: Keeper) -> Fact:
+    """Return a fact that a home has learned and exchanged with the server, and the others after it."""
+    home.take([fact])
+    for each in (home, *others):
+        sync(each, server)
+    return fact
+
+
+def fact_of(home: Keeper, ident: str) -> Fact:
+    found = home.store.get(ident)
+    assert found
+    return found
 
 
 def said(home: Keeper) -> list[str]:
@@ -59,26 +73,12 @@ def test_facts_travel_from_one_machine_to_the_other(server: MemoryServer, here: 
     here.take([fact])
     assert sync(here, server).pushed == 1
     assert sync(there, server).pulled == 1
-    got = there.store.get(fact.id)
-    assert got is not None
+    got = fact_of(there, fact.id)
     assert (got.content, got.kind, got.project, got.time) == (fact.content, fact.kind, SHOP, fact.time)
     assert fact.content in there.lines.daily.path(MONDAY.date()).read_text()
     assert sync(there, server, full=True) == Synced()
     assert sync(here, server, full=True) == Synced()
     assert state_of(here) == {"synced": 1, "local": 0, "waiting": 0, "set aside": 0}
-
-
-def test_edits_and_deletions_travel(server: MemoryServer, here: Keeper, there: Keeper) -> None:
-    one, two = a_fact("Use pnpm, not npm."), a_fact("Write short functions.")
-    here.take([one, two])
-    sync(here, server)
-    sync(there, server)
-    there.edit(one.id, "Use pnpm 9.")
-    there.delete(two.id)
-    sync(there, server)
-    assert sync(here, server).forgotten == 1
-    assert said(here) == said(there) == server.live() == ["Use pnpm 9."]
-    assert "short functions" not in here.lines.daily.path(MONDAY.date()).read_text()
 
 
 @pytest.mark.parametrize("skew", [-1, 1])
@@ -119,22 +119,12 @@ def test_two_machines_converge_with_either_offline_and_clocks_an_hour_apart(
 
 
 def test_pull_runs_when_push_fails(server: MemoryServer, here: Keeper, there: Keeper) -> None:
-    there.take([a_fact("Deploys go out on Tuesdays.", "operational")])
-    sync(there, server)
+    exchanged(server, a_fact("Deploys go out on Tuesdays.", "operational"), there)
     here.take([a_fact("Use pnpm, not npm.")])
     server.fault_for["POST"] = 500
     done = sync(here, server)
     assert done.pulled == 1
     assert len(here.to_server.waiting()) == 1
-
-
-def test_nothing_is_written_to_a_server_that_cannot_say_what_it_has(server: MemoryServer, here: Keeper) -> None:
-    here.take([a_fact("Use pnpm, not npm.")])
-    server.fault_for["GET /api/memories/sync"] = 500
-    assert len(sync(here, server).problems) == 1
-    assert server.written() == []
-    server.fault_for.clear()
-    assert sync(here, server).pushed == 1
 
 
 def test_what_the_server_refuses_is_set_aside_at_once_and_tried_again_once_it_was_changed(
@@ -153,44 +143,6 @@ def test_what_the_server_refuses_is_set_aside_at_once_and_tried_again_once_it_wa
     sync(here, server)
     assert "Use pnpm, and nothing else." in server.live()
     assert here.to_server.set_aside() == []
-
-
-def test_an_outage_is_not_held_against_what_waits(server: MemoryServer, here: Keeper) -> None:
-    here.take([a_fact("Use pnpm, not npm.")])
-    server.fault_for["POST"] = 503
-    for _ in range(7):
-        assert sync(here, server).problems
-    server.fault_for.clear()
-    assert sync(here, server).pushed == 1
-
-
-def test_a_break_in_mid_answer_does_not_store_twice(server: MemoryServer, here: Keeper) -> None:
-    here.take([a_fact("Use pnpm, not npm.")])
-    server.fault_for["POST"] = "cut"
-    assert sync(here, server).problems
-    assert len(server.memories) == 1, "the server did the work; only its answer was lost"
-    server.fault_for.clear()
-    assert sync(here, server).problems == ()
-    assert len(server.memories) == 1
-    assert state_of(here)["synced"] == 1
-
-
-@pytest.mark.parametrize("fault", ["cut", "junk", 500])
-def test_a_broken_pull_loses_nothing_and_is_repeated(
-    server: MemoryServer, here: Keeper, there: Keeper, fault: str
-) -> None:
-    there.take([a_fact("Use pnpm, not npm.")])
-    sync(there, server)
-    server.fault_for["GET"] = fault
-    assert sync(here, server).problems
-    server.fault_for.clear()
-    assert sync(here, server).pulled
-    assert said(here) == ["Use pnpm, not npm."]
-
-
-def test_a_slow_answer_is_given_up(server: MemoryServer, here: Keeper) -> None:
-    server.fault_for["GET"] = "slow"
-    assert "cannot be reached" in sync(here, server, timeout=0.2).problems[0]
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -248,14 +200,6 @@ def test_an_address_that_is_none_stops_no_worker(monkeypatch: pytest.MonkeyPatch
         assert said(kept) == ["Use pnpm, not npm."]
 
 
-def test_local_facts_that_the_server_lacks_are_pushed_and_never_dropped(server: MemoryServer, here: Keeper) -> None:
-    here.take([a_fact("Use pnpm, not npm."), a_fact("Write short functions.")])
-    sync(here, server)
-    server.memories.clear()  # restored from nothing
-    assert sync(here, server, full=True).pushed == 2
-    assert said(here) == server.live() == ["Use pnpm, not npm.", "Write short functions."]
-
-
 def test_what_stood_here_before_there_was_a_server_is_pushed_after_a_content_check(
     tmp_path: Path, server: MemoryServer
 ) -> None:
@@ -290,19 +234,6 @@ def test_a_lost_store_forgets_neither_numbers_nor_tombstones(
         sync(home, server)
         assert said(home) == server.live() == ["Use pnpm, not npm."]
         assert len(server.memories) == 2
-
-
-def test_a_deleted_fact_does_not_come_back_while_the_server_was_away(server: MemoryServer, here: Keeper) -> None:
-    fact = a_fact("Use pnpm, not npm.")
-    here.take([fact])
-    sync(here, server)
-    server.fault_for["DELETE"] = 503
-    here.delete(fact.id)
-    sync(here, server, full=True)
-    assert said(here) == []
-    server.fault_for.clear()
-    sync(here, server, full=True)
-    assert said(here) == server.live() == []
 
 
 @pytest.mark.parametrize("lost", ["store", "answer"])
@@ -361,14 +292,15 @@ def test_what_another_program_wrote_is_taken_in_and_never_rewritten(server: Memo
 
 
 def test_a_whole_comparison_is_made_at_the_start_and_every_ten_minutes(server: MemoryServer, here: Keeper) -> None:
-    here.take([a_fact("Use pnpm, not npm.")])
-    sync(here, server)
+    exchanged(server, a_fact("Use pnpm, not npm."), here)
     sync(here, server)
     server.requests.clear()
     sync(here, server, skew=0.1)
     assert _whole(server) == 0
     sync(here, server, skew=0.2)
     assert _whole(server) == 1
+    sync(here, server, skew=-1)
+    assert _whole(server) == 2, "a clock that was set back does not put it off"
 
 
 def _whole(server: MemoryServer) -> int:
@@ -409,21 +341,11 @@ def test_while_the_key_is_refused_a_run_asks_for_nothing_but_the_key(server: Mem
     assert server.requests == [("GET", "/api/auth-check")]
 
 
-def test_a_clock_set_back_does_not_put_off_the_whole_comparison(server: MemoryServer, here: Keeper) -> None:
-    here.take([a_fact("Use pnpm, not npm.")])
-    sync(here, server)
-    sync(here, server)
-    server.requests.clear()
-    sync(here, server, skew=-1)
-    assert _whole(server) == 1
-
-
 def test_a_pull_that_breaks_off_here_is_made_again_and_one_that_succeeds_is_not(
     server: MemoryServer, here: Keeper, there: Keeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sync(here, server)
-    there.take([a_fact("Use pnpm, not npm.")])
-    sync(there, server)
+    exchanged(server, a_fact("Use pnpm, not npm."), there)
     with monkeypatch.context() as patch:
         patch.setattr(Keeper, "adopt", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
         with pytest.raises(OSError, match="disk full"):
@@ -435,8 +357,7 @@ def test_a_pull_that_breaks_off_here_is_made_again_and_one_that_succeeds_is_not(
 
 
 def test_what_is_marked_sensitive_is_not_taken_in(server: MemoryServer, here: Keeper, there: Keeper) -> None:
-    there.take([a_fact("Use pnpm, not npm.")])
-    sync(there, server)
+    exchanged(server, a_fact("Use pnpm, not npm."), there)
     server.memories[1]["is_sensitive"] = True
     sync(here, server)
     assert said(here) == []
@@ -447,8 +368,7 @@ def test_the_same_words_in_another_project_or_of_another_kind_are_another_fact(
     server: MemoryServer, here: Keeper, there: Keeper, kind: str, project: str
 ) -> None:
     here.take([a_fact("Use pnpm, not npm.")])
-    there.take([a_fact("Use pnpm, not npm.", kind, project=project, session="s-2")])
-    sync(there, server)
+    exchanged(server, a_fact("Use pnpm, not npm.", kind, project=project, session="s-2"), there)
     sync(here, server)
     assert said(here) == ["Use pnpm, not npm.", "Use pnpm, not npm."]
 
@@ -456,25 +376,18 @@ def test_the_same_words_in_another_project_or_of_another_kind_are_another_fact(
 def test_a_change_elsewhere_leaves_the_quote_and_the_session_that_only_this_machine_has(
     server: MemoryServer, here: Keeper, there: Keeper
 ) -> None:
-    fact = a_fact("Use pnpm, not npm.", session="s-7")
-    here.take([fact])
-    sync(here, server)
-    sync(there, server)
+    fact = exchanged(server, a_fact("Use pnpm, not npm.", session="s-7"), here, there)
     there.edit(fact.id, "Use pnpm 9.")
     sync(there, server)
     sync(here, server)
-    got = here.store.get(fact.id)
-    assert got is not None
+    got = fact_of(here, fact.id)
     assert (got.content, got.quote, got.session) == ("Use pnpm 9.", fact.quote, "s-7")
 
 
 def test_a_change_on_its_way_is_kept_when_the_server_tells_of_another(
     server: MemoryServer, here: Keeper, there: Keeper
 ) -> None:
-    fact = a_fact("Use pnpm, not npm.")
-    here.take([fact])
-    sync(here, server)
-    sync(there, server)
+    fact = exchanged(server, a_fact("Use pnpm, not npm."), here, there)
     there.edit(fact.id, "Use bun.")
     sync(there, server)
     here.edit(fact.id, "Use yarn.")
@@ -489,22 +402,17 @@ def test_an_end_is_told_and_is_not_taken_back_by_a_machine_that_has_not_heard_of
     here.take([old])
     sync(here, server)
     sync(there, server)
-    here.take([a_fact("Use spaces for indentation, not tabs.", day=1, supersedes=(old.id,))])
-    sync(here, server)
+    exchanged(server, a_fact("Use spaces for indentation, not tabs.", day=1, supersedes=(old.id,)), here)
     there.edit(old.id, "Use tabs for indentation, not spaces, said once.")
     for home in (there, here, there, here):
         sync(home, server)
     for home in (here, there):
-        got = home.store.get(old.id)
-        assert got is not None
+        got = fact_of(home, old.id)
         assert got.ended
 
 
 def test_what_was_pulled_is_not_pushed_back(server: MemoryServer, here: Keeper, there: Keeper) -> None:
-    fact = a_fact("Use pnpm, not npm.")
-    here.take([fact])
-    sync(here, server)
-    sync(there, server)
+    fact = exchanged(server, a_fact("Use pnpm, not npm."), here, there)
     there.edit(fact.id, "Use pnpm 9.")
     sync(there, server)
     server.requests.clear()
@@ -516,19 +424,14 @@ def test_what_was_pulled_is_not_pushed_back(server: MemoryServer, here: Keeper, 
 def test_how_often_a_fact_was_seen_never_shrinks_and_its_projects_add_up(
     server: MemoryServer, here: Keeper, there: Keeper
 ) -> None:
-    fact = a_fact("Use pnpm, not npm.")
-    here.take([fact])
-    sync(here, server)
-    sync(there, server)
+    fact = exchanged(server, a_fact("Use pnpm, not npm."), here, there)
     for home, ident, seen in ((here, BLOG, 5), (there, "shed-9", 2)):
-        known = home.store.get(fact.id)
-        assert known is not None
+        known = fact_of(home, fact.id)
         home.write(replace(known, seen=seen, also=(ident,)))
     for home in (here, there, here, there):
         assert sync(home, server).problems == ()
     for home in (here, there):
-        got = home.store.get(fact.id)
-        assert got is not None
+        got = fact_of(home, fact.id)
         assert (got.seen, set(got.also)) == (5, {BLOG, "shed-9"})
 
 
@@ -558,8 +461,7 @@ def test_tags_of_another_program_are_tags(here: Keeper) -> None:
 def test_of_two_memories_that_are_one_fact_the_older_stays_and_the_fact_with_it(
     server: MemoryServer, here: Keeper
 ) -> None:
-    here.take([a_fact("Use pnpm, not npm.")])
-    sync(here, server)
+    exchanged(server, a_fact("Use pnpm, not npm."), here)
     server.memories[2] = {**server.memories[1], "id": 2, "updated_at": server.now()}
     sync(here, server)
     assert (server.memories[1]["deleted_at"], bool(server.memories[2]["deleted_at"])) == (None, True)
@@ -568,8 +470,7 @@ def test_of_two_memories_that_are_one_fact_the_older_stays_and_the_fact_with_it(
 
 
 def test_a_younger_memory_known_first_gives_way_to_the_older_one(server: MemoryServer, here: Keeper) -> None:
-    here.take([a_fact("Use pnpm, not npm.")])
-    sync(here, server)
+    exchanged(server, a_fact("Use pnpm, not npm."), here)
     server.memories[7] = {**server.memories.pop(1), "id": 7, "updated_at": server.now()}
     (link,) = links(here)
     here.store.unlink(link)
@@ -593,36 +494,28 @@ def test_what_is_being_deleted_here_does_not_come_back_though_another_program_re
 
 
 def test_a_buried_fact_has_no_number_any_more(server: MemoryServer, here: Keeper) -> None:
-    fact = a_fact("Use pnpm, not npm.")
-    here.take([fact])
-    sync(here, server)
+    exchanged(server, a_fact("Use pnpm, not npm."), here)
     server.one("default", "DELETE", 1, {})
     assert sync(here, server).forgotten == 1
     assert links(here) == []
 
 
 def test_a_fact_whose_number_was_lost_is_known_by_its_id(server: MemoryServer, here: Keeper, there: Keeper) -> None:
-    fact = a_fact("Use pnpm, not npm.")
-    here.take([fact])
-    sync(here, server)
-    sync(there, server)
+    fact = exchanged(server, a_fact("Use pnpm, not npm."), here, there)
     there.edit(fact.id, "Use yarn for everything.")
     sync(there, server)
     for link in links(here):
         here.store.unlink(link)
     sync(here, server, full=True)
     assert said(here) == ["Use yarn for everything."]
-    got = here.store.get(fact.id)
-    assert got is not None
+    got = fact_of(here, fact.id)
     assert got.quote == fact.quote
 
 
 def test_a_change_whose_note_was_lost_is_pushed_by_the_next_whole_comparison(
     server: MemoryServer, here: Keeper
 ) -> None:
-    fact = a_fact("Use pnpm, not npm.")
-    here.take([fact])
-    sync(here, server)
+    fact = exchanged(server, a_fact("Use pnpm, not npm."), here)
     here.edit(fact.id, "Use pnpm 9.")
     for item in here.to_server.waiting():
         here.to_server.done(item)
@@ -631,8 +524,7 @@ def test_a_change_whose_note_was_lost_is_pushed_by_the_next_whole_comparison(
 
 
 def test_a_double_that_cannot_be_deleted_yet_is_deleted_later(server: MemoryServer, here: Keeper) -> None:
-    here.take([a_fact("Use pnpm, not npm.")])
-    sync(here, server)
+    exchanged(server, a_fact("Use pnpm, not npm."), here)
     server.memories[2] = {**server.memories[1], "id": 2, "updated_at": server.now()}
     server.fault_for["DELETE"] = 503
     for _ in range(3):
@@ -664,19 +556,19 @@ def test_what_is_added_while_the_whole_is_compared_is_not_pushed_back_as_lost(
 def test_what_may_have_arrived_waits_for_a_pull_before_it_is_sent_again(server: MemoryServer, here: Keeper) -> None:
     here.take([a_fact("Use pnpm, not npm.")])
     server.fault_for["POST"] = "cut"
-    sync(here, server)
+    assert sync(here, server).problems
+    assert len(server.memories) == 1, "the server did the work; only its answer was lost"
     server.fault_for = {"GET": 503}
     sync(here, server)
     assert [method for method, _ in server.requests].count("POST") == 1
     server.fault_for.clear()
-    sync(here, server)
+    assert sync(here, server).problems == ()
     assert server.live() == ["Use pnpm, not npm."]
+    assert state_of(here)["synced"] == 1
 
 
 def test_what_was_deleted_has_no_number_and_what_did_not_change_is_not_sent(server: MemoryServer, here: Keeper) -> None:
-    fact = a_fact("Use pnpm, not npm.")
-    here.take([fact])
-    sync(here, server)
+    fact = exchanged(server, a_fact("Use pnpm, not npm."), here)
     here.to_server.put({"op": "put", "id": fact.id})
     here.edit(fact.id, "Use pnpm 9.")
     sync(here, server)
@@ -687,25 +579,6 @@ def test_what_was_deleted_has_no_number_and_what_did_not_change_is_not_sent(serv
     here.delete(fact.id)
     sync(here, server)
     assert links(here) == []
-
-
-def test_a_change_that_the_server_refuses_is_set_aside_and_keeps_its_row(server: MemoryServer, here: Keeper) -> None:
-    fact = a_fact("Use pnpm, not npm.")
-    here.take([fact])
-    sync(here, server)
-    here.edit(fact.id, "Use pnpm 9.")
-    server.fault_for["PUT"] = 422
-    sync(here, server)
-    assert [item.attempts for item in here.to_server.set_aside()] == [1]
-    assert [link.number for link in links(here)] == [1]
-
-
-def test_a_server_that_was_never_asked_gets_everything_at_once(server: MemoryServer, here: Keeper) -> None:
-    here.take([a_fact("Use pnpm, not npm.")])
-    sync(here, server)
-    with running() as other:
-        sync(here, other)
-        assert other.live() == ["Use pnpm, not npm."]
 
 
 def test_a_row_whose_time_is_a_little_earlier_than_the_last_one_seen_is_not_missed(
@@ -721,26 +594,21 @@ def test_a_row_whose_time_is_a_little_earlier_than_the_last_one_seen_is_not_miss
 
 
 def test_what_changed_here_is_not_counted_as_synced(server: MemoryServer, here: Keeper) -> None:
-    fact = a_fact("Use pnpm, not npm.")
-    here.take([fact])
-    sync(here, server)
+    fact = exchanged(server, a_fact("Use pnpm, not npm."), here)
     assert state_of(here)["synced"] == 1
     here.edit(fact.id, "Use pnpm 9.")
     assert (state_of(here)["synced"], state_of(here)["local"]) == (0, 1)
 
 
 def test_a_tombstone_buries_no_fact_that_another_row_stands_for(server: MemoryServer, here: Keeper) -> None:
-    fact = a_fact("Use pnpm, not npm.")
-    here.take([fact])
-    sync(here, server)
+    fact = exchanged(server, a_fact("Use pnpm, not npm."), here)
     server.sequence += 1
     server.memories[2] = {**server.memories[1], "id": 2, "created_at": server.now(), "updated_at": server.now()}
     server.memories[1].update(deleted_at=server.now(), updated_at=server.now())
     for link in links(here):
         here.store.unlink(link)
     assert sync(here, server, full=True).forgotten == 0
-    got = here.store.get(fact.id)
-    assert got is not None
+    got = fact_of(here, fact.id)
     assert got.quote == fact.quote
 
 
@@ -760,8 +628,7 @@ def test_a_fact_that_was_edited_here_does_not_follow_the_row_of_another_program(
 def test_a_deleted_fact_does_not_come_back_by_a_row_that_another_machine_wrote_of_it(
     server: MemoryServer, here: Keeper
 ) -> None:
-    here.take([a_fact("Use pnpm, not npm.")])
-    sync(here, server)
+    exchanged(server, a_fact("Use pnpm, not npm."), here)
     row = dict(server.memories[1])
     server.one("default", "DELETE", 1, {})
     assert sync(here, server).forgotten == 1
@@ -772,15 +639,12 @@ def test_a_deleted_fact_does_not_come_back_by_a_row_that_another_machine_wrote_o
 
 
 def test_a_row_that_counts_less_takes_nothing_from_what_was_counted_here(server: MemoryServer, here: Keeper) -> None:
-    fact = a_fact("Use pnpm, not npm.", seen=5)
-    here.take([fact])
-    sync(here, server)
+    fact = exchanged(server, a_fact("Use pnpm, not npm.", seen=5), here)
     tags = server.memories[1]["tags"]
     assert "seen:5" in tags
     server.memories[1].update(tags=tags.replace("seen:5", "seen:2"), content="Use pnpm 9.", updated_at=server.now())
     sync(here, server)
-    got = here.store.get(fact.id)
-    assert got is not None
+    got = fact_of(here, fact.id)
     assert (got.content, got.seen) == ("Use pnpm 9.", 5)
 
 
