@@ -4,8 +4,9 @@
 and its processor time without the worker's as a multiple of the interpreter's, the least and the median.
 ``--against FOLDER`` has the hooks of another checkout take turns with these. The interpreter is the one that the client
 would find: the first ``python3`` on PATH outside any virtual environment or version manager's shims (``--python`` names
-another). The worker is replaced by ``/bin/true``, so that only the hook is measured. The hooks of tool uses, which read
-no transcript, are measured over an index of 3,000 facts: with nothing to say, and with a note.
+another). The worker is replaced by ``/bin/true``, so that only the hook is measured. The hooks of prompts and of tool
+uses, which read no transcript, are measured over an index of 3,000 facts: with nothing to say, with a note, and with
+notes that a model is to weigh.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from statistics import median, quantiles
 
 from memoria.base import project, state
 from memoria.base.paths import Paths
+from memoria.capture.hook import ENTRYPOINT
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
 from memoria.recall import naming_notes
@@ -48,6 +50,7 @@ NOUNS = sorted(
     )
 )
 RULE = "Use tabs in Makefiles, never spaces; the linker cannot find libzebra without ldconfig."
+PROMPT = "Why does the linker say that it cannot find libzebra, and what about the table?"
 DECISIONS: dict[str, tuple[str, dict[str, object]]] = {  # label -> the event, what the client says of it
     "PreToolUse, reading": ("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "git status"}}),
     "PreToolUse, Bash": ("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "npm run build"}}),
@@ -57,6 +60,8 @@ DECISIONS: dict[str, tuple[str, dict[str, object]]] = {  # label -> the event, w
     "Failure": ("PostToolUseFailure", {"error": "Exit code 2\nmake: *** No rule to make target 'table'.  Stop."}),
     "Failure, a note": ("PostToolUseFailure", {"error": "Exit code 1\nld: linker cannot find libzebra"}),
     "SubagentStart": ("SubagentStart", {"agent_id": "a1", "agent_type": "Explore"}),
+    "Prompt, a note": ("UserPromptSubmit", {"prompt": PROMPT}),
+    "Prompt, to weigh": ("UserPromptSubmit", {"prompt": PROMPT}),
 }  # fmt: skip
 ANSWER = b'{"type":"assistant","uuid":"%08d-0000-4000-8000-000000000000","sessionId":"s","message":{"role":"assistant",'
 ANSWER += b'"content":[{"type":"text","text":"' + b"word " * 300 + b'"}]}}\n'
@@ -110,10 +115,10 @@ class Bench:
         self.count += 1
         return ANSWER % self.count
 
-    def time(self, words: list[str], payload: bytes = b"") -> Cost:
+    def time(self, words: list[str], payload: bytes = b"", **more: str) -> Cost:
         """The cost of one process; what it starts in the background is not waited for and not counted."""
         begin, before = time.perf_counter(), _processor_s()
-        done = subprocess.run(words, input=payload, env=self.env, capture_output=True, check=True)
+        done = subprocess.run(words, input=payload, env=self.env | more, capture_output=True, check=True)
         elapsed, used = time.perf_counter() - begin, _processor_s() - before
         self.said = done.stdout
         may_speak = re.search(r"(set |hooks/)(session-start|user|pre-tool|post-tool|subagent)", " ".join(words))
@@ -148,12 +153,13 @@ class Bench:
             index.prepare(naming_notes.LEVELS, lambda said: Path(paths.named).write_text(naming_notes.names_in(said)))
 
     def decide(self, label: str) -> Cost:
-        """One hook of a tool use, in a session of its own."""
+        """One hook of a prompt or a tool use, in a session of its own."""
         self.count += 1
         event, more = DECISIONS[label]
         said = {"session_id": f"tool-{self.count}", "cwd": str(self.base), "hook_event_name": event, **more}
-        elapsed = self.time(self.words[event], json.dumps(said).encode())
-        assert bool(self.said) is label.endswith("a note"), self.said
+        more = {ENTRYPOINT: "cli"} if label.endswith("to weigh") else {}
+        elapsed = self.time(self.words[event], json.dumps(said).encode(), **more)
+        assert bool(self.said) is label.endswith(("a note", "to weigh")), self.said
         return elapsed
 
     def first(self, path: Path) -> Cost:
