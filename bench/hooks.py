@@ -155,9 +155,9 @@ class Bench:
     def decide(self, label: str) -> Cost:
         """One hook of a prompt or a tool use, in a session of its own."""
         self.count += 1
-        event, more = DECISIONS[label]
-        said = {"session_id": f"tool-{self.count}", "cwd": str(self.base), "hook_event_name": event, **more}
-        more = {ENTRYPOINT: "cli"} if label.endswith("to weigh") else {}
+        event, about = DECISIONS[label]
+        said = {"session_id": f"tool-{self.count}", "cwd": str(self.base), "hook_event_name": event, **about}
+        more: dict[str, str] = {ENTRYPOINT: "cli"} if label.endswith("to weigh") else {}
         elapsed = self.time(self.words[event], json.dumps(said).encode(), **more)
         assert bool(self.said) is label.endswith(("a note", "to weigh")), self.said
         return elapsed

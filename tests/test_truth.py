@@ -6,6 +6,7 @@ The figures over all stories are those of ``bench/truth.py``.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,69 +14,37 @@ import pytest
 import stories
 from memoria.base.fence import fenced
 from memoria.models.protocol import Prompt
-from played_story import Look, played
+from played_story import played
 from truthful_model import Truthful
 
 SHORT = ("port",)  # played in every run; the others are slow together
 RECORDS = ("entry", "turn", "last sessions")  # what says on which day it was said
-SURFACES = ("page", "hint", "search", "mcp", "wiki", "index", "server")
+STORIES = [
+    pytest.param(name, marks=[] if name in SHORT else [pytest.mark.slow])
+    for name in (*stories.names(), *stories.names("unseen"))
+]
 
 
-def _marked(name: str) -> Any:
-    return pytest.param(name, marks=[] if name in SHORT else [pytest.mark.slow])
+@pytest.mark.parametrize("name", STORIES)
+def test_after_each_session_of_a_story_every_surface_tells_what_holds_and_nothing_that_ended(
+    name: str, tmp_path: Path
+) -> None:
+    looks = played(stories.load(name), tmp_path).looks
+    assert 3 <= len(looks) <= 6
+    for look in looks:
+        stale = {
+            kind: [f"{where}: {row}" for (where, _), row in look.stale.items() if where.endswith(RECORDS) == is_record]
+            for kind, is_record in (("told", False), ("record", True))
+        }
+        assert stale == {"told": [], "record": []}, look.place
+        assert look.missing == [], look.place
+        assert [name for name, right in look.ended if not right] == [], f"{look.place}: superseded and not ended"
+        assert [name for name, right in look.items if not right] == [], f"{look.place}: open items"
+        assert look.refused == [], f"{look.place}: claims of a truthful model"
+        assert not look.not_done, f"{look.place}: edits by hand"
 
 
-@pytest.fixture(scope="module", params=map(_marked, [*stories.names(), *stories.names("unseen")]))
-def looks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Look]:
-    """What was seen after each session of a story."""
-    return played(stories.load(request.param), tmp_path_factory.mktemp(request.param.replace("/", "-"))).looks
-
-
-def stale(looks: list[Look], surface: str, *, records: bool = False) -> list[str]:
-    """Return the statements that a surface tells although they ended."""
-    return [
-        f"{look.place}, {where}: {row}"
-        for look in looks
-        for (where, _), row in look.stale.items()
-        if where.startswith(surface) and where.endswith(RECORDS) == records
-    ]
-
-
-@pytest.mark.parametrize("surface", SURFACES)
-def test_what_no_longer_holds_is_told_as_current_nowhere(looks: list[Look], surface: str) -> None:
-    assert stale(looks, surface) == []
-
-
-def test_a_record_of_a_day_is_not_shown_as_what_holds(looks: list[Look]) -> None:
-    assert [row for surface in SURFACES for row in stale(looks, surface, records=True)] == []
-
-
-def test_what_holds_is_told(looks: list[Look]) -> None:
-    assert [(look.place, *each) for look in looks for each in look.missing] == []
-
-
-def test_a_fact_that_was_superseded_is_ended(looks: list[Look]) -> None:
-    assert [(look.place, name) for look in looks for name, right in look.ended if not right] == []
-
-
-def test_open_items_close_and_stand_once(looks: list[Look]) -> None:
-    assert [(look.place, name) for look in looks for name, right in look.items if not right] == []
-
-
-def test_no_claim_of_a_truthful_model_is_refused(looks: list[Look]) -> None:
-    assert [reason for look in looks for reason in look.refused] == []
-
-
-def test_edits_by_hand_find_what_they_change(looks: list[Look]) -> None:
-    assert [(look.place, *look.not_done) for look in looks if look.not_done] == []
-
-
-# -- the model and the stories themselves
-
-
-@pytest.mark.parametrize("name", [*stories.names(), *stories.names("unseen")])
-def test_a_story_does_not_contradict_itself(name: str) -> None:
-    assert 3 <= len(stories.load(name).sessions) <= 6
+# -- the model
 
 
 def ask(model: Truthful, task: str, **parts: str) -> dict[str, Any]:
