@@ -1,8 +1,8 @@
 """Open items: what is left to do in a project, as the boxes of its daily logs say it.
 
 The boxes are the record: an item is open as ``- [ ]`` and closed as ``- [x]``, whoever wrote it. Items of the same
-words are one item with several copies. A person who ticks one copy closes them all; a copy that is written later opens
-the item again. This module knows neither models nor tools.
+words, or nearly the same, are one item with several copies. A person who ticks one copy closes them all; a copy that is
+written later opens the item again. This module knows neither models nor tools.
 """
 
 from __future__ import annotations
@@ -12,13 +12,24 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from memoria.base.pattern import Pattern
 from memoria.daily.daily_log import DailyLog, parsed
 from memoria.daily.ledger import Item, Ledger
 from memoria.ground.errors import FileBusyError
 from memoria.ground.files import sha256
+from memoria.search.words import jaccard
+
+# What says no more than that an item is open: "the tests are not written yet" is "write the tests".
+_OPENNESS = Pattern(
+    r"(?i)\b(?:not|n't|nicht|pas|no)\b(?=.*\b(?:yet|encore|todavía|aún)\b)"
+    r"|\b(?:noch nicht|pas encore|todavía no|aún no)\b"
+    r"|\b(?:yet|still|encore|todavía|aún|remains?|to ?do|pending|open)\b(?::|(?= to be\b)|(?=[ .]*$))"
+)
 
 log = logging.getLogger(__name__)
 
+ALIKE = 0.85  # least share of their words that two wordings of one item have in common
+MIN_WORDS, MAX_MORE = 3, 3  # or one has all words of the other, which has at least three, and at most three more
 HAND = ""  # the project of what a person wrote into a daily log, which belongs to all projects
 
 
@@ -42,8 +53,8 @@ def ident(text: str) -> str:
 
 
 def is_same(one: str, other: str) -> bool:
-    """Return whether two texts are one item: the same letters and digits, whatever stands between them."""
-    return ident(one) == ident(other)
+    """Return whether two texts are wordings of one item."""
+    return ident(one) == ident(other) or _Wording(one).is_same(_Wording(other))
 
 
 @dataclass(slots=True)
@@ -120,9 +131,47 @@ def _open_item(group: list[Item]) -> OpenItem | None:
     return OpenItem(ident(first.text), first.day, first.text, first.project, (last.day, last.row), copies)
 
 
+class _Wording:
+    """The words of an item, for comparing."""
+
+    __slots__ = ("names", "words")
+
+    def __init__(self, text: str) -> None:
+        from memoria.search import comparison, identifiers  # noqa: PLC0415 (slow to import, and most days have none)
+
+        self.words = comparison.words(_OPENNESS.sub(" ", text.replace("`", "")))
+        self.names = frozenset(name.casefold() for name in identifiers.in_prose(text))
+
+    def is_same(self, other: _Wording) -> bool:
+        """Return whether both name the same numbers and, but for a few words, the same things."""
+        mine, theirs = self.words, other.words
+        if mine.numbers != theirs.numbers or mine.against != theirs.against:
+            return False
+        if self.names and other.names and self.names != other.names:
+            return False
+        few, many = sorted((mine.stems, theirs.stems), key=len)
+        if len(few) >= MIN_WORDS and few <= many and len(many) - len(few) <= MAX_MORE:
+            return True
+        return jaccard(mine.stems, theirs.stems) >= ALIKE
+
+
 def _groups(items: Iterable[Item]) -> list[list[Item]]:
     """Return the items of a project, in order, with the copies of one item together."""
-    groups: dict[str, list[Item]] = {}
+    groups: list[list[Item]] = []
+    by_ident: dict[str, int] = {}
+    wordings: list[_Wording] = []
+    by_stem: dict[str, set[int]] = {}
     for item in items:
-        groups.setdefault(ident(item.text), []).append(item)
-    return list(groups.values())
+        name = ident(item.text)
+        if name not in by_ident:
+            wording = _Wording(item.text)
+            near = sorted(set().union(*(by_stem.get(stem, ()) for stem in wording.words.stems)))
+            number = next((place for place in near if wordings[place].is_same(wording)), len(groups))
+            if number == len(groups):
+                groups.append([])
+                wordings.append(wording)
+                for stem in wording.words.stems:
+                    by_stem.setdefault(stem, set()).add(number)
+            by_ident[name] = number
+        groups[by_ident[name]].append(item)
+    return groups
