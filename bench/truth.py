@@ -82,7 +82,7 @@ def rows(look: Look) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    every = [*stories.names(), *stories.names("unseen")]
+    every = [name for folder in ("", "unseen", "fresh") for name in stories.names(folder)]
     parser.add_argument("--story", action="append", choices=every, help="only this one; may be repeated")
     parser.add_argument("--unseen", action="store_true", help="the stories that memoria was not tuned to")
     parser.add_argument("--rows", action="store_true", help="print every wrong row")
