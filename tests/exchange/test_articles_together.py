@@ -18,6 +18,7 @@ from memoria.statements.fact import Ending, Fact
 from memoria.wiki import lines
 from memoria.wiki.article import Article, Claim
 from memoria.wiki.folder import Wiki
+from memoria.worker import together
 
 SLUG = "concepts/queue"
 Homes = tuple[Machine, Machine]
@@ -72,6 +73,13 @@ def meet(*machines: Machine) -> None:
 def rows(machine: Machine, heading: str, slug: str = SLUG) -> set[str]:
     """Return the texts of the lines under a heading."""
     return {claim.text for section, _, claim in Article(slug, text(machine, slug)).lines() if section.named(heading)}
+
+
+def pairs(machine: Machine) -> list[dict[str, str]]:
+    with machine.at_work(), Records.of(machine.home.paths) as records:
+        found = together.state(machine.home, records)["pairs"]
+    assert isinstance(found, list)
+    return found
 
 
 def same(homes: Homes, slug: str = SLUG) -> bool:
@@ -223,10 +231,12 @@ def test_prose_that_two_people_change_at_once_stands_twice_and_names_the_second_
     assert {"My notes (desk)", "My notes (laptop)"} & set(headings)
     assert "Ask Ada on Mondays." in text(desk)
     assert "Ask Bob." in text(desk)
+    assert [pair["one"] for pair in pairs(laptop)] == ["My notes"]
     save(desk, lambda page: page.replace("Ask Bob.", "").replace("## My notes (laptop)", "").replace(
         "## My notes (desk)", ""))  # fmt: skip
     meet(desk, laptop)
     assert same(homes)
+    assert pairs(laptop) == []
 
 
 def test_an_article_that_a_person_deletes_is_deleted_everywhere(homes: Homes) -> None:

@@ -19,7 +19,7 @@ from typing import Any, Final
 from memoria.base.project import name_of
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry_form import SESSION, tombstone
-from memoria.exchange.article_form import ARTICLE, PLACE, PROSE, prose_part
+from memoria.exchange.article_form import ARTICLE, PLACE, PROSE, UNNAMED, prose_part
 from memoria.exchange.articles import ArticleApplication
 from memoria.exchange.day_form import END, ENTRY, ITEM, STATEMENT, Day, day_of, fact_of
 from memoria.exchange.records import FORGET, GONE, Record, Records, Shown, digest_in, digest_of
@@ -327,7 +327,7 @@ def _prose(live: Sequence[Record], _: object) -> list[Wording]:
     wordings = [(first.id, str(first.text), str(first.text))]
     for other in others:
         raw, _, rest = str(other.text).partition("\n")
-        heading = f"{raw or '## Notes'} ({other.machine or 'another machine'})"
+        heading = f"{raw or f'## {UNNAMED}'} ({other.machine or 'another machine'})"
         text = f"{heading}\n{rest}"
         wordings.append((f"{other.whole}#{prose_part(heading.lstrip('# '))}", text, text))
     return wordings

@@ -21,6 +21,7 @@ from memoria.wiki.article import HISTORY, RELATED, Article, Claim, Section
 
 ARTICLE, PLACE, PROSE = "article", "place", "prose"
 LEAD: Final = "p-"  # the part of what a person wrote before the first section
+UNNAMED: Final = "Notes"  # the heading of a second wording of it
 
 
 class Page(Article):

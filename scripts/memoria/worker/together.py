@@ -16,6 +16,7 @@ from memoria.amending import forget_plan, proof, removal
 from memoria.daily import gate
 from memoria.daily.ledger import Ledger
 from memoria.exchange import carriers, keys, rounds
+from memoria.exchange.article_form import PROSE, UNNAMED
 from memoria.exchange.carriers import Carrier, CarrierError
 from memoria.exchange.day_form import ENTRY
 from memoria.exchange.records import Records
@@ -35,7 +36,7 @@ HELD = (
     "{} of what was exchanged are missing in the files here: more than a person deletes at once, so nothing was "
     "deleted elsewhere. `memoria sync --restore` writes them again; `memoria sync --deleted` deletes them everywhere."
 )
-PAIR = "two wordings: {one} ({first}) and {other} ({second}, from {machine}); `memoria learned delete` ends one of them"
+PAIR = "two wordings: {one} ({first}) and {other} ({second}, from {machine}); {settle}"
 
 
 def run(home: Home, *, is_news: bool = False) -> None:
@@ -112,7 +113,7 @@ def state(home: Home, records: Records) -> dict[str, object]:
     """Return how the exchange stands, for who asks."""
     machines = records.get("others", {}).values()
     with Keeper.at(home) as keeper:
-        pairs = list(_pairs(keeper))
+        pairs = [*_pairs(keeper), *_sections(records)]
     return {
         "address": home.settings.sync,
         "encrypted": keys.kept(home.paths) is not None,
@@ -131,7 +132,25 @@ def _pairs(keeper: Keeper) -> Iterator[dict[str, str]]:
         ident, _, machine = fact.beside.partition(" ")
         if ident in live:
             yield {"one": ident, "first": live[ident].content, "other": fact.id, "second": fact.content,
-                   "machine": machine or "another machine"}  # fmt: skip
+                   "machine": machine or "another machine", "settle": f"delete one: memoria learned delete {fact.id}"
+                   }  # fmt: skip
+
+
+def _sections(records: Records) -> Iterator[dict[str, str]]:
+    """Yield the sections and entries that two people wrote otherwise at once, while both stand under their headings."""
+    found: set[tuple[str, str]] = set()  # of each its file and its heading
+    for record in (*records.of_kind(PROSE), *records.of_kind(ENTRY)):
+        if record.text is not None:
+            first, second = [*record.text.split("\n"), ""][:2]
+            is_day = record.kind == ENTRY
+            file = f"daily/{first}.md" if is_day else f"knowledge/{record.whole}.md"
+            found.add((file, (second if is_day else first).lstrip("# ") or UNNAMED))
+    labels = {str(told.get("label")) for told in records.get("others", {}).values()} | {rounds.label()}
+    for file, heading in sorted(found):
+        first, _, machine = heading.removesuffix(")").rpartition(" (")
+        if machine in labels and (file, first) in found:
+            yield {"one": first, "first": file, "other": heading, "second": file, "machine": machine,
+                   "settle": f"delete one in {file}, or make them one"}  # fmt: skip
 
 
 def _forget(home: Home, done: Exchanged) -> int:
