@@ -29,11 +29,20 @@ from pathlib import Path
 
 import exchange_lives
 from exchange_lives import fresh
+from facts import MONDAY, SHOP, a_fact
 from home_lives import KILLS, Life, Machine
+from memoria.daily.entry import Entry
 from memoria.ground import replaced
+from memoria.pages import refresh
+from memoria.statements import lines as statement_lines
+from memoria.wiki import lines
+from memoria.wiki.article import Article
+from memoria.wiki.folder import Wiki
 
 STEPS = 40  # of a life
-PARTS: dict[str, int] = {"model": 1_250, "lives": 2_000, "processes": 100, "join": 1, "forgotten": 100}
+MOST_JOIN_S, MOST_MORE = 30, 2_000  # bytes
+ARTICLES, DAYS = 10_000, 300  # that a machine joins, and how many days they were learned on
+PARTS: dict[str, int] = {"model": 1_250, "lives": 2_000, "processes": 100, "join": 2, "forgotten": 100}
 
 
 class Process(Machine):
@@ -129,8 +138,67 @@ def forgotten(folder: Path, seed: int) -> list[str]:
     return [*wrong, *life.wrong()]
 
 
+def join(folder: Path, seed: int) -> list[str]:
+    """Let a machine join a memory of many articles, then exchange one session's; over git and over a folder in turn."""
+    way = "git" if seed % 2 else "folder"
+    address = fresh(folder) / way
+    subprocess.run(["git", "init", "-q", "--bare", address] if seed % 2 else ["mkdir", address], check=True)
+    desk, laptop = (Machine(name, folder / name, str(address), random.Random(seed)) for name in ("desk", "laptop"))
+    with desk.at_work():
+        _fill(desk)
+    took = {"first": _took(desk), "join": _took(laptop)}
+    _took(desk)  # learns of the other
+    size, day = _size(address), MONDAY.date()
+    before = len(desk.daily.text(day).encode())
+    with desk.at_work():
+        learned = [statement_lines.learned(a_fact(f"Cache {number} is warm.")) for number in range(5)]
+        session = Entry(
+            id="5e551011", day=day, time="09:05", session="s-1", project="shop", project_key=SHOP, title="Work",
+            context="The queue was slow, and so it has a cache now.", key_exchanges=("asked", "answered") * 10,
+            learned=tuple(learned), turns=("k1",), model="m",
+        )  # fmt: skip
+        desk.daily.append(session)
+    took["send"] = _took(desk)
+    sent, text = _size(address) - size, len(desk.daily.text(day).encode()) - before
+    took["take"] = _took(laptop)
+    print(f"  {way}: processor seconds {took}, {sent} bytes for a session of {text}", flush=True)
+    wrong = ["join: it takes too long"] if took["join"] > MOST_JOIN_S else []
+    missing = ARTICLES - len(laptop.wiki().slugs())
+    return [*wrong, *["session: it sends too much"] * (sent > text + MOST_MORE), *["lost: articles"] * bool(missing)]
+
+
+def _fill(machine: Machine) -> None:
+    """Let a machine have many articles, of one statement each."""
+    wiki = machine.wiki()
+    with machine.keeper() as keeper:
+        for day in range(DAYS):
+            keeper.take([
+                a_fact(f"Service {number} keeps its jobs in queue q{number}, and answers in {number + 7} ms while the "
+                       "cache in front of it is warm.", "fact", day=day)
+                for number in range(day, ARTICLES, DAYS)
+            ], "shop")  # fmt: skip
+        for number, fact in enumerate(keeper.store.facts()):
+            page = Article.new(f"concepts/service-{number}", f"Service {number}", "What it does.", MONDAY.date())
+            page.give_to(SHOP)
+            page.add(lines.claim_of(fact, keeper.store), "Behaviour")
+            wiki.path(page.slug).parent.mkdir(parents=True, exist_ok=True)
+            wiki.path(page.slug).write_bytes(Wiki.encode(page))
+        while len(keeper.store.articles()) < ARTICLES:  # some hundred in one run
+            refresh.settle(machine.home, keeper)
+
+
+def _took(machine: Machine) -> float:
+    begun = _seconds()
+    machine.sync()
+    return round(_seconds() - begun, 2)
+
+
+def _size(address: Path) -> int:
+    return sum(path.stat().st_size for path in address.rglob("*") if path.is_file())
+
+
 PLAYS: dict[str, Callable[[Path, int], list[str]]] = {
-    "model": model, "lives": lives, "processes": processes, "forgotten": forgotten,
+    "model": model, "lives": lives, "processes": processes, "join": join, "forgotten": forgotten,
 }  # fmt: skip
 
 

@@ -75,7 +75,8 @@ class ArticleApplication:
             path = self.wiki.path(slug)
         except ValueError:  # no work of memoria's
             return True
-        before = self.exchange.read(path)
+        is_new = slug not in self.slugs and not self.records.shown(slug) and not path.exists()
+        before = None if is_new else self.exchange.read(path)
         if before is not None and slug not in self.slugs:
             return False  # on a disk that does not tell capitals apart, the file is another article's
         try:

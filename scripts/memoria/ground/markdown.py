@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
@@ -158,6 +158,11 @@ class Frontmatter:
         if not isinstance(loaded, dict):
             raise ValueError("invalid frontmatter: it must be a mapping of keys to values")
         self.values: dict[str, Any] = loaded
+
+    @classmethod
+    def of(cls, values: Mapping[str, str | list[str]]) -> Frontmatter:
+        """Return a new one with these values."""
+        return cls("\n".join(row for key, value in values.items() for row in _dump(key, value)))
 
     def text(self, key: str) -> str:
         """Return the value as a string, ``""`` when the key has none."""

@@ -222,12 +222,11 @@ class Article:
     def new(cls, slug: str, title: str, summary: str, day: date) -> Article:
         """Return a new page without claims."""
         article = cls(slug, f"\n# {markdown.line(title)}\n\n{markdown.line(summary)}\n")
-        article.front.set("title", markdown.line(title))
-        for key in ("aliases", "tags", "sources"):
-            article.front.set(key, [])
-        article.front.set("created", day.isoformat())
-        article.front.set("updated", day.isoformat())
-        article.front.set(SUMMARY_DIGEST, _digest(article.summary))
+        days = {"created": day.isoformat(), "updated": day.isoformat()}
+        article.front = markdown.Frontmatter.of(
+            {"title": markdown.line(title), "aliases": [], "tags": [], "sources": [], **days,
+             SUMMARY_DIGEST: _digest(article.summary)}
+        )  # fmt: skip
         return article
 
     def render(self) -> str:
