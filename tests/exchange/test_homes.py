@@ -24,6 +24,7 @@ from memoria.reader.pages import home as reader_home
 from memoria.statements import lines
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
+from memoria.worker import together
 
 Homes = tuple[Machine, Machine]
 
@@ -241,6 +242,28 @@ def test_two_homes_that_lived_apart_keep_what_both_had(homes: Homes) -> None:
     assert desk.pieces() == laptop.pieces()
     assert contents(desk) == {"Use pnpm.", "Use tabs."}
     assert sorted(entry.id for entry in desk.daily.entries(MONDAY.date())) == ["desk01", "laptop01", "shared"]
+
+
+def test_what_stands_here_already_does_not_count_as_having_come(homes: Homes) -> None:
+    desk, laptop = homes
+    for machine in homes:
+        write_entry(machine, "shared")
+    learn(desk, "Use pnpm.")
+    desk.sync()
+    with laptop.at_work(), Records.of(laptop.home.paths) as records:
+        done = together.exchange(laptop.home, records)
+    assert done.line == "1 statement from desk, 1 entry sent"
+
+
+def test_what_only_a_conflict_copy_of_a_day_holds_is_exchanged(homes: Homes) -> None:
+    desk, laptop = homes
+    for machine, ident in zip(homes, ("desk01", "laptop01"), strict=True):
+        write_entry(machine, ident)
+    copy = day(desk).with_name(f"{day(desk).stem} (laptop's conflicted copy 2026-11-24).md")
+    day(laptop).rename(copy)
+    meet(desk, laptop)
+    assert sorted(entry.id for entry in laptop.daily.entries(MONDAY.date())) == ["desk01", "laptop01"]
+    assert not copy.exists()
 
 
 def test_a_person_who_saves_while_the_exchange_writes_is_not_overwritten(homes: Homes) -> None:

@@ -134,6 +134,8 @@ def test_one_writes_what_holds_sees_it_before_and_has_it_once(
     wiki: WikiHome, clone: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     key = project.of(str(clone), wiki.home.settings, wiki.home.paths).key
+    assert wiki.run(share, "--project", "--yes") == 0
+    assert "Nothing of it holds" in capsys.readouterr().out
     with Keeper.at(wiki.home) as keeper:
         keeper.take([a_fact("Backups are kept for nine weeks.", "decision", project=key)], "shop")
     with pytest.raises(Exception, match="Add --yes"):

@@ -98,8 +98,8 @@ def _share(
     before = path.read_text("utf-8") if path.exists() else ""
     ended = {fact.id for fact in keeper.store.facts(live=False) if fact.ended} | set(keeper.store.gone())
     after = team.rendered(before, who, mine, team.ids_in(before) & ended)
-    if after == before:
-        print("Nothing to change: the repository holds all of it.")
+    if after == before or not (before or mine):
+        print("Nothing to change: the repository holds all of it." if mine or before else "Nothing of it holds.")
         return 0
     name = path.relative_to(root).as_posix()
     rows = difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="")

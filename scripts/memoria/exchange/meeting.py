@@ -105,7 +105,8 @@ class Meeting:
         """Take in a record; return whether it holds what is forgotten, without which it is written anew."""
         if self.records.cleaned(record, self.clean):
             return True
-        if self.records.add(record) and machine != self.machine:
+        known = {each.digest for each in self.records.known(record.id)} if machine != self.machine else set()
+        if self.records.add(record) and machine != self.machine and record.digest not in known:
             self.came.setdefault(record.machine, Counter())[record.kind] += 1
         return False
 

@@ -118,6 +118,7 @@ class Round:
 
     def scan(self) -> Scan:
         """Look at the files; at articles only while no compile is at work."""
+        self.keeper.lines.daily.take_in_copies()
         self.keeper.refresh()
         with locks.held(Path(self.home.paths.compile_lock)) as mine:
             sources: list[Source] = [Days(self.keeper.lines.daily)]
