@@ -334,12 +334,13 @@ def test_what_is_forgotten_on_one_machine_is_forgotten_on_all(homes: Homes) -> N
 
 def test_an_entry_that_is_forgotten_leaves_its_turns_alone_for_good(homes: Homes) -> None:
     desk, laptop = homes
-    write_entry(desk)
+    write_entry(desk, "aaa111", a_fact("Use pnpm."), a_fact("Use tabs."))
     meet(desk, laptop)
     desk.forget("e-aaa111")
     meet(desk, laptop)
     assert "slow" not in day(laptop).read_text()
     assert laptop.daily.forgotten(MONDAY.date()) == [("aaa111", ("kaaa111",))]
+    assert not contents(laptop)
 
 
 def test_a_new_machine_gets_the_tombstones(homes: Homes) -> None:
