@@ -25,6 +25,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 
 import exchange_lives
@@ -170,13 +171,19 @@ def join(folder: Path, seed: int) -> list[str]:
 def _fill(machine: Machine) -> None:
     """Let a machine have many articles, of one statement each."""
     wiki = machine.wiki()
+    for day in range(DAYS):
+        said = [
+            a_fact(f"Service {number} keeps its jobs in queue q{number}, and answers in {number + 7} ms while the "
+                   "cache in front of it is warm.", "fact", day=day)
+            for number in range(day, ARTICLES, DAYS)
+        ]  # fmt: skip
+        machine.daily.append(Entry(
+            id=f"{day:08x}", day=(MONDAY + timedelta(days=day)).date(), time="09:00", session=f"s-{day}",
+            project="shop", project_key=SHOP, title=f"Work {day}", context="Services were looked at.",
+            learned=tuple(map(statement_lines.learned, said)), turns=(f"t{day}",), model="m",
+        ))  # fmt: skip
     with machine.keeper() as keeper:
-        for day in range(DAYS):
-            keeper.take([
-                a_fact(f"Service {number} keeps its jobs in queue q{number}, and answers in {number + 7} ms while the "
-                       "cache in front of it is warm.", "fact", day=day)
-                for number in range(day, ARTICLES, DAYS)
-            ], "shop")  # fmt: skip
+        keeper.refresh()
         for number, fact in enumerate(keeper.store.facts()):
             page = Article.new(f"concepts/service-{number}", f"Service {number}", "What it does.", MONDAY.date())
             page.give_to(SHOP)
