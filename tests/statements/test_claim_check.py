@@ -138,6 +138,7 @@ def test_a_name_or_number_that_nobody_said_gives_way_to_the_quote(content: str, 
 def test_what_a_placeholder_stands_for_need_not_be_said() -> None:
     assert only(content="`pnpm tests <package name>` needs the emulator.").content.startswith("`pnpm tests <package")
     assert only(content="`pnpm tests --deep <name>` needs it.").content == "we always use pnpm here"
+    assert only(content="`pnpm tests(here, …) -> always && …` needs pnpm.").content.startswith("`pnpm tests(here, …)")
 
 
 def test_a_quote_that_cannot_stand_alone_takes_no_invented_statement_with_it() -> None:

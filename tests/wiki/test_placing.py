@@ -204,7 +204,8 @@ def test_what_took_the_place_of_another_may_belong_elsewhere(wiki: WikiHome) -> 
     wiki.compile([placed("hosts", "l-c30", "l-c31")])
     material = wiki.prompts[-1].material
     assert [row["id"] for row in material["statements"]] == ["l-c30", "l-c31"]
-    assert all(row["id"] != "l-c30" for page in material["articles"] for row in page["lines"]), "asked about once"
+    shown = {row["id"]: page["slug"] for page in material["articles"] for row in page["lines"]}
+    assert shown["l-c30"] == "port", "where it stands now"
     assert local.text in wiki.text("concepts/hosts")
     assert local.text not in wiki.text(SLUG).partition("## History")[0]
 

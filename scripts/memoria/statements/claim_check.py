@@ -51,7 +51,7 @@ _ORDER = Pattern(
 _PASTED = Pattern(r"(?sm)```.*?(?:```|\Z)|^[ \t]*>.*$")
 _ID = Pattern(r"[\s^\[(#-]*(l-[0-9a-z]{6,})\b")
 _EMPHASIS = Pattern(r"\*\*|__(?=\S)|(?<=\S)__")  # a quote may leave it out
-_JOINED = Pattern(r"[./:=<>]+")
+_JOINED = Pattern(r"[./:=<>(),]+")
 _PLACEHOLDER = Pattern(r"<\w[\w .-]{0,40}>")  # "<name>" stands for any name
 _NUMBER = Pattern(r"\d+(?:[.,:]\d+)*")
 _THOUSANDS = Pattern(r"(?<=\d)[,.'_ ](?=\d{3}(?!\d))")
@@ -218,7 +218,8 @@ def unheard(text: str, ground: str) -> list[str]:
     text, said = _PLACEHOLDER.sub(" ", text), _THOUSANDS.sub("", _folded(ground))
     numbers = set(_NUMBER.findall(said))
     names = identifiers.in_prose(text)
-    pieces = [piece.strip("`()[]{}<>\"'.,:;!?") for name in names for piece in name.split()]
+    words_ = (piece.strip("`()[]{}<>\"'.,:;!?…") for name in names for piece in name.split())
+    pieces = [piece for piece in words_ if any(map(str.isalnum, piece))]
     absent = [piece for piece in pieces if any(part not in said for part in _parts(_folded(piece), said))]
     rest = text
     for name in sorted(names, key=len, reverse=True):

@@ -71,10 +71,11 @@ class Placing:
         for name in proposals:
             self.open(find_slug(name, self.owners.visible(self.key)))
         for slug in list(self.articles):
-            bring(self.articles[slug], self.keeper)
-            proposed = proposals.get(_name(slug), {})
-            self._name_article(self.articles[slug], proposed)
-            self._summarise(self.articles[slug], proposed)
+            article, proposed = self.articles[slug], proposals.get(_name(slug), {})
+            former = article.summary
+            bring(article, self.keeper)
+            self._name_article(article, proposed)
+            self._summarise(article, proposed, former)
 
     def changes(self) -> dict[str, Article]:
         """Return the articles that differ from what they were."""
@@ -200,7 +201,6 @@ class Placing:
         for section, number, claim in list(page.lines()) if page else ():
             if page and claim.id == ident and not section.named(HISTORY):
                 rows = page.cut(section, number)
-                summary.renew(page, [claim.text])
                 return [] if claim.is_own else rows
         return []
 
@@ -223,12 +223,13 @@ class Placing:
         aliases = [markdown.line(alias) for alias in proposal.get("aliases", ())]
         article.extend("aliases", [alias for alias in aliases if alias and alias.casefold() not in known])
 
-    def _summarise(self, article: Article, proposal: JsonObject) -> None:
-        """Write a summary that the page supports; a person's stays."""
+    def _summarise(self, article: Article, proposal: JsonObject, former: str) -> None:
+        """Write a summary that the page supports, but not the ``former`` one that an end removed; a person's stays."""
         proposed = markdown.line(proposal.get("summary", ""))
         if not article.wrote_summary:
             return
-        if proposed and summary.is_supported(proposed, article):
+        is_over = proposed == former != article.summary
+        if proposed and not is_over and summary.is_supported(proposed, article):
             article.summarise(proposed)
         elif (
             not article.summary

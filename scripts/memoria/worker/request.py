@@ -80,14 +80,13 @@ class Requests:
 
 
 def _nearest(articles: Sequence[Article], facts: Sequence[Fact]) -> dict[str, str]:
-    """Return the other lines of articles, nearest to these statements first: their ids, and where they stand."""
-    asked = {fact.id for fact in facts}
+    """Return the lines of articles that are nearest to any of these statements: their ids, and where they stand."""
     said = [comparison.words(fact.content).stems for fact in facts]
     nearness = {
         (claim.id, article.slug): max(jaccard(comparison.words(claim.text).stems, each) for each in said)
         for article in articles
         for claim in article.claims
-        if claim.id and claim.id not in asked
+        if claim.id
     }
     return dict(heapq.nlargest(SHOWN_LINES, nearness, key=nearness.__getitem__))
 
