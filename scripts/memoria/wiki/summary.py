@@ -1,7 +1,7 @@
 """Summary: the paragraph below an article's title, which tells nothing that the article does not.
 
-A model's summary is taken only when every number and name in it stands on the page. When a statement of the page ends,
-one that holds stands in the summary's place until the next compile writes another. All functions are pure but ``renew``.
+A model's summary is taken only when every number and name in it stands on the page. When a line of the page ends, a
+current one stands in the summary's place until the next compile writes another. All functions are pure but ``renew``.
 """
 
 from __future__ import annotations
