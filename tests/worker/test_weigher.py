@@ -320,6 +320,15 @@ def test_what_the_search_finds_is_offered_first_then_the_rules_of_work_within_th
     assert sum(len(row) for _, row in rows) <= offer.MAX_CHARS
 
 
+def test_a_heading_without_text_of_its_own_is_not_offered(make: Make) -> None:
+    world = make({"needed": []})
+    heading = "Learned (10:30) · discount code"
+    with Index(world.home.paths.index) as index:
+        index.add([Document("daily/2026-11-20.md", "entry", "e-00000001", title=heading, date="2026-11-20")])
+    world.weigh()
+    assert "Learned (10:30)" not in world.asked()
+
+
 def test_a_prompt_without_words_to_look_up_asks_no_model(make: Make) -> None:
     """The hook counts no content words, because that takes it longer than all the rest."""
     world = make({"needed": [1]})

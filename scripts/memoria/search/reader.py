@@ -243,9 +243,8 @@ class Finder:
         return list(found.values())
 
     def _noted(self, hit: Hit, bits: Mapping[str, float], room: int, view: Visibility | None) -> Statement | None:
-        """Return the best passage of a document as a note; None when it only sums up, or lists uses of tools."""
-        for passage in hit.passages:
-            label, own = hit.about.get(passage, ("", False))
+        """Return the best passage of a document as a note; None where all sum up or list uses of tools, or none is."""
+        for passage, (label, own) in hit.about.items():  # a document without passages is found by its title alone
             found = None if label in layout.NO_NOTES else self._stated(hit.of(passage), label, is_own=own, view=view)
             if found:
                 found.text = around(found.text, bits, room)
