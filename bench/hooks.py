@@ -61,7 +61,7 @@ DECISIONS: dict[str, tuple[str, dict[str, object]]] = {  # label -> the event, w
     "Failure, a note": ("PostToolUseFailure", {"error": "Exit code 1\nld: linker cannot find libzebra"}),
     "SubagentStart": ("SubagentStart", {"agent_id": "a1", "agent_type": "Explore"}),
     "Prompt, a note": ("UserPromptSubmit", {"prompt": PROMPT}),
-    "Prompt, to weigh": ("UserPromptSubmit", {"prompt": PROMPT}),
+    "Prompt, to weigh": ("UserPromptSubmit", {"prompt": "Let the linker find libzebra.", "permission_mode": "default"}),
 }  # fmt: skip
 ANSWER = b'{"type":"assistant","uuid":"%08d-0000-4000-8000-000000000000","sessionId":"s","message":{"role":"assistant",'
 ANSWER += b'"content":[{"type":"text","text":"' + b"word " * 300 + b'"}]}}\n'
@@ -160,6 +160,7 @@ class Bench:
         more: dict[str, str] = {ENTRYPOINT: "cli"} if label.endswith("to weigh") else {}
         elapsed = self.time(self.words[event], json.dumps(said).encode(), **more)
         assert bool(self.said) is label.endswith(("a note", "to weigh")), self.said
+        assert (b'"async"' in self.said) is label.endswith("to weigh"), self.said
         return elapsed
 
     def first(self, path: Path) -> Cost:
