@@ -24,11 +24,7 @@ WINDOW = {"width": 1440, "height": 960}
 QUALITY, WORST_QUALITY = 82, 40
 MAX_BYTES = 80_000
 INHERITED = ("ANTHROPIC_", "CLAUDE", "MEMORIA_", "XDG_")
-PAGES = {
-    "home": "/",
-    "article": "/article/concepts/departure-times",
-    "timeline": "/timeline",
-}
+PAGES = {"home": "/", "article": "/article/concepts/departure-times", "timeline": "/timeline"}
 AT_THE_MOMENT = f"""
 from datetime import datetime
 from memoria.ground import clock

@@ -60,7 +60,7 @@ BROAD = {  # one broad except each
     "mcp.server": "a request, which the client waits for",
 }
 SHARED = {  # package -> the rooms that may know it, when more than one does
-    "tqdm": {"worker.compiler", "commands.ingest"},  # progress that a person watches
+    "tqdm": {"worker.compiler", "commands.ingest"}  # progress that a person watches
 }
 FLOOR_PATTERN = re.compile(r"scripts/memoria/\{(.+)\}/\*\.py")
 MAX_LENGTH, MEDIAN = 50, 10  # lines of a function without its docstring

@@ -126,9 +126,7 @@ def world(tmp_path: Path) -> Iterator[tuple[World, MessagesApi]]:
         yield world, api
 
 
-def test_a_real_session_becomes_a_wiki_and_the_next_session_starts_with_it(
-    world: tuple[World, MessagesApi],
-) -> None:
+def test_a_real_session_becomes_a_wiki_and_the_next_session_starts_with_it(world: tuple[World, MessagesApi]) -> None:
     person, api = world
     with person.session() as session:
         for prompt in ("why do entries stand twice?", "use tabs in Makefiles", FIX, "and test it"):

@@ -66,10 +66,7 @@ os.rename({told!r} + ".new", {told!r})
 
 @pytest.mark.parametrize(
     ("before", "is_leader"),
-    [
-        ("", True),
-        ("def refuse(*_, **options): raise NotImplementedError('setsid')\nos.posix_spawn = refuse", False),
-    ],
+    [("", True), ("def refuse(*_, **options): raise NotImplementedError('setsid')\nos.posix_spawn = refuse", False)],
     ids=["spawned", "where it cannot be spawned"],
 )
 def test_what_an_ending_hook_starts_holds_nothing_of_it_and_signs_for_itself(

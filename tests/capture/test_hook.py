@@ -71,8 +71,7 @@ def test_any_input_is_an_object_or_a_value_error(raw: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "path",
-    [r"C:\temp\new\u1.jsonl", r"C:\Users\ada\x.jsonl", r"D:\a b\ü\r.jsonl", r"\\server\share\t.jsonl"],
+    "path", [r"C:\temp\new\u1.jsonl", r"C:\Users\ada\x.jsonl", r"D:\a b\ü\r.jsonl", r"\\server\share\t.jsonl"]
 )
 def test_windows_paths_with_single_backslashes_are_repaired(path: str) -> None:
     raw = '{"session_id":"s","transcript_path":"%s","cwd":"C:\\temp","reason":"other"}' % path  # noqa: UP031 (braces)

@@ -93,10 +93,7 @@ def _ollama(stack: ExitStack, said: Any, timeout_s: float = 20.0) -> tuple[Ollam
     params=[pytest.param(name, marks=pytest.mark.slow if name == "claude" else ()) for name in chain.BACKENDS]
 )
 def backend(
-    request: pytest.FixtureRequest,
-    claude: Callable[..., tuple[Claude, MessagesApi]],
-    stack: ExitStack,
-    paths: Paths,
+    request: pytest.FixtureRequest, claude: Callable[..., tuple[Claude, MessagesApi]], stack: ExitStack, paths: Paths
 ) -> Backend:
     """Each backend of the table; a new one says here how it is brought to answer and to be away."""
     makers: dict[str, Backend] = {

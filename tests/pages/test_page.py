@@ -186,10 +186,7 @@ def test_where_there_is_no_page_what_holds_everywhere_comes_first_and_the_rest_s
     assert leads(home, "global") == [everywhere], "a folder that nothing is known of is told nothing of other projects"
     monkeypatch.setenv("MEMORIA_SHARE_PROJECTS", "1")
     home = Home.open()
-    assert leads(home, "global") == [
-        everywhere,
-        "- [correction] Never use float for money. (2026-11-16, in shop)",
-    ]
+    assert leads(home, "global") == [everywhere, "- [correction] Never use float for money. (2026-11-16, in shop)"]
 
 
 def test_a_fact_that_returned_in_a_second_project_is_offered_once_and_accepted_by_one_command(

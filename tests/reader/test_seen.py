@@ -99,11 +99,7 @@ def test_what_was_given_in_a_folder_that_was_excluded_since_is_not_shown(home: H
 def test_no_secret_that_was_typed_is_shown(home: Home) -> None:
     prompt = f"Charges of the order fail with order_key={SECRET} now."
     _transcript(
-        home,
-        [
-            {"type": "user", "message": {"role": "user", "content": prompt}},
-            _added("UserPromptSubmit", NOTES),
-        ],
+        home, [{"type": "user", "message": {"role": "user", "content": prompt}}, _added("UserPromptSubmit", NOTES)]
     )
     page = Browser(home).enter().get("/session/s-c1/seen").text
     assert "Charges of the order fail" in page

@@ -23,7 +23,7 @@ FLUSH: JsonObject = {
     "key_exchanges": ["Uploads vanish → the queue was kept in memory.", "Which store → `sqlite`, no service more."],
     "action_items": ["Add the retry to the uploader."],
     "statements": [
-        {"kind": "decision", "content": "Uploads go through a queue in sqlite.", "quote": "keep it in sqlite"},
+        {"kind": "decision", "content": "Uploads go through a queue in sqlite.", "quote": "keep it in sqlite"}
     ],
 }
 COMPILE: JsonObject = {

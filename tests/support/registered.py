@@ -57,10 +57,7 @@ def _registered(agent: str, hooks: Hooks) -> dict[str, Hook]:
     return found
 
 
-HOOKS = {
-    **_registered("", plugin_hooks(ROOT, sys.executable)),
-    **_registered(CODEX, codex_hooks(ROOT, sys.executable)),
-}
+HOOKS = {**_registered("", plugin_hooks(ROOT, sys.executable)), **_registered(CODEX, codex_hooks(ROOT, sys.executable))}
 
 
 def recorded(event: str) -> dict[str, Any]:

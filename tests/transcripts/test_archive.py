@@ -131,8 +131,7 @@ def home() -> Home:
 
 
 @pytest.mark.parametrize(
-    "reference",
-    ["01k9x2", "e-01k9x2", "^e-01k9x2", "daily/2026-11-21#^e-01k9x2", "[[daily/2026-11-21#^e-01k9x2]]"],
+    "reference", ["01k9x2", "e-01k9x2", "^e-01k9x2", "daily/2026-11-21#^e-01k9x2", "[[daily/2026-11-21#^e-01k9x2]]"]
 )
 def test_show_takes_an_id_in_every_form_it_is_written_in(
     home: Home, capsys: pytest.CaptureFixture[str], reference: str

@@ -11,8 +11,7 @@ from memoria.transcripts import client_files
 
 
 @pytest.mark.parametrize(
-    ("name", "session"),
-    [("new.jsonl", "new"), ("agent-1.jsonl", "old"), ("subagents/agent-2.jsonl", "old")],
+    ("name", "session"), [("new.jsonl", "new"), ("agent-1.jsonl", "old"), ("subagents/agent-2.jsonl", "old")]
 )
 def test_a_session_is_called_as_its_file_is_whatever_its_first_line_names(
     tmp_path: Path, name: str, session: str

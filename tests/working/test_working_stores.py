@@ -10,12 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memoria.ground.errors import (
-    BadKeyError,
-    BadValueError,
-    CheckpointNotFoundError,
-    StoreUnreachableError,
-)
+from memoria.ground.errors import BadKeyError, BadValueError, CheckpointNotFoundError, StoreUnreachableError
 from memoria.working import Limits, Scope, TaskState, WorkingMemory
 from memoria.working.failover_store import FailoverStore, SharedStore
 from memoria.working.sqlite_store import SqliteStore
