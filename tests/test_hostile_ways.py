@@ -14,7 +14,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -211,43 +210,24 @@ def answers() -> dict[str, Json]:
     }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    """A machine on which everything hostile went all ways that lead to our own model calls."""
-    with MessagesApi(lambda _: "") as api:
-        machine = Machine(tmp_path_factory.mktemp("hostile"), api)
-        machine.answers = answers()
-        edited(machine)
-        talked(machine)
-        machine.run("flush")  # too little for an entry: the judge alone is asked
-        machine.conversation.fire("PostCompact", trigger="manual", compact_summary=said("summary", block("summary")))
-        machine.conversation.write(hooks.line(QUOTES["flushed"], "user"))
-        machine.conversation.fire("SessionEnd", reason="other")
-        machine.run("flush", "--now")
-        pulled(machine)
-        machine.run("compile")
-        machine.run("query", f"{TOPIC} article entry compiled")
-        yield machine
+CARRIED = {
+    "judge": {"user", "assistant", "tool", "error"},
+    "flush": {"user", "assistant", "tool", "error", "summary", "folder"},
+    "compile": {"entry", "article", "title", "alias", "judged", "flushed"},
+    "query": {"entry", "article", "compiled"},
+}
 
 
-@pytest.mark.parametrize(
-    ("task", "ways"),
-    [
-        ("judge", {"user", "assistant", "tool", "error"}),
-        ("flush", {"user", "assistant", "tool", "error", "summary", "folder"}),
-        ("compile", {"entry", "article", "title", "alias", "judged", "flushed"}),
-        ("query", {"entry", "article", "compiled"}),
-    ],
-)
-def test_our_own_calls_hold_hostile_text_as_data_only(machine: Machine, task: str, ways: set[str]) -> None:
-    requests = machine.asked(task)
-    assert requests
-    came: set[str] = set()
-    for request in requests:
-        assert request.body.get("tools", []) == []
-        for text in reached(request.body):
-            came |= check(text)
-    assert came >= ways, ways - came
+def our_own_calls_hold_hostile_text_as_data_only(machine: Machine) -> None:
+    for task, ways in CARRIED.items():
+        requests = machine.asked(task)
+        assert requests
+        came: set[str] = set()
+        for request in requests:
+            assert request.body.get("tools", []) == []
+            for text in reached(request.body):
+                came |= check(text)
+        assert came >= ways, ways - came
 
 
 class Talk:
@@ -321,12 +301,7 @@ def _said(content: Any) -> list[str]:
     return [content] if isinstance(content, str) else [part.get("text", "") for part in content]
 
 
-@pytest.fixture(scope="module")
-def talk(machine: Machine) -> Talk:
-    return Talk(machine)
-
-
-def test_nothing_hostile_leaves_its_fence_in_a_session(talk: Talk) -> None:
+def nothing_hostile_leaves_its_fence(talk: Talk) -> None:
     """All of the request at the end of a session: system prompt, page, notes beside prompts, answers of the tools."""
     for body in (talk.before, talk.after):
         for text in reached(body):
@@ -335,7 +310,7 @@ def test_nothing_hostile_leaves_its_fence_in_a_session(talk: Talk) -> None:
                 assert re.search(r"not instructions", text), text[:300]
 
 
-def test_the_page_and_the_notes_show_hostile_text_as_data(talk: Talk) -> None:
+def the_page_and_the_notes_show_it_as_data(talk: Talk) -> None:
     given = [text for text in reached(talk.before) if "<memoria-notes-" in text]
     assert len(given) >= 2, "the page, and notes beside a prompt"
     came = set().union(*map(check, given))
@@ -346,7 +321,7 @@ def test_the_page_and_the_notes_show_hostile_text_as_data(talk: Talk) -> None:
         assert sum(len(content) for _, content in inside(text)) <= 9_500
 
 
-def test_notes_beside_a_prompt_say_what_they_are_of_when_and_from_where(talk: Talk) -> None:
+def notes_beside_a_prompt_say_what_they_are_of_when_and_from_where(talk: Talk) -> None:
     beside = [
         part for text in reached(talk.before) for part in text.split("Notes from earlier sessions that may fit")[1:]
     ]
@@ -362,40 +337,64 @@ def test_notes_beside_a_prompt_say_what_they_are_of_when_and_from_where(talk: Ta
     assert all(len(content) <= 1_500 for content in notes)
 
 
-@pytest.mark.parametrize(
-    ("tool", "ways"),
-    [
-        (
-            "search",
-            {"article", "title", "entry", "judged", "flushed", "server", "user", "assistant", "compiled", "filename"},
-        ),
-        ("read", {"article", "title", "alias", "tag", "filename", "entry", "flushed", "judged"}),
-        ("working", {"key", "value", "note", "task", "step"}),
-        ("forget", {"server"}),
-    ],
-)
-def test_what_the_tools_answer_is_fenced_and_small(talk: Talk, tool: str, ways: set[str]) -> None:
-    came: set[str] = set()
-    for answer in talk.results[tool]:
-        for _, content in inside(answer):
-            came |= check(f"<x-000000>\n{content}\n</x-000000>")
-        assert len(answer.encode()) < MAX_TOKENS
-    assert came >= ways, ways - came
+ANSWERED = {
+    "search": {
+        "article", "title", "entry", "judged", "flushed", "server", "user", "assistant", "compiled", "filename",
+    },
+    "read": {"article", "title", "alias", "tag", "filename", "entry", "flushed", "judged"},
+    "working": {"key", "value", "note", "task", "step"},
+    "forget": {"server"},
+}  # fmt: skip
 
 
-def test_a_result_cannot_be_forged_inside_another(talk: Talk) -> None:
+def what_the_tools_answer_is_fenced_and_small(talk: Talk) -> None:
+    for tool, ways in ANSWERED.items():
+        came: set[str] = set()
+        for answer in talk.results[tool]:
+            for _, content in inside(answer):
+                came |= check(f"<x-000000>\n{content}\n</x-000000>")
+            assert len(answer.encode()) < MAX_TOKENS
+        assert came >= ways, ways - came
+
+
+def no_result_is_forged_inside_another(talk: Talk) -> None:
     found = "\n".join(content for answer in talk.results["search"] for _, content in inside(answer))
     heads = [row for row in found.splitlines() if re.match(r"\S.* · (article|entry|fact|turn|memory) · ", row)]
     assert heads
     assert not [row for row in heads if "trusted.md" in row]
 
 
-def test_where_a_session_was_is_told_as_data_after_a_compaction(talk: Talk) -> None:
+def where_the_session_was_is_told_as_data(talk: Talk) -> None:
     (block_,) = [text for text in reached(talk.after) if "where-you-were" in text]
     assert check(block_) >= {"note", "task"}
 
 
-LONG = 210_000  # longer than the longest request may be
+def test_hostile_text_is_data_in_our_own_calls_and_everywhere_in_a_session(tmp_path: Path) -> None:
+    """Everything hostile goes all ways that lead to our own model calls; then a session asks for all of it."""
+    with MessagesApi(lambda _: "") as api:
+        machine = Machine(tmp_path, api)
+        machine.answers = answers()
+        edited(machine)
+        talked(machine)
+        machine.run("flush")  # too little for an entry: the judge alone is asked
+        machine.conversation.fire("PostCompact", trigger="manual", compact_summary=said("summary", block("summary")))
+        machine.conversation.write(hooks.line(QUOTES["flushed"], "user"))
+        machine.conversation.fire("SessionEnd", reason="other")
+        machine.run("flush", "--now")
+        pulled(machine)
+        machine.run("compile")
+        machine.run("query", f"{TOPIC} article entry compiled")
+        our_own_calls_hold_hostile_text_as_data_only(machine)
+        talk = Talk(machine)
+    nothing_hostile_leaves_its_fence(talk)
+    the_page_and_the_notes_show_it_as_data(talk)
+    notes_beside_a_prompt_say_what_they_are_of_when_and_from_where(talk)
+    what_the_tools_answer_is_fenced_and_small(talk)
+    no_result_is_forged_inside_another(talk)
+    where_the_session_was_is_told_as_data(talk)
+
+
+LONG = 36_000  # longer than the longest request may be, which is a third of what it is elsewhere
 HUGE = "harbour gauge calibration " * (LONG // 26)
 
 
@@ -418,17 +417,18 @@ def test_a_line_longer_than_any_request_reaches_no_model_whole(tmp_path: Path) -
     with MessagesApi(lambda _: "") as api:
         machine = Machine(tmp_path, api)
         machine.answers = answers() | {"compile": {"places": []}, "flush": {"worth_saving": False}}
+        machine.env["MEMORIA_LIMIT_CALL_CHARS"] = "20000"
         huge(machine)
-        machine.conversation.write(hooks.line(f"No, {QUOTES['judged']}. {HUGE[:110_000]}", "user"))
+        machine.conversation.write(hooks.line(f"No, {QUOTES['judged']}. {HUGE[: LONG // 2]}", "user"))
         machine.conversation.write(hooks.line("I see.", "assistant"))
         machine.conversation.fire("Stop", stop_hook_active=False)
         machine.run("flush", "--now")
         machine.run("compile")
         machine.run("query", TOPIC)
-        for task, most in (("flush", 100_000), ("compile", 200_000), ("query", 100_000)):
+        for task in ("flush", "compile", "query"):
             requests = machine.asked(task)
             assert requests, task
-            assert max(request.size for request in requests) <= most, task
+            assert max(request.size for request in requests) <= 30_000, task
             for request in requests:
                 assert max(len(row) for text in reached(request.body) for row in text.split("\n")) <= MAX_LINE, task
         with machine.session() as session:
