@@ -43,7 +43,7 @@ def test_statements_are_said_once_and_are_recognised_in_either_wording() -> None
 
 @pytest.mark.slow
 def test_prompts_are_given_what_they_need_and_no_others_anything(tmp_path: Path) -> None:
-    with played_decisions.played("scripted", tmp_path) as player:
+    with played_decisions.played("scripted", tmp_path, at_once=False) as player:
         seen = [player.ask(asked) for asked in SETS.asked if asked.half == "tuning"]
     shared = [each for each in seen if each.asked.sort == "shared"]
     apart = [each for each in seen if each.asked.sort == "apart"]

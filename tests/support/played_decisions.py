@@ -195,11 +195,12 @@ class Played(Player):
 
 
 @contextmanager
-def played(model: str, base: Path) -> Iterator[Played]:
+def played(model: str, base: Path, *, at_once: bool = True) -> Iterator[Played]:
     """Play the sets with one of MODELS; the home and its clock stay in place within the context."""
     sets = load()
     with staged(base) as server:
         player = Played(sets, base, server, model)
+        player.works_at_once = at_once
         with directed(player, player.answering):
             player.run()
             yield player

@@ -86,6 +86,8 @@ class Look:
 class Player:
     """Plays a story in a folder of its own; ``looks`` holds what was seen after each session."""
 
+    works_at_once = True  # and not only when a session ends
+
     def __init__(self, story: Story, base: Path, server: MemoryServer) -> None:
         self.story, self.base, self.server = story, base, server
         self.home = Home.open()
@@ -136,7 +138,8 @@ class Player:
                 file.write(asked + answered)
             self._hook(capture, {**told, "hook_event_name": "Stop"})
             self.now += timedelta(minutes=4)
-            self._work()
+            if self.works_at_once:
+                self._work()
             for start in session.starts:
                 if start.after == number + 1:
                     self._start_inside(session, start, told, look)
