@@ -11,10 +11,9 @@ import sys
 import threading
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from mcp import Client
 
 from loopback import Json
 from mcp_client import call, drive, environment, fenced, refused
@@ -23,6 +22,9 @@ from memoria.ground.errors import PageNotFoundError
 from memoria.mcp.pages import Library
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
+
+if TYPE_CHECKING:
+    from mcp import Client
 
 pytestmark = pytest.mark.slow
 

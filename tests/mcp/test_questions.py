@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from mcp import Client
 
 from home_of import DAY, article, entry, scripted
 from mcp_client import call, drive, fenced, refused
@@ -19,6 +18,9 @@ from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn_reader import Reader
+
+if TYPE_CHECKING:
+    from mcp import Client
 
 pytestmark = pytest.mark.slow
 

@@ -6,16 +6,18 @@ import asyncio
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from mcp import Client, StdioServerParameters
 
 import eval_model
-from mcp_client import environment
+from mcp_client import drive
 from messages_api import MessagesApi
 from places import ROOT
 from real_client import clean_env, run_claude
+
+if TYPE_CHECKING:
+    from mcp import Client
 
 pytestmark = pytest.mark.slow
 
@@ -51,16 +53,13 @@ def test_a_case_passes_with_the_plugin_alone_and_no_memory_of_its_own_comes_abou
 
 
 def test_the_stand_ins_are_the_tools_that_the_server_has(tmp_path: Path) -> None:
-    server = StdioServerParameters(
-        command=sys.executable, args=["-m", "memoria.cli", "mcp"], env=environment(tmp_path), cwd=tmp_path
-    )
+    tools: list[dict[str, Any]] = []
 
-    async def listed() -> list[dict[str, Any]]:
-        async with Client(server) as client:
-            tools = (await client.list_tools()).tools
-        return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
+    async def listed(client: Client) -> None:
+        told = (await client.list_tools()).tools
+        tools.extend(tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in told)
 
-    tools = asyncio.run(listed())
+    drive(tmp_path, listed)
     text = json.dumps({"tools": tools}, indent=1, ensure_ascii=False) + "\n"
     assert LISTED.read_text("utf-8") == text, f"write this to {LISTED.relative_to(ROOT)}:\n{text}"
     names = {tool["name"] for tool in tools}

@@ -19,8 +19,9 @@ SAY = "import sys; print(*sys.version_info[:2], sys.executable)"
 @cache
 def interpreter(minor: int) -> str:
     """The path of a Python 3.``minor``; ``""`` when this machine has none."""
-    named = [*map(str, VERSIONS.glob(f"3.{minor}.*/bin/python3")), shutil.which(f"python3.{minor}"), "/usr/bin/python3"]
-    for path in named:
+    for found in VERSIONS.glob(f"3.{minor}.*/bin/python3"):
+        return str(found)
+    for path in (shutil.which(f"python3.{minor}"), "/usr/bin/python3"):
         if not path:
             continue
         try:

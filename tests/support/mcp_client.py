@@ -7,11 +7,12 @@ import os
 import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
-
-from mcp import Client, StdioServerParameters
+from typing import TYPE_CHECKING, Any
 
 import mcp_server
+
+if TYPE_CHECKING:
+    from mcp import Client
 
 
 def environment(tmp_path: Path, **more: str) -> dict[str, str]:
@@ -25,10 +26,12 @@ def environment(tmp_path: Path, **more: str) -> dict[str, str]:
     }
 
 
-Scenario = Callable[[Client], Awaitable[None]]
+Scenario = Callable[["Client"], Awaitable[None]]
 
 
 def drive(tmp_path: Path, scenario: Scenario, **more: str) -> None:
+    from mcp import Client, StdioServerParameters  # noqa: PLC0415 (a second of each run that asks no server)
+
     program, *words = mcp_server.command()
     server = StdioServerParameters(command=program, args=words, env=environment(tmp_path, **more), cwd=tmp_path)
 
