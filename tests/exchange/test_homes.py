@@ -353,6 +353,7 @@ def test_a_new_machine_gets_the_tombstones(homes: Homes) -> None:
     assert contents(laptop) == contents(desk) == {"Use pnpm."}
 
 
+@pytest.mark.slow
 def test_the_same_over_git(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", "--bare", tmp_path / "host.git"], check=True)
     life = Life(tmp_path, 7, 2, str(tmp_path / "host.git"))
