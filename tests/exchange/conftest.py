@@ -1,13 +1,15 @@
-"""A memory server on loopback, and two homes that exchange their facts with it."""
+"""A memory server on loopback with two homes that exchange their facts with it; two machines that meet in a folder."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from facts import keeper
+from home_lives import Machine
 from memoria.statements.keeper import Keeper
 from memory_server import MemoryServer, running
 
@@ -28,3 +30,10 @@ def here(tmp_path: Path) -> Iterator[Keeper]:
 def there(tmp_path: Path) -> Iterator[Keeper]:
     with keeper(tmp_path / "there", server=True) as home:
         yield home
+
+
+@pytest.fixture
+def homes(tmp_path: Path) -> tuple[Machine, Machine]:
+    (tmp_path / "carrier").mkdir()
+    rng, address = random.Random(1), str(tmp_path / "carrier")
+    return Machine("desk", tmp_path / "desk", address, rng), Machine("laptop", tmp_path / "laptop", address, rng)

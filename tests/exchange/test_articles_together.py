@@ -25,13 +25,6 @@ SLUG = "concepts/queue"
 Homes = tuple[Machine, Machine]
 
 
-@pytest.fixture
-def homes(tmp_path: Path) -> Homes:
-    (tmp_path / "carrier").mkdir()
-    rng, address = random.Random(1), str(tmp_path / "carrier")
-    return Machine("desk", tmp_path / "desk", address, rng), Machine("laptop", tmp_path / "laptop", address, rng)
-
-
 def path(machine: Machine, slug: str = SLUG) -> Path:
     return Wiki.of(machine.home.paths).path(slug)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -27,16 +26,6 @@ from memoria.statements.keeper import Keeper
 from memoria.worker import together
 
 Homes = tuple[Machine, Machine]
-
-
-@pytest.fixture
-def homes(tmp_path: Path) -> Homes:
-    (tmp_path / "carrier").mkdir()
-    rng = random.Random(1)
-    return (
-        Machine("desk", tmp_path / "desk", str(tmp_path / "carrier"), rng),
-        Machine("laptop", tmp_path / "laptop", str(tmp_path / "carrier"), rng),
-    )
 
 
 def learn(machine: Machine, *contents: str, **given: object) -> list[Fact]:
