@@ -94,9 +94,9 @@ def copy_tree(folder: Path) -> None:
         cwd=ROOT, capture_output=True, check=True,
     ).stdout.decode().split("\0")  # fmt: skip
     for name in (*names, "uv.lock"):
-        if name and (ROOT / name).is_file():
+        if name and ((ROOT / name).is_file() or (ROOT / name).is_symlink()):  # doctor looks at the plugin's links
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
+            shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
     environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
     subprocess.run(["uv", "sync", "--quiet"], cwd=folder, env=environment, check=True)
 
