@@ -69,6 +69,15 @@ def test_a_renamed_folder_without_a_remote_keeps_its_key(tmp_path: Path, paths: 
     assert not learn(paths, moved), "nothing is new the second time"
 
 
+def test_a_repository_that_was_begun_anew_in_its_folder_is_a_project_of_its_own(tmp_path: Path, paths: Paths) -> None:
+    folder = repository(tmp_path / "api")
+    learn(paths, folder)
+    before = key(paths, folder)
+    shutil.rmtree(folder)
+    learn(paths, repository(folder, said="anew"))
+    assert key(paths, folder) != before
+
+
 def test_a_folder_that_an_archive_brings_along_passes_for_no_known_repository(tmp_path: Path, paths: Paths) -> None:
     folder = repository(tmp_path / "api")
     learn(paths, folder)
