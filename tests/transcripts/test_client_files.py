@@ -22,3 +22,9 @@ def test_a_session_is_called_as_its_file_is_whatever_its_first_line_names(
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     head = client_files.head(path)
     assert (head.session, head.cwd) == (session, "/x/shop")
+
+
+def test_after_a_broken_start_nothing_counts_but_what_names_its_session() -> None:
+    whole = {"type": "user", "sessionId": "s"}
+    torn = b'{"type": "user", "message": [{"type": "user", "text": "a part"}, ' + json.dumps(whole).encode()
+    assert client_files.objects(torn) == [whole]
