@@ -136,3 +136,5 @@ def test_what_cannot_be_reached_is_an_error_of_one_line_that_status_and_doctor_r
         path.rmdir() if path.is_dir() else path.unlink()
     (tmp_path / "shared").rmdir()
     assert run("desk", "sync").startswith("1 memoria: ")
+    learn("The zeppelin lands on Friday.")
+    assert "hold it until the next exchange" in run("desk", "forget", "zeppelin", "--yes")

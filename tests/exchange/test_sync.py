@@ -326,6 +326,12 @@ def test_the_client_speaks_the_whole_interface(server: MemoryServer) -> None:
         Server("ftp://x", KEY)
 
 
+def test_what_was_forgotten_before_it_was_sent_counts_as_nothing(server: MemoryServer, here: Keeper) -> None:
+    here.to_server.put({"op": "put", "id": "l-00000000"})
+    assert sync(here, server) == Synced()
+    assert here.to_server.waiting() == []
+
+
 def test_while_one_run_goes_on_no_other_begins(server: MemoryServer, here: Keeper) -> None:
     with locks.held(here.store.path.with_name("sync.lock")):
         assert sync(here, server).problems == ("another sync is running",)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from memoria.transcripts import prompt
 from memoria.transcripts.turn import MAX_SAID, Step, exchanges, steps
 from memoria.transcripts.turn_reader import Reader
 
@@ -96,3 +97,11 @@ def test_a_long_report_of_a_sub_agent_keeps_both_ends() -> None:
     ((_, text),) = [step for step in found if "Begins." in step[1]]
     assert text.endswith("Ends.")
     assert len(text) < MAX_SAID + 200
+
+
+def test_what_other_agents_report_is_told_without_the_clients_frame() -> None:
+    notification = "<task-notification><summary>look</summary>\n<result>All is well.</result></task-notification>"
+    assert prompt.report(notification) == "(a sub-agent reported: look)\nAll is well."
+    said = (("ada", "It works."), ("system", "ada has left"), ("bo", '{"type": "idle"}'))
+    messages = [f'<teammate-message teammate_id="{who}" summary="s">{text}</teammate-message>' for who, text in said]
+    assert prompt.report("".join(messages)) == "(a sub-agent reported: ada: s)\nIt works."
