@@ -326,9 +326,11 @@ def test_the_client_speaks_the_whole_interface(server: MemoryServer) -> None:
         Server("ftp://x", KEY)
 
 
-def test_what_was_forgotten_before_it_was_sent_counts_as_nothing(server: MemoryServer, here: Keeper) -> None:
-    here.to_server.put({"op": "put", "id": "l-00000000"})
-    assert sync(here, server) == Synced()
+def test_what_was_forgotten_or_sent_before_counts_as_nothing(server: MemoryServer, here: Keeper) -> None:
+    fact = exchanged(server, a_fact("Use pnpm, not npm."), here)
+    for ident in (fact.id, "l-00000000"):
+        here.to_server.put({"op": "put", "id": ident})
+        assert sync(here, server) == Synced()
     assert here.to_server.waiting() == []
 
 
