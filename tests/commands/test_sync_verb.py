@@ -116,6 +116,7 @@ def test_two_wordings_are_named_until_one_of_them_ends(tmp_path: Path, run: Run)
     assert "two wordings" not in run("desk", "sync", "--status")
 
 
+@pytest.mark.slow
 def test_forget_says_who_was_not_met_and_what_a_host_may_keep(tmp_path: Path, run: Run) -> None:
     subprocess.run(["git", "init", "-q", "--bare", tmp_path / "host.git"], check=True)
     run("desk", "sync", tmp_path / "host.git")

@@ -79,6 +79,7 @@ def test_the_agent_reaches_ssh_which_asks_nobody(tmp_path: Path, monkeypatch: py
     assert "BatchMode=yes" in told.read_text()
 
 
+@pytest.mark.slow
 def test_a_host_that_does_not_answer_is_waited_for_no_longer_than_the_limit(tmp_path: Path) -> None:
     number = tmp_path / "number"
     ssh(os.environ["HOME"], f"sleep 600 & echo $! > {number}; wait")
