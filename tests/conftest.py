@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import re
@@ -52,6 +53,12 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     if config.args_source is pytest.Config.ArgsSource.ARGS:
         return 0
     return (1 if config.option.markexpr == "not slow" else 2) * (os.cpu_count() or 1)
+
+
+def pytest_collection_finish() -> None:
+    """Let garbage be looked for among what tests make, not among the modules."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
