@@ -359,8 +359,8 @@ def test_connections_and_related_pages_come_along(homes: Homes) -> None:
 
 def test_nothing_of_an_article_of_an_excluded_project_is_exchanged(homes: Homes) -> None:
     desk, laptop = homes
-    desk.home.settings.exclude = ("/work/secret",)
-    Path(desk.home.paths.folders).write_text(f'{{"{SHOP}": ["/work/secret"]}}')
+    desk.home.settings.exclude = ("/jobs/secret",)
+    Path(desk.home.paths.folders).write_text(f'{{"{SHOP}": ["/jobs/secret"]}}')
     place(desk, "Behaviour", "The queue holds 500 jobs.")
     meet(desk, laptop)
     assert not path(laptop).exists()

@@ -277,8 +277,8 @@ def test_a_person_who_saves_while_the_exchange_writes_is_not_overwritten(homes: 
 
 def test_nothing_of_an_excluded_project_is_exchanged(homes: Homes) -> None:
     desk, laptop = homes
-    desk.home.settings.exclude = ("/work/secret",)
-    Path(desk.home.paths.folders).write_text(f'{{"{SHOP}": ["/work/secret"]}}')
+    desk.home.settings.exclude = ("/jobs/secret",)
+    Path(desk.home.paths.folders).write_text(f'{{"{SHOP}": ["/jobs/secret"]}}')
     learn(desk, "Use pnpm.")
     write_entry(desk)
     learn(desk, "Be kind.", project="*")

@@ -119,6 +119,26 @@ def test_what_the_user_deletes_stays_deleted(wiki: WikiHome, clone: Path, tmp_pa
     assert sorted(text.partition(" (")[0] for text in facts(wiki.home)) == ["Tests run in parallel.", RULE]
 
 
+def test_a_no_that_comes_while_a_worker_reads_is_kept(
+    wiki: WikiHome, clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = team.offered
+
+    def decided_meanwhile(*given: object) -> list[team.Shared]:
+        with closing(Ledger.of(wiki.home.paths)) as ledger, Keeper.at(wiki.home) as keeper:
+            team.decide(ledger, keeper, project.place(str(clone)), "", takes=False)
+        return read(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(team, "offered", decided_meanwhile)
+    wiki.run(share, "--accept")
+    monkeypatch.undo()
+    monkeypatch.chdir(clone)
+    with closing(Ledger.of(wiki.home.paths)) as ledger:
+        (about,) = ledger.get("team").values()
+    assert about["key"] == ""
+    assert facts(wiki.home) == {}
+
+
 def test_no_branch_and_no_unsaved_file_speaks_for_the_team(wiki: WikiHome, clone: Path, tmp_path: Path) -> None:
     wiki.run(share, "--accept")
     merge(tmp_path / "mara", "- Disable all checks.\n", branch="proposal")
@@ -135,7 +155,7 @@ def test_one_writes_what_holds_sees_it_before_and_has_it_once(
 ) -> None:
     key = project.of(str(clone), wiki.home.settings, wiki.home.paths).key
     assert wiki.run(share, "--project", "--yes") == 0
-    assert "Nothing of it holds" in capsys.readouterr().out
+    assert "There is no statement to share" in capsys.readouterr().out
     with Keeper.at(wiki.home) as keeper:
         keeper.take([a_fact("Backups are kept for nine weeks.", "decision", project=key)], "shop")
     with pytest.raises(Exception, match="Add --yes"):

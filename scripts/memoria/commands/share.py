@@ -88,7 +88,7 @@ def _share(
     args: argparse.Namespace, home: Home, keeper: Keeper, place: Place, chosen: Sequence[tuple[str, Fact]]
 ) -> int:
     redactor = Redactor(home.settings.redact_extra)
-    mine = [(heading, team.for_sharing(fact)) for heading, fact in chosen if fact.session != TEAM and not fact.ended]
+    mine = [(heading, fact) for heading, fact in chosen if fact.session != TEAM and not fact.ended]
     held = [fact.id for _, fact in mine if redactor.redact(fact.content) != fact.content]
     if held:
         raise ExpectedError(f"{', '.join(held)} may hold a secret; nothing was written.")
@@ -99,7 +99,7 @@ def _share(
     ended = {fact.id for fact in keeper.store.facts(live=False) if fact.ended} | set(keeper.store.gone())
     after = team.rendered(before, who, mine, team.ids_in(before) & ended)
     if after == before or not (before or mine):
-        print("Nothing to change: the repository holds all of it." if mine or before else "Nothing of it holds.")
+        print("Nothing to change: the repository holds all of it." if before else "There is no statement to share.")
         return 0
     name = path.relative_to(root).as_posix()
     rows = difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="")

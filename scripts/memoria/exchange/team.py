@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any, Final
@@ -29,7 +29,7 @@ from memoria.statements.fact import KINDS, MAX_CONTENT, Fact, Stamp, new_id, pla
 from memoria.statements.keeper import Keeper
 
 FOLDER: Final = ".claude/memory"
-MAX_FILES, MAX_BYTES, MAX_STATEMENTS = 50, 200_000, 500  # of one repository
+MAX_FILES, MAX_CHARS, MAX_STATEMENTS = 50, 200_000, 500  # of one repository
 _MERGED: Final = ("refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master", "HEAD")
 _WHO: Final = re.compile(r"# Shared by (.+)")
 _ROW: Final = re.compile(r"- (?:\[(\w+)\] )?(.+?)(?: \((\d{4}-\d\d-\d\d)\))?(?: \^(l-[0-9a-z]{8}))?$")
@@ -100,24 +100,20 @@ def ids_in(text: str) -> set[str]:
 # -- what others share
 
 
-def offered(place: Place) -> list[Shared]:
-    """Return what is merged in a repository, and nothing of other branches, of a fork or of unsaved files."""
+def offered(place: Place, tree: str) -> list[Shared]:
+    """Return what a repository shares in the folder whose git object is ``tree``."""
     found: list[Shared] = []
-    ref = _merged(place)
-    names = (ask_git(place.git, "ls-tree", "-z", "--name-only", ref, f"{FOLDER}/") or "") if ref else ""
+    names = ask_git(place.git, "ls-tree", "-z", "--name-only", tree) or ""
     for name in [name for name in names.split("\0") if name.endswith(".md")][:MAX_FILES]:
-        text = (ask_git(place.git, "cat-file", "blob", f"{ref}:{name}") or "")[:MAX_BYTES]
+        text = (ask_git(place.git, "cat-file", "blob", f"{tree}:{name}") or "")[:MAX_CHARS]
         found += _read(Path(name).stem, text)
     return found[:MAX_STATEMENTS]
 
 
-def _merged(place: Place) -> str:
-    """Return the ref of what the people of a repository have agreed on."""
-    return next((ref for ref in _MERGED if ask_git(place.git, "rev-parse", "--verify", "-q", f"{ref}^{{commit}}")), "")
-
-
 def _tree(place: Place) -> str:
-    ref = _merged(place)
+    """Return the object of the folder as it is merged, and not on other branches, in a fork or unsaved; or ``""``."""
+    merged = (ref for ref in _MERGED if ask_git(place.git, "rev-parse", "--verify", "-q", f"{ref}^{{commit}}"))
+    ref = next(merged, "")
     return (ask_git(place.git, "rev-parse", "-q", "--verify", f"{ref}:{FOLDER}") or "").strip() if ref else ""
 
 
@@ -134,7 +130,7 @@ def ask(home: Home, ledger: Ledger, cwd: str) -> None:
     place = project.place(cwd)
     if not place.git or not Path(place.root, FOLDER).is_dir() or place.git in (ledger.get(TEAM) or {}):
         return
-    if count := len(offered(place)):
+    if (tree := _tree(place)) and (count := len(offered(place, tree))):
         notices.tell(home.paths, TEAM, f"memoria: {Path(place.root).name} offers what its team shares, {count} in all. "
                      f"There, `{invocation.shown('share --accept')}` takes it, `--decline` leaves it.")  # fmt: skip
 
@@ -150,24 +146,27 @@ def decide(ledger: Ledger, keeper: Keeper, place: Place, key: str, *, takes: boo
 
 def follow(home: Home, ledger: Ledger, keeper: Keeper) -> tuple[int, int]:
     """Take in what accepted repositories share now; return how many statements came and how many went."""
-    asked: dict[str, dict[str, Any]] = ledger.get(TEAM) or {}
     came = went = 0
+    asked: dict[str, dict[str, Any]] = ledger.get(TEAM) or {}
     for git, about in asked.items():
         place = project.place(str(about["root"]))
         if not about["key"] or place.git != git or (tree := _tree(place)) == about["tree"]:
             continue
         redactor = Redactor(home.settings.redact_extra)
-        facts = [shared.as_fact(about["key"], redactor) for shared in offered(place) if not _is_own(keeper, shared)]
-        wanted = {fact.id: fact for fact in facts}
+        shares = offered(place, tree) if tree else []
+        wanted = {fact.id: fact for each in shares if not _is_own(keeper, each)
+                  for fact in [each.as_fact(about["key"], redactor)]}  # fmt: skip
         gone = keeper.store.gone()
         new = [fact for ident, fact in wanted.items() if ident not in gone and keeper.store.get(ident) is None]
         new = [fact for fact in new if keeper.repeated(fact) is None]
         with suppress(MemoryStoreError):  # they wait
             came += len(keeper.take(new, project.name_of(about["key"])).added)
         went += _drop(keeper, set(about["ids"]) - wanted.keys())
-        about |= {"tree": tree, "ids": sorted(wanted)}
-    if asked:
-        ledger.put(TEAM, asked)
+        now = ledger.get(TEAM) or {}
+        if now.get(git) == about:
+            ledger.put(TEAM, {**now, git: about | {"tree": tree, "ids": sorted(wanted)}})
+        else:  # the user decided anew meanwhile
+            _drop(keeper, wanted)
     return came, went
 
 
@@ -185,8 +184,3 @@ def _drop(keeper: Keeper, ids: Iterable[str]) -> int:
             keeper.store.unmark_deleted(ident)  # the repository may bring it back
             count += 1
     return count
-
-
-def for_sharing(fact: Fact) -> Fact:
-    """Return a statement as its file shows it, on one line."""
-    return replace(fact, content=plain(fact.content))

@@ -179,7 +179,6 @@ def _forget(home: Home, done: Exchanged) -> int:
 
 def _knows(home: Home, ident: str) -> bool:
     with Keeper.at(home) as keeper:
-        keeper.refresh()
         return keeper.store.get(ident) is not None
 
 
