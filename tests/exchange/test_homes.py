@@ -135,6 +135,20 @@ def test_two_wordings_at_once_both_stand_and_the_second_names_its_machine(homes:
     assert "Fix the queue" in titles[1]
 
 
+def test_a_second_wording_stands_when_the_first_is_changed_on_both_machines(homes: Homes) -> None:
+    desk, laptop = homes
+    (fact,) = learn(desk, "Use pnpm here.", quote="pnpm!")
+    meet(desk, laptop)
+    save(desk, "Use pnpm here.", "Use pnpm on the desk.")
+    save(laptop, "Use pnpm here.", "Use pnpm on the laptop.")
+    meet(desk, laptop)
+    first, second = sorted(desk.facts(), key=lambda each: each.id != fact.id)
+    for machine in (desk, laptop):
+        save(machine, first.content, f"Use npm on the {machine.name}.")
+    meet(desk, laptop)
+    assert contents(desk) == contents(laptop) == {"Use npm on the desk.", "Use npm on the laptop.", second.content}
+
+
 def test_a_wording_that_is_deleted_leaves_the_other_alone(homes: Homes) -> None:
     desk, laptop = homes
     (fact,) = learn(desk, "Use pnpm here.", quote="pnpm!")

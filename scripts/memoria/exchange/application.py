@@ -256,24 +256,36 @@ def settle(records: Records, ident: str) -> None:
         _end_former(records, record, seed)
     if len(wordings) == 1 and wordings[0][1] == live[0].text:
         return  # what stands beside it is old
+    main = sha256(f"{ident} {seed}")[:16]
     for name, text, words in wordings:
         for part in records.parts(ident) if name != ident and live[0].kind == ENTRY else ():
             item = records.live(part)[0]  # a box that was closed is closed in both wordings
             records.put(f"{name}#{part.partition('#')[2]}", item.kind, item.text, (), dot=sha256(f"{part} {seed}")[:16])
+        dot = main if name == ident else _apart(name, main)
         records.put(name, live[0].kind, text, records.dots(ident) if name == ident else (),
-                    dot=sha256(f"{name} {seed}")[:16], project=live[0].project, words=words)  # fmt: skip
+                    dot=dot, project=live[0].project, words=words)  # fmt: skip
     records.be_due(name for name, _, _ in wordings)  # no file holds them yet
 
 
 def _end_former(records: Records, record: Record, seed: str) -> None:
-    """Let a wording go that stands beside another although its machine has changed or deleted it meanwhile."""
+    """Let a wording go that stands beside another although its machine has changed or deleted it meanwhile.
+
+    Not where the record replaces the very merge that let it stand there: then its machine changed the other one.
+    """
     for dot in record.over if record.machine else ():
         name = _beside(record.id, digest_in(dot))
-        former = [known for known in records.known(name) if known.text is not None and known.digest == digest_in(dot)]
+        known_apart = {_apart(name, each[:16]) for each in record.over}
+        former = [known for known in records.known(name) if known.text is not None
+                  and known.digest == digest_in(dot) and known.dot[:16] not in known_apart]  # fmt: skip
         if former:
             over = [each for known in former for each in (known.dot, *known.over)]
             records.put(name, record.kind, None, over, dot=sha256(f"- {name} {seed}")[:16])
             records.be_due([name])
+
+
+def _apart(name: str, main: str) -> str:
+    """Return the dot of a wording that a merge, whose own dot is ``main``, lets stand beside the first."""
+    return sha256(f"{name} {main}")[:16]
 
 
 def _entries(live: Sequence[Record], _: object) -> list[Wording]:
