@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from contextlib import closing
@@ -69,6 +70,9 @@ def test_the_demo_writes_an_entry_and_an_article_and_nothing_elsewhere(tmp_path:
         "[[daily/" in path.read_text(encoding="utf-8") for path in (home / "knowledge" / "concepts").glob("*.md")
     )
     assert str(home / "knowledge" / "index.md") in run.stdout
+    _, page, note = re.split(r"is given:|this page:", run.stdout)
+    assert "## What matters most" in page
+    assert "Use uv in this project, never pip" in note
     with closing(Ledger.of(Paths(str(home)))) as ledger:
         fates = [fates for _, fates in ledger.checked().values()]
     assert sum(fate.get(CAPTURED, 0) for fate in fates) > len(fates) >= 3, "the reader's receipt counts its turns"

@@ -31,7 +31,7 @@ from memoria.wiki.folder import Wiki
 TRANSCRIPTS = Path(__file__).with_name("demo_transcripts")
 ANSWERS = TRANSCRIPTS / "answers.json"
 PATIENCE_S = 120.0
-PROMPT = "Why is a lock file no help when several exports write at once?"
+COMMAND = "pip install httpx"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +53,7 @@ def without_home(args: argparse.Namespace) -> int:
     demo.finish()
     _say(demo.paths)
     print(f"\nThe next session starts with this page:\n\n{demo.page()}\n")
-    print(f"The prompt “{PROMPT}” is given:\n\n{demo.note()}\n")
+    print(f"Before `{COMMAND}` runs, Claude is given:\n\n{demo.note()}\n")
     print(f"Look around: {_open(demo.paths)}")
     return 0
 
@@ -93,8 +93,9 @@ class _Demo:
         return _given(self.pipeline.fire("session-start", "SessionStart", source="startup"))
 
     def note(self) -> str:
-        """Return what a prompt is given."""
-        return _given(self.pipeline.fire("user-prompt-submit", "UserPromptSubmit", prompt=PROMPT))
+        """Return what is given before a command; the page holds all that a prompt could need of three sessions."""
+        command = {"tool_name": "Bash", "tool_input": {"command": COMMAND}, "tool_use_id": "toolu_demo"}
+        return _given(self.pipeline.fire("pre-tool-use", "PreToolUse", **command))
 
     def _run(self, verb: str) -> None:
         command = places.own_command(sys.executable, verb)
