@@ -74,16 +74,8 @@ def test_the_model_places_what_is_new_beside_what_it_ends() -> None:
     assert "8080" not in answer["articles"][0]["summary"]
 
 
-def test_the_model_closes_items_and_judges_pairs_by_what_is_shown() -> None:
+def test_the_model_closes_items_by_what_is_shown() -> None:
     model = Truthful(stories.load("port"))
     items = "o-5fk2c8aa · 2026-11-02 · Add request metrics to the listener.\no-bbbb2222 · 2026-11-02 · Paint the door."
     answer = ask(model, "flush", conversation="assistant: the request metrics are in", open_items=items)
     assert (answer["done"], answer["dropped"]) == (["o-5fk2c8aa"], [])
-    pairs = (
-        "pair 1\nl-aaaa1111 · 2026-11-02 · user · The listener of the shop runs on port 8080.\n"
-        "l-cccc3333 · 2026-11-04 · user · The listener of the shop runs on port 9090.\n"
-        "pair 2\nl-aaaa1111 · 2026-11-02 · user · The listener of the shop runs on port 8080.\n"
-        "l-bbbb2222 · 2026-11-03 · user · The health check of the listener answers within 200 ms."
-    )
-    verdicts = ask(model, "consolidate", pairs=pairs)["pairs"]
-    assert [(each["pair"], each["verdict"]) for each in verdicts] == [(1, "second"), (2, "both")]

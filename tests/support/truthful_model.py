@@ -20,8 +20,6 @@ _FENCE = re.compile(r"^<([a-z][a-z -]*?)-([0-9a-f]{6,})>\n(.*?)\n</\1-\2>$", re.
 _FACT = re.compile(r"\b(l-[0-9a-z]{4,16})\b")
 _ITEM = re.compile(r"\b(o-[0-9a-z]{4,16})\b")
 _LINE = re.compile(r"^(l-[0-9a-z]+) · \S* · \[[^]]*\] (.*)$")
-_PAIR = re.compile(r"\W*(?:pair )?(\d+)\b", re.IGNORECASE)
-_SIDE = re.compile(r"^\W*l-[0-9a-z]+ · ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,28 +163,6 @@ class Truthful:
             if concerned & _names(self._told(line.text)):
                 return line.slug
         return statement.page
-
-    # -- pairs
-
-    def _consolidate(self, text: str) -> Json:
-        pairs: dict[int, list[str]] = {}
-        number = 0
-        for row in _part(text, "pairs").splitlines():
-            number = int(match[1]) if (match := _PAIR.match(row)) else number
-            if _SIDE.search(row):
-                pairs.setdefault(number, []).append(row)
-        return {"pairs": [self._pair(number, rows) for number, rows in pairs.items() if len(rows) == 2]}
-
-    def _pair(self, number: int, rows: list[str]) -> Json:
-        first, second = map(self._told, rows)
-        verdict = "both"
-        if _names(first) == _names(second) != set():
-            verdict = "same"
-        elif any(self.story.ended_by(each) & _names(second) for each in first):
-            verdict = "first"
-        elif any(self.story.ended_by(each) & _names(first) for each in second):
-            verdict = "second"
-        return {"pair": number, "verdict": verdict, "why": "the later statement holds"}
 
 
 def _is_first(statement: Statement, among: list[Statement]) -> bool:

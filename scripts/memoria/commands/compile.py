@@ -19,7 +19,6 @@ from memoria.ground.home import Home
 from memoria.pages import day_report, page
 from memoria.worker import worker
 from memoria.worker.compiler import Batch, Compile, Report, take_all
-from memoria.worker.consolidation import Consolidation
 from memoria.worker.ownership import give_owners
 
 log = logging.getLogger(__name__)
@@ -78,8 +77,6 @@ def _locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:
             _preview(compile_, batches)
         else:
             _run(compile_, batches, None if given else {batch.key for batch in batches}, args)
-            if args.due:
-                _consolidate(compile_)
         if held and not args.due:
             raise ExpectedError(
                 f"{printable.counted(held, 'line')} of articles changed or are gone at once; their statements stay as "
@@ -87,16 +84,6 @@ def _locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:
             )
     finally:
         compile_.close()
-
-
-def _consolidate(compile_: Compile) -> None:
-    """Let a model judge the likeliest contradictions if that is due; a failure is noted and repeated tomorrow."""
-    consolidation = Consolidation(compile_.home, compile_.ledger, compile_.index, compile_.model, compile_.keeper)
-    try:
-        consolidation.run(consolidation.due())
-    except ExpectedError as error:
-        log.warning("consolidation: %s", error)
-        compile_.ledger.note("consolidate-failed", "", str(error))
 
 
 def _is_due_now(home: Home, seen: Set[str]) -> bool:

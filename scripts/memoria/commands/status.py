@@ -73,7 +73,7 @@ def gather(home: Home) -> dict[str, Any]:
             "notes": [
                 {"time": time, "kind": kind, "subject": subject, "text": text}
                 for time, kind, subject, text in ledger.notes(limit=50)
-                if kind in ("missing", "refused", "compile-failed", "consolidate-failed")
+                if kind in ("missing", "refused", "compile-failed")
             ][:10],
             "excluded": finding.excluded_entries(home, ledger),
             "forgotten": [": ".join(found) for found in finding.forgetting_problems(paths)],

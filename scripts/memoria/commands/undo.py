@@ -1,4 +1,4 @@
-"""Undo: restore the wiki as it was before the last compiles, and the facts that a consolidation ended.
+"""Undo: restore the wiki as it was before the last compiles, and the facts that ended with them.
 
 What a person has changed since then is left alone. The entries of an undone compile are not lost: the next compile
 takes them in again, perhaps with a better model, a corrected entry, or without a forgotten one.
@@ -62,7 +62,7 @@ def _refuse_more_than(known: int, wanted: int) -> None:
 
 
 def _show(transactions: Transactions, number: int) -> None:
-    """Print what one change did, as a unified diff, and the facts that a consolidation ended."""
+    """Print what one change did, as a unified diff, and the facts that ended with it."""
     step = transactions.steps()[number - 1]
     print(f"# {step.label}")
     for row in step.files:

@@ -76,11 +76,6 @@ def reply(material: JsonObject) -> JsonObject:
     }
 
 
-def verdicts(material: JsonObject) -> JsonObject:
-    """Return the answer to ``consolidate``: without a model, both statements of every pair hold."""
-    return {"pairs": [{"pair": number, "verdict": "both"} for number, _ in enumerate(material["pairs"], 1)]}
-
-
 def _says_something(exchange: Exchange) -> bool:
     """Return whether an exchange is more than small talk: long words, work that was done, or a cue."""
     user, assistant = str(exchange.get("user", "")), str(exchange.get("assistant", ""))
@@ -105,7 +100,6 @@ TASKS: dict[str, Callable[[JsonObject], JsonObject]] = {
     "compile": places,
     "learn": lambda material: {"statements": claims(material["exchanges"])},
     "query": reply,
-    "consolidate": verdicts,
 }
 
 

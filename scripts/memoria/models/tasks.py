@@ -33,7 +33,6 @@ FIELDS_ABOUT = {
     "ended": "known",
     "supersedes": "known",
 }
-VERDICTS = ("first", "second", "same", "both")  # which of two statements holds
 
 
 def _text(limit: int) -> JsonObject:
@@ -133,23 +132,6 @@ QUERY_SCHEMA = _object(["text"], text=_text(6_000), rests_on=_many(_must(200), 4
 
 WEIGH_SCHEMA = _object(["needed"], needed=_many({"type": "integer", "minimum": 1}, 100))
 
-CONSOLIDATE_SHAPE = _object(
-    ["pairs"],
-    pairs=_many(
-        _object(
-            ["pair", "verdict"],
-            pair={"type": "integer", "minimum": 1},
-            verdict={"type": "string", "enum": list(VERDICTS)},
-            why=_text(300),
-        ),
-        100,
-    ),
-)
-# Loose on purpose: one bad verdict must not cost the others. ``worker.verdicts`` judges each one separately.
-CONSOLIDATE_SCHEMA = _object(
-    ["pairs"], pairs={"type": "array", "items": {"properties": {name: {} for name in ("pair", "verdict", "why")}}}
-)
-
 
 def flush(material: JsonObject) -> Prompt:
     """Ask for the note on a stretch of conversation.
@@ -225,24 +207,6 @@ def weigh(material: JsonObject) -> Prompt:
     return _prompt("weigh", WEIGH_SCHEMA, parts, material)
 
 
-def consolidate(material: JsonObject) -> Prompt:
-    """Ask which statement of each pair still holds.
-
-    ``material``: ``{"pairs": [{"first": statement, "second": statement}]}``; a statement is ``{"id", "day", "origin",
-    "text": str}``.
-    """
-    rows = [
-        f"pair {number}\n{_statement(pair['first'])}\n{_statement(pair['second'])}"
-        for number, pair in enumerate(material["pairs"], 1)
-    ]
-    return _prompt("consolidate", CONSOLIDATE_SHAPE, [("pairs", "\n".join(rows))], material, CONSOLIDATE_SCHEMA)
-
-
-def _statement(statement: JsonObject) -> str:
-    parts = (statement["id"], statement["day"], statement["origin"], _cut(statement["text"], LINE_CHARS))
-    return " · ".join(parts)
-
-
 def _prompt(
     task: str,
     shape: JsonObject,
@@ -281,8 +245,6 @@ def outline(schema: Mapping[str, Any], without: Collection[str] = ()) -> str:
 
     ``without``: names of fields to leave out.
     """
-    if "enum" in schema:
-        return "|".join(schema["enum"])
     if schema["type"] == "object":
         fields = ((name, part) for name, part in schema["properties"].items() if name not in without)
         return "{" + ", ".join(f'"{name}": {outline(part, without)}' for name, part in fields) + "}"

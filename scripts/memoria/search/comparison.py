@@ -179,23 +179,6 @@ def opposed(one: Words, other: Words) -> bool:
     return bool(conflict) and (jaccard(one.stems, other.stems) >= TOPIC or (one.stems - one.against == other.against))
 
 
-def differ_in_subject(one: Words, other: Words) -> bool:
-    """Return whether two sentences look alike but are about different things, such as "worker 3" and "worker 4"."""
-    named, others = _things(one), _things(other)
-    if _other_letter(one, other) or any(others.get(thing, number) != number for thing, number in named.items()):
-        return True
-    if len(one.stems - other.stems) == len(other.stems - one.stems) == 1 and one.subject != other.subject:
-        return True
-    conflict = (one.against & other.stems) | (other.against & one.stems)
-    rest, rest_other = one.stems - conflict, other.stems - conflict
-    return bool(conflict and rest and rest_other) and not rest & rest_other
-
-
-def _things(sentence: Words) -> dict[str, str]:
-    """Return the numbers that say which thing is meant, by the words before them."""
-    return {word: number for word, number in sentence.placed if word in _ENUMERATED}
-
-
 def _other_letter(one: Words, other: Words) -> bool:
     """Return whether a capital says that another thing is meant ("queue A", "queue B")."""
     return any(letters != other.lettered.get(word, letters) for word, letters in one.lettered.items())

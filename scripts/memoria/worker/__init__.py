@@ -1,1 +1,1 @@
-"""Work in the background: flush, judge, choose, compile, consolidate."""
+"""Work in the background: flush, judge, choose, compile."""

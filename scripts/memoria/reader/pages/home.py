@@ -28,7 +28,6 @@ _NOTED = {
     "refused": "A claim was not written",
     "compile-refused": "A compile was refused",
     "compile-failed": "A compile failed",
-    "consolidate-failed": "Looking for contradictions failed",
     "missing": "A part of a conversation is missing",
 }
 _COMPILES = ("compile-refused", "compile-failed")
