@@ -27,7 +27,8 @@ FOLDERS = (
 ENDINGS = (".py", ".jsonl", ".txt", ".toml", ".lock", ".sh")  # a name with one of these is a file, wherever it lies
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / ".claude").glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 STATE = {  # files of the state folder, of other tools and of other repositories: not here, and rightly named
-    "uv.lock", "worker.lock", "compile.lock", "daily.lock", "model.lock", "observer.lock", ".claude/memory",
+    "uv.lock", "worker.lock", "compile.lock", "daily.lock", "model.lock", "observer.lock", "indexer.lock",
+    ".claude/memory",
 }  # fmt: skip
 LINK = re.compile(r"\[[^\]\n]*\]\((?!\w+:)([^)\s#]+)")
 CODE = re.compile(r"```.*?```|`[^`\n]+`|^ {4}[^\n]+$", re.DOTALL | re.MULTILINE)

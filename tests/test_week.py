@@ -92,7 +92,7 @@ class Person:
         )
         hinted = re.findall(r"- \[fact[^]]*\] (?:[^(\n]*: )?([^(\n]*?) \(daily", _context(told))
         asked = search.found(Session(self.home, Project("/x", "x-000000"), "s"), "npm yarn packages", 5, ("fact",))
-        return [{hit.passages[0] for hit in hits}, set(hinted), {one.passages[0] for one in asked}]
+        return [{hit.passages[0] for hit in hits}, set(hinted), {one.passages[0] for one in asked[0]}]
 
     def everywhere(self, project: str = SHOP) -> bool:
         """Whether all places say this and nothing else."""

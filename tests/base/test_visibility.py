@@ -94,7 +94,7 @@ class World:
         ]
         own = project.of(str(folder), settings, paths)
         home = Home.open()
-        found = mcp_search.found(Session(home, own, "s"), PROMPT, 20)
+        found, _ = mcp_search.found(Session(home, own, "s"), PROMPT, 20)
         library = Library(paths, Visibility(settings, paths, own.key))
         pages = []
         for name in ("concepts/pelican", "concepts/quagga", "concepts/all", "index", "log", f"daily/{DAY}"):

@@ -132,7 +132,7 @@ def test_a_named_interpreter_comes_first_then_a_clones_own_then_memorias(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def way() -> list[str]:
-        return detach.command("flush", Settings.load())[:1]
+        return detach.command(Settings.load(), "flush")[:1]
 
     monkeypatch.delenv("MEMORIA_PYTHON")
     monkeypatch.setattr(places, "ROOT", str(tmp_path))

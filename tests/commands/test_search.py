@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import sqlite3
+import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from memoria.base.paths import own_command
+from memoria.capture import detach
 from memoria.commands import search
+from memoria.ground import locks
 from memoria.ground.home import Home
 from memoria.index import highlight
 
@@ -64,6 +70,39 @@ def test_a_corrupt_index_is_made_again_and_the_search_answered(
     capsys.readouterr()
     assert run("zebra") == 0
     assert "knowledge/concepts/zebra.md" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("lost", ["deleted", "damaged", "of another version", "outdated"])
+def test_a_search_waits_for_no_rebuild(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr(detach, "start", lambda way, *_, **_more: started.append(way))
+    monkeypatch.setenv("MEMORIA_PYTHON", sys.executable)
+    assert run("--wait") == 0
+    path, paths = home / ".memoria/index.db", Home.open().paths
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute({"outdated": "UPDATE sources SET mtime_ns = 1"}.get(lost, "PRAGMA user_version = 1"))
+    if lost == "damaged":
+        path.write_bytes(b"rubbish" * 1000)
+    elif lost == "deleted":
+        path.unlink()
+    monkeypatch.setenv("MEMORIA_LIMIT_SEARCH_WAIT_S", "0")
+    assert run("zebra") == 0
+    answer = capsys.readouterr()
+    assert ("zebra.md" in answer.out) == (lost == "outdated")
+    assert "The search index is being brought up to date" in answer.err
+    (way,) = started
+    assert way == own_command(sys.executable, "search", "--wait")
+    with locks.held(Path(paths.indexer_lock)) as mine:
+        assert mine
+        assert run("zebra") == 0  # while it is at work, none is started
+    assert len(started) == 1
+    assert run(*way[3:]) == 0
+    capsys.readouterr()
+    assert run("zebra") == 0
+    assert "zebra.md" in (answer := capsys.readouterr()).out
+    assert "index" not in answer.err
 
 
 def test_a_long_passage_is_shown_around_its_word() -> None:

@@ -9,9 +9,12 @@ import pytest
 
 from facts import a_fact
 from home_of import DAY, article, catalogued, entry, run, scripted
+from memoria.base.project import Project
 from memoria.commands import query
 from memoria.ground.home import Home
 from memoria.ground.markdown import links
+from memoria.mcp import question, search
+from memoria.mcp.calls import Session
 from memoria.statements import lines
 from memoria.statements.keeper import Keeper
 from memoria.wiki.folder import Wiki
@@ -49,6 +52,21 @@ def test_an_answer_is_printed_with_the_links_it_rests_on(
     asked = json.loads(Path(f"{script}.calls").read_text().splitlines()[0])["text"]
     assert "<passages-" in asked
     assert "<question-" in asked
+
+
+def test_answers_say_when_the_index_is_being_built(
+    home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = Session(home, Project("/x", "x-000000"), "s")
+    monkeypatch.setattr(home.settings, "search_wait_s", 0.0)
+    lacking = "The search index is being brought up to date"
+    assert run(query, home, "worker", "lock") == 0
+    assert lacking in capsys.readouterr().err
+    assert lacking in search.search(session, {"query": "worker lock"})
+    assert lacking in question.query(session, {"question": "worker lock?"})
+    monkeypatch.setattr(home.settings, "search_wait_s", 60.0)
+    assert run(query, home, "worker", "lock") == 0
+    assert lacking not in capsys.readouterr().err
 
 
 def test_an_answer_from_a_learned_fact_links_to_it_and_is_filed_by_its_entry(

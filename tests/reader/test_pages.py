@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from html import unescape
+from pathlib import Path
 
 import pytest
 
@@ -73,6 +74,14 @@ def test_search_finds_by_words_and_by_the_beginning_of_a_title(browser: Browser)
     assert "<html" not in typed
     assert "训练数据" in browser.get("/search?q=%E6%95%B0%E6%8D%AE%E9%9B%86").text
     assert "Nothing was found" in browser.get("/search?q=zzzzzz").text
+
+
+def test_a_search_says_when_the_index_is_being_built(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browser.home.settings, "search_wait_s", 0.0)
+    Path(browser.home.paths.index).unlink(missing_ok=True)
+    assert "The search index is being brought up to date" in browser.get("/search?q=idempotency").text
+    monkeypatch.setattr(browser.home.settings, "search_wait_s", 60.0)
+    assert "being brought up to date" not in browser.get("/search?q=idempotency").text
 
 
 def test_what_failed_is_on_the_first_page_with_a_button_that_tries_again(

@@ -22,6 +22,7 @@ def environment(tmp_path: Path, **more: str) -> dict[str, str]:
         "MEMORIA_HOME": str(tmp_path / "memoria"),
         "CLAUDE_PROJECT_DIR": str(tmp_path),
         "CLAUDE_CODE_SESSION_ID": "s-1",
+        "MEMORIA_LIMIT_SEARCH_WAIT_S": "60",
         **more,
     }
 

@@ -134,6 +134,7 @@ class Paths:
         """Name locks, marks and logs."""
         self.worker_lock = state + "worker.lock"
         self.observer_lock = state + "observer.lock"
+        self.indexer_lock = state + "indexer.lock"
         self.compile_lock = state + "compile.lock"
         self.daily_lock = state + "daily.lock"
         self.model_lock = state + "model.lock"
@@ -155,11 +156,11 @@ class Paths:
             return False
 
     def starting(self, process: str) -> str:
-        """Return the file that marks a started ``worker`` or ``observer`` that has not tried to take its lock yet."""
+        """Return the file that marks a started ``worker`` (or other) that has not tried to take its lock yet."""
         return os.path.join(self.state, process + ".starting")
 
     def spawns(self, process: str) -> str:
-        """Return the file that counts the starts of a ``worker``, ``observer`` or ``weigher`` in the current minute."""
+        """Return the file that counts the starts of a process (``worker``, ``weigher``) in the current minute."""
         return os.path.join(self.state, "spawns" if process == "worker" else "spawns." + process)
 
     def page_of(self, project: str, *, short: bool = False) -> str:

@@ -279,6 +279,7 @@ class Settings:
     working_notes = 100  # of one session; the oldest go
     working_checkpoints = 20  # of one session; the oldest go
     call_budget_usd = 0.25  # that one call may cost, by estimate
+    search_wait_s = 0.5  # that a search brings the index up to date before it answers from what is there
     spawns_per_min = 6  # workers that hooks may start in a minute
     log_bytes = 1_000_000  # at which a log file is rotated
 
@@ -335,7 +336,7 @@ class Settings:
     def _limit(self, variable: str, raw: str) -> list[str]:
         """Set a constant, which has its default's type; return what is wrong with the value."""
         name = variable[len(LIMIT) :].lower()
-        if name not in FORMER or not hasattr(self, name):
+        if not isinstance(vars(Settings).get(name), (int, float, tuple)):
             return [f"there is no constant {name!r}; {variable} is ignored"]
         try:
             setattr(self, name, Field(getattr(self, name), "").parse(raw))

@@ -41,10 +41,10 @@ def worker_environment() -> dict[str, str]:
     return environment
 
 
-def command(verb: str, settings: Settings) -> list[str]:
-    """Return the command that runs a verb of the command line, empty when no interpreter has our packages yet."""
+def command(settings: Settings, *words: str) -> list[str]:
+    """Return the command that runs memoria's command line, empty when no interpreter has our packages yet."""
     python = interpreter.find(settings)
-    return places.own_command(python, verb) if python else []
+    return places.own_command(python, *words) if python else []
 
 
 def start_build(paths: Paths) -> str:
@@ -72,7 +72,12 @@ def _is_recent(path: str, within_s: float) -> bool:
 
 def start_observer(settings: Settings, paths: Paths, *, is_ending: bool = False) -> str:
     """Start what notes where sessions stand, by the same rules as ``start_worker``; returns a word for the log."""
-    return _start_one("observer", "observe", settings, paths, is_ending)
+    return _start_one("observer", paths.observer_lock, ("observe",), settings, paths, is_ending=is_ending)
+
+
+def start_indexer(settings: Settings, paths: Paths) -> str:
+    """Start what brings the search index up to date, by the same rules; returns a word for the log."""
+    return _start_one("indexer", paths.indexer_lock, ("search", "--wait"), settings, paths)
 
 
 def start_worker(settings: Settings, paths: Paths, *, is_ending: bool = False) -> str:
@@ -82,11 +87,12 @@ def start_worker(settings: Settings, paths: Paths, *, is_ending: bool = False) -
     started and has not tried for its lock yet will look too. Otherwise a new one is started. ``is_ending`` as in
     ``start``.
     """
-    return _start_one("worker", "flush", settings, paths, is_ending)
+    return _start_one("worker", paths.worker_lock, ("flush",), settings, paths, is_ending=is_ending)
 
 
-def _start_one(name: str, verb: str, settings: Settings, paths: Paths, is_ending: bool) -> str:
-    lock = paths.worker_lock if name == "worker" else paths.observer_lock
+def _start_one(
+    name: str, lock: str, words: tuple[str, ...], settings: Settings, paths: Paths, *, is_ending: bool = False
+) -> str:
     starting = paths.starting(name)
     if is_starting(starting):
         return name + " starting"
@@ -94,7 +100,7 @@ def _start_one(name: str, verb: str, settings: Settings, paths: Paths, is_ending
         return name + " busy"
     if not may_spawn(paths.spawns(name), settings.spawns_per_min, time.time()):
         return f"no {name}: as many as spawns_per_min were started this minute; the next hook starts one"
-    way = command(verb, settings)
+    way = command(settings, *words)
     if not way:
         return f"NO {name.upper()} yet: {start_build(paths)}"
     _sign(starting, os.O_CREAT)  # until the worker's own id stands there, this hook answers for it

@@ -21,7 +21,6 @@ from memoria.ground import clock, locks, markdown
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.index import sources
-from memoria.index.index import Index
 from memoria.mcp.question import Answer, Passage, ask, cited, found, lines
 from memoria.search.words import words
 from memoria.wiki import index_page
@@ -47,14 +46,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def command(args: argparse.Namespace, home: Home) -> int:
     """Answer and print; return 1 when the answer was to be filed and there is none."""
     question = " ".join(" ".join(args.question).split())
-    with Index(home.paths.index) as index:
-        sources.refresh(index, home.paths)
+    with sources.searchable(home) as (index, lacking):
+        if lacking:
+            print(f"memoria: {lacking}", file=sys.stderr)
         passages = found(index, question, Visibility(home.settings, home.paths))
         answer, reason = ask(home, question, passages) if passages else (None, "")
         slug = ""
         if args.file_back and answer and answer.statements:
             slug = file_back(home, answer)
-            sources.refresh(index, home.paths)
     if args.json:
         print(json.dumps(_record(question, answer, passages, reason, slug), ensure_ascii=False, indent=2))
     else:

@@ -1,20 +1,22 @@
 """Search: find articles, entries, facts and turns, for a person, a program, or a file of queries.
 
-The index is brought up to date first. When it cannot be read, a rebuild is started in the background and this search
-reads the files themselves.
+The index is brought up to date first. Where that takes longer than an answer may, it goes on in the background, and
+the answer says so.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from memoria.base.visibility import Visibility
-from memoria.ground import printable, projects
+from memoria.capture import detach
+from memoria.ground import locks, printable, projects
 from memoria.ground.command_parser import positive
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
@@ -36,6 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kind", choices=layout.KINDS, action="append", help="only this kind; may be repeated")
     parser.add_argument("--history", action="store_true", help="also what no longer holds, from articles' histories")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--wait", action="store_true", help="bring the index up to date first, however long it takes")
     parser.add_argument("--rebuild", action="store_true", help="rebuild the index from the files first")
     parser.add_argument(
         "--batch", metavar="FILE", help='one {"query": ..., "collection": ...} per line; one line of results for each'
@@ -45,12 +48,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def command(args: argparse.Namespace, home: Home) -> int:
     """Search and print; return 0 even if nothing is found."""
     query = " ".join(args.words)
-    if not (query or args.rebuild or args.batch):
+    if not (query or args.wait or args.rebuild or args.batch):
         raise ExpectedError('There is nothing to search for. Usage: memoria search "words"')
     if args.rebuild:
         with Index(home.paths.index) as index:
             sources.refresh(index, home.paths, anew=True)
             print(f"{printable.counted(len(index), 'document')} indexed", file=sys.stderr)
+    if args.wait:
+        _wait(home)
     if args.batch:
         return _batch(args, home)
     if query:
@@ -73,10 +78,20 @@ def _key(given: str, home: Home, index: Index) -> str:
     return projects.meant(given, index.projects(), home)
 
 
+def _wait(home: Home) -> None:
+    """Bring the index up to date; searches meanwhile answer from what is there."""
+    if hasattr(os, "nice") and detach.is_detached():
+        os.nice(max(0, 10 - os.nice(0)))
+    detach.looks("indexer", home.paths)
+    with locks.waiting(Path(home.paths.indexer_lock)), Index(home.paths.index) as index:
+        sources.refresh(index, home.paths)
+
+
 def _found(home: Home, query: str, limit: int, given: str, kinds: tuple[str, ...]) -> list[Hit]:
     view = Visibility(home.settings, home.paths)
-    with Index(home.paths.index) as index:
-        sources.refresh(index, home.paths)
+    with sources.searchable(home) as (index, lacking):
+        if lacking:
+            print(f"memoria: {lacking}", file=sys.stderr)
         return index.search(query, limit=limit, project=_key(given, home, index), view=view, kinds=kinds)
 
 

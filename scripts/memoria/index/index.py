@@ -11,9 +11,11 @@ writer writes (WAL). This module knows documents and files, but not the ranking.
 from __future__ import annotations
 
 import logging
+import math
 import sqlite3
+import time
 import unicodedata
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -37,7 +39,7 @@ log = logging.getLogger(__name__)
 Source = Callable[[], Iterable[Document]]
 Stamped = tuple[Stamp, Source]
 
-_BATCH = 500  # files read between two commits; a killed sync keeps what was committed
+_BATCH_S = 1.0  # of reading files between two commits; searches see what was committed, and a killed sync keeps it
 _MANY, _SHARE = 500, 10  # changed documents, at least a tenth of all, after which segments are merged
 _SCHEMA = """
 CREATE TABLE documents (
@@ -82,6 +84,7 @@ class Index:
         """Open or create ``path``; empty another version, move a corrupt file aside. Raise OSError without access."""
         self.path = Path(path)
         self.aliases: Mapping[str, str] = {}  # former keys of projects and the present ones
+        self.is_whole = True  # no ``sync`` has left out files so far
         self._db = self._open()
 
     def __enter__(self) -> Index:
@@ -152,16 +155,17 @@ class Index:
         *,
         ended: Ended = NOTHING,
         tops: Collection[str] = documents.TOPS,
+        until: float = math.inf,
     ) -> int:
         """Bring the index up to date with a home's Markdown and ``more`` sources; return how many documents changed.
 
         A file is read when its time or size has changed, so that an unchanged one costs one ``stat``. Each source in
         ``more`` is read when its stamp has changed; None leaves such sources as they are. A daily log is read again
-        when ``ended`` tells something else of its entries. ``tops``: the folders to look at. No error of the index
-        itself is raised: a corrupt index is created again, and one that another process has locked is left for the
-        next time.
+        when ``ended`` tells something else of its entries. ``tops``: the folders to look at. ``until``: when to leave
+        the rest for the next time (``time.monotonic()``). No error of the index itself is raised: a corrupt index is
+        created again, and one that another process has locked is left for the next time.
         """
-        return self._guarded(lambda: self._sync(Path(home), more, ended, tops), 0)
+        return self._guarded(lambda: self._sync(Path(home), more, ended, tops, until), 0)
 
     def rebuild(self, home: Path | str, more: Mapping[str, Stamped] | None = None) -> int:
         """Empty the index and fill it again in one transaction: readers see the old one until it is complete."""
@@ -169,7 +173,7 @@ class Index:
         def whole() -> int:
             with self._transaction():
                 self._empty()
-                return self._sync(Path(home), more, NOTHING, documents.TOPS)
+                return self._sync(Path(home), more, NOTHING, documents.TOPS, math.inf)
 
         return self._guarded(whole, 0)
 
@@ -289,7 +293,13 @@ class Index:
         self._guarded(work, 0)
         return {name: cached[name] if name in cached else read(name) for name in found}
 
-    def _sync(self, home: Path, more: Mapping[str, Stamped] | None, ended: Ended, tops: Collection[str]) -> int:
+    def hurry(self, wait_s: float) -> None:
+        """Wait no longer than this for what another process writes."""
+        self._db.execute(f"PRAGMA busy_timeout = {round(1000 * wait_s)}")
+
+    def _sync(
+        self, home: Path, more: Mapping[str, Stamped] | None, ended: Ended, tops: Collection[str], until: float
+    ) -> int:
         changed = 0
         known = {name: (mtime, size) for name, mtime, size in self._db.execute("SELECT * FROM sources")}
         found = {name: _ended_stamp(name, stamp, ended) for name, stamp in documents.files(home, tops)}
@@ -297,11 +307,6 @@ class Index:
         further = more or {}
         found |= {name: stamp for name, (stamp, _) in further.items()}
         stale += [name for name, (stamp, _) in further.items() if known.get(name) != stamp]
-        for start in range(0, len(stale), _BATCH):
-            with self._transaction():
-                for name in stale[start : start + _BATCH]:
-                    source = further[name][1] if name in further else partial(_of_file, home, name, self.aliases, ended)
-                    changed += self._take(name, found[name], source)
         looked_at = tuple(f"{top}/" for top in tops)
         gone = [
             name
@@ -311,6 +316,16 @@ class Index:
         if gone:
             with self._transaction():
                 changed += sum(self._forget(name) for name in gone)
+        waiting = deque(stale)
+        while waiting and (began := time.monotonic()) < until:
+            with self._transaction():
+                while waiting and time.monotonic() < min(until, began + _BATCH_S):
+                    name = waiting.popleft()
+                    source = further[name][1] if name in further else partial(_of_file, home, name, self.aliases, ended)
+                    changed += self._take(name, found[name], source)
+        if waiting:
+            self.is_whole = False
+            return changed
         self._merge(changed)
         return changed
 
@@ -329,6 +344,7 @@ class Index:
             return work()
         except sqlite3.OperationalError as error:
             log.warning("search: the index was not brought up to date: %s", error)
+            self.is_whole = False
             return otherwise
         except sqlite3.DatabaseError:
             self._db.close()

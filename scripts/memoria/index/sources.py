@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection, Iterable
+import math
+import time
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import date
 from functools import cache, partial
 from pathlib import Path
@@ -15,9 +18,12 @@ from pathlib import Path
 from memoria.base import project
 from memoria.base.paths import Paths
 from memoria.base.project import NO_ALIASES
+from memoria.capture import detach
 from memoria.daily.day_text import DayText
 from memoria.ground import files, home_files
 from memoria.ground.errors import ArchiveError
+from memoria.ground.home import Home
+from memoria.ground.printable import counted
 from memoria.index import documents
 from memoria.index.documents import Document, Stamp
 from memoria.index.ended import Ended, history_stamps, of
@@ -31,17 +37,41 @@ from memoria.transcripts.archive import Archive, Kept
 log = logging.getLogger(__name__)
 
 
-def refresh(index: Index, paths: Paths, *, anew: bool = False) -> int:
-    """Bring the index up to date, or fill it ``anew``; return how many documents changed. No file's error is raised."""
+def refresh(index: Index, paths: Paths, *, anew: bool = False, until: float = math.inf) -> int:
+    """Bring the index up to date, or fill it ``anew``; return how many documents changed. No file's error is raised.
+
+    What is left out after ``until`` (``time.monotonic()``) waits for the next time; ``index.is_whole`` is False then.
+    """
+    index.is_whole = True
     index.resolve(project.aliases(paths.projects))
-    changed = index.rebuild(paths.home) if anew else index.sync(paths.home, tops=("knowledge",))
+    changed = index.rebuild(paths.home) if anew else index.sync(paths.home, tops=("knowledge",), until=until)
     told = ended(index, paths)
     more = _archived(index, Archive.of(paths), Path(paths.daily), told)
-    changed += index.sync(paths.home, more=more, ended=told, tops=("daily",))
-    index.prepare(
-        naming_notes.LEVELS, lambda texts: files.replace(Path(paths.named), naming_notes.names_in(texts), mode=0o600)
-    )
+    changed += index.sync(paths.home, more=more, ended=told, tops=("daily",), until=until)
+    if index.is_whole:
+        index.prepare(
+            naming_notes.LEVELS,
+            lambda texts: files.replace(Path(paths.named), naming_notes.names_in(texts), mode=0o600),
+        )
     return changed
+
+
+@contextmanager
+def searchable(home: Home) -> Iterator[tuple[Index, str]]:
+    """Open the index for somebody who waits; yield it, and a sentence for them when it lacks something.
+
+    What cannot be read in the time of an answer is read in the background: after the index was lost or damaged, or was
+    of another version, and after very many files have changed.
+    """
+    with Index(home.paths.index) as index:
+        index.hurry(home.settings.search_wait_s)
+        if not detach.is_locked(home.paths.indexer_lock):
+            refresh(index, home.paths, until=time.monotonic() + home.settings.search_wait_s)
+            if index.is_whole:
+                yield index, ""
+                return
+            log.info("%s", detach.start_indexer(home.settings, home.paths))
+        yield index, f"The search index is being brought up to date; it has {counted(len(index), 'document')} so far."
 
 
 def ended(index: Index, paths: Paths) -> Ended:

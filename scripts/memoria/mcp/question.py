@@ -187,10 +187,9 @@ def query(session: Session, given: Json) -> str:
     """Return what a model answers from the memory, or the passages it would read; the tool of this name."""
     home, asked = session.home, session.redactor.redact(given["question"])
     try:
-        with Index(home.paths.index) as index:
-            sources.refresh(index, home.paths)
+        with sources.searchable(home) as (index, lacking):
             passages = found(index, asked, session.visible)
     except (sqlite3.Error, OSError) as error:
         raise ExpectedError(f"the search index cannot be used now ({error}); read pages by path instead") from error
     answer, reason = ask(home, asked, passages, session.project.key) if passages else (None, "")
-    return noted("\n".join(lines(answer, passages, reason)))
+    return noted("\n".join(filter(None, (*lines(answer, passages, reason), lacking))))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from memoria.base.fence import neutral
 from memoria.ground.errors import ExpectedError
 from memoria.index import sources
-from memoria.index.index import Index
 from memoria.mcp.answers import ANSWER_BYTES, NEXT, NOTES, TITLE_CHARS, fitting, flat, within
 from memoria.search.hit import Hit
 
@@ -20,9 +19,9 @@ if TYPE_CHECKING:
 
 def search(session: Session, given: Json) -> str:
     """Return search results as one fenced block."""
-    hits = found(session, given["query"], given.get("limit", 8), given.get("kinds", ()))
+    hits, lacking = found(session, given["query"], given.get("limit", 8), given.get("kinds", ()))
     if not hits:
-        return "Nothing found. Try fewer or different words; names of files, functions and errors work well."
+        return lacking or "Nothing found. Try fewer or different words; names of files, functions and errors work well."
     blocks, room = [], ANSWER_BYTES
     for hit in hits:
         block = within(_described(hit), room)
@@ -30,16 +29,15 @@ def search(session: Session, given: Json) -> str:
         room -= len(block.encode("utf-8", "replace"))
         if room < 200:
             break
-    return f"{NOTES}\n{fitting('memory', NEXT.join(blocks))[0]}"
+    return f"{NOTES} {lacking}".rstrip() + f"\n{fitting('memory', NEXT.join(blocks))[0]}"
 
 
-def found(session: Session, query: str, limit: int = 8, kinds: Sequence[str] = ()) -> list[Hit]:
-    """Return what the index finds for this project or for all, after it was brought up to date."""
+def found(session: Session, query: str, limit: int = 8, kinds: Sequence[str] = ()) -> tuple[list[Hit], str]:
+    """Return what the index finds for this project or for all, and a sentence when it lacks something."""
     home = session.home
     try:
-        with Index(home.paths.index) as index:
-            sources.refresh(index, home.paths)
-            return list(index.search(query, limit=limit, view=session.visible, kinds=kinds))
+        with sources.searchable(home) as (index, lacking):
+            return index.search(query, limit=limit, view=session.visible, kinds=kinds), lacking
     except (sqlite3.Error, OSError) as error:
         raise ExpectedError(f"the search index cannot be used now ({error}); read pages by path instead") from error
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -202,14 +202,17 @@ class Watch:
             self._looked = time.monotonic()
             return self._catalog
 
-    def index(self) -> Index:
-        """Return the search index, which knows the files of the catalog; the caller closes it."""
-        with self._lock:
-            index = Index(self.home.paths.index)
-            if self._indexed != self.number:
-                sources.refresh(index, self.home.paths)
-                self._indexed = self.number
-            return index
+    @contextmanager
+    def index(self) -> Iterator[tuple[Index, str]]:
+        """Open the search index; yield it, and a sentence when it does not know all files of the catalog."""
+        if (number := self.number) == self._indexed:
+            with Index(self.home.paths.index) as index:
+                yield index, ""
+            return
+        with sources.searchable(self.home) as (index, lacking):
+            if not lacking:
+                self._indexed = number
+            yield index, lacking
 
     def _read_stamps(self) -> Stamps:
         """Return what the catalog depends on: the files, and what the user has excluded by now."""

@@ -353,7 +353,7 @@ def _run_locked(home: Home, *, insist: bool) -> Report:
         _bring_up_to_date(worker, report)
         is_due = gate.is_due(worker.ledger, home)
         worker.ledger.put("last_flush", clock.now().isoformat())
-    if is_due and (command := detach.command("compile", home.settings)):
+    if is_due and (command := detach.command(home.settings, "compile")):
         detach.start([*command, "--due"], home.paths)
     return report
 

@@ -48,26 +48,27 @@ def show(site: Site, asked: Asked) -> View:
     kind = asked.query.get("kind", "")
     kind = kind if kind in layout.KINDS else ""
     key, is_part = asked.query.get("project", ""), bool(asked.query.get("part"))
-    found = _find(site, query, kind, key, TYPED_LIMIT if is_part else LIMIT) if query else []
+    found, lacking = _find(site, query, kind, key, TYPED_LIMIT if is_part else LIMIT) if query else ([], "")
     values = {
         "words": query,
         "kind": kind,
         "project": key,
         "kinds": KINDS,
         "results": found,
+        "lacking": lacking,
     }
     return View("parts/results.html" if is_part else "search.html", f"{query} · Search" if query else "Search", values)
 
 
-def _find(site: Site, query: str, kind: str, key: str, limit: int) -> list[Result]:
+def _find(site: Site, query: str, kind: str, key: str, limit: int) -> tuple[list[Result], str]:
     catalog, wanted = site.catalog, set(tokens.of_query(query))
     titled = _find_titles(query, catalog, key) if kind in ("", "article") else []
     view = site.visible()
-    with site.watch.index() as index:
+    with site.watch.index() as (index, lacking):
         hits = index.search(query, limit=limit, project=key, view=view, kinds=(kind,) if kind else layout.KINDS)
     slugs = {row.slug for row in titled}
     results = [_of_row(row, catalog, wanted) for row in titled]
-    return results + [_of_hit(hit, catalog, wanted) for hit in hits if _slug(hit) not in slugs]
+    return results + [_of_hit(hit, catalog, wanted) for hit in hits if _slug(hit) not in slugs], lacking
 
 
 def _find_titles(query: str, catalog: Catalog, key: str) -> list[Row]:

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 
+from memoria.base import project
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Booked
 from memoria.ground import clock
+from memoria.index.index import Index
 from memoria.reader import address
 from memoria.reader.catalog import slug_of
 from memoria.reader.pages import facts
@@ -50,7 +52,9 @@ def citations(site: Site) -> Mapping[str, tuple[str, ...]]:
 
 def _read_citations(site: Site) -> dict[str, tuple[str, ...]]:
     rows = site.catalog.rows
-    with site.watch.index() as index:
+    with Index(site.home.paths.index) as index:
+        index.resolve(project.aliases(site.home.paths.projects))
+        index.sync(site.home.paths.home, tops=("knowledge",))
         found = index.citations()
     slugs: dict[str, set[str]] = {}
     for ident, paths in found.items():
