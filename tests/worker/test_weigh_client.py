@@ -125,8 +125,10 @@ def test_the_model_is_told_the_prompt_the_conversation_and_the_notes(world: Worl
     world.tools = 0
     with Session(world.env, world.work, "--plugin-dir", str(ROOT), "--allowedTools", "Bash") as session:
         session.ask("The tag of the giraffe says sk-ant-api03-" + "a1B2" * 24 + ", mind it")
+        session.settle()  # a hook that keeps this answer later than the next prompt would take that for answered
         world.tools = 1
         session.ask(ORDER)
+        wait_until(lambda: ORDER in "".join(world.asked[-1:]), "the model was asked", 60)
         session.end()
     asked = world.asked[-1]
     assert ORDER in asked
