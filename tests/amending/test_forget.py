@@ -103,6 +103,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     was = page.read_bytes()
     deploys = wiki.parse("concepts/deploys", was)
     deploys.front.set("asked_as", ["ship while Quaggasoft is negotiated"])
+    deploys.front.set("sources", [f"[[daily/{DAY}]]", "[[daily/2026-11-19]]"])  # the days that it cites, as in 0.1.0
     own = f"\n## My notes\n\n- [[concepts/merger|{SECRET}]]\n- Mine.\n"
     Transactions.of(home.paths).commit(
         {"concepts/deploys.md": (deploys.render() + own).encode()}, {"concepts/deploys.md": digest(was)}, "x"
@@ -120,6 +121,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     asyncio.run(_in_mind(home))
     _caches(home)
     Path(home.paths.memoria_log).write_text(f"entry 01aa: About Quaggasoft\n{SECRET}\nharmless\n")
+    for number, said in enumerate([SECRET, PLAIN]):
+        Path(home.paths.state, f"folders.bak-{number}").write_text(said)  # set aside, because it could not be read
     assert len(holding(home, "quaggasoft")) >= 10
     return home
 
@@ -198,12 +201,14 @@ def test_what_rests_on_other_entries_stays(home: Home) -> None:
     page = wiki.get("concepts/deploys")
     assert page
     assert [claim.text for claim in page.claims] == [PLAIN]
+    assert page.front.texts("sources") == [f"[[daily/{DAY}]]"]
     assert "- Mine." in page.render()
     assert wiki.get("concepts/merger") is None
     with Keeper.of(home.paths, home.zone) as keeper:
         assert {event.content for event in keeper.store.facts()} == {KEPT_FACT, PLAIN}
     log = Path(home.paths.memoria_log).read_text()
     assert "harmless" in log
+    assert Path(home.paths.state, "folders.bak-1").exists()
     snapshot = Snapshot(home, DAY)
     assert [finding for finding in lint_rules.findings(snapshot) if finding.severity == lint_rules.ERROR] == []
 
@@ -270,7 +275,10 @@ def test_a_file_of_the_client_that_holds_what_was_forgotten_is_named(
 ) -> None:
     files = [("a.jsonl", json.dumps(line(1, "user", f"Note: {SECRET} (合併は五月).")).encode()), ("b.jsonl", b"merger")]
     monkeypatch.setattr(proof, "_client_files", lambda: iter(files))
-    assert asyncio.run(proof.search(home, [told])).client == ["a.jsonl"]
+    found = asyncio.run(proof.search(home, [told]))
+    assert found.client == ["a.jsonl"]
+    assert found.values > 0
+    assert ("working memory: session:s1" in found.holding) == (told != "合併は五月")
 
 
 def test_a_project_goes_and_others_stay(home: Home) -> None:

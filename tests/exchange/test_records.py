@@ -54,6 +54,15 @@ def test_two_old_copies_do_not_hide_each_other() -> None:
         assert {record.text for record in known.live("l-1")} == {"one", "two"}
 
 
+def test_what_two_machines_deleted_is_deleted_once_and_stands_if_a_third_wrote_it() -> None:
+    with records() as known:
+        for machine in ("a", "b"):
+            known.put("l-1", "x", None, (), machine=machine)
+        assert [record.text for record in known.live("l-1")] == [None]
+        known.put("l-1", "x", "one", (), machine="c")
+        assert [record.text for record in known.live("l-1")] == ["one"]
+
+
 def test_what_a_formatter_changes_is_the_same_text() -> None:
     said = "**Context:** It is *slow*.\n\n- one\n- [ ] two_three"
     assert digest_of(said) == digest_of("__Context:__ It is _slow_.\n* one\n\n*   [ ] two\\_three\n")

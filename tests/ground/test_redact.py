@@ -69,6 +69,10 @@ def test_a_key_that_a_line_break_cuts_is_gone_with_both_its_pieces(at: int) -> N
     assert redact(f"use {KEY[:at]}\\\n   {KEY[at:]} for CI") == "use [redacted:github-token] for CI"
 
 
+def test_a_value_goes_whole_however_long_it_is() -> None:
+    assert redact("DB_PASSWORD=" + "a1B2c3D4e5-" * 60 + " and on") == "DB_PASSWORD=[redacted:password] and on"
+
+
 def test_findings_are_counted_by_kind() -> None:
     redactor = Redactor()
     redactor.redact(f"{KEY} and {KEY}")

@@ -90,6 +90,7 @@ def test_a_thing_that_is_renamed_is_found_by_both_names_and_a_persons_title_stay
         article = wiki.wiki.get(SLUG)
         assert article
         assert (article.title, article.aliases) == ("Door", ["Port"]), "by one model once, then it is settled"
+        assert article.updated == f"2026-11-{day}"
     wiki.log(entry("c3", 19, learned=stated(*TIDES)))
     wiki.compile([placed("tides", "l-c30", "l-c31", title="Tides", aliases=["tides", "Ebb"])])
     tides = wiki.wiki.get("concepts/tides")
@@ -268,6 +269,14 @@ def test_the_request_is_small_and_grows_with_neither_wiki_nor_log(wiki: WikiHome
     assert "l-b20 · fact · 2026-11-18 · The listener of the shop has a host." in prompt
     assert len((tasks.PROMPTS / "compile.md").read_text()) <= 1_400
     assert len((tasks.PROMPTS / "flush.md").read_text()) <= 1_600
+
+
+def test_a_project_is_shown_its_own_articles_and_those_of_all_also_where_projects_are_shared(wiki: WikiHome) -> None:
+    wiki.home.settings.share_projects = True
+    wiki.compile([PORT_PAGE])
+    wiki.log(entry("b2", 17, learned=stated(LISTENS, IS), project="bar", project_key="bar-9f8e7d"))
+    wiki.compile([placed("port")])
+    assert wiki.prompts[-1].material["articles"] == []
 
 
 def test_everything_is_compiled_when_nothing_is_to_be_placed(wiki: WikiHome) -> None:
