@@ -13,9 +13,11 @@ import pytest
 
 from facts import a_fact
 from memoria import cli
+from memoria.commands import doctor
 from memoria.exchange import rounds
 from memoria.ground.home import Home
 from memoria.statements.keeper import Keeper
+from memoria.worker import together
 
 Run = Callable[..., str]
 
@@ -133,9 +135,14 @@ def test_forget_says_who_was_not_met_and_what_a_host_may_keep(tmp_path: Path, ru
 
 def test_what_cannot_be_reached_is_an_error_of_one_line_that_status_and_doctor_repeat(tmp_path: Path, run: Run) -> None:
     run("desk", "sync", tmp_path / "shared")
-    for path in sorted((tmp_path / "shared").rglob("*"), reverse=True):
-        path.rmdir() if path.is_dir() else path.unlink()
-    (tmp_path / "shared").rmdir()
+    (tmp_path / "shared").rename(tmp_path / "away")
     assert run("desk", "sync").startswith("1 memoria: ")
     learn("The zeppelin lands on Friday.")
     assert "hold it until the next exchange" in run("desk", "forget", "zeppelin", "--yes")
+    together.run(Home.open(), is_news=True)
+    told = json.loads(run("desk", "sync", "--status", "--json")[2:])["problem"]
+    assert "cannot be" in told
+    assert [told in finding.text for finding in doctor.check_sync(Home.open())] == [True]
+    (tmp_path / "away").rename(tmp_path / "shared")
+    run("desk", "sync")
+    assert json.loads(run("desk", "sync", "--status", "--json")[2:])["problem"] == ""

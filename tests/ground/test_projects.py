@@ -14,7 +14,7 @@ from memoria.base import project
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.ground.errors import UsageError
-from memoria.ground.projects import Projects, find
+from memoria.ground.projects import Projects, find, labels
 
 UPSTREAM, FORK = "https://git.example.com/up/api", "https://git.example.com/me/api"
 
@@ -207,6 +207,12 @@ KEYS = ("api-111111", "api-222222", "shop-333333")
 )  # fmt: skip
 def test_a_person_may_name_a_project_as_they_know_it(given: str, meant: str) -> None:
     assert find(given, KEYS, KNOWN) == meant
+
+
+def test_projects_of_one_name_are_told_apart_by_the_owner_or_else_the_folder() -> None:
+    two = known(api_111111=("/w/one/api", "host/api"), api_222222=("/w/x/api", "host/two/api"))
+    called = {"api-111111": "one-api", "api-222222": "two-api", "shop-333333": "shop"}
+    assert labels(KEYS, two) == called
 
 
 @pytest.mark.parametrize(
