@@ -121,6 +121,12 @@ def no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
+@pytest.fixture(autouse=True)
+def as_urgent_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a worker that runs in this process not lower the priority of all tests after it, which nothing can raise."""
+    monkeypatch.setattr(os, "nice", lambda by: 0, raising=False)
+
+
 @pytest.fixture
 def paths(tmp_path: Path) -> Paths:
     """The paths of this test's home."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -102,9 +101,7 @@ def test_identity_is_read_from_regular_files_of_the_repository_alone(tmp_path: P
     for kind in ("elsewhere", "itself", "device", "fifo", "folder"):
         config.unlink()
         _put(config, kind, victim / ".git" / "config")
-        started = time.monotonic()
         assert key(folder, paths) == alone, kind
-        assert time.monotonic() - started < 1
     linked = tmp_path / "linked"
     linked.mkdir()
     (linked / ".git").symlink_to(victim / ".git")

@@ -6,25 +6,17 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from client_session import wait_until
 from memoria.base import interpreter, state
 from memoria.base import paths as places
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.capture import detach
 from places import ROOT
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline, "never came true"
-        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -84,9 +76,9 @@ def test_what_an_ending_hook_starts_holds_nothing_of_it_and_signs_for_itself(
     assert hook.wait() == 0
     assert os.read(ours, 1) == b"", "the hook's end closes the pipe, while the process lives"
     os.close(ours)
-    wait_for(lambda: starting(paths).read_text(encoding="utf-8") not in ("", str(hook.pid)))
+    wait_until(lambda: starting(paths).read_text(encoding="utf-8") not in ("", str(hook.pid)), "it signs for itself")
     gate.touch()
-    wait_for(told.exists)
+    wait_until(told.exists, "it tells")
     found = json.loads(told.read_text(encoding="utf-8"))
     assert int(starting(paths).read_text(encoding="utf-8")) == found["pid"]
     assert found["cwd"] == paths.state

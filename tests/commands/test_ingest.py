@@ -10,13 +10,12 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from client_session import wait_until
 from memoria import cli
 from memoria.capture.spool import Spool
 from memoria.ground.home import Home
@@ -39,13 +38,6 @@ def ingest(*options: str) -> tuple[int, str]:
     with contextlib.redirect_stdout(out):
         status = cli.main(["ingest", *options])
     return status, out.getvalue()
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_history_from_before_is_brought_in_on_the_days_it_happened(client: Shelf, home: Home) -> None:
@@ -127,7 +119,7 @@ def test_a_killed_run_is_taken_up_without_repeating(
     monkeypatch.setenv("MEMORIA_MODEL", scripted(tmp_path, ANSWER, ANSWER, {"wait_for": str(gate), "answer": ANSWER}))
     run = subprocess.Popen([sys.executable, "-m", "memoria", "ingest", "--yes"], env=dict(os.environ), text=True,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
-    wait_for(lambda: len(entries(home)) == 2)
+    wait_until(lambda: len(entries(home)) == 2, "two of them are written")
     run.send_signal(signal.SIGINT)
     _, told = run.communicate(timeout=60)
     assert run.returncode == 130

@@ -276,7 +276,7 @@ def test_a_line_that_is_no_valid_json_is_answered_with_an_error(tmp_path: Path) 
         result = ask(process, "tools/call", {"name": "working", "arguments": {"key": "\ud800"}})["result"]
         assert "There is no such key" in result["content"][0]["text"]
         process.stdin.close()
-        assert process.wait(20) == 0, "it ends with its stdin"
+        assert process.wait(60) == 0, "it ends with its stdin"
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux says what a process holds")
@@ -325,7 +325,7 @@ def test_the_server_ends_on_a_signal_also_when_a_shell_had_it_ignored(tmp_path: 
     home(tmp_path)
     with server(tmp_path, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)) as process:
         process.send_signal(number)
-        assert process.wait(20) == 128 + number
+        assert process.wait(60) == 128 + number
 
 
 def test_nothing_outside_the_two_folders_is_read(tmp_path: Path) -> None:

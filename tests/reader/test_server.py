@@ -35,7 +35,7 @@ def test_ctrl_c_ends_it_and_leaves_nothing_behind() -> None:
     home = Home.open()
     with served(home) as server:
         server.process.send_signal(signal.SIGINT)
-        assert server.process.wait(30) == 0
+        assert server.process.wait(60) == 0
         assert "Traceback" not in (server.process.stderr.read() if server.process.stderr else "")
         assert not Path(home.paths.reader).exists()
     with served(home):  # the lock is free again

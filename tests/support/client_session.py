@@ -220,7 +220,7 @@ def held(env: Mapping[str, str], cwd: Path, prompts: Sequence[str], *options: st
     return session
 
 
-def wait_until(true: Callable[[], object], what: str, timeout: float = 20) -> None:
+def wait_until(true: Callable[[], object], what: str, timeout: float = 60) -> None:
     """Wait for a condition; the test fails with ``what`` when it does not come true."""
     deadline = time.monotonic() + timeout
     while not true():

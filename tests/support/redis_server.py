@@ -35,7 +35,7 @@ class RedisServer:
         command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder)]
         command += ["--save", "", "--appendonly", "yes", "--appendfsync", "always", *self.options]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while b"PONG" not in self._ask(b"PING\r\n"):
             assert self.process.poll() is None, "redis-server ended at once"
             assert time.monotonic() < deadline, "redis-server did not answer"
@@ -62,7 +62,7 @@ class RedisServer:
     def _end(self, how: signal.Signals) -> None:
         if self.process is not None:
             self.process.send_signal(how)
-            self.process.wait(20)
+            self.process.wait(60)
             self.process = None
 
 

@@ -31,7 +31,7 @@ async def machine(url: str, file: Path, session: str = "s") -> AsyncIterator[Wor
 
 
 async def until(holds: Callable[[], Awaitable[bool]]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not await holds():
         assert time.monotonic() < deadline
         await asyncio.sleep(0.02)

@@ -14,7 +14,6 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from client_session import wait_until
 from hooks import SESSION, line
 from memoria.base import failpoints
 from memoria.base.paths import Paths, own_command
@@ -377,7 +377,7 @@ def test_turns_that_come_while_one_extraction_runs_are_taken_together_by_one_tra
     running = threading.Thread(target=worker.work, args=(person.home,))
     running.start()
     calls = script.with_name("answers.json.calls")
-    wait_for(calls.exists)
+    wait_until(calls.exists, "the model is asked")
     for number in (2, 3, 4):
         person.says(flag(number))
         DueCheck(person.home).run()
@@ -563,10 +563,3 @@ def test_an_observer_looks_again_for_a_hook_that_found_it_at_work(
 
 def logs(paths: Paths) -> str:
     return "".join(path.read_text(encoding="utf-8") for path in Path(paths.daily).glob("*.md"))
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, "never came true"
-        time.sleep(0.01)

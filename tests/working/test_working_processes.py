@@ -174,7 +174,7 @@ def test_writers_whose_server_is_killed_and_restarted_lose_nothing(tmp_path: Pat
     finally:
         for worker in workers:
             worker.kill()
-            worker.wait(20)
+            worker.wait(60)
 
     async def after() -> None:
         store = FailoverStore(nowhere(server.url), SqliteStore(tmp_path / "machine 0" / "working.db", standing_in=True))
