@@ -23,3 +23,14 @@ def test_a_cursor_of_another_transcript_says_nothing(tmp_path: Path) -> None:
     cursor.write(str(tmp_path), "s", Cursor("t", 12, b""))
     assert cursor.read(str(tmp_path), "s", "u").end == 0
     assert cursor.read(str(tmp_path), "other", "t").end == 0
+
+
+def test_a_session_begun_switched_off_is_off_from_its_first_byte_on(tmp_path: Path) -> None:
+    transcript = tmp_path / "t.jsonl"
+    cursor.pause(str(tmp_path), "s", str(transcript), starts=True)  # the client has written nothing yet
+    transcript.write_bytes(b"0123456789")
+    cursor.pause(str(tmp_path), "s", str(transcript), starts=False)
+    cursor.resume(str(tmp_path), "s", str(transcript), starts=True)
+    found = cursor.paused(str(tmp_path), "s")
+    assert found is not None
+    assert [found.covers(place) for place in (0, 9, 10)] == [True, True, False]
