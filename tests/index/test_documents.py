@@ -82,3 +82,17 @@ def test_a_phrase_finds_what_it_asks_for_and_is_not_shown(tmp_path: Path) -> Non
         (note,) = index.finder.notes("update the front end", limit=3, room=300)
     assert found == {"package": [["Use pnpm, not npm."]], "discount": [["Cents."]], "parcel": []}
     assert (note.text, note.share) == ("Use pnpm, not npm.", 1.0)
+
+
+def test_a_line_of_an_article_stands_for_the_statement_that_it_shows(tmp_path: Path) -> None:
+    fact = a_fact("Prices are integers of cents.")
+    (tmp_path / "daily").mkdir()
+    log = f"# Daily Log: 2026-11-16\n\n### Learned (09:00) · shop\n\n{lines.render(fact)}"
+    (tmp_path / "daily/2026-11-16.md").write_text(log)
+    (tmp_path / "knowledge/concepts").mkdir(parents=True)
+    shown = f"\n## Behaviour\n\n- {fact.content} [[daily/2026-11-16#^{fact.id}|16 Nov]]\n"
+    (tmp_path / "knowledge/concepts/prices.md").write_text(PRICES + shown)
+    with Index(tmp_path / "index.db") as index:
+        index.sync(tmp_path)
+        (note,) = index.finder.notes("integers", limit=3, room=300, kinds=("article",))
+    assert (note.hit.kind, note.hit.key, note.hit.date) == ("fact", f"daily/2026-11-16.md#^{fact.id}", "2026-11-16")
