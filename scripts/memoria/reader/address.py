@@ -49,11 +49,6 @@ def day(value: str) -> str:
     return f"/day/{quote(value)}"
 
 
-def wrong(slug: str, claim: str) -> str:
-    """Return the path of the page on which a claim can be put right; ``claim`` is its digest."""
-    return f"/wrong/{quote(slug)}?{urlencode({'claim': claim})}"
-
-
 @dataclass(frozen=True, slots=True)
 class Paged(Generic[Item]):
     """One page of a list: its ``items``, which of ``pages`` it is (from 1), and the links to its neighbours."""

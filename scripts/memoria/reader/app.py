@@ -59,7 +59,6 @@ PAGES = (
     Page("/session/{ident}", sessions.show_one),
     Page("/session/{ident}/seen", seen.show),
     Page("/receipt", receipt.show, "Receipt"),
-    Page("/wrong/{slug:path}", article.show_wrong),
 )
 ACTIONS = (
     Action("/retry/flush", home.retry_flush),
@@ -67,11 +66,9 @@ ACTIONS = (
     Action("/retry/waiting", home.retry_waiting),
     Action("/fact/{ident}/edit", facts.edit),
     Action("/fact/{ident}/promote", facts.promote),
+    Action("/fact/{ident}/retire", facts.retire),
     Action("/fact/{ident}/delete", facts.delete),
     Action("/receipt/compare", receipt.compare),
-    Action("/wrong/correct", article.correct),
-    Action("/wrong/retire", article.retire),
-    Action("/wrong/remove", article.remove),
     Action("/undo", article.take_back),
 )
 

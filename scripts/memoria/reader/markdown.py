@@ -20,7 +20,6 @@ from markupsafe import Markup as Html
 from markupsafe import escape
 
 from memoria.ground import markdown
-from memoria.reader import address
 
 _WIKILINK = re.compile(r"!?\[\[([^\[\]|#\n]*)(#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
 _WEB = re.compile(r"(?i)(?:https?://|mailto:)")
@@ -30,7 +29,7 @@ _SHOWN = re.compile(r"#\^?|/")  # of a link's target that is shown in words
 __all__ = ("Html", "Renderer", "Target")  # Html: text that is shown as it is, because it has been escaped
 
 Resolve = Callable[[markdown.Link], "Target | None"]
-Marked = Callable[[str], str]  # from a list item's row to the digest of its claim
+Marked = Callable[[str], tuple[str, str]]  # from a list item's row to the digest of its claim, and its page
 
 
 class Target:
@@ -63,19 +62,17 @@ class Renderer:
         self._parser.add_render_rule("wrong", _wrong)
         self._plain = _Parser("commonmark", {"html": False}).disable(["link", "image", "autolink"])
 
-    def blocks(
-        self, rows: Sequence[str], slug: str = "", claim_of: Marked | None = None, *, is_current: bool = False
-    ) -> Html:
+    def blocks(self, rows: Sequence[str], slug: str = "", claim_of: Marked | None = None) -> Html:
         """Return rows of Markdown as HTML.
 
-        List items that are claims of the article ``slug`` get the digests that ``claim_of`` returns, and with
-        ``is_current`` a link to the page on which they can be put right.
+        List items that are claims of the article ``slug`` get the digests that ``claim_of`` returns, and a link to the
+        page on which they can be put right, if it returns one.
         """
         plain = [row if in_code else markdown.BLOCK_ID.sub("", row) for row, in_code in markdown.code_rows(rows)]
         env: dict[str, Any] = {"resolve": self.resolve}
         tokens = self._parser.parse("\n".join(plain), env)
         if claim_of:
-            _mark_claims(tokens, plain, slug, claim_of, is_current=is_current)
+            _mark_claims(tokens, plain, slug, claim_of)
         return Html(self._parser.renderer.render(tokens, self._parser.options, env))  # noqa: S704 (escaped by it)
 
     def words(self, text: str) -> Html:
@@ -132,21 +129,18 @@ def _image(renderer: RendererHTML, tokens: Sequence[Token], number: int, options
     return f'<span class="image">{escape(shown) or "image"}</span>'
 
 
-def _mark_claims(
-    tokens: Sequence[Token], rows: Sequence[str], slug: str, claim_of: Marked, *, is_current: bool
-) -> None:
+def _mark_claims(tokens: Sequence[Token], rows: Sequence[str], slug: str, claim_of: Marked) -> None:
     """Give each top-level list item that is a claim its digest, and the links in it as well."""
-    claim, is_first = "", False
+    claim = path = ""
     for token in tokens:
         if token.type == "list_item_open" and token.level == 1 and token.map:
-            claim = claim_of(rows[token.map[0]])
-            is_first = bool(claim)
+            claim, path = claim_of(rows[token.map[0]])
             if claim:
                 token.attrSet("id", f"c-{claim}")
                 token.attrSet("class", "claim")
-        if is_first and token.type == "inline" and token.children is not None and is_current:
-            token.children.append(Token("wrong", "", 0, meta={"path": address.wrong(slug, claim)}))
-            is_first = False
+        if path and token.type == "inline" and token.children is not None:
+            token.children.append(Token("wrong", "", 0, meta={"path": path}))
+            path = ""
         for child in token.children or ():
             if claim and child.type == "wikilink":
                 child.meta["query"] = f"?{urlencode({'of': slug, 'claim': claim})}"

@@ -223,13 +223,7 @@ class Keeper:
         return entry.project if entry else fact.project
 
     def _undo(self, change: Mapping[str, Any]) -> Outcome:
-        """Take back the end of a fact, with the fact that came with it, or its deletion."""
-        if removed := change.get("removed"):
-            fact = Fact.from_dict(removed)
-            if not self._is_recorded(fact):
-                self.adopt(fact, self._heading(fact))
-                self.store.unmark_deleted(fact.id)
-            return Outcome()
+        """Take back the end of a fact, with the fact that came with it."""
         outcome = self._resume(str(change["id"]), str(change["resumed"]), str(change.get("successor") or ""))
         if (born := self.store.get(str(change.get("born")))) is not None:
             self.delete(born.id)
@@ -349,10 +343,11 @@ class Keeper:
         self.store.put(fact, day)
         return True
 
-    def edit(self, ident: str, content: str) -> Fact:
+    def edit(self, ident: str, content: str, *, is_users: bool = False) -> Fact:
         """Change a fact's wording, also where its entry repeats it.
 
-        Raise ExpectedError when there is no such fact or the text is empty.
+        ``is_users``: a person chose these words, so that nothing but the user's later word ends it. Raise
+        ExpectedError when there is no such fact or the text is empty.
         """
         words = plain(content)
         if not words:
@@ -362,6 +357,8 @@ class Keeper:
             return known
         now = clock.now()
         changed = known.reworded(words, self.zone.day(now).isoformat(), now)
+        if is_users and known.origin != "user":
+            changed = replace(changed, origin="user", quote=words)
         self.write(changed)
         self._restate(known, words)
         return changed

@@ -43,7 +43,7 @@ If a block was appended to the file, ``after`` is the digest of the block, ``siz
 End = dict[str, Any]
 """A fact that a step ends: the fields of an ``Ending``, with its ``content`` and ``why`` for people.
 
-``born``: the id of the fact that came with the end; ``removed``: the fields of a fact that was deleted."""
+``born``: the id of the fact that came with the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ class Transactions:
         """Queue the ends of facts, or their undoing; after a kill they are queued again, which does no harm."""
         for end in ends:
             undone = {"id": end["id"], "resumed": end["ended"], "successor": end.get("successor", "")}
-            undone |= {name: end[name] for name in ("born", "removed") if name in end}
+            undone |= {"born": end["born"]} if "born" in end else {}
             self.outbox.put(undone if back else end)
 
     def _put_all(self, step: Path, rows: Sequence[Row], wanted: str, other: str) -> list[str]:

@@ -1,11 +1,10 @@
-"""Article: one page of the wiki, each claim with its sources, and what a person can do about one that is wrong."""
+"""Article: one page of the wiki, each claim with its sources and a link to its statement, where it can be put right."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from memoria.amending import corrections
 from memoria.amending.undo import undo
 from memoria.ground import locks
 from memoria.ground.errors import ExpectedError, PageNotFoundError
@@ -13,7 +12,6 @@ from memoria.mcp.pages import Filter
 from memoria.reader import address
 from memoria.reader.markdown import Html
 from memoria.reader.site import Asked, Done, Site, View, not_found
-from memoria.statements.fact import MAX_STORED
 from memoria.wiki.article import HISTORY, RELATED, Article, Claim, Section
 from memoria.wiki.folder import Wiki
 from memoria.wiki.transaction import Step, Transactions
@@ -97,59 +95,20 @@ def _lead(site: Site, article: Article) -> Html:
 
 def _part(site: Site, slug: str, section: Section, *, is_current: bool) -> Part:
     anchor = "".join(letter if letter.isalnum() else "-" for letter in section.heading.casefold())
-    digest = _digest if is_current else _past_digest
-    html = site.markdown.blocks(section.rows, slug, digest, is_current=is_current)
+    html = site.markdown.blocks(section.rows, slug, _current if is_current else _past)
     return Part(section.heading, f"s-{anchor}", html)
 
 
-def _digest(row: str) -> str:
+def _current(row: str) -> tuple[str, str]:
     claim = Claim.parse(row)
-    return claim.digest if claim and (claim.sources or claim.is_own) else ""
+    if claim is None or not (claim.sources or claim.is_own):
+        return "", ""
+    return claim.digest, address.fact(claim.id) if claim.id else ""
 
 
-def _past_digest(row: str) -> str:
+def _past(row: str) -> tuple[str, str]:
     claim = Claim.parse(row)
-    return claim.without_end().digest if claim and claim.sources else ""
-
-
-def show_wrong(site: Site, asked: Asked) -> View:
-    """Return the page of one claim with the three forms."""
-    slug = asked.path["slug"]
-    claim = _claim(site, slug, asked.query.get("claim", ""))
-    if claim is None:
-        return not_found("The article no longer makes this claim.")
-    cited = [site.catalog.entries[name] for source in claim.sources
-             if (name := site.catalog.entry_of(source.rpartition("#^")[2])) in site.catalog.entries]  # fmt: skip
-    values = {
-        "row": site.catalog.rows[slug],
-        "claim": claim,
-        "line": site.markdown.line(claim.text),
-        "digest": claim.digest,
-        "entries": cited,
-        "most": MAX_STORED,
-    }
-    return View("wrong.html", f"Wrong? · {site.catalog.rows[slug].title}", values)
-
-
-def correct(site: Site, asked: Asked) -> Done:
-    """Let the claim say what the form says."""
-    slug = _slug(site, asked)
-    corrections.correct(site.home, slug, asked.form.get("claim", ""), asked.form.get("text", ""))
-    return Done(address.article(slug), "Put right. It is your own word from now on; no compile changes it back.")
-
-
-def retire(site: Site, asked: Asked) -> Done:
-    """Move the claim to the history."""
-    slug = _slug(site, asked)
-    corrections.retire(site.home, slug, asked.form.get("claim", ""), asked.form.get("why", ""))
-    return Done(address.article(slug), "Moved to the history of this article.")
-
-
-def remove(site: Site, asked: Asked) -> Done:
-    """Remove the claim."""
-    slug = _slug(site, asked)
-    corrections.remove(site.home, slug, asked.form.get("claim", ""))
-    return Done(address.article(slug), "Forgotten here: the article no longer says it, not even in its history.")
+    return (claim.without_end().digest if claim and claim.sources else ""), ""
 
 
 def take_back(site: Site, asked: Asked) -> Done:
@@ -165,21 +124,3 @@ def take_back(site: Site, asked: Asked) -> Done:
         undo(site.home, 1)
     slug = asked.form.get("slug", "")
     return Done(address.article(slug) if slug in site.catalog.rows else "/", "Taken back.")
-
-
-def _slug(site: Site, asked: Asked) -> str:
-    """Return the article that a form is about; raise ExpectedError when there is none to be seen."""
-    slug = asked.form.get("slug", "")
-    if slug not in site.catalog.rows:
-        raise ExpectedError("There is no such article any more.")
-    return slug
-
-
-def _claim(site: Site, slug: str, digest: str) -> Claim | None:
-    if slug not in site.catalog.rows:
-        return None
-    try:
-        page = read(site, slug)
-    except ValueError:
-        return None
-    return next((claim for claim in page.claims if claim.digest == digest and claim.ids), None) if page else None

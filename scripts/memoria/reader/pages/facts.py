@@ -120,6 +120,13 @@ def promote(site: Site, asked: Asked) -> Done:
     return Done(address.fact(ident), "The fact holds in every project now.")
 
 
+def retire(site: Site, asked: Asked) -> Done:
+    """End a fact: it holds no longer."""
+    ident = asked.path["ident"]
+    corrections.retire(site.home, ident)
+    return Done(address.fact(ident), "It no longer holds. `memoria undo` takes that back where an article shows it.")
+
+
 def delete(site: Site, asked: Asked) -> Done:
     """Delete a fact."""
     with Keeper.at(site.home) as keeper:
