@@ -119,6 +119,24 @@ def test_a_session_is_told_of_its_own_project_and_of_no_other(world: World) -> N
     assert "pelican" not in bank.casefold()
 
 
+@pytest.mark.parametrize("is_learned", [True, False])
+def test_what_a_person_wrote_under_a_heading_is_of_its_project(world: World, is_learned: bool) -> None:
+    log = Path(world.home.paths.daily, f"{DAY}.md")
+    text = log.read_text(encoding="utf-8")
+    learned = next(row for row in text.splitlines() if row.startswith("### Learned (") and row.endswith("bank"))
+    noted = "Ask the auditor about the marzipan account.\n"
+    written = text.replace(learned, f"{learned}\n\n{noted}")
+    log.write_text(written if is_learned else f"{text}\n### Session (16:00) · bank · Audit\n\n{noted}", "utf-8")
+    for path, is_shown in ((world.shop, False), (world.bank, True)):
+        own = project.of(str(path), world.home.settings, world.home.paths)
+        visible = Visibility(world.home.settings, world.home.paths, own.key)
+        assert ("marzipan" in Library(world.home.paths, visible).read(f"daily/{DAY}").text) == is_shown
+        found, _ = mcp_search.found(Session(world.home, own, "s"), "learned bank marzipan account", 20)
+        told = "".join(f"{each.title} {each.passages}" for each in found)
+        assert ("marzipan" in told) == (is_shown and is_learned)
+        assert is_shown or "· bank" not in told
+
+
 @pytest.mark.parametrize("is_shared", [False, True])
 def test_what_is_excluded_later_is_told_nowhere_from_then_on(
     world: World,

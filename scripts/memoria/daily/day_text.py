@@ -94,9 +94,9 @@ class ItemLine:
 class Part:
     """An entry, or a part that a person wrote, with the text up to the next part.
 
-    ``heading`` is the whole line, empty when there is none. ``title`` and ``project`` come from the entry or the
-    heading. ``anchor`` is the block id (``e-01k9x2``), empty when there is none. ``text`` is the part without its
-    heading and without comments for programs; ``raw`` is the whole part.
+    ``heading`` is the whole line, empty when there is none. ``title`` and ``project`` come from the entry (a key) or
+    the heading (a name). ``anchor`` is the block id (``e-01k9x2``), empty when there is none. ``text`` is the part
+    without its heading and without comments for programs; ``raw`` is the whole part.
     """
 
     heading: str
@@ -106,6 +106,11 @@ class Part:
     text: str
     raw: str
     entry: Entry | None
+
+    @property
+    def is_learned(self) -> bool:
+        """Whether memoria wrote the heading, above statements that are in no entry yet."""
+        return self.heading.startswith(LEARNED_HEADING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +223,8 @@ class DayText:
         heading = rows[0] if rows and rows[0].startswith(_PART) else ""
         session = SESSION.fullmatch(heading)
         title, project = (session["title"], session["project"]) if session else (heading.lstrip("# ").strip(), "")
+        if heading.startswith(LEARNED_HEADING):
+            project = heading.partition(" · ")[2]
         anchor = next((match[1] for row in rows if (match := BLOCK_ID.fullmatch(row))), "")
         if entry:
             title, project, anchor = entry.title or title, entry.project_key, f"e-{entry.id}"

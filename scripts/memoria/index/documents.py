@@ -170,12 +170,13 @@ def entries(
             anchor, title = part.anchor, part.title or day
         else:
             anchor, title = unmarked_anchor(part.raw), part.title
-        project = "" if part.project == GLOBAL else part.project
+        owner = lines.owner(part, facts)
+        project = "" if owner == GLOBAL else owner
         if part.entry:
             past = ended.of_entry(part.entry, outdated)
             title = titled(title, past)
             passages = tuple(_current(passages, part.entry, past, outdated.values()))
-        if anchor or passages:
+        if passages or (anchor and not part.is_learned):
             yield Document(path=path, kind="entry", anchor=anchor, session=session, project=project,
                            title=title, passages=passages, date=day)  # fmt: skip
     yield from _facts(path, day, facts)

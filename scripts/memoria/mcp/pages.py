@@ -21,7 +21,7 @@ from memoria.base.paths import Paths
 from memoria.base.visibility import Visibility
 from memoria.daily import reference
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.day_text import DayText
+from memoria.daily.day_text import DayText, Part
 from memoria.daily.ledger import Ledger
 from memoria.ground import home_files, markdown
 from memoria.ground.errors import PageNotFoundError
@@ -30,11 +30,14 @@ from memoria.mcp.answers import ANSWER_BYTES, MAX_BYTES, NOTES, flat, size
 from memoria.mcp.tools import LINES
 from memoria.search.layout import block_ids
 from memoria.statements import lines as statement_lines
+from memoria.statements.fact import Fact
 from memoria.statements.store import Store
 from memoria.transcripts.archive import Archive
 from memoria.wiki.folder import INDEX, LOG
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from memoria.mcp.calls import Session
     from memoria.mcp.tools import Json
 
@@ -249,8 +252,9 @@ class Filter:
         return "\n".join(row for row in rows if row.startswith("#") or block_ids(row))
 
     def _day(self, day: date, text: str) -> str:
-        parts = DayText(text, self.aliases).parts(day)
-        rest = DayText("".join(part.raw for part in parts if not part.entry or self.visible.shows(part.project)))
+        whole = DayText(text, self.aliases)
+        facts = statement_lines.of_day(whole, day)
+        rest = DayText("".join(part.raw for part in whole.parts(day) if self._shows_part(part, facts)))
         hidden = {
             fact.id for fact in statement_lines.parse(rest.text, day) if not any(map(self.visible.shows, fact.projects))
         }
@@ -260,6 +264,11 @@ class Filter:
         if is_bare(rest.text):
             raise PageNotFoundError(f"{self.daily}/{day}")
         return rest.text
+
+    def _shows_part(self, part: Part, facts: Iterable[Fact]) -> bool:
+        """Return whether a part of a day may be shown; without a marker it belongs to a project by its name."""
+        owner = statement_lines.owner(part, facts)
+        return self.visible.shows(owner) or (not part.entry and owner == project.name_of(self.visible.own))
 
     def _index(self, text: str) -> str:
         """Return the index without the projects of which no article may be shown."""

@@ -9,13 +9,13 @@ judged.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from typing import Any
 
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.day_text import DayText, LearnedLine
+from memoria.daily.day_text import DayText, LearnedLine, Part
 from memoria.daily.entry import Learned
 from memoria.daily.entry_form import below, learned_rows
 from memoria.statements.fact import KINDS, Fact
@@ -50,6 +50,15 @@ def parse(text: str, day: date) -> list[Fact]:
 def of_day(text: DayText, day: date) -> list[Fact]:
     """Return the facts in a day's text with the present keys of their projects, as ``parse`` does."""
     return [_fact(line, day, text.aliases) for line in _facts(text)]
+
+
+def owner(part: Part, facts: Iterable[Fact]) -> str:
+    """Return the project of a part of a day: that of its statements, where memoria wrote a heading above them.
+
+    It is a key, ``""`` for none; the project's name where neither a marker nor a statement has the key.
+    """
+    inside = (fact.project for fact in facts if part.is_learned and f" ^{fact.id}" in part.raw)
+    return next(inside, part.project)
 
 
 def without(text: str, idents: Container[str]) -> str:
