@@ -151,7 +151,7 @@ HELD = {
     "If you set a memory server": """exchange/test_sync.py::test_facts_travel_from_one_machine_to_the_other
         exchange/test_server_trust.py::test_a_row_of_another_program_keeps_text_keywords_and_tags_whatever_happens_here""",
     "If you set a Redis server":
-        "working/test_working_redis.py::test_one_prefix_a_scope_and_nothing_is_searched_for",
+        "working/test_working_redis.py::test_one_hash_a_scope_and_nothing_is_searched_for",
     "The packages":
         "capture/test_build.py::test_it_is_built_from_the_lock_with_hashes_and_a_second_run_does_nothing",
     "Endpoint, key, proxy": """test_leaves.py::test_a_projects_settings_change_nothing

@@ -7,22 +7,23 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from memoria.working import WorkingMemory
-from memoria.working.failover_store import FailoverStore, SharedStore
+from memoria.working.shared_store import SharedStore
 from memoria.working.sqlite_store import SqliteStore
 
 
-def shared(url: str) -> SharedStore:
-    from memoria.working.redis_store import RedisStore  # noqa: PLC0415 (an extra)
+def raw(url: str) -> Any:
+    import redis.asyncio as redis  # noqa: PLC0415 (an extra)
 
-    return RedisStore(url)
+    return redis.Redis.from_url(url, decode_responses=True)
 
 
 @asynccontextmanager
 async def machine(url: str, file: Path, session: str = "s") -> AsyncIterator[WorkingMemory]:
-    """One machine: its own embedded store behind the shared one."""
-    store = FailoverStore(lambda: shared(url), SqliteStore(file, standing_in=True))
+    """One machine, with an embedded store of its own."""
+    store = SharedStore(url, SqliteStore(file, is_shared=True))
     memory = await WorkingMemory.for_session(session, store=store)
     try:
         yield memory

@@ -1,4 +1,4 @@
-"""A Redis server of the test's own, and a failover store that does not wait long before it tries again."""
+"""A Redis server of the test's own, and a shared store that does not wait long before it tries again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memoria.working import failover_store
+from memoria.working import shared_store
 from redis_server import RedisServer, require_redis
 
 
@@ -29,5 +29,5 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(failover_store, "FIRST_RETRY_S", 0.02)
-    monkeypatch.setattr(failover_store, "LAST_RETRY_S", 0.1)
+    monkeypatch.setattr(shared_store, "FIRST_RETRY_S", 0.02)
+    monkeypatch.setattr(shared_store, "LAST_RETRY_S", 0.1)

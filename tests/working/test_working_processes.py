@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from memoria.working import Limits, TaskState, WorkingMemory
-from memoria.working.failover_store import FailoverStore, SharedStore
+from memoria.working.shared_store import SharedStore
 from memoria.working.sqlite_store import SqliteStore
 from memoria.working.store import Store
 from redis_server import RedisServer, require_redis
@@ -28,12 +28,8 @@ from pathlib import Path
 from memoria.working import Limits, WorkingMemory
 name, file, url, times, entries = sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
 from memoria.working.sqlite_store import SqliteStore
-if url:
-    from memoria.working.failover_store import FailoverStore
-    from memoria.working.redis_store import RedisStore
-    store = FailoverStore(lambda: RedisStore(url), SqliteStore(file, standing_in=True))
-else:
-    store = SqliteStore(file)
+from memoria.working.shared_store import SharedStore
+store = SharedStore(url, SqliteStore(file, is_shared=True)) if url else SqliteStore(file)
 async def main():
     async with await WorkingMemory.for_session("s", store=store, limits=Limits(scratchpad_entries=entries)) as memory:
         for turn in range(times):
@@ -52,9 +48,7 @@ def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Cal
         return
     require_redis()
     server = RedisServer(tmp_path, "--appendfsync", "no").start()
-    from memoria.working.redis_store import RedisStore  # noqa: PLC0415 (an extra)
-
-    yield lambda: RedisStore(server.url), [str(file), server.url]
+    yield lambda: SharedStore(server.url, SqliteStore(file, is_shared=True)), [str(file), server.url]
     server.stop()
 
 
@@ -91,7 +85,7 @@ def test_processes_on_one_session_lose_no_update(shared: tuple[Callable[[], Stor
 
 async def replayed(file: Path, url: str) -> None:
     """Return when the server has what went elsewhere because it answered too late; a busy machine's may."""
-    store = FailoverStore(nowhere(url), SqliteStore(file, standing_in=True))
+    store = SharedStore(url, SqliteStore(file, is_shared=True))
     while (await store.stats()).degraded:
         await asyncio.sleep(0.01)
     await store.close()
@@ -101,8 +95,7 @@ STEADY_WORKER = """
 import asyncio, os, sys, time
 from pathlib import Path
 from memoria.working import Limits, WorkingMemory
-from memoria.working.failover_store import FailoverStore
-from memoria.working.redis_store import RedisStore
+from memoria.working.shared_store import SharedStore
 from memoria.working.sqlite_store import SqliteStore
 name, file, url, stop, entries = sys.argv[1], Path(sys.argv[2]), sys.argv[3], Path(sys.argv[4]), int(sys.argv[5])
 async def main():
@@ -112,7 +105,7 @@ async def main():
         start = time.monotonic()
         await call
         longest = max(longest, time.monotonic() - start)
-    store = FailoverStore(lambda: RedisStore(url), SqliteStore(file, standing_in=True))
+    store = SharedStore(url, SqliteStore(file, is_shared=True))
     own = await WorkingMemory.for_session(name, store=store, limits=Limits(scratchpad_entries=entries))
     async with await WorkingMemory.for_session("s", store=store) as memory:
         while not stop.exists():
@@ -177,7 +170,7 @@ def test_writers_whose_server_is_killed_and_restarted_lose_nothing(tmp_path: Pat
             worker.wait(60)
 
     async def after() -> None:
-        store = FailoverStore(nowhere(server.url), SqliteStore(tmp_path / "machine 0" / "working.db", standing_in=True))
+        store = SharedStore(server.url, SqliteStore(tmp_path / "machine 0" / "working.db", is_shared=True))
         async with await WorkingMemory.for_session("s", store=store) as memory:
             made = {f"w{number}": int(turns) for number, (turns, _, _) in enumerate(said)}
             for name, count in made.items():
@@ -194,27 +187,18 @@ def test_writers_whose_server_is_killed_and_restarted_lose_nothing(tmp_path: Pat
         assert float(longest) < LIMIT_S + float(late), "a call took long"
 
 
-def nowhere(url: str) -> Callable[[], SharedStore]:
-    def connect() -> SharedStore:
-        from memoria.working.redis_store import RedisStore  # noqa: PLC0415 (an extra)
-
-        return RedisStore(url)
-
-    return connect
-
-
 def test_what_waits_is_written_back_by_whoever_comes_next(tmp_path: Path) -> None:
     require_redis()
     file = tmp_path / "working.db"
     server = RedisServer(tmp_path)
 
     async def write() -> None:
-        store = FailoverStore(nowhere(server.url), SqliteStore(file, standing_in=True))
+        store = SharedStore(server.url, SqliteStore(file, is_shared=True))
         async with await WorkingMemory.for_session("s", store=store) as memory:
             await memory.set("k", "offline")
 
     async def read() -> None:
-        store = FailoverStore(nowhere(server.url), SqliteStore(file, standing_in=True))
+        store = SharedStore(server.url, SqliteStore(file, is_shared=True))
         async with await WorkingMemory.for_session("s", store=store) as memory:
             assert await memory.get("k") == "offline"
             stats = await memory.get_stats()

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from memoria.ground.errors import BadKeyError, BadValueError, CheckpointNotFoundError, StoreUnreachableError
+from memoria.ground.errors import BadKeyError, BadValueError, CheckpointNotFoundError
 from memoria.working import Limits, Scope, TaskState, WorkingMemory
-from memoria.working.failover_store import FailoverStore, SharedStore
+from memoria.working.shared_store import SharedStore
 from memoria.working.sqlite_store import SqliteStore
 from memoria.working.store import Put, Store
 from redis_server import RedisServer, require_redis
 
 pytestmark = pytest.mark.anyio
-KINDS = ("sqlite", "redis", "failover-away")
+KINDS = ("sqlite", "redis", "redis-away")
 
 
 @pytest.fixture(scope="module")
@@ -32,20 +32,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
 @pytest.fixture(params=KINDS)
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
     kind: str = request.param
-    embedded = SqliteStore(tmp_path / "working.db", standing_in=kind == "failover-away")
-    made: Store = FailoverStore(nowhere, embedded) if kind == "failover-away" else embedded
-    if kind == "redis":
-        server: RedisServer = request.getfixturevalue("server")
-        server.flush()
-        from memoria.working.redis_store import RedisStore  # noqa: PLC0415 (an extra)
-
-        made = RedisStore(server.url)
+    made: Store = SqliteStore(tmp_path / "working.db")
+    if kind != "sqlite":
+        url = "redis://127.0.0.1:1/0"
+        if kind == "redis":
+            server: RedisServer = request.getfixturevalue("server")
+            server.flush()
+            url = server.url
+        made = SharedStore(url, SqliteStore(tmp_path / "working.db", is_shared=True))
     yield made
     await made.close()
-
-
-def nowhere() -> SharedStore:
-    raise StoreUnreachableError("there is no such server")
 
 
 async def until_gone(memory: WorkingMemory, key: str) -> None:

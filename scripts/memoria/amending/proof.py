@@ -22,7 +22,7 @@ from memoria.ground import home_files
 from memoria.ground.home import Home
 from memoria.search.words import folded
 from memoria.transcripts import client_files, clients
-from memoria.working.failover_store import open_store
+from memoria.working.shared_store import open_store
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _BLANK = frozenset("nrtbf")

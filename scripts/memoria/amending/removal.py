@@ -43,7 +43,7 @@ from memoria.transcripts.screen import Tombstones
 from memoria.wiki.settle import Settle
 from memoria.wiki.transaction import ChangedError, Transactions
 from memoria.working import session_of
-from memoria.working.failover_store import open_store
+from memoria.working.shared_store import open_store
 from memoria.working.task_reading import pass_over
 
 REPLANS = 5  # new plans when a person saves a page in the meantime

@@ -30,10 +30,8 @@ from memoria.models.metered import Metered
 from memoria.statements.keeper import Keeper
 from memoria.wiki import lint_rules
 from memoria.wiki.snapshot import Snapshot
-from memoria.working.failover_store import shared_store
+from memoria.working.shared_store import open_store
 from memoria.working.store import StoreStats
-
-REDIS_SECONDS = 5.0
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -175,11 +173,8 @@ def check_redis(home: Home) -> Findings:
     """Ask the Redis server, if one is named, whether it can be used."""
     if not home.settings.redis_url:
         return
-    try:
-        stats = asyncio.run(_asked(home.settings.redis_url))
-    except (ExpectedError, TimeoutError) as error:
-        stats = StoreStats("redis", healthy=False, reason=str(error) or f"redis did not answer in {REDIS_SECONDS:g} s")
-    if not stats.healthy:
+    stats = asyncio.run(_stats(home))
+    if stats.degraded:
         remedy = "check redis_url, and that the server runs; until then each machine keeps its own working memory"
         yield Finding("redis", BROKEN, stats.reason, remedy)
     elif stats.reason:
@@ -188,13 +183,12 @@ def check_redis(home: Home) -> Findings:
         yield Finding("redis", OK, f"{stats.extra['where']} answers")
 
 
-async def _asked(url: str) -> StoreStats:
-    store = shared_store(url)
-    async with asyncio.timeout(REDIS_SECONDS):
-        try:
-            return await store.stats()
-        finally:
-            await store.close()
+async def _stats(home: Home) -> StoreStats:
+    store = open_store(home.settings, home.paths)
+    try:
+        return await store.stats()
+    finally:
+        await store.close()
 
 
 CHECKS: tuple[Callable[[Home], Findings], ...] = (

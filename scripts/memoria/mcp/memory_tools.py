@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from memoria.ground.home import Home
 from memoria.mcp.answers import as_json, short
 from memoria.working import Limits, TaskState, WorkingMemory
-from memoria.working.failover_store import open_store
+from memoria.working.shared_store import open_store
 
 if TYPE_CHECKING:
     from memoria.mcp.calls import Session

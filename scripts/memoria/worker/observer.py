@@ -32,7 +32,7 @@ from memoria.transcripts.intake import Intake, UnreadableJobError
 from memoria.transcripts.screen import Screen
 from memoria.worker.pending import Pending
 from memoria.working import Limits, WorkingMemory
-from memoria.working.failover_store import open_store
+from memoria.working.shared_store import open_store
 from memoria.working.store import Store
 from memoria.working.task_reading import READ, observe, where_you_were
 

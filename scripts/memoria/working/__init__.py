@@ -3,8 +3,7 @@
 - ``memory``: ``WorkingMemory``: values, task state, scratchpad and checkpoints of a scope, as records of a store
 - ``store``: the protocol of a store, the types that it uses, and the changes that build on a value
 - ``sqlite_store``: the embedded store, one file shared by many processes (the default)
-- ``redis_store``: a store shared by many machines
-- ``failover_store``: Redis, with the embedded store while it cannot be used; opens the store that the settings name
+- ``shared_store``: the embedded store, exchanged with Redis; opens the store that the settings name
 - ``task_reading``: what a transcript says about the task, and the block "where you were"
 
 This folder imports no model, no hook handler and no wiki.

@@ -163,6 +163,7 @@ class WorkingMemory:
         self.default_ttl_seconds = None if default_ttl_seconds is None else _checked_ttl(default_ttl_seconds)
         self._store = store
         self._name = scope.name
+        self._own = uuid.uuid4().hex[:8]  # among those that report the progress of one task
 
     @classmethod
     async def create(
@@ -179,7 +180,7 @@ class WorkingMemory:
         long as the session (``Limits.session_seconds``).
         """
         if store is None:
-            from memoria.working.failover_store import open_store  # noqa: PLC0415 (reads settings: only where needed)
+            from memoria.working.shared_store import open_store  # noqa: PLC0415 (reads settings: only where needed)
 
             store = open_store()
         memory = cls(scope, store, default_ttl_seconds, limits)
@@ -301,7 +302,7 @@ class WorkingMemory:
         if percent is not None:
             changed["percent"] = _clamped(percent)
         self._encode(changed)
-        change = reporting(uuid.uuid4().hex, _now(), changed)
+        change = reporting(self._own, _now(), changed)
         text = await self._store.change(self._name, TASK, change, ttl=self._life(self.scope))
         return _task(json.loads(text)) or TaskState()
 

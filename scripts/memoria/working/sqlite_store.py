@@ -7,7 +7,8 @@ after ``STEP_WAIT_S`` the call gives the event loop back and tries again.
 Reads write nothing. Which keys were read is kept in the process and written with its next write, or after
 ``TOUCHES`` reads, so that least-recently-used eviction sees them. Evicting is one step down an index.
 
-With ``standing_in=True``, for a store that cannot be used now, what is deleted leaves its key and time behind.
+With ``is_shared=True``, for a file that is exchanged with a server, what is deleted leaves its key and time behind
+until the server has them.
 """
 
 from __future__ import annotations
@@ -16,14 +17,15 @@ import asyncio
 import random
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from memoria.base.sqlite import STEP_WAIT_S
 from memoria.ground import database
 from memoria.ground.errors import StoreBusyError, StoreTooNewError, WorkingStoreError
 from memoria.working.store import (
+    MERGED,
     Change,
     Put,
     Record,
@@ -32,6 +34,7 @@ from memoria.working.store import (
     applied,
     deadline,
     is_internal,
+    merging,
     next_version,
 )  # fmt: skip
 
@@ -77,12 +80,17 @@ MIGRATIONS = (
     DROP TABLE journal;
     DROP TABLE notes;
     """,
+    """
+    DELETE FROM deleted WHERE key = '';
+    ALTER TABLE records ADD COLUMN sent INTEGER NOT NULL DEFAULT 0;  -- whether the server has this version
+    CREATE INDEX records_unsent ON records (scope) WHERE sent = 0;
+    """,
 )  # the n-th brings a file from user_version n to n + 1
 
 _UPSERT = """
-INSERT INTO records (scope, key, internal, value, version, expires, used) VALUES (?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (scope, key) DO UPDATE
-SET value = excluded.value, version = excluded.version, expires = excluded.expires, used = excluded.used
+INSERT INTO records (scope, key, internal, value, version, expires, used, sent) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (scope, key) DO UPDATE SET value = excluded.value, version = excluded.version, expires = excluded.expires,
+used = excluded.used, sent = excluded.sent
 """
 _LIVE = "(expires IS NULL OR expires > ?)"
 
@@ -90,10 +98,10 @@ _LIVE = "(expires IS NULL OR expires > ?)"
 class SqliteStore:
     """A store in one SQLite file (WAL); any number of processes may share it."""
 
-    def __init__(self, path: Path, *, standing_in: bool = False) -> None:
+    def __init__(self, path: Path, *, is_shared: bool = False) -> None:
         """The file and its folder are made by the first call that needs them."""
         self.path = path
-        self.standing_in = standing_in
+        self.is_shared = is_shared
         self._connection: sqlite3.Connection | None = None
         self._identity = (0, 0)
         self._touched: dict[tuple[str, str], int] = {}
@@ -118,7 +126,7 @@ class SqliteStore:
 
         def work(db: sqlite3.Connection) -> None:
             _upsert(db, scope, key, put)
-            _evict(db, scope, limit)
+            self._evict(db, scope, limit)
 
         await self._write(work)
 
@@ -183,39 +191,102 @@ class SqliteStore:
                 await self._write(_nothing)
             self._drop_connection()
 
-    async def held(self) -> list[str]:
-        """Return the scopes of which the file holds anything."""
-        query = "SELECT name FROM scopes UNION SELECT scope FROM records UNION SELECT scope FROM deleted"
+    # -- the exchange with a server
+
+    async def opened(self, scope: str) -> tuple[float | None] | None:
+        """Return when a scope that was opened is forgotten (None in it: never), None for one that was not."""
+        query = f"SELECT expires FROM scopes WHERE name = ? AND {_LIVE}"  # noqa: S608 (a constant)
+        return await self._run(lambda db: db.execute(query, (scope, time.time())).fetchone())
+
+    async def unsent_scopes(self) -> list[str]:
+        """Return the scopes that hold what the server lacks."""
+        query = "SELECT scope FROM records WHERE sent = 0 UNION SELECT scope FROM deleted"
         return [name for (name,) in await self._run(lambda db: db.execute(query).fetchall())]
 
-    async def opened(self) -> dict[str, float | None]:
-        """Return the scopes that were opened and when each is forgotten, None for never."""
-        return dict(await self._run(lambda db: db.execute("SELECT name, expires FROM scopes").fetchall()))
+    async def has_unsent(self, scope: str) -> bool:
+        """Return whether a scope holds what the server lacks."""
+        query = "SELECT 1 FROM records WHERE scope = ? AND sent = 0 UNION ALL SELECT 1 FROM deleted WHERE scope = ?"
+        return bool(await self._run(lambda db: db.execute(query, (scope, scope)).fetchone()))
 
-    async def deleted(self, scope: str) -> dict[str, int]:
-        """Return the keys of a scope that were deleted and the time of that; ``""`` for all that are not internal."""
-        query = "SELECT key, version FROM deleted WHERE scope = ?"
-        return dict(await self._run(lambda db: db.execute(query, (scope,)).fetchall()))
+    async def unite(self, scope: str, theirs: Mapping[str, Record] | None, kept_s: float) -> dict[str, Record]:
+        """Take over what is newer on the server, and return what is newer here; a deleted key has an empty value.
 
-    async def forget(self, scope: str, versions: Iterable[tuple[str, int]]) -> None:
-        """Forget what another store has taken over, unless it has changed since."""
-        rows = [(scope, key, version) for key, version in versions]
+        ``theirs``: all that the server holds of the scope, deletions for ``kept_s``; None when that is known.
+        """
+
+        def work(db: sqlite3.Connection) -> dict[str, Record]:
+            query = "SELECT key, sent, value, version, expires FROM records WHERE scope = ?"
+            ours = {key: (bool(sent), Record(*rest)) for key, sent, *rest in db.execute(query, (scope,))}
+            gone = {key: Record("", version, time.time() + kept_s) for key, version in _deleted(db, scope)}
+            outgoing = gone | {key: record for key, (sent, record) in ours.items() if not sent}
+            if theirs is None:
+                return outgoing
+            for key, their in theirs.items():
+                sent, own = ours.get(key, (True, None))
+                here = own or gone.get(key)
+                value = "" if their.is_expired else their.value
+                if own and own.version == their.version:
+                    outgoing.pop(key, None)
+                    db.execute("UPDATE records SET sent = 1 WHERE scope = ? AND key = ?", (scope, key))
+                elif own and value and key in MERGED and not sent:
+                    version = next_version(max(own.version, their.version))
+                    outgoing[key] = Record(applied(merging(value), own.value), version, own.expires)
+                    _store(db, scope, key, outgoing[key], is_sent=False)
+                elif here and here.version > their.version:
+                    outgoing[key] = here
+                else:
+                    outgoing.pop(key, None)
+                    self._take(db, scope, key, their if value else None)
+            for key, (sent, own) in ours.items():
+                if key not in theirs and sent:
+                    if theirs and own.version / 1e6 < time.time() - kept_s:  # deleted elsewhere, longer ago
+                        self._take(db, scope, key, None)
+                    else:  # the server has lost it
+                        outgoing[key] = own
+            return outgoing
+
+        return await self._write(work)
+
+    @staticmethod
+    def _take(db: sqlite3.Connection, scope: str, key: str, record: Record | None) -> None:
+        """Let a key be as it is on the server."""
+        if record:
+            _store(db, scope, key, record, is_sent=True)
+            return
+        for table in ("records", "deleted"):
+            db.execute(f"DELETE FROM {table} WHERE scope = ? AND key = ?", (scope, key))  # noqa: S608 (constants)
+
+    async def mark_sent(self, scope: str, versions: Mapping[str, int]) -> None:
+        """Record that the server has these versions; what has changed since is still to be sent."""
+        rows = [(scope, key, version) for key, version in versions.items()]
 
         def work(db: sqlite3.Connection) -> None:
-            db.executemany("DELETE FROM records WHERE scope = ? AND key = ? AND version = ?", rows)
+            db.executemany("UPDATE records SET sent = 1 WHERE scope = ? AND key = ? AND version = ?", rows)
             db.executemany("DELETE FROM deleted WHERE scope = ? AND key = ? AND version = ?", rows)
-            kept = "SELECT scope FROM records UNION SELECT scope FROM deleted"
-            db.execute(f"DELETE FROM scopes WHERE name = ? AND name NOT IN ({kept})", (scope,))  # noqa: S608 (a constant)
 
         await self._write(work)
 
     def _drop(self, db: sqlite3.Connection, scope: str, key: str = "") -> int:
         """Delete a record, or all that are not internal; return how many there were."""
-        if self.standing_in:
-            db.execute("INSERT OR REPLACE INTO deleted VALUES (?, ?, ?)", (scope, key, next_version(0)))
-        if key:
-            return db.execute("DELETE FROM records WHERE scope = ? AND key = ?", (scope, key)).rowcount
-        return db.execute("DELETE FROM records WHERE scope = ? AND internal = 0", (scope,)).rowcount
+        which, values = ("key = ?", [scope, key]) if key else ("internal = 0", [scope])
+        return self._delete(db, f"scope = ? AND {which}", values)
+
+    def _evict(self, db: sqlite3.Connection, scope: str, limit: int | None) -> None:
+        """Drop the least recently used until ``limit`` stay: each is the first entry of an index, none is sought."""
+        if limit is None:
+            return
+        row = db.execute("SELECT others FROM counts WHERE scope = ?", (scope,)).fetchone()
+        over = (row[0] if row else 0) - limit
+        if over > 0:
+            oldest = "SELECT rowid FROM records WHERE scope = ? AND internal = 0 ORDER BY used LIMIT ?"
+            self._delete(db, f"rowid IN ({oldest})", [scope, over])
+
+    def _delete(self, db: sqlite3.Connection, which: str, values: list[Any]) -> int:
+        """Delete records; of a file that is shared, keep what the server must be told."""
+        if self.is_shared:
+            gone = f"SELECT scope, key, max(version + 1, ?) FROM records WHERE {which}"  # noqa: S608 (constants)
+            db.execute(f"INSERT OR REPLACE INTO deleted {gone}", [next_version(0), *values])
+        return db.execute(f"DELETE FROM records WHERE {which}", values).rowcount  # noqa: S608 (constants)
 
     async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run ``work`` in one transaction of its own, after what has expired is gone and what was read is noted."""
@@ -301,17 +372,19 @@ def _select(db: sqlite3.Connection, scope: str, key: str) -> Record | None:
 
 
 def _upsert(db: sqlite3.Connection, scope: str, key: str, put: Put) -> None:
-    row = db.execute("SELECT version FROM records WHERE scope = ? AND key = ?", (scope, key)).fetchone()
-    version, expires = next_version(row[0] if row else 0), deadline(put.ttl, time.time())
-    db.execute(_UPSERT, (scope, key, is_internal(key), put.value, version, expires, time.time_ns()))
+    query = "SELECT version FROM records WHERE scope = ?1 AND key = ?2 UNION ALL"
+    query += " SELECT version FROM deleted WHERE scope = ?1 AND key = ?2"
+    row = db.execute(query, (scope, key)).fetchone()
+    version = next_version(row[0] if row else 0)
+    _store(db, scope, key, Record(put.value, version, deadline(put.ttl, time.time())), is_sent=False)
 
 
-def _evict(db: sqlite3.Connection, scope: str, limit: int | None) -> None:
-    """Drop the least recently used until ``limit`` stay: each is the first entry of an index, none is searched for."""
-    if limit is None:
-        return
-    row = db.execute("SELECT others FROM counts WHERE scope = ?", (scope,)).fetchone()
-    over = (row[0] if row else 0) - limit
-    if over > 0:
-        oldest = "SELECT rowid FROM records WHERE scope = ? AND internal = 0 ORDER BY used LIMIT ?"
-        db.execute(f"DELETE FROM records WHERE rowid IN ({oldest})", (scope, over))  # noqa: S608 (a constant)
+def _store(db: sqlite3.Connection, scope: str, key: str, record: Record, *, is_sent: bool) -> None:
+    row = (scope, key, is_internal(key), record.value, record.version, record.expires, time.time_ns(), is_sent)
+    db.execute(_UPSERT, row)
+    db.execute("DELETE FROM deleted WHERE scope = ? AND key = ?", (scope, key))
+
+
+def _deleted(db: sqlite3.Connection, scope: str) -> list[tuple[str, int]]:
+    """Return the keys of which the server does not know that they were deleted, and when they were."""
+    return db.execute("SELECT key, version FROM deleted WHERE scope = ?", (scope,)).fetchall()

@@ -2,7 +2,7 @@
 
 A store holds records (JSON text, a version, an expiry time) under a scope's name and a key. Internal keys begin with
 ``_``; they are never listed with the others, never evicted, and kept by ``clear``. A change is a pure function of the
-parsed value. A store may call it more than once, so its argument has an id: made twice it is the same as once.
+parsed value.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Any, Protocol
 INTERNAL = "_"  # first character of internal keys
 TASK, SCRATCHPAD, CHECKPOINTS = "_task", "_scratchpad", "_checkpoints"
 MERGED = (TASK, SCRATCHPAD, CHECKPOINTS)  # what two stores hold of them is merged; of other keys the newer value stays
-SEEN = 16  # reports of progress that a task remembers, so that none counts twice
 
 Change = Callable[[Any], Any]  # from the parsed value (None: there is none) to the new one
 
@@ -33,6 +32,11 @@ class Record:
     value: str
     version: int
     expires: float | None = None
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether its time is over."""
+        return self.expires is not None and self.expires <= time.time()
 
     @property
     def left(self) -> float | None:
@@ -138,11 +142,18 @@ def removing(ident: str) -> Change:
     return lambda value: [entry for entry in value or [] if entry["id"] != ident]
 
 
-def reporting(ident: str, at: str, fields: Mapping[str, Any]) -> Change:
-    """Return the change that sets the fields of a task that nobody has set later than ``at``."""
-    when = dict.fromkeys(fields, at)
-    report = {"started": at, "updated": at, "revision": 1, "seen": [ident], "set_at": when, **fields}
-    return lambda value: _joined_task(value, report)
+def reporting(own: str, at: str, fields: Mapping[str, Any]) -> Change:
+    """Return the change that sets the fields of a task that nobody has set later than ``at``.
+
+    ``own`` is whose report it is: reports are counted by who made them, so that none counts twice.
+    """
+
+    def report(value: Any) -> Any:
+        reports = _reports(value or {})
+        when = {"set_at": dict.fromkeys(fields, at), "reports": {**reports, own: reports.get(own, 0) + 1}}
+        return _joined_task(value, {"started": at, "updated": at, **when, **fields})
+
+    return report
 
 
 def merging(text: str) -> Change:
@@ -160,23 +171,28 @@ def _joined(ours: list[Any], theirs: list[Any]) -> list[Any]:
 
 
 def _joined_task(ours: dict[str, Any] | None, theirs: dict[str, Any]) -> dict[str, Any]:
-    """Return a task with each field as it was set last: ``set_at`` says when; ``seen`` has the last reports."""
-    reported: list[str] = theirs.get("seen", [])
-    new = [report for report in reported if report not in (ours or {}).get("seen", [])]
-    if ours is None or (reported and not new):
-        return ours or theirs
+    """Return a task with each field as it was set last, by ``set_at``; ``reports`` counts by who made them."""
+    ours = ours or {"started": theirs["started"]}
     later = [name for name in theirs.get("set_at", {}) if _set_at(theirs, name) >= _set_at(ours, name)]
-    replaced = _set_at(theirs, "description") > _set_at(ours, "description")
-    count = theirs.get("revision", 0) if len(new) == len(reported) else len(new)
+    old, new = _set_at(ours, "description"), _set_at(theirs, "description")
+    replaced = new > old
+    mine, more = ({} if replaced else _reports(ours)), ({} if "" < new < old else _reports(theirs))
+    reports = {name: max(mine.get(name, 0), more.get(name, 0)) for name in mine | more}
     return {
         **ours,
         **{name: theirs[name] for name in later},
         "set_at": {**ours.get("set_at", {}), **{name: theirs["set_at"][name] for name in later}},
         "started": (theirs if replaced else ours)["started"],
         "updated": max(ours.get("updated", ""), theirs["updated"]),
-        "revision": count + (0 if replaced else ours.get("revision", 0)),
-        "seen": [*ours.get("seen", []), *new][-SEEN:],
+        "reports": reports,
+        "revision": sum(reports.values()),
     }
+
+
+def _reports(task: Mapping[str, Any]) -> dict[str, int]:
+    """Return how often each has reported progress; until 0.2 only the sum was kept."""
+    reports: dict[str, int] = task.get("reports") or {"": task.get("revision", 0)}
+    return reports
 
 
 def _set_at(task: Mapping[str, Any], name: str) -> str:

@@ -1,0 +1,281 @@
+"""Shared store: the embedded store, exchanged with a Redis server that agents on several machines share.
+
+Every call is served by the embedded store. Around it the scope is exchanged with the server, if that answers within
+``CALL_S``: what is newer there is taken over, what is newer here is sent, and a task and lists of notes and checkpoints
+that both sides changed are merged. So a server that is away, full or read-only costs nothing but the exchange, which is
+made up for when it can be used again; ``stats`` says so until then.
+
+A scope is one hash, ``memoria:{<scope>}``: ``<version>:<expires in us or 0>:<json>`` by key, and under the empty key a
+word that every writer replaces. A writer that sees the word it left need read nothing; one whose hash was changed while
+it looked at it looks again. A deleted key leaves an empty value for a day. No hash has a time to live, because a full
+server with a ``volatile-*`` policy evicts what has one; it goes with the scope. Nothing is searched with KEYS or SCAN.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from memoria.base.invocation import DISTRIBUTION
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.ground.errors import StoreUnreachableError, WorkingStoreError
+from memoria.working.sqlite_store import SqliteStore
+from memoria.working.store import Change, Put, Record, ScopeSeen, Store, StoreStats
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+Client = Any  # the package leaves its pipelines untyped
+
+PREFIX = "memoria:"
+SCOPES = PREFIX + "scopes"  # scope names by when they were opened last
+ENDS = PREFIX + "ends"  # scope names by when they are forgotten
+WORD = ""  # the field of the word that changes with the hash; no key is empty
+TOMBSTONE_S = 86_400.0
+FIRST_RETRY_S, LAST_RETRY_S = 1.0, 30.0
+CALL_S = 1.0  # the longest that one exchange may take
+_EVICTS = (
+    "the server's maxmemory-policy is {}: when it is full it also evicts what other machines have not read yet; "
+    "volatile-lru and noeviction keep it"
+)
+
+
+def open_store(settings: Settings | None = None, paths: Paths | None = None) -> Store:
+    """Return the embedded store in the state folder, exchanged with Redis when ``redis_url`` is set."""
+    settings = settings or Settings.load()
+    file = Path((paths or Paths.of(settings)).working)
+    url = settings.redis_url
+    return SharedStore(url, SqliteStore(file, is_shared=True)) if url else SqliteStore(file)
+
+
+def connected(url: str) -> Client:
+    """Return a client of that Redis server. Raise StoreUnreachableError when it can never be reached."""
+    try:
+        import redis.asyncio as redis  # noqa: PLC0415 (an optional dependency; slow to import)
+        from redis.asyncio.retry import Retry  # noqa: PLC0415 (as above)
+        from redis.backoff import NoBackoff  # noqa: PLC0415 (as above)
+    except ImportError:
+        raise StoreUnreachableError(
+            f"MEMORIA_REDIS_URL is set, but the redis package is missing; install {DISTRIBUTION}[redis]"
+        ) from None
+    try:
+        return redis.Redis.from_url(
+            url,
+            decode_responses=True,
+            socket_connect_timeout=None,
+            socket_timeout=None,
+            retry=Retry(NoBackoff(), 1),  # a connection that a restart has cut; waiting longer is the caller's affair
+        )
+    except ValueError as error:
+        raise StoreUnreachableError(f"MEMORIA_REDIS_URL is not a valid Redis URL: {error}") from error
+
+
+class SharedStore:
+    """``embedded``, exchanged with the Redis server at ``url``, version 6.2 or later."""
+
+    def __init__(self, url: str, embedded: SqliteStore, connect: Callable[[str], Client] = connected) -> None:
+        """``connect`` may raise ``StoreUnreachableError``; nothing is connected yet."""
+        self._url, self._embedded, self._connect = url, embedded, connect
+        self._client: Client = None
+        self._known: dict[str, str | None] = {}  # the word of each scope when it was last exchanged
+        self._up = False
+        self._reason = ""
+        self._next = 0.0  # time.monotonic() of the next try to use the server
+        self._delay = FIRST_RETRY_S
+        self._turn = asyncio.Lock()
+        scheme, _, rest = url.partition("://")
+        self.where = f"{scheme}://{rest.rpartition('@')[2]}"  # without a password
+
+    async def get(self, scope: str, key: str) -> Record | None:
+        """See ``Store.get``."""
+        await self._meet(scope)
+        return await self._embedded.get(scope, key)
+
+    async def records(self, scope: str, *, internal: bool = False) -> dict[str, Record]:
+        """See ``Store.records``."""
+        await self._meet(scope)
+        return await self._embedded.records(scope, internal=internal)
+
+    async def put(self, scope: str, key: str, put: Put, *, limit: int | None = None) -> None:
+        """See ``Store.put``."""
+        await self._write(scope, lambda: self._embedded.put(scope, key, put, limit=limit))
+
+    async def change(self, scope: str, key: str, change: Change, *, ttl: float | None) -> str:
+        """See ``Store.change``."""
+        return await self._write(scope, lambda: self._embedded.change(scope, key, change, ttl=ttl))
+
+    async def delete(self, scope: str, key: str) -> bool:
+        """See ``Store.delete``."""
+        return await self._write(scope, lambda: self._embedded.delete(scope, key))
+
+    async def clear(self, scope: str) -> int:
+        """See ``Store.clear``."""
+        return await self._write(scope, lambda: self._embedded.clear(scope))
+
+    async def restore(self, scope: str, puts: Mapping[str, Put], internal: tuple[str, ...]) -> None:
+        """See ``Store.restore``."""
+        await self._write(scope, lambda: self._embedded.restore(scope, puts, internal))
+
+    async def register(self, scope: str, ttl: float | None) -> None:
+        """See ``Store.register``."""
+        await self._embedded.register(scope, ttl)
+        self._known.pop(scope, None)
+        await self._meet(scope)
+
+    async def scopes(self) -> list[ScopeSeen]:
+        """See ``Store.scopes``; also those that only other machines have opened."""
+        seen = {each.name: each.seen for each in await self._embedded.scopes()}
+
+        async def more() -> None:
+            dead = set(await self._client.zrange(ENDS, "-inf", time.time(), byscore=True))
+            for name, score in await self._client.zrange(SCOPES, 0, -1, withscores=True):
+                if name not in dead:
+                    seen[name] = max(score, seen.get(name, 0.0))
+
+        await self._meet("", more)
+        return sorted((ScopeSeen(*each) for each in seen.items()), key=lambda each: -each.seen)
+
+    async def stats(self) -> StoreStats:
+        """Return the stats of the server; ``degraded`` with the reason while nothing is exchanged with it."""
+        memory: dict[str, Any] = {}
+
+        async def ask() -> None:
+            memory.update(await self._client.info("memory"))
+
+        await self._meet("", ask)
+        stats = await self._embedded.stats()
+        if not self._up:
+            return replace(stats, degraded=True, reason=self._reason)
+        policy = str(memory.get("maxmemory_policy", ""))
+        evicts = memory.get("maxmemory") and policy.startswith("allkeys-")
+        reason = _EVICTS.format(policy) if evicts else stats.reason
+        return StoreStats("redis", healthy=stats.healthy, reason=reason, extra={"where": self.where})
+
+    async def close(self) -> None:
+        """See ``Store.close``."""
+        if self._client is not None:
+            with suppress(StoreUnreachableError):
+                async with self._limit():
+                    await self._client.aclose()
+        await self._embedded.close()
+
+    async def _write(self, scope: str, call: Callable[[], Awaitable[T]]) -> T:
+        await self._meet(scope)
+        result = await call()
+        await self._meet(scope)
+        return result
+
+    async def _meet(self, scope: str, work: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Exchange a scope with the server, or do other ``work`` there, if it can be used."""
+        async with self._turn:
+            if not self._up and time.monotonic() < self._next:
+                return
+            try:
+                self._client = self._client or self._connect(self._url)  # under load its import takes long
+                async with self._limit():
+                    for waiting in () if self._up else await self._embedded.unsent_scopes():
+                        await self._exchange(waiting)
+                    await (work() if work else self._exchange(scope))
+            except WorkingStoreError as error:
+                self._leave(error)
+            else:
+                self._up, self._delay = True, FIRST_RETRY_S
+
+    async def _exchange(self, scope: str) -> None:
+        """Take over what is newer on the server, and send what is newer here."""
+        name = f"{PREFIX}{{{scope}}}"
+        async with self._client.pipeline() as pipe:
+            while True:
+                await pipe.watch(name)
+                word = await pipe.hget(name, WORD)
+                if (word is None or scope not in self._known) and not await self._announce(scope) and word is None:
+                    return  # it is over: what is sent now would never go
+                theirs: dict[str, Record] | None = None
+                if word is None or word != self._known.get(scope):
+                    stored = await pipe.hgetall(name)
+                    theirs = {key: _record(text) for key, text in stored.items() if key != WORD}
+                elif not await self._embedded.has_unsent(scope):
+                    return
+                outgoing = await self._embedded.unite(scope, theirs, TOMBSTONE_S)
+                expired = [key for key, record in (theirs or {}).items() if record.is_expired and key not in outgoing]
+                if outgoing or expired:
+                    word = uuid.uuid4().hex
+                    pipe.multi()
+                    pipe.hset(name, mapping={WORD: word, **{key: _text(each) for key, each in outgoing.items()}})
+                    if expired:
+                        pipe.hdel(name, *expired)
+                    if not await _is_done(pipe):
+                        await asyncio.sleep(random.uniform(0, 0.005))  # noqa: S311 (jitter, not a secret)
+                        continue
+                    await self._embedded.mark_sent(scope, {key: each.version for key, each in outgoing.items()})
+                self._known[scope] = word
+                return
+
+    async def _announce(self, scope: str) -> bool:
+        """Record that a scope is open, and delete a few that are forgotten by now; return whether it is open here."""
+        now, opened = time.time(), await self._embedded.opened(scope)
+        async with self._client.pipeline(transaction=False) as pipe:
+            if opened:
+                expires = opened[0]
+                pipe.zadd(SCOPES, {scope: now})
+                pipe.zadd(ENDS, {scope: "inf" if expires is None else expires})
+            pipe.zrange(ENDS, "-inf", now, byscore=True, offset=0, num=20)
+            *_, dead = await pipe.execute()
+            if dead:
+                pipe.unlink(*(f"{PREFIX}{{{name}}}" for name in dead))
+                pipe.zrem(SCOPES, *dead)
+                pipe.zrem(ENDS, *dead)
+                await pipe.execute()
+        return opened is not None
+
+    def _leave(self, error: WorkingStoreError) -> None:
+        """Exchange nothing until the next try."""
+        if self._up or not self._reason:
+            log.warning("working memory: %s; it is exchanged when that is over", error)
+        self._reason = str(error)
+        self._up, self._next = False, time.monotonic() + self._delay
+        self._delay = min(2 * self._delay, LAST_RETRY_S)
+
+    @asynccontextmanager
+    async def _limit(self) -> AsyncIterator[None]:
+        """Let what is done inside last at most ``CALL_S``; raise StoreUnreachableError after that, or if it fails."""
+        from redis.exceptions import RedisError  # noqa: PLC0415 (of the optional dependency)
+
+        try:
+            async with asyncio.timeout(CALL_S):
+                yield
+        except TimeoutError:
+            raise StoreUnreachableError(f"redis at {self.where} did not answer within {CALL_S:g} s") from None
+        except RedisError as error:
+            raise StoreUnreachableError(f"redis at {self.where} cannot be used now: {error}") from error
+
+
+async def _is_done(pipe: Client) -> bool:
+    """Execute what is queued; return False when the hash that was watched has changed."""
+    from redis.exceptions import WatchError  # noqa: PLC0415 (of the optional dependency)
+
+    try:
+        await pipe.execute()
+    except WatchError:
+        return False
+    return True
+
+
+def _text(record: Record) -> str:
+    return f"{record.version}:{0 if record.expires is None else max(1, int(record.expires * 1e6))}:{record.value}"
+
+
+def _record(text: str) -> Record:
+    try:
+        version, expires, value = text.split(":", 2)
+        return Record(value, int(version), int(expires) / 1e6 if expires != "0" else None)
+    except ValueError:
+        raise WorkingStoreError(f"redis: a value under {PREFIX} is not memoria's: {text[:40]!r}") from None
