@@ -44,8 +44,8 @@ from memoria.wiki.folder import Wiki
 from memoria.wiki.snapshot import Snapshot
 from memoria.wiki.transaction import Transactions, digest
 from memoria.worker import worker
-from memoria.working.shared_store import open_store
 from memoria.working.memory import WorkingMemory
+from memoria.working.shared_store import open_store
 from wiki_home import WikiHome, placed, stated
 from wiki_home import entry as wiki_entry
 

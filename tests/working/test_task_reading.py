@@ -83,12 +83,11 @@ def test_todos_are_as_last_written() -> None:
 
 def test_tasks_are_made_and_updated_across_slices() -> None:
     state = observe(Transcript().uses("TaskCreate", {"subject": "Write it", "description": "long"}, "a").lines)
-    assert state["tasks"] == []
+    assert state["tasks"] == [{"text": "Write it", "status": "pending"}]
     made = {"task": {"id": "1", "subject": "Write it"}}
-    state = observe(Transcript().gets("Task #1 created", "a", made).lines, state)
-    assert state["tasks"] == [{"id": "1", "text": "Write it", "status": "pending"}]
+    state = observe(Transcript().gets("Task #1 created successfully: Write it", "a", made).lines, state)
     state = observe(Transcript().uses("TaskUpdate", {"taskId": "1", "status": "in_progress"}).lines, state)
-    assert state["tasks"][0]["status"] == "in_progress"
+    assert state["tasks"] == [{"text": "Write it", "status": "in_progress"}]
 
 
 def test_the_last_failure_stands_until_the_same_command_succeeds() -> None:

@@ -1,7 +1,8 @@
 """Task reading: what a transcript says about the current task, without asking a model.
 
-``observe`` reduces transcript lines to a small state: the goal and the last request in the user's words, the last state
-of the to-do list or tasks, files touched, the last command that failed, and a question that waits for an answer.
+``observe`` reduces the turns of transcript lines to a small state: the goal and the last request in the user's words,
+the last state of the to-do list or tasks, files touched, the last command that failed, and a question that waits for an
+answer.
 ``where_you_were`` shows that state, together with the agent's own notes, to a session that has lost its context. Both
 are pure functions.
 """
@@ -11,13 +12,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from memoria.base.fence import fenced, neutral
 from memoria.capture import cursor, transcript
 from memoria.capture.open_sessions import HEAD, LABEL
 from memoria.ground.redact import redact
-from memoria.transcripts.client_files import objects
+from memoria.transcripts.answers import REPORTED
+from memoria.transcripts.turn import Turn
 from memoria.transcripts.turn_reader import Reader
 from memoria.working.memory import Note, TaskState, WorkingMemory
 from memoria.working.store import Store
@@ -31,8 +34,8 @@ _GOAL, _SAID, _ITEM, _QUESTION = 600, 300, 200, 300  # maximum characters of eac
 _FILES, _TASKS, _WAITING = 20, 60, 40  # maximum number of each
 _WEAK_WORDS = 4  # a request of fewer words ("go on", "yes, do that") does not replace the goal
 _EDITS = ("Edit", "MultiEdit", "NotebookEdit", "Write")
-_EXIT = re.compile(r"(?:Error:\s*)?Exit code:? (\d+)\s*")
-_REFUSED = re.compile(r"The user doesn't want to|\[Request interrupted")  # a refusal by the user is not a failure
+_TODO = re.compile(r"\[([\w?]+)\] (.*?)(?=; \[[\w?]+\] |$)")
+_EXIT = re.compile(r"exit (\d+)")
 _DONE = ("completed", "cancelled", "deleted")
 
 
@@ -40,24 +43,35 @@ def observe(lines: Iterable[bytes], before: Mapping[str, Any] | None = None) -> 
     """Return the state after these lines, given the state before them ({} or None at a session's start).
 
     The state can be stored as JSON. Keys: ``goal``, ``said`` (the last request if it is not the goal), ``tasks`` (each
-    with ``id``, ``text``, ``status``), ``files`` (the last touched last), ``failure`` (``command``, ``status``,
-    ``text``), ``question``, ``cwd``, and, for the next call, ``waiting`` and ``uses`` (tool uses without a result yet,
-    and the names of their tools). All texts in it are redacted.
+    with ``text``, ``status``), ``files`` (the last touched last), ``failure`` (``command``, ``status``), ``question``,
+    ``cwd``, and, for the next call, ``commands`` and ``uses`` (the commands and the names of the tools whose results
+    have not been read) and ``subjects`` (of tasks, by their ids). All texts in it are redacted.
     """
-    whole = list(lines)
-    state: Json = {"tasks": [], "files": [], "waiting": {}, **(before or {})}
-    state = {**state, "tasks": list(state["tasks"]), "files": list(state["files"]), "waiting": dict(state["waiting"])}
-    for line in whole:
-        for value in objects(line):
-            if value.get("isSidechain") is not True and isinstance(value.get("message"), dict):
-                _observe_line(state, value)
-    reader = Reader(describing=False, uses=state.pop("uses", None))
-    turns = list(reader.read(whole))
-    for turn in (*turns, *reader.pending):
-        if turn.role == "user":  # a queued command such as /compact is a note
-            _observe_request(state, turn.text)
+    state: Json = {"tasks": [], "files": [], "commands": {}, **(before or {})}
+    state = {**state, "tasks": list(state["tasks"]), "files": list(state["files"]), "commands": dict(state["commands"])}
+    reader = Reader(uses=state.pop("uses", None), tasks=state.pop("subjects", None))
+    for turn in (*reader.read(lines), *reader.pending):  # a queued command such as /compact is a note
+        _observe_turn(state, turn)
     state["uses"] = dict(list(reader.open_uses.items())[-_WAITING:])
-    return {key: value for key, value in state.items() if value or key in ("tasks", "files", "waiting")}
+    state["subjects"] = dict(list(reader.tasks.items())[-_TASKS:])
+    return {key: value for key, value in state.items() if value or key in ("tasks", "files", "commands")}
+
+
+def _observe_turn(state: Json, turn: Turn) -> None:
+    state["cwd"] = turn.cwd or state.get("cwd", "")
+    if turn.role in ("user", "note"):
+        state["question"] = ""  # the user has replied
+    if turn.role == "user":
+        _observe_request(state, turn.text)
+    elif turn.role == "assistant":
+        for ident, line in zip_longest(turn.uses, turn.tools, fillvalue=""):
+            _observe_use(state, ident, *line.partition(" ")[::2])
+        _observe_answer(state, turn.text)
+    elif turn.role == "error":
+        for ident in turn.uses:
+            if command := state["commands"].pop(ident, ""):
+                code = _EXIT.match(turn.text)
+                state["failure"] = {"command": command, "status": int(code[1]) if code else None}
 
 
 def _observe_request(state: Json, text: str) -> None:
@@ -72,109 +86,40 @@ def _observe_request(state: Json, text: str) -> None:
         state["said"] = _kept(plain, _SAID)
 
 
-def _observe_line(state: Json, value: Json) -> None:
-    if isinstance(value.get("cwd"), str):
-        state["cwd"] = value["cwd"]
-    content = value["message"].get("content")
-    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    for block in blocks:
-        if block.get("type") == "tool_use":
-            _use(state, block)
-        elif block.get("type") == "tool_result":
-            _result(state, block, value.get("toolUseResult"))
-    if value.get("type") == "assistant":
-        _ask(state, " ".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text"))
-    elif value.get("type") == "user" and not any(block.get("type") == "tool_result" for block in blocks):
-        state["question"] = ""  # the user has replied
-
-
-def _use(state: Json, block: Json) -> None:
-    given = block.get("input")
-    name, ident = str(block.get("name", "")), str(block.get("id", ""))
-    if not isinstance(given, dict):
-        return
+def _observe_use(state: Json, ident: str, name: str, detail: str) -> None:
+    """Apply the line of a tool use, as ``tool_lines`` writes it."""
     if name in _EDITS:
-        _touch(state, str(given.get("file_path") or given.get("notebook_path") or ""))
+        _touch(state, detail.partition(": ")[0])
     elif name == "TodoWrite":
-        todos = given.get("todos")
-        items = [todo for todo in todos if isinstance(todo, dict)] if isinstance(todos, list) else []
-        state["tasks"] = [
-            _task(str(number), todo.get("content"), todo.get("status")) for number, todo in enumerate(items)
-        ]
-        del state["tasks"][_TASKS:]
-    elif name == "TaskUpdate":
-        _update_task(state, given)
+        state["tasks"] = [_task(text, status) for status, text in _TODO.findall(detail)][:_TASKS]
     elif name == "TaskCreate":
-        _wait(state, ident, {"task": _kept(str(given.get("subject", "")), _ITEM)})
-    elif name == "AskUserQuestion":
-        questions = given.get("questions")
-        asked = (
-            [str(each.get("question", "")) for each in questions if isinstance(each, dict)]
-            if isinstance(questions, list)
-            else []
-        )
-        _wait(state, ident, {"question": _kept(" / ".join(asked), _QUESTION)})
-    elif "command" in given:
-        _wait(state, ident, {"command": _kept(str(given["command"]), _ITEM)})
+        state["tasks"] = [*state["tasks"], _task(detail, "pending")][-_TASKS:]
+    elif name == "TaskUpdate" and (match := _TODO.fullmatch(detail)):
+        changed = _task(match[2], match[1])
+        state["tasks"] = [changed if task["text"] == changed["text"] else task for task in state["tasks"]]
+    elif name == "Bash" and ident:
+        command = _kept(detail, _ITEM)
+        if (state.get("failure") or {}).get("command") == command:
+            state["failure"] = None  # until it fails again
+        state["commands"] = dict([*state["commands"].items(), (ident, command)][-_WAITING:])
 
 
-def _wait(state: Json, ident: str, what: Json) -> None:
-    state["waiting"][ident] = what
-    while len(state["waiting"]) > _WAITING:
-        del state["waiting"][next(iter(state["waiting"]))]
-
-
-def _result(state: Json, block: Json, details: object) -> None:
-    """Apply a tool's result: the id of a created task, or a command's success or failure."""
-    use = state["waiting"].pop(str(block.get("tool_use_id", "")), None)
-    if use is None:
-        return
-    if "task" in use:
-        made = details.get("task") if isinstance(details, dict) else None
-        ident = str(made.get("id", "")) if isinstance(made, dict) else ""
-        known = [task for task in state["tasks"] if task["id"] != ident]
-        state["tasks"] = [*known, _task(ident, use["task"], "pending")][-_TASKS:]
-    elif "command" in use:
-        output = _text(block.get("content"))
-        if block.get("is_error") is True and not _REFUSED.search(output):
-            code = _EXIT.match(output)
-            status = int(code[1]) if code else None
-            state["failure"] = {"command": use["command"], "status": status}  # its output is anybody's text
-        elif block.get("is_error") is not True and (state.get("failure") or {}).get("command") == use["command"]:
-            state["failure"] = None  # the same command has succeeded since
-
-
-def _update_task(state: Json, given: Json) -> None:
-    for number, task in enumerate(state["tasks"]):
-        if task["id"] == str(given.get("taskId", "")):
-            text = given.get("subject") or task["text"]
-            state["tasks"][number] = _task(task["id"], text, given.get("status") or task["status"])
-
-
-def _ask(state: Json, text: str) -> None:
-    """Set the open question when the assistant's text ends in one, else clear it."""
+def _observe_answer(state: Json, text: str) -> None:
+    """Set the open question when the assistant's text ends in one, else clear it; a sub-agent's report asks nobody."""
     end = text.strip().rsplit("\n", 1)[-1].strip()
-    if end:
+    if end and not text.startswith(REPORTED):
         state["question"] = _kept(end, _QUESTION) if end.endswith("?") else ""
 
 
 def _touch(state: Json, path: str) -> None:
-    if not path:
-        return
-    cwd = str(state.get("cwd", ""))
-    inside = cwd and path.startswith(cwd.rstrip(os.sep) + os.sep)
-    shown = _kept(path[len(cwd.rstrip(os.sep)) + 1 :] if inside else path, _ITEM)
-    state["files"] = [*(known for known in state["files"] if known != shown), shown][-_FILES:]
+    cwd = str(state.get("cwd", "")).rstrip(os.sep) + os.sep
+    shown = _kept(path.removeprefix(cwd) if cwd != os.sep else path, _ITEM)
+    if shown:
+        state["files"] = [*(known for known in state["files"] if known != shown), shown][-_FILES:]
 
 
-def _task(ident: str, text: object, status: object) -> Json:
-    return {"id": ident, "text": _kept(str(text or ""), _ITEM), "status": str(status or "pending")[:20]}
-
-
-def _text(content: object) -> str:
-    if isinstance(content, list):
-        return "\n".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else ""
+def _task(text: str, status: str) -> Json:
+    return {"text": _kept(text, _ITEM), "status": status[:20]}
 
 
 def _kept(text: str, most: int) -> str:
