@@ -29,7 +29,7 @@ from memoria.base.atomic import PRIVATE
 from memoria.ground import clock, files
 from memoria.ground.errors import ClientSettingsError, SavedMeanwhileError
 from memoria.ground.swap import Swap
-from memoria.transcripts.clients import CLIENTS
+from memoria.transcripts import codex
 
 Object = dict[str, object]
 Hooks = dict[str, list[Object]]  # event -> groups, each {"hooks": [handler, ...]}, perhaps with a "matcher"
@@ -261,11 +261,6 @@ def _is_root(root: Path, words: list[str]) -> bool:
 # -- Codex
 
 
-def codex_folder(environ: Mapping[str, str]) -> Path:
-    """Return the folder of Codex's settings."""
-    return CLIENTS["codex"].folder(environ)
-
-
 def codex_hooks(root: Path, python: str) -> Hooks:
     """Return the hooks of the memoria at ``root``.
 
@@ -286,7 +281,7 @@ def codex_hooks(root: Path, python: str) -> Hooks:
 def codex_switched_off(environ: Mapping[str, str]) -> bool:
     """Return whether Codex's config.toml says that no hook is to run."""
     try:
-        features = tomllib.loads((codex_folder(environ) / "config.toml").read_text("utf-8")).get("features")
+        features = tomllib.loads((codex.folder(environ) / "config.toml").read_text("utf-8")).get("features")
     except (OSError, ValueError):
         return False
     return isinstance(features, dict) and any(features.get(name) is False for name in ("hooks", "codex_hooks"))

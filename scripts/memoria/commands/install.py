@@ -20,6 +20,7 @@ from memoria.ground import projects
 from memoria.ground.errors import ExpectedError, UsageError
 from memoria.ground.home import Home
 from memoria.ground.swap import Swap
+from memoria.transcripts import codex
 
 FITS = "import sys; sys.exit(sys.version_info < (3, 9))"
 
@@ -96,12 +97,12 @@ def _took_out(settings: ClientSettings, home: Home) -> str:
 def _codex(args: argparse.Namespace, home: Home) -> int:
     if args.project is not None:
         raise UsageError("--project is for Claude Code; Codex's hooks are installed for the user.")
-    settings = ClientSettings.read(client_settings.codex_folder(os.environ) / "hooks.json")
+    settings = ClientSettings.read(codex.folder(os.environ) / "hooks.json")
     if args.remove:
         print(_took_out(settings, home) if settings.ours else f"there are no hooks of memoria in {settings.path}.")
         return 0
-    if not client_settings.codex_folder(os.environ).is_dir():
-        raise ExpectedError(f"there is no {client_settings.codex_folder(os.environ)}: Codex has not run here.")
+    if not codex.folder(os.environ).is_dir():
+        raise ExpectedError(f"there is no {codex.folder(os.environ)}: Codex has not run here.")
     hooks = client_settings.codex_hooks(Path(paths.ROOT), interpreter(os.environ))
     copy = settings.write(settings.merged(hooks), Swap.of(home.paths))
     if settings.ours == hooks:

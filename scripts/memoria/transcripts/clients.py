@@ -7,77 +7,43 @@ for all of them. A session is one file to which lines are only appended.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from memoria.transcripts import client_files
+from memoria.transcripts import client_files, codex
 from memoria.transcripts.client_files import Found, Head
-from memoria.transcripts.codex import Codex
 
 if TYPE_CHECKING:
     from memoria.transcripts.turn_reader import Decode
 
 
-class Client(Protocol):
-    """One coding agent. ``name`` is the word for ``--agent`` and in entries, ``title`` the name for people."""
+@dataclass(frozen=True, slots=True)
+class Client:
+    """One coding agent. ``name`` is the word for ``--agent`` and in entries, ``title`` the name for people.
+
+    ``folder``: in which it keeps its sessions. ``transcripts``: those at or under a folder, the one that changed
+    longest ago first; with ``sides`` also those of sub-agents. ``head``: a session's id and working folder.
+    ``decoder``: makes what reads the lines of one session in their order. ``kept_days``: for how many days after its
+    last line the agent keeps a session.
+    """
 
     name: str
     title: str
-
-    def folder(self, environ: Mapping[str, str]) -> Path:
-        """Return the folder in which the agent keeps its sessions."""
-        ...
-
-    def transcripts(self, root: Path, *, sides: bool = False) -> list[Found]:
-        """Return the sessions at or under ``root``, the one that changed longest ago first.
-
-        ``sides``: also those of sub-agents. What cannot be listed is passed over.
-        """
-        ...
-
-    def head(self, path: Path) -> Head:
-        """Return the session's id and working folder; OSError when it cannot be read."""
-        ...
-
-    def decoder(self) -> Decode:
-        """Return a new decoder, which reads the lines of one session in their order."""
-        ...
-
-    def kept_days(self, environ: Mapping[str, str]) -> float:
-        """Return for how many days after its last line the agent keeps a session."""
-        ...
+    folder: Callable[[Mapping[str, str]], Path]
+    transcripts: Callable[..., list[Found]]
+    head: Callable[[Path], Head]
+    decoder: Callable[[], Decode]
+    kept_days: Callable[[Mapping[str, str]], float]
 
 
-class Claude:
-    """Claude Code's transcripts."""
-
-    name = "claude"
-    title = "Claude Code"
-
-    def folder(self, environ: Mapping[str, str]) -> Path:
-        """Return ``<config>/projects``."""
-        return client_files.folder(environ)
-
-    def transcripts(self, root: Path, *, sides: bool = False) -> list[Found]:
-        """Return the transcripts at or under ``root``."""
-        return client_files.transcripts(root, sides=sides)
-
-    def head(self, path: Path) -> Head:
-        """Return what the first lines say."""
-        return client_files.head(path)
-
-    def decoder(self) -> Decode:
-        """Return the decoder of these lines, which needs no state."""
-        return client_files.decode
-
-    def kept_days(self, environ: Mapping[str, str]) -> float:
-        """Return the setting ``cleanupPeriodDays``."""
-        return client_files.kept_days(environ)
-
-
-CLAUDE: Client = Claude()
-CLIENTS: Mapping[str, Client] = {client.name: client for client in (CLAUDE, Codex())}
+CLAUDE = Client(
+    "claude", "Claude Code", client_files.folder, client_files.transcripts, client_files.head,
+    lambda: client_files.decode, client_files.kept_days,
+)  # fmt: skip
+CODEX = Client("codex", "Codex", codex.folder, codex.transcripts, codex.head, codex.Decoder, codex.kept_days)
+CLIENTS: Mapping[str, Client] = {client.name: client for client in (CLAUDE, CODEX)}
 
 
 def by_name(name: object) -> Client:
@@ -102,7 +68,7 @@ def owner(path: Path) -> Client:
     for client in CLIENTS.values():
         if path.absolute().is_relative_to(client.folder(os.environ).absolute()):
             return client
-    return CLIENTS["codex"] if path.name.startswith("rollout-") else CLAUDE
+    return CODEX if path.name.startswith("rollout-") else CLAUDE
 
 
 def sessions(agents: Sequence[str], *, sides: bool = False) -> list[Found]:

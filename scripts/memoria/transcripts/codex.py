@@ -20,14 +20,11 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memoria.ground.files import sha256
 from memoria.transcripts import client_files
 from memoria.transcripts.client_files import Found, Head, Json, objects
-
-if TYPE_CHECKING:
-    from memoria.transcripts.turn_reader import Decode
 
 INTERRUPTED = "(the user interrupted Codex here)"
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
@@ -45,40 +42,33 @@ _OUTPUT = re.compile(r"(?:^|\n)Output:\n")
 _PARTS = {"*** Add File: ": "Write", "*** Update File: ": "Edit", "*** Delete File: ": "Delete"}
 
 
-class Codex:
-    """Codex CLI's rollouts."""
+def folder(environ: Mapping[str, str]) -> Path:
+    """Return ``$CODEX_HOME``, by default ``~/.codex``."""
+    named = environ.get("CODEX_HOME")
+    return Path(named).expanduser() if named else Path.home() / ".codex"
 
-    name = "codex"
-    title = "Codex"
 
-    def folder(self, environ: Mapping[str, str]) -> Path:
-        """Return ``$CODEX_HOME``, by default ``~/.codex``."""
-        named = environ.get("CODEX_HOME")
-        return Path(named).expanduser() if named else Path.home() / ".codex"
+def transcripts(root: Path, *, sides: bool = False) -> list[Found]:
+    """Return the rollouts at or under ``root``; of Codex's own folder, only those in its folders of sessions."""
+    places = [root / "sessions", root / "archived_sessions"]
+    roots = places if any(place.is_dir() for place in places) else [root]
+    found = (item for place in roots for path in _rollouts(place) for item in _rollout_at(path, looks=not sides))
+    return client_files.in_order(item for item in found if sides or not item.side)
 
-    def transcripts(self, root: Path, *, sides: bool = False) -> list[Found]:
-        """Return the rollouts at or under ``root``; of Codex's own folder, only those in its folders of sessions."""
-        places = [root / "sessions", root / "archived_sessions"]
-        roots = places if any(place.is_dir() for place in places) else [root]
-        found = (item for place in roots for path in _rollouts(place) for item in _rollout_at(path, looks=not sides))
-        return client_files.in_order(item for item in found if sides or not item.side)
 
-    def head(self, path: Path) -> Head:
-        """Return what the first line says; a rollout is called as its file is."""
-        with path.open("rb") as file:
-            line = file.readline(client_files.HEAD_BYTES)
-        value = next(iter(objects(line)), {})
-        meta = _meta(value)
-        return Head(_session(path) or _text(meta, "id"), _text(meta, "cwd"), _text(meta, "originator"))
+def head(path: Path) -> Head:
+    """Return what the first line says; a rollout is called as its file is."""
+    with path.open("rb") as file:
+        line = file.readline(client_files.HEAD_BYTES)
+    value = next(iter(objects(line)), {})
+    meta = _meta(value)
+    return Head(_session(path) or _text(meta, "id"), _text(meta, "cwd"), _text(meta, "originator"))
 
-    def decoder(self) -> Decode:
-        """Return a decoder that knows the folder of each line from the lines before."""
-        return _Decoder()
 
-    def kept_days(self, environ: Mapping[str, str]) -> float:
-        """Return that Codex deletes nothing."""
-        del environ
-        return math.inf
+def kept_days(environ: Mapping[str, str]) -> float:
+    """Return that Codex deletes nothing."""
+    del environ
+    return math.inf
 
 
 def _rollouts(root: Path) -> Iterator[Path]:
@@ -159,8 +149,8 @@ class _Lines:
         }
 
 
-class _Decoder:
-    """Reads the lines of one rollout, or a part of them, in their order."""
+class Decoder:
+    """Reads the lines of one rollout, or a part of them, in their order; knows the folder from the lines before."""
 
     def __init__(self) -> None:
         self._make = _Lines()
@@ -168,6 +158,7 @@ class _Decoder:
         self._began = ""
 
     def __call__(self, lines: Iterable[bytes], unreadable: Callable[[], None]) -> Iterator[Json]:
+        """Yield the lines in Claude Code's form; ``unreadable`` is called for each that cannot be read."""
         for line in lines:
             self._number += 1
             try:
