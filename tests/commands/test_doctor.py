@@ -75,21 +75,6 @@ def test_a_sound_home_is_found_sound_and_left_as_it_was(home: Home, capsys: pyte
     assert everything(home) == before
 
 
-@pytest.mark.slow
-def test_the_mcp_server_is_started_as_the_client_would(
-    home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    before = everything(home)
-    assert "tools" in one(client_checks.check_mcp(home), OK).text
-    assert everything(home) == before
-    monkeypatch.setenv("MEMORIA_PYTHON", "/nowhere/python")
-    assert "cannot be run" in one(client_checks.check_mcp(Home.open()), BROKEN).text
-    (tmp_path / "python3").write_text("#!/bin/sh\necho the reason >&2; exit 1\n")
-    (tmp_path / "python3").chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert "the reason" in one(client_checks.check_mcp(home), BROKEN).text
-
-
 def test_packages_that_are_missing_are_noted_and_that_they_cannot_be_installed_is_broken(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:

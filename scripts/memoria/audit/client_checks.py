@@ -1,14 +1,10 @@
-"""Client checks: whether the client starts memoria's hooks and server, and whether their interpreters are complete."""
+"""Client checks: whether the client starts memoria's hooks, and whether what they start has all that it needs."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
-import sys
-import tempfile
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,13 +21,6 @@ from memoria.transcripts import client_files
 
 HOOK_PYTHON, WORKER_PYTHON = (3, 9), (3, 11)
 PACKAGES = ("memoria", "claude_agent_sdk", "jsonschema", "yaml")
-CLIENT_PATIENCE_S = 30.0  # what the client gives an MCP server
-GREETING = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "doctor", "version": "1"}}
-REQUESTS: tuple[dict[str, object], ...] = (
-    {"id": 0, "method": "initialize", "params": GREETING},
-    {"method": "notifications/initialized"},
-    {"id": 1, "method": "tools/list"},
-)
 NO_PYTHON_WINDOWS = (
     "install Python 3.9 or newer and make it answer to `python3`: the installer from python.org brings only py.exe and "
     "python.exe, so copy python.exe to python3.exe beside it; Windows' own python3.exe only opens the Store"
@@ -158,53 +147,6 @@ def check_client(home: Home) -> Findings:
         yield Finding("client", OK, f"{program} is {client_program.version(program)}")
     else:
         yield Finding("client", NOTE, client_program.MISSING, f"{client_program.REMEDY}: calls of Claude models run it")
-
-
-def check_mcp(home: Home) -> Findings:
-    """Start the MCP server as the client does, and ask which tools it offers."""
-    if not interpreter.find(home.settings):
-        yield Finding("mcp", NOTE, "the server waits for its packages", "see the finding about the worker")
-        return
-    started = time.monotonic()
-    tools, problem = _tools_of(_server(home), home.settings.python)
-    seconds = time.monotonic() - started
-    if problem:
-        yield Finding("mcp", BROKEN, problem, "see the finding about the worker; the client shows more in /mcp")
-    else:
-        yield Finding("mcp", OK, f"the server offers {len(tools)} tools after {seconds:.1f} s")
-
-
-def _server(home: Home) -> list[str]:
-    """Return the command that starts the MCP server."""
-    if places.is_wheel():
-        return places.own_command(interpreter.find(home.settings) or sys.executable, "mcp")
-    manifest = Path(places.ROOT, ".claude-plugin", "plugin.json")
-    declared = json.loads(manifest.read_text("utf-8"))["mcpServers"]["memoria"]
-    words = [word.replace("${CLAUDE_PLUGIN_ROOT}", places.ROOT) for word in declared["args"]]
-    return [client_python(os.environ) or declared["command"], *words]
-
-
-def _tools_of(server: list[str], python: str) -> tuple[list[str], str]:
-    """Return the tools that a server offers, and why there are none; it serves a home of its own in an empty folder."""
-    with tempfile.TemporaryDirectory(prefix="memoria-doctor-", ignore_cleanup_errors=True) as folder:
-        inherited = interpreter.reduced(os.environ)
-        kept = {name: value for name, value in inherited.items() if not name.startswith(("MEMORIA_", "CLAUDE"))}
-        scratch = {"MEMORIA_HOME": str(Path(folder, "home")), "MEMORIA_REDIS_URL": "", "CLAUDE_PROJECT_DIR": folder}
-        scratch |= {"MEMORIA_PYTHON": python} if python else {}
-        asked = b"".join(json.dumps({"jsonrpc": "2.0", **request}).encode() + b"\n" for request in REQUESTS)
-        try:
-            run = subprocess.run(server, input=asked, env={**kept, **scratch}, cwd=folder, capture_output=True,
-                                 timeout=CLIENT_PATIENCE_S, check=False)  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return [], f"the server did not answer within {CLIENT_PATIENCE_S:.0f} s"
-        except OSError as error:
-            return [], f"{server[0]} cannot be run ({error.strerror})"
-    try:
-        (answer,) = (message for line in run.stdout.splitlines() if (message := json.loads(line)).get("id") == 1)
-        return [str(tool["name"]) for tool in answer["result"]["tools"]], ""
-    except (ValueError, KeyError, TypeError, AttributeError):
-        words = run.stderr.decode("utf-8", "replace").strip().splitlines() or ["it said nothing"]
-        return [], f"the server ended with status {run.returncode}: {words[-1][:300]}"
 
 
 def _asked(words: list[str], deadline_s: float = 20.0) -> str:

@@ -195,7 +195,6 @@ CHECKS: tuple[Callable[[Home], Findings], ...] = (
     _settings, state_checks.check_excluded, state_checks.check_forgotten, state_checks.check_home,
     state_checks.check_files,
     client_checks.check_hooks, client_checks.check_firing, client_checks.check_pythons, client_checks.check_client,
-    client_checks.check_mcp,
     state_checks.check_disk, state_checks.check_lock, state_checks.check_synced, state_checks.check_jobs,
     state_checks.check_understood, check_sync, check_memory_server,
     check_redis,
