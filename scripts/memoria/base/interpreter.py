@@ -179,7 +179,7 @@ def lock(path: str, shared: bool = False) -> int:
     except OSError:
         return -1
     try:
-        if os.name == "nt":
+        if places.WINDOWS:
             import msvcrt  # noqa: PLC0415 (Windows only)
 
             if not shared:

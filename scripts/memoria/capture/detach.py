@@ -340,27 +340,10 @@ def _start_windows(command: list[str], environment: dict[str, str], output: str,
 
 def is_locked(path: str) -> bool:
     """Whether another process holds the lock of ``path``."""
-    try:
-        descriptor = os.open(path, os.O_RDWR)
-    except OSError:
+    if not os.path.exists(path):
         return False
-    try:
-        _try_lock(descriptor)
-    except OSError:
+    descriptor = interpreter.lock(path)
+    if descriptor < 0:
         return True
-    finally:
-        os.close(descriptor)
+    os.close(descriptor)
     return False
-
-
-def _try_lock(descriptor: int) -> None:
-    """Take the lock of an open file; OSError when another process holds it. Closing the file lets it go."""
-    if places.WINDOWS:
-        import msvcrt  # noqa: PLC0415 (Windows only)
-
-        # portalocker locks from the first byte on as well
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-    else:
-        import fcntl  # noqa: PLC0415 (not on Windows)
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
