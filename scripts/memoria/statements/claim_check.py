@@ -34,14 +34,11 @@ log = logging.getLogger(__name__)
 
 MAX_FACTS: Final = 5  # per judgement of a few exchanges; a model that finds more is inventing them
 MAX_OF_FLUSH: Final = 12
-MAX_SENTENCES: Final = 3
 MAX_QUOTE: Final = 300
 MIN_CONTENT, MIN_QUOTE = 8, 4
 MIN_ALONE: Final = 4  # words of a quote that can be understood by itself; "yes, do that" cannot
 
 _PERSONAL = ("preference", "correction")
-_SENTENCE_END = Pattern(r"(?<=[.!?])[\"')\]]?\s+(?=[A-ZÄÖÜ\"'`(])")
-_ABBREVIATION = Pattern(r"(?i)\b(?:e\.g|i\.e|z\.B|d\.h|vs|etc|usw|bzw|ca|Dr|Mr|Ms|No|Nr)\.\s+")
 _ORDER = Pattern(
     r"(?i)\b(?:always|never|must(?! be\b)|you should|do not|don't|ignore (?:all|any|previous|the)|from now on|"
     r"make sure|immer|niemals|nie|du sollst|sie müssen|ab jetzt|ignoriere)\b"
@@ -247,8 +244,6 @@ def _named(value: object) -> str:
 def _check_content(content: str) -> None:
     if not MIN_CONTENT <= len(content) <= MAX_CONTENT:
         raise _Refused(f"content of {len(content)} characters, not {MIN_CONTENT} to {MAX_CONTENT}")
-    if sentences(content) > MAX_SENTENCES:
-        raise _Refused(f"more than {MAX_SENTENCES} sentences: {content[:60]}")
 
 
 def _proof(claim: Mapping[str, Any], material: Material, stamp: Stamp) -> tuple[str, str]:
@@ -261,11 +256,6 @@ def _proof(claim: Mapping[str, Any], material: Material, stamp: Stamp) -> tuple[
     if not origin:
         raise _Refused(f"the quote does not occur in what was judged: {quote[:60]!r}")
     return quote, "assistant" if stamp.agent and origin == "user" else origin
-
-
-def sentences(text: str) -> int:
-    """Return the number of sentences in a text; the full stop of an abbreviation does not end one."""
-    return len(_SENTENCE_END.findall(_ABBREVIATION.sub("", text))) + 1
 
 
 def _text(value: object) -> str:
