@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, replace
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
@@ -109,13 +109,6 @@ class Archive:
         except FileNotFoundError:
             return []
 
-    def ended(self, kept: Kept) -> datetime | None:
-        """Return the last turn's time of one listed file; None when it has none or cannot be read."""
-        try:
-            return next((turn.time for turn in _read(kept.path, backwards=True) if turn.time), None)
-        except (ArchiveError, FileNotFoundError):
-            return None
-
     def remove(self, entry_id: str) -> bool:
         """Remove an entry's turns, readable or not; return whether there were any."""
         path = self._path(entry_id)
@@ -196,13 +189,13 @@ def row(turn: Turn) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value or name in ("key", "role")}
 
 
-def _read(path: Path, *, backwards: bool = False) -> Iterator[Turn]:
+def _read(path: Path) -> Iterator[Turn]:
     import gzip  # noqa: PLC0415 (as above)
 
     try:
         lines = gzip.decompress(path.read_bytes()).decode("utf-8").split("\n")
         # JSON leaves the other line separators of Unicode as they are
-        for line in filter(None, reversed(lines) if backwards else lines):
+        for line in filter(None, lines):
             yield turn_of(json.loads(line))
     except FileNotFoundError:
         raise
