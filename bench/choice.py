@@ -1,13 +1,15 @@
 """Does a fact that was said in passing reach the prompt that needs it, when a model chooses?
 
-    uv run python -m bench.choice TRANSCRIPTS [--set SET] [--mass FILE] [--facts N] [--without-asked]
+    uv run python -m bench.choice TRANSCRIPTS [--set SET] [--mass FILE] [--facts N] [--without-asked] [--words N]
 
 TRANSCRIPTS is a folder of Claude Code's transcripts. Their statements, and those of the sessions in FILE (a
 ``corpus.jsonl`` of ``retrieval.py``), are the mass of N facts around the 40 of ``choice_set.txt`` or another set
 (``choice_set_second.txt``); their prompts are asked as strangers'. No prompt of a set was known when its fact and the
 phrases by which that may be asked for were written. Two stand-ins choose: one takes the fact that a prompt needs when
-it is offered, the other takes two at random. A session starts with its page, types one prompt and gets what the hook
-says or the process in the background.
+it is offered, the other takes two at random. The words by which a model would search for a prompt stand beside it. A
+large model wrote them that had read the prompts alone; a small one may name fewer that fit: ``--words`` takes that many
+of them at random. For an idle prompt it names none, for a stranger's the prompt's own. A session starts with its page,
+types one prompt and gets what the hook says or the process in the background.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import re
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -43,6 +45,7 @@ from memoria.transcripts.turn_reader import Reader
 from memoria.worker import weigher
 
 SET = Path(__file__).with_name("choice_set.txt")
+NO_WORDS: tuple[str, ...] = ()
 KINDS = ("fact", "decision", "debugging", "operational", "workaround", "preference")
 IDLE = (
     "go on", "commit that", "yes, do it", "thanks!", "ok", "looks good, continue", "push it", "try again", "no, stop",
@@ -72,6 +75,7 @@ class Case:
     kind: str
     phrases: tuple[str, ...]
     prompt: str
+    words: tuple[str, ...]
 
 
 @dataclass
@@ -81,6 +85,7 @@ class Outcome:
     beside: int = 0
     there: int = 0
     wrong: int = 0
+    widened: int = 0
     asked: int = 0
     offered: int = 0
     sizes: list[int] = field(default_factory=list)
@@ -88,12 +93,13 @@ class Outcome:
 
 
 class StandIn:
-    """The model that chooses: by the question's notes and the prompt that is being asked."""
+    """The model that names words and chooses: by the question's notes and the prompt that is being asked."""
 
-    def __init__(self, choose: Callable[[list[str]], list[int]]) -> None:
+    def __init__(self, words: Sequence[str], choose: Callable[[list[str]], list[int]]) -> None:
+        self.words = words
         self.choose = choose
         self.notes: list[str] | None = None
-        self.size = 0
+        self.sizes: dict[str, int] = {}
 
     def of(self, *_: object) -> StandIn:
         """Return itself, in the place of the class of models."""
@@ -105,8 +111,10 @@ class StandIn:
         asked = question()
         if asked is None:
             return None
+        self.sizes[asked.task] = len(asked.text.encode())
+        if asked.task == "widen":
+            return Completion({"words": list(self.words)}, "stand-in", Usage())
         self.notes = list(asked.material["notes"])
-        self.size = len(asked.text.encode())
         return Completion({"needed": self.choose(self.notes)}, "stand-in", Usage())
 
 
@@ -118,9 +126,10 @@ def main() -> int:
     parser.add_argument("--set", type=Path, default=SET, help="another file of facts and prompts")
     parser.add_argument("--facts", type=int, default=400)
     parser.add_argument("--without-asked", action="store_true", help="no fact has phrases by which it is asked for")
+    parser.add_argument("--words", type=int, default=100, help="most words that the model names to search by")
     parser.add_argument("--worst", action="store_true", help="print the prompts that went without their fact")
     args = parser.parse_args()
-    cases = list(_cases(args.set))
+    cases = list(_cases(args.set, args.words))
     said, strangers = _said(args.transcripts, args.mass)
     if len(said) < args.facts - len(cases):
         parser.error(f"the transcripts hold only {len(said)} statements")
@@ -129,9 +138,9 @@ def main() -> int:
         print(f"{args.facts} facts, {'without' if args.without_asked else 'with'} asked_as")
         for name, is_random in (("chooses rightly", False), ("two at random", True)):
             for group, prompts in (
-                ("needed", [(case.prompt, case.text) for case in cases]),
-                ("idle", [(prompt, "") for prompt in IDLE]),
-                ("strangers", [(prompt, "") for prompt in strangers[:100]]),
+                ("needed", [(case.prompt, case.text, case.words) for case in cases]),
+                ("idle", [(prompt, "", NO_WORDS) for prompt in IDLE]),
+                ("strangers", [(prompt, "", tuple(prompt.split())) for prompt in strangers[:100]]),
             ):
                 _print(f"{name}, {group}", len(prompts), _ask(home, prompts, is_random=is_random), worst=args.worst)
     return 0
@@ -142,17 +151,20 @@ def _print(name: str, count: int, found: Outcome, *, worst: bool) -> None:
     print(
         f"  {name:27} n {count:3}  beside {found.beside / count:4.0%}  or on the page {found.there / count:4.0%}"
         f"  offered {found.offered / count:4.0%}  wrong notes {found.wrong / count:4.2f} a prompt"
-        f"  model asked {found.asked / count:4.0%}, {size} bytes"
+        f"  asked for words {found.widened / count:4.0%}, to choose {found.asked / count:4.0%}, {size} bytes"
     )
     for prompt in found.lost if worst else ():
         print(f"      lost: {prompt}")
 
 
-def _cases(path: Path) -> Iterator[Case]:
+def _cases(path: Path, most_words: int = 100) -> Iterator[Case]:
+    chance = random.Random(5)
     for row in path.read_text("utf-8").splitlines():
         if row and not row.startswith("#"):
-            text, kind, phrases, prompt = (part.strip() for part in row.split("|"))
-            yield Case(text, kind, tuple(phrase.strip() for phrase in phrases.split(";")), prompt)
+            text, kind, phrases, prompt, words = (part.strip() for part in row.split("|"))
+            named = words.split()
+            some = chance.sample(named, min(most_words, len(named)))
+            yield Case(text, kind, tuple(phrase.strip() for phrase in phrases.split(";")), prompt, tuple(some))
 
 
 def _said(folder: Path, mass: Path | None) -> tuple[list[str], list[str]]:
@@ -216,13 +228,13 @@ def _home(scratch: Path, cases: list[Case], mass: list[str], *, has_asked: bool)
     return home
 
 
-def _ask(home: Home, prompts: list[tuple[str, str]], *, is_random: bool) -> Outcome:
+def _ask(home: Home, prompts: list[tuple[str, str, tuple[str, ...]]], *, is_random: bool) -> Outcome:
     """Ask each prompt in a session of its own."""
     outcome = Outcome()
     chance = random.Random(3)
     given: list[bytes] = []
     setattr(detach, "go_on_as", lambda command, paths, request, **_: given.append(request))  # noqa: B010
-    for number, (prompt, needed) in enumerate(prompts):
+    for number, (prompt, needed, words) in enumerate(prompts):
         fields: dict[str, Any] = {
             "session_id": f"bench-{is_random}-{bool(needed)}-{number}-{len(prompts)}", "transcript_path": "/nowhere",
             "cwd": str(Path(home.paths.home).parent / "shop"), "permission_mode": "default", "prompt": prompt,
@@ -240,7 +252,7 @@ def _ask(home: Home, prompts: list[tuple[str, str]], *, is_random: bool) -> Outc
                 return sorted(chance.sample(range(1, len(notes) + 1), min(2, len(notes))))
             return [place for place, note in enumerate(notes, 1) if needed and needed in note]
 
-        model = StandIn(choose)
+        model = StandIn(words, choose)
         setattr(weigher, "Metered", model)  # noqa: B010
         for request in given:
             said += weigher.weighed(home, weigher.Request.read(request.decode(), home))[1]
@@ -249,9 +261,10 @@ def _ask(home: Home, prompts: list[tuple[str, str]], *, is_random: bool) -> Outc
         outcome.beside += is_beside
         outcome.there += is_beside or bool(needed and needed in page)
         outcome.wrong += len(notes) - is_beside
+        outcome.widened += "widen" in model.sizes
         outcome.asked += model.notes is not None
         outcome.offered += bool(needed) and any(needed in note for note in model.notes or ())
-        outcome.sizes += [model.size] if model.notes is not None else []
+        outcome.sizes += [sum(model.sizes.values())] if model.sizes else []
         if needed and not (is_beside or needed in page):
             outcome.lost.append(prompt)
         if not needed and model.notes is None:

@@ -23,7 +23,7 @@ from memoria.models import offline
 from memoria.models.protocol import Model
 from memoria.recall.prompt_notes import user_prompt_submit
 from memoria.recall.session_start import session_start
-from memoria.worker import offer
+from memoria.worker.offer import Offer
 from memoria.worker.weigher import Request
 from memory_server import MemoryServer
 from places import ROOT
@@ -182,7 +182,8 @@ class Played(Player):
         if not handed:
             return tuple(str(answer or "").split("\\n"))[1:]
         request = Request.read(handed[0].decode(), self.home)
-        return tuple(note.line for note in offer.notes(self.home, request.asked, request.project, request.session))
+        offer = Offer(self.home, request.asked, request.project, request.session)
+        return tuple(note.line for note in offer.notes())
 
     def _page(self, project: str) -> str:
         return self._hook(

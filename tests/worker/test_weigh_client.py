@@ -34,7 +34,8 @@ CENTS = "Prices in the zebra shop are integers of whole cents, never floats."
 STRIPES = "The zebra shop draws its price tags with nine stripes."
 ORDER = "Add a discount to the prices of the zebra shop"
 INTRO = "chosen by memoria while you worked"
-WEIGHING = "has found notes that share words"
+WEIGHING = "has found notes by their words"
+WIDENING = "Name the words of those notes"
 
 
 class World:
@@ -67,6 +68,8 @@ class World:
 
     def answer(self, body: dict[str, Any]) -> str | list[dict[str, Any]]:
         text = json.dumps(body, ensure_ascii=False)
+        if WIDENING in text:
+            return json.dumps({"words": ["zebra", "price"]})
         if WEIGHING in text:
             self.asked.append(text)
             self.may_answer.wait(60)
@@ -94,7 +97,7 @@ class World:
     def sent(self) -> list[str]:
         """The text of each of Claude's own requests."""
         found = [json.dumps(request.body["messages"], ensure_ascii=False) for request in self.api.messages]
-        return [text for text in found if WEIGHING not in text]
+        return [text for text in found if WEIGHING not in text and WIDENING not in text]
 
 
 @pytest.fixture

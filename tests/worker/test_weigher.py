@@ -35,7 +35,9 @@ from memoria.recall.shown_notes import ShownNotes
 from memoria.search import layout
 from memoria.statements.keeper import Keeper
 from memoria.transcripts.screen import Tombstones
-from memoria.worker import offer, weigher
+from memoria.worker import weigher
+from memoria.worker.offer import MAX_CHARS
+from memoria.worker.offer import NOTES as NOTES_OFFERED
 
 SESSION = "5e551014-0000-4000-8000-000000000001"
 ANSWER = ScriptedFile.complete
@@ -53,7 +55,7 @@ class World:
 
     def __init__(self, base: Path, monkeypatch: pytest.MonkeyPatch, *answers: Any) -> None:
         self.monkeypatch = monkeypatch
-        self.script = scripted(base, monkeypatch, weigh=list(answers))
+        self.script = scripted(base, monkeypatch, widen=[{"words": []}], weigh=list(answers))
         self.home = Home.open()
         self.transcript = base / "session.jsonl"
         with Index(self.home.paths.index) as index:
@@ -94,9 +96,28 @@ class World:
 
         self.monkeypatch.setattr(ScriptedFile, "complete", complete)
 
+    def names(self, *answers: Any) -> None:
+        """Let the model answer this when it is asked for words."""
+        self.script.write_text(json.dumps({**json.loads(self.script.read_text()), "widen": answers}))
+
+    def learns(self, *told: tuple[str, str]) -> None:
+        """Add statements of a text and a kind, and more of another matter than can be offered."""
+        told += tuple((f"The harbour crane {n} lifts {'box ' * 20}{n}.", "fact") for n in range(100))
+        with Index(self.home.paths.index) as index:
+            index.add(
+                Document("daily/2026-11-20.md", "fact", f"l-1{n:07d}", passages=(Passage(text, kind),), importance=0.5)
+                for n, (text, kind) in enumerate(told)
+            )
+
+    def calls(self) -> list[dict[str, Any]]:
+        try:
+            rows = self.script.with_name(self.script.name + ".calls").read_text("utf-8").splitlines()
+        except OSError:
+            return []
+        return [json.loads(row) for row in rows]
+
     def asked(self) -> str:
-        rows = self.script.with_name(self.script.name + ".calls").read_text("utf-8").splitlines()
-        return str(json.loads(rows[-1])["text"])
+        return str(self.calls()[-1]["text"])
 
 
 Make = Callable[..., World]
@@ -132,7 +153,7 @@ def test_the_chosen_notes_are_given_fenced_and_recorded(make: Make) -> None:
 def test_without_a_choice_nothing_is_given_and_nobody_waits_for_another_try(make: Make, answer: Any) -> None:
     world = make(answer)
     assert world.weigh() == ""
-    assert len(world.script.with_name(world.script.name + ".calls").read_text("utf-8").splitlines()) == 1
+    assert len(world.calls()) == 1
     assert ShownNotes(world.home.paths.hints, SESSION).keys() == set()
 
 
@@ -174,15 +195,14 @@ def test_nothing_is_asked_or_sent_once_a_text_was_forgotten_or_the_prompt_answer
         assert mine
         monkeypatch.setattr(weigher, "WAIT_S", 0.0)
         assert world.weigh() == ""
-    calls = world.script.with_name(world.script.name + ".calls")
-    assert not calls.exists()
+    assert not world.calls()
     monkeypatch.setattr(weigher, "WAIT_S", 30.0)
     with locks.held(Path(world.home.paths.model_lock)):
         waits = threading.Thread(target=world.weigh)
         waits.start()
         Tombstones.of(world.home.paths).add("Add a discount code")
     waits.join()
-    assert not calls.exists()
+    assert not world.calls()
 
 
 def test_a_call_that_is_cut_off_is_booked_and_gives_nothing(make: Make) -> None:
@@ -273,7 +293,7 @@ def test_an_article_leads_to_the_statement_that_its_line_shows(make: Make) -> No
         index.add(documents.of_file("knowledge/concepts/own.md", "# Discount code\n## Gotchas\n- Codes are short."))
     text = given(world.weigh())
     rows = [line for line in text.splitlines() if line.startswith("- ")]
-    assert rows[0] == f"- [fact, 2026-11-20] {NOTES[1]} ({key(2)})", "the title led to it"
+    assert f"- [fact, 2026-11-20] {NOTES[1]} ({key(2)})" in rows[:2], "the title led to it"
     assert sum(NOTES[1] in row for row in rows) == 1
     assert "Gone." not in world.asked()
     assert "Codes are short. (knowledge/concepts/own.md)" in text
@@ -297,27 +317,49 @@ def test_the_same_prompt_asks_no_model_again(make: Make) -> None:
     assert world.weigh(), "a compaction took the prompt away as well"
 
 
-def test_what_the_search_finds_is_offered_first_then_the_rules_of_work_within_the_limits(make: Make) -> None:
-    world = make({"needed": []})
-    many = [(f"The harbour crane {n} lifts {'box ' * 20}{n}.", "fact", 0.9) for n in range(100)]
-    told = [("Sign every commit.", "correction", 0.1), ("A discount is never above ten percent.", "fact", 0.1), *many]
+def test_the_model_names_words_by_which_more_than_can_be_offered_is_searched(make: Make) -> None:
+    world = make({"needed": [1]})
+    world.learns(("Money is an integer of cents.", "decision"), ("A discount is never above ten percent.", "fact"))
+    world.names({"words": ["money", "integer"]})
     with Index(world.home.paths.index) as index:
-        index.add(
-            Document(
-                "daily/2026-11-20.md", "fact", f"l-1{number:07d}", passages=(Passage(text, kind),), importance=weight
-            )
-            for number, (text, kind, weight) in enumerate(told)
-        )
         index.add([Document("daily/2026-11-20.md", "fact", "l-20000000", project="other-1a2b3c",
-                            passages=(Passage("A discount of others.", "fact"),))])  # fmt: skip
-    world.weigh("Add a discount to the form")
-    rows = re.findall(r"^(\d+): (- .*)$", world.asked(), re.MULTILINE)
-    assert "A discount is never" in rows[0][1]
-    assert "Sign every commit." in rows[1][1]
-    assert "A discount of others." not in world.asked()
-    assert "#^l-" not in world.asked(), "where a note stands says nothing to the one who chooses"
-    assert 20 < len(rows) <= offer.NOTES
-    assert sum(len(row) for _, row in rows) <= offer.MAX_CHARS
+                            passages=(Passage("A discount of others is money.", "fact"),))])  # fmt: skip
+    world.say(("assistant", "The form has two fields."))
+    assert "Money is an integer" in given(world.weigh("Add a discount to the form"))
+    widened, weighed = world.calls()
+    assert (widened["task"], weighed["task"]) == ("widen", "weigh")
+    assert "two fields" in widened["text"]
+    assert "Money" not in widened["text"]
+    rows = re.findall(r"^(\d+): (- .*)$", weighed["text"], re.MULTILINE)
+    assert "A discount is never" in "".join(row for _, row in rows[:3])
+    assert "A discount of others" not in weighed["text"]
+    assert "#^l-" not in weighed["text"], "where a note stands says nothing to the one who chooses"
+    assert 20 < len(rows) <= NOTES_OFFERED
+    assert sum(len(row) for _, row in rows) <= MAX_CHARS
+
+
+def test_where_no_note_can_matter_none_is_weighed_and_the_model_is_not_asked_again(make: Make) -> None:
+    world = make({"needed": [1]})
+    world.learns()
+    assert world.weigh() == world.weigh() == ""
+    assert [call["task"] for call in world.calls()] == ["widen"]
+
+
+@pytest.mark.parametrize("answer", ["no JSON at all", {"error": "bad"}, {"needed": []}])
+def test_an_unusable_answer_about_words_leaves_the_words_of_the_prompt(make: Make, answer: Any) -> None:
+    world = make({"needed": [1]})
+    world.learns(("A discount is never above ten percent.", "fact"))
+    world.names(answer)
+    assert "never above ten" in given(world.weigh())
+
+
+def test_without_a_model_that_names_words_none_is_asked_to_choose(make: Make) -> None:
+    world = make({"needed": [1]})
+    world.learns()
+    world.names({"error": "unavailable"}, {"words": ["discount"]})
+    assert world.weigh() == ""
+    assert world.weigh(), "the next time it is asked"
+    assert [call["task"] for call in world.calls()] == ["widen", "widen", "weigh"]
 
 
 def test_a_heading_without_text_of_its_own_is_not_offered(make: Make) -> None:
@@ -333,7 +375,7 @@ def test_a_prompt_without_words_to_look_up_asks_no_model(make: Make) -> None:
     """The hook counts no content words, because that takes it longer than all the rest."""
     world = make({"needed": [1]})
     assert world.weigh("yes, please just do it now") == ""
-    assert not world.script.with_name(world.script.name + ".calls").exists()
+    assert not world.calls()
     assert world.weigh()
 
 

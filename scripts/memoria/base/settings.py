@@ -240,8 +240,8 @@ class Settings:
     )
     weigh_notes = setting(
         True,
-        "Let the model choose, while Claude goes on, which notes a prompt needs: one short call for most prompts. "
-        "false, or `offline`: only what holds most words of a prompt is shown, which is right less often.",
+        "Let the model choose, while Claude goes on, which notes a prompt needs: one or two short calls for most "
+        "prompts. false, or `offline`: only what holds most words of a prompt is shown, which is right less often.",
     )
     redis_url = setting("", "Redis server to share working memory between machines. Empty: the embedded store.")
     day_notice = setting(

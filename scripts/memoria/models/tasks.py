@@ -130,6 +130,8 @@ COMPILE_SCHEMA = _object(
 
 QUERY_SCHEMA = _object(["text"], text=_text(6_000), rests_on=_many(_must(200), 40))
 
+WIDEN_SCHEMA = _object(["words"], words=_loose(_many(_text(200), 200)))
+
 WEIGH_SCHEMA = _object(["needed"], needed=_many({"type": "integer", "minimum": 1}, 100))
 
 
@@ -196,15 +198,27 @@ def query(material: JsonObject) -> Prompt:
     return _prompt("query", QUERY_SCHEMA, parts, material)
 
 
+def widen(material: JsonObject) -> Prompt:
+    """Ask for the words of notes that a prompt may need.
+
+    ``material``: ``{"prompt": str, "conversation": str}``; the conversation is what was said before.
+    """
+    return _prompt("widen", WIDEN_SCHEMA, _asked(material), material)
+
+
 def weigh(material: JsonObject) -> Prompt:
     """Ask which notes a prompt needs.
 
-    ``material``: ``{"prompt": str, "conversation": str, "notes": [str]}``; the conversation is what was said before.
+    ``material``: that of ``widen`` with ``"notes": [str]``.
     """
     rows = (f"{number}: {note}" for number, note in enumerate(material["notes"], 1))
+    return _prompt("weigh", WEIGH_SCHEMA, [*_asked(material), ("notes", "\n".join(rows))], material)
+
+
+def _asked(material: JsonObject) -> list[tuple[str, str]]:
+    """Return a prompt, below the conversation before it, as labelled parts."""
     parts = [("conversation", material["conversation"])] if material["conversation"] else []
-    parts += [("prompt", material["prompt"]), ("notes", "\n".join(rows))]
-    return _prompt("weigh", WEIGH_SCHEMA, parts, material)
+    return [*parts, ("prompt", material["prompt"])]
 
 
 def _prompt(
