@@ -143,6 +143,13 @@ def test_a_password_that_is_said_is_removed_in_seven_languages(text: str, kept: 
             "echo hunter2Xy91 | docker login --password-stdin",
             "echo [redacted:password] | docker login --password-stdin",
         ),
+        ("Пароль от сервера: Sosna!2093kot", "Пароль от сервера: [redacted:password]"),
+        ("Das Passwort war „BergHuette#2024“.", "Das Passwort war „[redacted:password]“."),
+        ("I typed Pumice!Stone40 at the password prompt", "I typed [redacted:password] at the password prompt"),
+        ("J'ai mis Papillon*Noir7 comme mot de passe", "J'ai mis [redacted:password] comme mot de passe"),
+        ("page.fill('#password', 'Moss&Fern2199')", "page.fill('#password', '[redacted:password]')"),
+        ("The shared secret for the hook is b1946ac92492d2347c62", "The shared secret for the hook is [redacted:key]"),
+        ("De sleutel voor de API is 1f8ac10f23c5b5bc1167", "De sleutel voor de API is [redacted:key]"),
         (f"tls.key: LS0tLS1CRUdJTiBSU0EgUFJJ{'VkFU' * 20}==", "tls.key: [redacted:private-key]"),
     ],
 )
@@ -156,6 +163,10 @@ def test_what_a_second_trial_found_is_removed(text: str, kept: str) -> None:
         "password: &default", "password: *anchor", "https://x.example/?password=$P&user=me", "пароль обязателен",
         "La password è obbligatoria", "het wachtwoord is verlopen", "echo $TOKEN | docker login --password-stdin",
         "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t", "Пароль: минимум 8 символов", "비밀번호를 입력하세요",
+        "The password dialog opens with Ctrl+Shift+F5 in Firefox128.", "see PR#1284 about the password of iPhone15",
+        "Password hashing moved from SHA-256 to Argon2id.", 'getInstance("PBKDF2WithHmacSHA256") for the password',
+        '{"password": null, "id": "shop-17-b"}', "password: !vault |", "password_encryption = scram-sha-256",
+        "a token refresh for session 7f3a1c22-90b1-4c52-8a6e-0a1b2c3d4e5f failed",
     ],
 )  # fmt: skip
 def test_what_only_speaks_of_passwords_stays(text: str) -> None:

@@ -19,23 +19,30 @@ _OPTION = r"[ \t=]{1,3}[\"']?(?P<value>[^\s\"'$<-][^\s\"'<]{3,100})"
 _GIVEN = r"[\"']?(?P<value>[^\s\"'$<][^\s\"'<]{3,100})"
 _ARGS = r"[^\n|;]{0,120}?[ \t]"
 
-# In prose: the words for a password, and what stands between one and the password.
+# In prose: the words for a password, what stands between one and the password, and the words for a key.
 _WORDS = (
-    " pw|password|passphrase|passcode|passwort|kennwort|mot de passe|contraseña|clave|senha|palavra-passe|wachtwoord|lösenord"
-    "|passord|adgangskode|hasło|heslo|salasana|пароль|şifre|parola|비밀번호|암호|密码|密碼|口令|パスワード|暗証番号|mật khẩu|كلمة المرور|كلمة السر"
+    " pw|password|passphrase|passcode|passwort|kennwort|mot de passe|mdp|contraseña|clave|senha|palavra-passe|wachtwoord|lösenord"
+    "|passord|adgangskode|hasło|heslo|salasana|jelszó|пароль|şifre|parola|비밀번호|암호|密码|密碼|口令|パスワード|暗証番号|mật khẩu"
+    "|kata sandi|κωδικός|สรหัสผ่าน|पासवर्ड|סיסמה|كلمة المرور|كلمة السر"
 )
+_VERBS = "is|was|are|were|to|ist|war|lautet|heißt|est|était|es|era|é|è|är|var|er|je|on|olarak|это|la|là|هي"
+_ADVERBS = "now|still|jetzt|noch|maintenant|ahora|agora|ora|nu|eerst"
 _SAYS = (
-    r"(?:[ \t](?:is|was|to|ist|lautet|heißt|est|es|é|è|är|er|je|on|это|là|هي)(?: (?:now|jetzt|maintenant|ahora|agora|ora|nu))?:?[ \t]{1,3}"
-    r"|[ \t\u00a0\u202f]?[:：][ \t]{0,3}|[ \t][—–-][ \t]|(?:现在|現在)?[是为為はが는은][ \t、]?|(?<=[^\x00-\x7f])[ \t])"
+    rf"(?:[ \t](?:{_VERBS})(?: (?:{_ADVERBS}))?:?[ \t]{{1,3}}"
+    r"|[ \t\u00a0\u202f]?[:：][ \t]{0,3}|[ \t](?:[—–-][ \t]|\()|(?:现在|現在)?[是为為はが는은][ \t、]?|(?<=[^\x00-\x7f])[ \t])"
 )
-_API_KEY = r"(?:api[ -]?(?:schlüssel|nyckel|nøkkel|nøgle|sleutel|anahtar|키|キー|密钥|密鑰)|(?:clé|clave|chiave|chave|ключ)(?: d['’]| de | do | para )? ?api)"
+_KEY = (
+    "clé|clave|chiave|chave|ключ|klucz|klíč|schlüssel|sleutel|nyckel|nøkkel|nøgle|avain|anahtar|kulcs|키|キー|密钥|密鑰"
+)
+_KEY_NAME = rf"(?:api[ -]?(?:key|{_KEY})|(?:{_KEY})[^\n.;:?!]{{0,16}}?[ ’']api|token|secret|jeton)\w{{0,10}}"
+_OF = "for|of|to|für|zu|pour|de|du|del|do|da|para|per|di|voor|van|till|til|för|для|от|dla|do"
 
 
 class _Rule(NamedTuple):
     """Where to look (literals in lower case), the pattern that starts there, and the kind of what it finds.
 
-    The pattern names what it finds: a ``value`` is written out, ``said`` is what is called a password, ``strong`` must
-    look like one by itself.
+    The pattern names what it finds: a ``value`` is written out, a ``random`` one must be random, and a ``strong`` one
+    must look like a password by itself.
     """
 
     beginnings: tuple[str, ...]
@@ -58,6 +65,7 @@ _RULES = (
     _rule("htpasswd -", rf"htpasswd[ \t]-[a-z]{{0,4}}b[a-z]{{0,4}}[ \t]\S{{1,100}}[ \t]\S{{1,60}}[ \t]{_GIVEN}"),
     _rule("rabbitmqctl", rf"rabbitmqctl[ \t](?:add_user|change_password)[ \t]\S{{1,60}}[ \t]{_GIVEN}"),
     _rule("http -a|https -a", rf"https? -a[ \t]?[\"']?[^\s:\"']{{1,60}}:{_GIVEN}"),
+    _rule("openssl", rf"openssl[ \t]{_ARGS}-k{_OPTION}"),
     _rule("ldap", rf"ldap[a-z]{{2,10}}[ \t]{_ARGS}-w{_OPTION}"),
     _rule("zip ", rf"zip[ \t](?:{_ARGS})?-p{_OPTION}"),
     _rule("7z ", r"7z[ \t](?:[^\n|;]{0,120}?[ \t])?-p(?P<value>[^\s\"'$<]{4,100})"),
@@ -83,12 +91,9 @@ _RULES = (
     _rule("jdbc:", r"jdbc:[a-z0-9]{2,20}(?::[a-z0-9]{2,20}){0,2}:[^\s/:@]{1,60}/(?P<value>[^\s/@\"']{4,100})@"),
     _rule("https://", r"https://(?P<value>[0-9a-f]{32})@[a-z0-9.-]{3,100}/[0-9]", "key"),
     _rule("echo |printf ", _PIPED),
-    # said in prose
-    _rule(_WORDS, rf"(?:{_WORDS})\w{{0,10}}(?:[ \t][^\n.;:?!]{{1,50}}?)?{_SAYS}(?P<said>[!-~]{{6,100}}|[^\s,;\u3040-\u30ff\u4e00-\u9fff]{{6,100}})"),
-    _rule(_WORDS, rf"(?:{_WORDS})\w{{0,10}}[ \t](?P<strong>[!-~]{{6,100}})"),
-    _rule("şifre", r"şifre\w{0,10}[ \t](?P<said>[!-~]{6,100})"),
+    # said in prose, where no word for a password stands
     _rule("credential|login|log in|sign in|zugang|anmeld|inlog|logga in|identifiant|credenzial|credencial", r"[^\n]{5,90}?[ \t]/[ \t](?P<strong>[!-~]{6,100})"),
-    _rule("api|clé|clave|chiave|chave|ключ", rf"{_API_KEY}\w{{0,10}}(?:[ \t][^\n.;:?!]{{1,50}}?)?{_SAYS}(?P<value>[\w.~+/=-]{{16,200}})", "key"),
+    _rule(f"api|{_KEY}|token|secret|jeton", rf"{_KEY_NAME}(?:[ \t](?:{_OF})[ \t][^\n.;:?!]{{1,40}}?)?{_SAYS}(?P<random>[\w.~+/=-]{{16,200}})", "key"),
 )  # fmt: skip
 
 _BY_BEGINNING = [(beginning, rule) for rule in _RULES for beginning in rule.beginnings]
@@ -99,11 +104,25 @@ _CALLS = (
     "new pdo(", "auth=(", "auth = (",
 )  # fmt: skip
 _ARGUMENT = re.compile(r"(?:,|\bsome\()[ \t]{0,4}[bru]?([\"'])([^\"'\n]{6,100})\1")
-_TAKEN_AS = re.compile(
-    r"(?<![!-~])([!-~]{6,100})[ \t]as (?:the|my|your|our|its|a)[ \t][^\n.;:?!]{0,30}?(?:password|passphrase|passwort|pw)\b"
-)
 _ADDRESS = re.compile(r"[^\s@]+@[^\s@]+\.[a-z]{2,}$|(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?$", re.IGNORECASE)
-_AROUND = "\"'`*.,;:)]}>"
+_AROUND_OPENING = " \t\"'`“„«‘"
+_AROUND = "\"'`*.,;:)]}>“”„«»‘’"
+
+# A word of a sentence or an argument; the scripts that put no blanks between words are not in it.
+_APART = r"\s\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef"
+_TOKEN = re.compile(rf"[^{_APART}\"'`(),;“”„«»‘’]+")
+_VALUE = re.compile(rf"[^{_APART}]{{1,100}}")
+_SAYING = frozenset(f"{_VERBS}|=|—|–|-".split("|"))
+_PREPOSITIONS = ("to", "on")  # verbs only right after the word, in Polish and Finnish
+_STILL = frozenset(_ADVERBS.split("|"))
+_NAMES = re.compile(r"[:：]|[是为為はが는은][ \t、]?$")  # the end of what stands between a word and what it names
+_TAKEN_AS = re.compile(r"[\"'`”»]?[ \t](?:as|als|como|comme|come|som|jako|как)[ \t]")
+_NEAR = 60  # characters on both sides of a word for a password in which one is looked for
+_QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "„": "“", "«": "»", "‘": "’"}
+_OTHER = re.compile(
+    r"\d\.\d|#\d+$|\.[a-z]{1,4}\d?$|[\[\]{}<>/\\|=+]", re.IGNORECASE
+)  # a version, an issue, a file, code
+_SIGN = re.compile(r"(?<=.)[!#$%^&*?](?=.)|[#$%^&*]$")  # not the end of a sentence
 
 
 def announced(text: str, lowered: str) -> Iterator[Span]:
@@ -116,20 +135,69 @@ def announced(text: str, lowered: str) -> Iterator[Span]:
             start, end = match.span(how)
             if how != "value":
                 start, end = _bare(text, start, end)
-            value = text[start:end]
-            if (
-                _is_literal(value)
-                if how == "value"
-                else _is_strong(value) or (how == "said" and assignments.is_said(value))
-            ):
+            if _JUDGES[how](text[start:end]):
                 yield start, end, rule.kind
+    for word in [word for word in _WORDS.split("|") if word in lowered]:
+        place = lowered.find(word)
+        while place >= 0:
+            yield from _around(text, lowered, place, place + len(word))
+            place = lowered.find(word, place + 1)
     if "(" in text:
         yield from _arguments(text, lowered)
-    if " as " in lowered and ("pass" in lowered or "pw" in lowered):
-        for match in _TAKEN_AS.finditer(lowered):
-            start, end = _bare(text, *match.span(1))
-            if _is_strong(text[start:end]):
-                yield start, end, "password"
+
+
+def _around(text: str, lowered: str, begin: int, end: int) -> Iterator[Span]:
+    """Yield what the line around a word for a password calls one, and what looks like one beside it."""
+    first = max(text.rfind("\n", max(0, begin - _NEAR), begin) + 1, begin - _NEAR, 0)
+    for token in _TOKEN.finditer(text, first, begin):
+        if token.end() < begin:
+            yield from _beside(text, *token.span(), is_given=_TAKEN_AS.match(text, token.end()) is not None)
+    line = text.find("\n", end, end + _NEAR)
+    word = _TOKEN.match(text, end)  # the end of the word
+    if word and text[end] not in ":=":
+        if "_" in word[0]:  # a name, of which ``assignments`` knows more
+            return
+        end = word.end()
+    last, is_open = end, True  # whether what follows can still say what the password is
+    is_named = not text[end - 1].isascii() or text.endswith(":", begin, end) or lowered.endswith("şifre", begin, end)
+    for token in _TOKEN.finditer(text, end, line if line >= 0 else end + _NEAR):
+        said, between = lowered[token.start() : token.end()], text[last : token.start()]
+        start = token.start() + (len(said) > 1 and said[0] in ":=")
+        is_named = is_named or (is_open and (start > token.start() or _NAMES.search(between) is not None))
+        is_first, place = last == end, _whole(text, start)
+        if is_named and _is_said(text[slice(*place)]):
+            yield *place, "password"
+        else:
+            yield from _beside(text, start, token.end(), is_given=is_first and not between.strip(_AROUND_OPENING))
+        is_saying = said in _SAYING and (is_first or said not in _PREPOSITIONS)
+        is_named = is_open and (is_saying or said[-1] == ":" or (is_named and said in _STILL))
+        is_open = is_open and not (start > token.start() or said[-1] in ".;:?!")
+        last = token.end()
+
+
+def _beside(text: str, start: int, end: int, *, is_given: bool) -> Iterator[Span]:
+    """Yield a word near one for a password that looks like one; unless it is given as one, more so than names do."""
+    is_quoted = text[start - 1 : start] in _QUOTES if start else False
+    start, end = _whole(text, start) if is_quoted else _bare(text, start, end)
+    value = text[start:end]
+    if not _is_strong(value):
+        return
+    if not is_given:
+        if len(value) < (6 if is_quoted else 8) or _OTHER.search(value):
+            return
+        if not (_SIGN.search(value) or (len(value) >= 10 and assignments.is_mixed(value, 0.4 if is_quoted else 0.5))):
+            return
+    yield start, end, "password"
+
+
+def _whole(text: str, start: int) -> tuple[int, int]:
+    """Return the place of the value that begins here: up to its closing quote, else to the next blank."""
+    closing = _QUOTES.get(text[start - 1 : start]) if start else None
+    close = text.find(closing, start, start + 100) if closing else -1
+    if close > start and not re.search(r"\s", text[start:close]):
+        return start, close
+    value = _VALUE.match(text, start)
+    return _bare(text, start, value.end() if value else start)
 
 
 def _arguments(text: str, lowered: str) -> Iterator[Span]:
@@ -177,3 +245,17 @@ def _is_strong(value: str) -> bool:
     has_sign = any(sign in "!@#$%^&*+=~?" for sign in value)
     has_cases = not (value.islower() or value.isupper()) and assignments.is_mixed(value)
     return (has_sign or has_cases) and not assignments.is_slug(value)
+
+
+def _is_said(value: str) -> bool:
+    """Return whether a sentence that calls a word a password seems to mean it."""
+    return len(value) >= 6 and (_is_strong(value) or assignments.is_said(value))
+
+
+def _is_random(value: str) -> bool:
+    """Return whether a word that a sentence calls a key can be one."""
+    has_digit, has_letter = any(map(str.isdigit, value)), any(map(str.isalpha, value))
+    return has_digit and has_letter and assignments.is_mixed(value) and not assignments.is_slug(value)
+
+
+_JUDGES = {"value": _is_literal, "strong": _is_strong, "random": _is_random}

@@ -30,7 +30,7 @@ _WHOSE_KEY = re.compile(
 _ASSIGN = re.compile(
     r"""(?:\\{0,2}["'`*]){0,3}\]?[ \t]{0,4}"""
     r"""(?::[ \t]?[\w.|\[\] ]{2,20}[ \t]?=(?!=)|=>|:=|={1,3}|:(?!:)|\|(?!\|)"""
-    r"""|(?:\|\||\?\?|[ \t]or)(?=[ \t]{0,4}["'`]))"""
+    r"""|(?:\|\|=?|\?\?=?|[ \t]or)(?=[ \t]{0,4}["'`]))"""
     r"""[ \t]{0,8}(?:\\{0,2}["'`*]{2}[ \t]{0,2})?(?:\r?\n[ \t]{0,40}(?=\\{0,2}["']))?"""
 )
 _ATTRIBUTE = re.compile(r"""\\{0,2}["'][ \t]{1,4}value[ \t]{0,2}=[ \t]{0,2}(?=\\{0,2}["'])""")
@@ -51,8 +51,8 @@ _SAID = re.compile(
 )
 _BESIDE = re.compile(r"""[ \t]{1,2}(?=["'`])""")
 _BESIDE_PASSWORD = re.compile(r"""[ \t]{1,2}(?=["'`]?[^\s"'`]{0,30}\d)""")
-_OPENING = re.compile(r"""(?:[bru@]{0,2}(?=["']))?\\{0,2}["'`]""")
-_SCHEME = re.compile(r"(?:bearer|basic|token|digest|apikey|api-key)[ \t]+", re.IGNORECASE)
+_OPENING = re.compile(r"""(?:(?:\[\]byte\(|[bru@]{0,2})(?=["']))?\\{0,2}["'`]""")
+_SCHEME = re.compile(r"[\"']?(?:bearer|basic|token|digest|apikey|api-key)[ \t]+", re.IGNORECASE)
 # "&" ends a value only where another name follows, as in a URL.
 _BARE = re.compile(r"""(?:\\(?![nrt"'`\\])|&(?![\w.\[\]-]{1,40}=)|[^\s"'`<>,;&\\]){1,160}""")
 _BARE_ENV = re.compile(r"""(?:\\(?![nrt"'`\\])|[^\s"'`\\]){1,160}""")
@@ -68,7 +68,7 @@ _ABOUT = re.compile(
     r"|encryption|index|column|env|var|holder|tracker|used|per|cost|price|max|min|total|word|ize|izing"
 )
 _PLACEHOLDER = re.compile(
-    r"\[redacted:|[&*][A-Za-z_-]+$|[$%#<{(]|\*{3}|\.{3}|…|x{4,}|y{4,}|0{6,}$|your|my[_-]|our[_-]|insert|replace|change[_-]?(?:me|it|this)"
+    r"\[redacted:|[&*!][A-Za-z_-]+$|[$%#<{(]|\*{3}|\.{3}|…|x{4,}|y{4,}|0{6,}$|your|my[_-]|our[_-]|insert|replace|change[_-]?(?:me|it|this)"
     r"|example|dummy|fake|placeholder|redacted|todo|tbd|none$|null|nil$|true|false|undefined|process\.env|os\.environ"
     r"|import\.meta|env\.|secrets?\.|vars?\.|self\.|this\.|config\.|settings\.|props\.|req\.|str$|string|bytes$|int$"
     r"|optional|any$|boolean|number|required|missing|empty|invalid|unset|await$|new$|async$|function|return",
@@ -201,7 +201,7 @@ def _extent(text: str, start: int, pattern: re.Pattern[str]) -> tuple[int, int, 
     """Return where the value at ``start`` begins and ends, and whether it is quoted."""
     opening = _OPENING.match(text, start)
     if opening:
-        close = text.find(opening.group().lstrip("bru@"), opening.end(), opening.end() + 512)
+        close = text.find(opening.group().lstrip("[]byte(ru@"), opening.end(), opening.end() + 512)
         line = text.find("\n", opening.end(), opening.end() + 512)
         if close >= 0 and not 0 <= line < close:
             return opening.end(), close, True
