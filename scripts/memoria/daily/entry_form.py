@@ -26,7 +26,7 @@ with ``model=hand`` are added below it. This is the only module that knows these
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import takewhile
@@ -37,7 +37,7 @@ from memoria.daily.entry import Entry, Learned
 from memoria.ground import markdown
 from memoria.ground.files import sha256
 
-LEARNED_LABEL = "Learned"
+CONTEXT, LEARNED_LABEL = "Context", "Learned"
 LISTS = (  # and the list of a person's own lines, or of an older entry's, in each section
     ("Key Exchanges", "key_exchanges"),
     ("Decisions Made", "decisions"),
@@ -134,12 +134,13 @@ def read(
     ``heading`` is its first row, None when a person removed it. ``aliases`` maps former project keys to present ones.
     """
     named = HEADING.match(rows[0]) if rows else None
-    body = "\n".join(rows[bool(named) :])
-    sections = _sections(body)
-    context = "\n\n".join(filter(None, (sections.get("Context", ""), _besides(body, sections))))
+    said = _Said()
+    said.read(rows[bool(named) :])
     title = heading["title"] if heading else rows[0].lstrip("# ").strip() if named else ""
     key = written_key(marker)
-    learned = tuple(found for label, part in _stated(body, sections) for found in _listed_facts(label, part))
+    if not title and marker[5] == HAND:
+        first = said.text or next((each.text for each in said.learned), "")
+        title = first.split("\n")[0][:_TITLE_CHARS]
     return Entry(
         id=marker[1],
         day=day,
@@ -148,51 +149,62 @@ def read(
         project=heading["project"] if heading else "by hand" if marker[5] == HAND else key,
         project_key="" if key == EVERYWHERE else aliases.get(key, key),
         written_key=key if key in aliases else "",
-        title=title
-        or (
-            (context or next((each.text for each in learned), "")).split("\n")[0][:_TITLE_CHARS]
-            if marker[5] == HAND
-            else ""
-        ),
-        context=context,
-        learned=learned,
+        title=title,
+        context=said.text,
+        learned=tuple(said.learned),
         turns=keys(marker[3]),
         model=marker[5],
         agent=(heading["agent"] or "") if heading else "",
-        **{field: tuple(_items(sections.get(label, ""))) for label, field in LISTS if field},
+        **{field: tuple(said.items.get(label, ())) for label, field in LISTS if field},
     )
 
 
-def _sections(body: str) -> dict[str, str]:
-    found = list(LABEL.finditer(body))
-    ends = [*(match.start() for match in found[1:]), len(body)]
-    sections = {}
-    for match, end in zip(found, ends, strict=False):  # a person may have removed every label
-        rest = body[match.end() : end].split("\n^e-", 1)[0]
-        sections[match["label"]] = f"{match['rest']}\n{rest}".strip()
-    return sections
+class _Said:
+    """What the rows of an entry say: the ``items`` of each label, what was ``learned``, and all other text."""
+
+    def __init__(self) -> None:
+        self.items: dict[str, list[str]] = {}
+        self.learned: list[Learned] = []
+        self._context: list[str] = []
+        self._besides: list[str] = []  # what a person wrote outside the parts that memoria writes
+
+    @property
+    def text(self) -> str:
+        """The context, and below it what a person wrote besides."""
+        return "\n\n".join(filter(None, ("\n".join(part).strip() for part in (self._context, self._besides))))
+
+    def read(self, rows: Sequence[str]) -> None:
+        """Read rows from the first to the last; the quote and the particulars below a statement belong to it."""
+        lists, label = dict(LISTS), ""
+        for number, whole in enumerate(rows):
+            found, row = LABEL.match(whole), whole
+            if found:
+                label = found["label"]
+                row = found["rest"] if label in lists or label == CONTEXT else f"{label}: {found['rest']}"
+            statement = LEARNED.fullmatch(row)
+            if BLOCK_ID.fullmatch(row):
+                label = ""
+            elif statement and (statement["id"] or label == LEARNED_LABEL):
+                self._learn(statement, rows[number + 1 :])
+            elif label == CONTEXT:
+                self._context.append(row)
+            elif lists.get(label) and row.startswith("- "):
+                self.items.setdefault(label, []).append(_item(row))
+            elif not _is_below(row):
+                self._besides.append(row)
+
+    def _learn(self, statement: re.Match[str], rest: Sequence[str]) -> None:
+        lines = tuple(row.rstrip() for row in takewhile(_is_below, rest))
+        ended = any(_ENDED.search(line) for line in lines if is_particulars(line))
+        known = Learned(statement["kind"] or "fact", statement["text"], statement["id"] or "", lines, ended)
+        self.learned.append(known)
 
 
-def _stated(body: str, sections: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the parts of an entry in which statements stand: the lists of each label, and what has no label."""
-    yield from ((label, sections.get(label, "")) for label, _ in LISTS)
-    first = LABEL.search(body)
-    yield "", body[: first.start() if first else len(body)]
-
-
-def _besides(body: str, sections: dict[str, str]) -> str:
-    """Return what a person wrote in an entry outside the parts that memoria writes there."""
-    first = LABEL.search(body)
-    rows = [row for row in body[: first.start() if first else len(body)].split("\n") if not _is_named(row)]
-    lists = dict(LISTS)
-    for label, section in sections.items():
-        if label == LEARNED_LABEL:
-            rows += [row for row in section.split("\n") if not LEARNED.fullmatch(row) and not row[:1].isspace()]
-        elif label in lists:
-            rows += [row for row in section.split("\n") if not row.startswith("- ") and not _is_below(row)]
-        elif label != "Context":
-            rows += [f"{label}: {section}"]
-    return "\n".join(row for row in rows if not BLOCK_ID.fullmatch(row)).strip()
+def _item(row: str) -> str:
+    """Return the text of an item without its box and what strikes it through."""
+    text = re.sub(r"^\[[ xX-]?\] ", "", row[2:]).strip()
+    struck = STRUCK.fullmatch(text)
+    return struck[1] if struck else text
 
 
 def is_ours(row: str) -> bool:
@@ -203,32 +215,9 @@ def is_ours(row: str) -> bool:
     return match is not None and match["id"] is not None and match["kind"] is not None
 
 
-def _is_named(row: str) -> bool:
-    match = LEARNED.fullmatch(row) if "^l-" in row else None
-    return match is not None and match["id"] is not None
-
-
 def _is_below(row: str) -> bool:
     """Return whether a row is the quote or the particulars of a statement."""
     return QUOTE.fullmatch(row) is not None or is_particulars(row)
-
-
-def _items(section: str) -> Iterator[str]:
-    for row in section.split("\n"):
-        if row.startswith("- ") and not is_ours(row):
-            text = re.sub(r"^\[[ xX-]?\] ", "", row[2:]).strip()
-            struck = STRUCK.fullmatch(text)
-            yield struck[1] if struck else text
-
-
-def _listed_facts(label: str, section: str) -> Iterator[Learned]:
-    """Yield the statements of a section; without an id, only what stands under ``Learned`` is one."""
-    rows = section.split("\n")
-    for number, row in enumerate(rows):
-        if (match := LEARNED.fullmatch(row)) and (match["id"] or label == LEARNED_LABEL):
-            lines = tuple(other.rstrip() for other in takewhile(_is_below, rows[number + 1 :]))
-            ended = any(_ENDED.search(line) for line in lines if is_particulars(line))
-            yield Learned(match["kind"] or "fact", match["text"], match["id"] or "", lines, ended)
 
 
 def is_particulars(row: str) -> bool:
