@@ -26,21 +26,14 @@ def settings(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Settings:
     return Settings.load()
 
 
-def starting(paths: Paths) -> Path:
-    return Path(paths.starting("worker"))
-
-
 ENDING = """
 import json, os, sys, signal
 from memoria.capture import detach
 from memoria.base.paths import Paths
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 paths = Paths({home!r})
-note = paths.starting("worker")
-with open(note, "w") as file:
-    file.write(str(os.getpid()))
 {before}
-detach.start([sys.executable, "-c", {child!r}], paths, note, is_ending=True)
+detach.start([sys.executable, "-c", {child!r}], paths, is_ending=True)
 os._exit(0)
 """
 CHILD = """
@@ -61,7 +54,7 @@ os.rename({told!r} + ".new", {told!r})
     [("", True), ("def refuse(*_, **options): raise NotImplementedError('setsid')\nos.posix_spawn = refuse", False)],
     ids=["spawned", "where it cannot be spawned"],
 )
-def test_what_an_ending_hook_starts_holds_nothing_of_it_and_signs_for_itself(
+def test_what_an_ending_hook_starts_holds_nothing_of_it(
     paths: Paths, tmp_path: Path, before: str, is_leader: bool
 ) -> None:
     state.open_state(paths)
@@ -76,11 +69,9 @@ def test_what_an_ending_hook_starts_holds_nothing_of_it_and_signs_for_itself(
     assert hook.wait() == 0
     assert os.read(ours, 1) == b"", "the hook's end closes the pipe, while the process lives"
     os.close(ours)
-    wait_until(lambda: starting(paths).read_text(encoding="utf-8") not in ("", str(hook.pid)), "it signs for itself")
     gate.touch()
     wait_until(told.exists, "it tells")
     found = json.loads(told.read_text(encoding="utf-8"))
-    assert int(starting(paths).read_text(encoding="utf-8")) == found["pid"]
     assert found["cwd"] == paths.state
     assert found["sid"] != hook.pid
     assert (found["sid"] == found["pid"]) is is_leader
@@ -93,19 +84,6 @@ def test_while_a_worker_holds_its_lock_none_is_started(paths: Paths, settings: S
     with Path(paths.worker_lock).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert detach.start_worker(settings, paths) == "worker busy"
-    assert detach.start_worker(settings, paths) == "worker started"
-
-
-def test_while_a_started_worker_has_not_looked_none_is_started(paths: Paths, settings: Settings) -> None:
-    starting(paths).write_text(str(os.getpid()), encoding="utf-8")
-    assert detach.start_worker(settings, paths) == "worker starting"
-    detach.looks("worker", paths)
-    assert detach.start_worker(settings, paths) == "worker started"
-
-
-@pytest.mark.parametrize("text", ["", "x", "99999999999999999999"])
-def test_a_worker_that_died_before_it_looked_is_not_waited_for(paths: Paths, settings: Settings, text: str) -> None:
-    starting(paths).write_text(text, encoding="utf-8")
     assert detach.start_worker(settings, paths) == "worker started"
 
 

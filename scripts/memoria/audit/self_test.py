@@ -31,7 +31,7 @@ from memoria.ground import clock
 from memoria.ground.home import Home
 
 SLOW_HOOK_S = 0.5  # SessionEnd has 1.5 s for the hooks of all plugins together
-PATIENCE_S, IDLE_S = 60.0, 5.0  # for the worker of the rehearsal, and where none is seen
+PATIENCE_S, IDLE_S = 60.0, 15.0  # for the worker of the rehearsal, and for it to begin
 FLAGS = ("-S", "-I")
 HOOK_DEADLINE_S = 30.0
 NOT_INHERITED = ("MEMORIA_", "MEMORY_API_", "CLAUDE")  # a rehearsal writes to no memory server either
@@ -165,9 +165,8 @@ def _is_at_work(paths: Paths) -> bool:
 
 
 def _has_processes(paths: Paths) -> bool:
-    """Return whether an observer or a worker runs or is about to."""
-    locks = (("observer", paths.observer_lock), ("worker", paths.worker_lock))
-    return any(detach.is_starting(paths.starting(name)) or detach.is_locked(lock) for name, lock in locks)
+    """Return whether an observer or a worker runs."""
+    return any(map(detach.is_locked, (paths.observer_lock, paths.worker_lock)))
 
 
 def _last_words(rehearsal: SelfTest) -> str:

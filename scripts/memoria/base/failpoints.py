@@ -12,7 +12,7 @@ import os
 
 HOOK = (
     "spool.opened", "spool.written", "spool.synced", "spool.renamed", "cursor.written", "cursor.replaced",
-    "worker.announced", "worker.forked",
+    "worker.forked",
 )  # fmt: skip
 JUDGE = ("judge.answered", "judge.kept", "judge.booked")  # while a session goes on
 WORKER = (

@@ -155,10 +155,6 @@ class Paths:
         except OSError:
             return False
 
-    def starting(self, process: str) -> str:
-        """Return the file that marks a started ``worker`` (or other) that has not tried to take its lock yet."""
-        return os.path.join(self.state, process + ".starting")
-
     def spawns(self, process: str) -> str:
         """Return the file that counts the starts of a process (``worker``, ``weigher``) in the current minute."""
         return os.path.join(self.state, "spawns" if process == "worker" else "spawns." + process)

@@ -88,7 +88,7 @@ Caches: made anew when deleted.
 Locks and counters of running processes; they say nothing once no memoria runs.
   compile.lock  daily.lock  indexer.lock  model.lock  observer.lock  reader.lock  sync.lock  told.lock  worker.lock
   working.db.replay.lock
-  indexer.starting  observer.starting  worker.starting  spawns  spawns.indexer  spawns.observer  spawns.weigher
+  spawns  spawns.indexer  spawns.observer  spawns.weigher
 
 SQLite keeps a -wal and a -shm file beside a database that is open: never delete these alone. A file that could not be
 read is set aside as <name>.bak-<time>, guarded by <name>.lock; delete it when you do not need it. A file that ends in

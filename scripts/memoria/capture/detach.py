@@ -1,4 +1,4 @@
-"""Detach: starting the worker so that it outlives the client, and only when none is about to look.
+"""Detach: starting the worker so that it outlives the client, and only when none is at work.
 
 When the client cancels a hook or exits, it ends every process it can still find as a descendant, also one in a new
 session; a double fork with setsid is what survives (measured: docs/decisions/0001-capture.md). A hook that ends
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from memoria.base.settings import Settings
 
 BUILDING = "its packages are being installed"
-STARTING_S = 15.0  # how long a started worker may take to get its lock before another is started
 MINUTE_S = 60.0
 APART = 0x08000000 | 0x00000200  # CREATE_NO_WINDOW | CREATE_NEW_PROCESS_GROUP
 IGNORED = () if _signal is None else (_signal.SIGINT,)  # by hooks; what they start would inherit that
@@ -81,11 +80,10 @@ def start_indexer(settings: Settings, paths: Paths) -> str:
 
 
 def start_worker(settings: Settings, paths: Paths, *, is_ending: bool = False) -> str:
-    """Start the flush worker unless one is at work or about to look; returns a word for the log.
+    """Start the flush worker unless one is at work; returns a word for the log. ``is_ending`` as in ``start``.
 
-    The caller has put its job on disk before. A worker that holds the lock looks again after letting go; one that was
-    started and has not tried for its lock yet will look too. Otherwise a new one is started. ``is_ending`` as in
-    ``start``.
+    The caller has put its job on disk before. A worker that holds the lock looks again after letting go. Of two that
+    are started within the time that one takes to its lock, the second ends at once.
     """
     return _start_one("worker", paths.worker_lock, ("flush",), settings, paths, is_ending=is_ending)
 
@@ -93,9 +91,6 @@ def start_worker(settings: Settings, paths: Paths, *, is_ending: bool = False) -
 def _start_one(
     name: str, lock: str, words: tuple[str, ...], settings: Settings, paths: Paths, *, is_ending: bool = False
 ) -> str:
-    starting = paths.starting(name)
-    if is_starting(starting):
-        return name + " starting"
     if is_locked(lock):
         return name + " busy"
     if not may_spawn(paths.spawns(name), settings.spawns_per_min, time.time()):
@@ -103,10 +98,7 @@ def _start_one(
     way = command(settings, *words)
     if not way:
         return f"NO {name.upper()} yet: {start_build(paths)}"
-    _sign(starting, os.O_CREAT)  # until the worker's own id stands there, this hook answers for it
-    if name == "worker":
-        failpoints.reached("worker.announced")
-    start(way, paths, starting, is_ending=is_ending)
+    start(way, paths, is_ending=is_ending)
     if name == "worker":
         failpoints.reached("worker.forked")
     return name + " started"
@@ -141,54 +133,14 @@ def may_spawn(path: str, limit: int, now: float) -> bool:
     return True
 
 
-def is_starting(path: str) -> bool:
-    """Whether a worker was started a moment ago, lives, and has not tried for its lock yet."""
-    try:
-        if not 0 <= time.time() - os.stat(path).st_mtime < STARTING_S:
-            return False
-        with open(path, "rb") as file:
-            pid = file.read(20)
-        if not places.WINDOWS:  # where 0 is a signal like others
-            os.kill(int(pid), 0)  # no signal, only the question: ProcessLookupError when it is gone
-            return not _is_dead(int(pid))
-    except (OSError, ValueError, OverflowError):
-        return False
-    return True
-
-
-def _is_dead(pid: int) -> bool:
-    """Whether a process ended and nobody has taken note, as in containers without an init."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read(512).rpartition(b") ")[2][:1] in (b"Z", b"X")
-    except OSError:  # no such file system; the file's age decides
-        return False
-
-
-def looks(name: str, paths: Paths) -> None:
-    """Said by a ``worker`` or ``observer`` right before it tries for its lock.
-
-    Before, not after: a hook that relied on this one has its job on disk by now, so that whoever holds the lock sees it
-    in its next look, also when that is another process.
-    """
-    try:
-        os.unlink(paths.starting(name))
-    except OSError:
-        pass
-
-
-def start(command: list[str], paths: Paths, note: str = "", *, is_ending: bool = False) -> None:
-    """Run a command, detached; returns at once.
-
-    The file ``note``, if it is there, gets the process's id. ``is_ending`` says that the caller exits right after this
-    call, as a hook does.
-    """
+def start(command: list[str], paths: Paths, *, is_ending: bool = False) -> None:
+    """Run a command, detached, and return; ``is_ending``: the caller exits right after this call, as a hook does."""
     environment = {**worker_environment(), user_environment.DETACHED: "1"}
     output = paths.worker_output
     if places.WINDOWS:
         _start_windows(command, environment, output, paths.state)
         return
-    if is_ending and _spawn(command, environment, paths, note):
+    if is_ending and _spawn(command, environment, paths):
         return
     child = os.fork()
     if child:
@@ -197,7 +149,6 @@ def start(command: list[str], paths: Paths, note: str = "", *, is_ending: bool =
     try:
         os.setsid()
         if os.fork() == 0:
-            _sign(note)
             _let_go(output, paths.state)
             interpreter.hold(command[0])
             try:
@@ -208,7 +159,7 @@ def start(command: list[str], paths: Paths, note: str = "", *, is_ending: bool =
         os._exit(0)
 
 
-def _spawn(command: list[str], environment: dict[str, str], paths: Paths, note: str) -> bool:
+def _spawn(command: list[str], environment: dict[str, str], paths: Paths) -> bool:
     """Start the command as a child in a session of its own, which is an orphan once the caller has ended.
 
     Return False when it could not be started, or when this system cannot do so.
@@ -223,12 +174,11 @@ def _spawn(command: list[str], environment: dict[str, str], paths: Paths, note: 
         closed = [(os.POSIX_SPAWN_CLOSE, number) for number in inherited if number > 2 and _is_inherited(number)]
         interpreter.hold(command[0])
         os.chdir(paths.state)
-        child = os.posix_spawn(
+        os.posix_spawn(
             command[0], command, environment, file_actions=[*actions, *closed], setsid=True, setsigdef=IGNORED
         )
     except (OSError, NotImplementedError):  # the system lacks a session of its own, or the command cannot be executed
         return False
-    _sign(note, process=child)
     return True
 
 
@@ -238,20 +188,6 @@ def _is_inherited(descriptor: int) -> bool:
         return os.get_inheritable(descriptor)
     except OSError:  # it was only open while the folder was listed
         return False
-
-
-def _sign(note: str, flags: int = 0, process: int = 0) -> None:
-    """Write the id of ``process``, by default this one, into the file ``note``, if there is one."""
-    try:
-        descriptor = os.open(note, os.O_WRONLY | os.O_TRUNC | flags, 0o600)
-    except OSError:
-        return
-    try:
-        os.write(descriptor, b"%d" % (process or os.getpid()))
-    except OSError:
-        pass
-    finally:
-        os.close(descriptor)
 
 
 def go_on_as(command: list[str], paths: Paths, given: bytes) -> None:

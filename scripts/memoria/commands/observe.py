@@ -26,7 +26,6 @@ def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (all c
         os.nice(max(0, 10 - os.nice(0)))
     for folder in (home.paths.where, home.paths.cursors):
         os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 (avoids importing pathlib)
-    detach.looks("observer", home.paths)  # first, so that a later hook starts an observer of its own
     if seen := _has_news(home):
         import asyncio  # noqa: PLC0415 (takes 0.1 s with the observer, needed only when there is news)
 

@@ -82,7 +82,6 @@ def _wait(home: Home) -> None:
     """Bring the index up to date; searches meanwhile answer from what is there."""
     if hasattr(os, "nice") and detach.is_detached():
         os.nice(max(0, 10 - os.nice(0)))
-    detach.looks("indexer", home.paths)
     with locks.waiting(Path(home.paths.indexer_lock)), Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
 

@@ -160,7 +160,6 @@ async def work(home: Home) -> None:
     check = DueCheck(home)
     async with _observer(home) as observer:
         while True:
-            detach.looks("observer", home.paths)
             with locks.held(Path(home.paths.observer_lock)) as mine:
                 if not mine:
                     return

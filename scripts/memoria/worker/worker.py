@@ -302,7 +302,6 @@ def work(home: Home, *, insist: bool = False) -> int:
     begun_anew = False
     spool, seen = Spool(home.paths.spool), set[str]()
     while True:
-        detach.looks("worker", home.paths)
         with locks.held(Path(home.paths.worker_lock)) as mine:
             if not mine:
                 log.info("another worker is running; it will look again")
