@@ -45,7 +45,7 @@ def clone(source: Path, folder: Path, remote: str = "") -> Path:
 
 def learn(paths: Paths, *folders: Path) -> bool:
     Path(paths.state).mkdir(parents=True, exist_ok=True)
-    return Projects.read(paths.projects).learn(map(str, folders))
+    return Projects(paths.projects).learn(map(str, folders))
 
 
 def key(paths: Paths, folder: Path) -> str:

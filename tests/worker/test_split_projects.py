@@ -55,7 +55,7 @@ def clones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]
 
 def work_in(clones: tuple[Path, Path]) -> None:
     """Let sessions have run in both clones, and a worker."""
-    Projects.read(Home.open().paths.projects).learn([f"{clone}/docs" for clone in clones])
+    Projects(Home.open().paths.projects).learn([f"{clone}/docs" for clone in clones])
     assert cli.main(["flush", "--now"]) == 0
 
 

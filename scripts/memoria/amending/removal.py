@@ -71,7 +71,7 @@ def carry_out(home: Home, plan: Plan) -> None:
     _wiki(home, plan)
     _daily(home, plan)
     _others(home, plan)
-    Projects.read(paths.projects).forget(plan.folders, plan.project)
+    Projects(paths.projects).forget(plan.folders, plan.project)
     projects.forget_folders(paths, plan.folders)
     DailyLog.of(paths).sweep()  # what was replaced, and could not be taken over when the disk was full
     Replaced(Path(paths.replaced)).settle(everything=True)  # and this folder earlier versions of every file

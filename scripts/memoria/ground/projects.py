@@ -10,9 +10,7 @@ import json
 import logging
 import os
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
 
 from memoria.base import project, visibility
 from memoria.base.atomic import PRIVATE
@@ -37,39 +35,19 @@ _ENVIRONMENT = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
-    """What is known of a repository's folder; all but the project's ``key`` may be empty."""
+class Projects(project.Known):
+    """The map of one home, being brought up to date: of each folder the project's ``key``, its remote and commit."""
 
-    key: str
-    remote: str = ""
-    commit: str = ""
+    __slots__ = ("path",)
+    folders: dict[str, dict[str, str]]
+    aliases: dict[str, str]
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether it is no repository."""
-        return not (self.remote or self.commit)
-
-    @classmethod
-    def of(cls, about: Mapping[str, Any]) -> Folder:
-        """Return the folder whose fields the map's file holds as ``about``; a field that it lacks is empty."""
-        return cls(*(str(about.get(each.name, "")) for each in fields(cls)))
-
-
-@dataclass(slots=True)
-class Projects:
-    """The map of one home, being brought up to date."""
-
-    path: Path
-    folders: dict[str, Folder] = field(default_factory=dict)
-    aliases: dict[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, path: str) -> Projects:
-        """Return the map in the file ``path``."""
+    def __init__(self, path: str) -> None:
+        """Read the map in the file ``path``."""
         known = project.known(path)
-        folders = {root: Folder.of(about) for root, about in known.folders.items()}
-        return cls(Path(path), folders, dict(known.aliases))
+        folders = {root: {"key": "", **about} for root, about in known.folders.items()}
+        super().__init__(folders, dict(known.aliases))
+        self.path = Path(path)
 
     def learn(self, cwds: Iterable[str], *, split_worktrees: bool = False) -> bool:
         """Take in what these working folders are; return whether the keys of stored texts have changed by it.
@@ -96,7 +74,7 @@ class Projects:
         """Remove these folders, and every former key of the project ``key``, from the map."""
         before = len(self.folders), len(self.aliases)
         self.folders = {root: known for root, known in self.folders.items() if root not in folders}
-        self.aliases = {old: new for old, new in self.aliases.items() if self._current(old) != key}
+        self.aliases = {old: new for old, new in self.aliases.items() if self.current(old) != key}
         if (len(self.folders), len(self.aliases)) != before:
             self._write()
 
@@ -107,79 +85,72 @@ class Projects:
         """
         if _is_around(root, str(Path.home())) or root == str(Path.home()):
             return
-        self.folders.setdefault(root, Folder(project.key_of_path(root)))
+        self.folders.setdefault(root, {"key": project.key_of_path(root)})
         for other, about in self.folders.items():
             outer, inner = (other, root) if _is_around(other, root) else (root, other)
-            if about.is_plain and _is_around(outer, inner):
-                self._alias(project.key_of_path(inner), self._current(project.key_of_path(outer)))
+            if _is_plain(about) and _is_around(outer, inner):
+                self._alias(project.key_of_path(inner), self.current(project.key_of_path(outer)))
 
     def _learn(self, place: project.Place) -> None:
-        before = self.folders.get(place.root)
-        if before and before.is_plain:
-            before = None  # it has become a repository
-        commit = _root_commit(place.git, before.commit if before else "")
-        if place.remote and not self._is_proven(place):
+        before = self.folders.get(place.root, {})
+        if _is_plain(before):
+            before = {}  # it has become a repository
+        commit = _root_commit(place.git, before.get("commit", ""))
+        if place.remote and not self.is_proven(place):
             place.remote = ""
         if not place.remote and not commit:
             return  # nothing but its path identifies it, or git cannot answer now
-        known = before if before and _is_same(before, place, commit) else None
-        key = self._current(self._key(place, commit, known))
-        if known and known.key != key and self._is_renamed(place, known):
-            self._alias(known.key, key)
-        commit_known = commit or (known.commit if known else "")
-        self.folders[place.root] = Folder(key, place.remote, commit_known)
+        known = before if _is_same(before, place, commit) else {}
+        key = self.current(self._key(place, commit, known))
+        if known and known["key"] != key and self._is_renamed(place, known):
+            self._alias(known["key"], key)
+        self.folders[place.root] = {"key": key, "remote": place.remote, "commit": commit or known.get("commit", "")}
         path_key = project.key_of_path(place.root)
         if path_key != key:  # what another repository left under this path has its alias already
             self.aliases.setdefault(path_key, key)
         self._gather(commit)
 
-    def _is_proven(self, place: project.Place) -> bool:
+    def is_proven(self, place: project.Place) -> bool:
         """Return whether a repository is what its remote says, as ``Known.is_proven``, or shares a newest commit."""
-        if project.Known(self._as_json()["folders"], {}).is_proven(place):
-            return True
-        others = [root for root, known in self.folders.items() if known.remote == place.remote]
-        return any(_share(place.git, project.place(root).git) for root in others)
+        others = [root for root, about in self.folders.items() if about.get("remote") == place.remote]
+        return super().is_proven(place) or any(_share(place.git, project.place(root).git) for root in others)
 
-    def _key(self, place: project.Place, commit: str, before: Folder | None) -> str:
+    def _key(self, place: project.Place, commit: str, before: Mapping[str, str]) -> str:
         if place.remote:
             return project.key_of_remote(place.remote)
         if before:
-            return before.key
-        keys = {self._current(folder.key) for folder in self.folders.values() if folder.commit == commit}
+            return before["key"]
+        keys = {self.current(about["key"]) for about in self.folders.values() if about.get("commit") == commit}
         return keys.pop() if len(keys) == 1 else project.key_of_commit(place.root, commit)
 
-    def _is_renamed(self, place: project.Place, before: Folder) -> bool:
+    def _is_renamed(self, place: project.Place, before: Mapping[str, str]) -> bool:
         """Return whether the repository itself has moved to another remote: no other folder still uses the old one."""
-        if not before.remote:
-            return True
-        others = (root for root, known in self.folders.items() if known.remote == before.remote and root != place.root)
-        return not any(os.path.isdir(root) for root in others)  # noqa: PTH112 (roots are text)
+        remote = before.get("remote")
+        others = [root for root, about in self.folders.items() if about.get("remote") == remote and root != place.root]
+        return not remote or not any(map(os.path.isdir, others))
 
     def _gather(self, commit: str) -> None:
         """Give folders without a remote to the only project with a remote that has their root commit."""
-        same = [folder for folder in self.folders.values() if commit and folder.commit == commit]
-        keys = {self._current(folder.key) for folder in same if folder.remote}
+        same = [about for about in self.folders.values() if commit and about.get("commit") == commit]
+        keys = {self.current(about["key"]) for about in same if about.get("remote")}
         if len(keys) == 1:
             key = keys.pop()
-            for folder in same:
-                if not folder.remote:
-                    self._alias(folder.key, key)
+            for about in same:
+                if not about.get("remote"):
+                    self._alias(about["key"], key)
 
     def _alias(self, old: str, new: str) -> None:
-        if self._current(old) != new:
-            self.aliases[self._current(old)] = new
-
-    def _current(self, key: str) -> str:
-        return project.Known({}, self.aliases).current(key)
-
-    def _as_json(self) -> dict[str, dict[str, Any]]:
-        return {
-            "folders": {root: asdict(known) for root, known in sorted(self.folders.items())},
-            "aliases": dict(sorted(self.aliases.items())),
-        }
+        if self.current(old) != new:
+            self.aliases[self.current(old)] = new
 
     def _write(self) -> None:
-        files.replace(self.path, json.dumps(self._as_json(), ensure_ascii=False, indent=1), mode=PRIVATE)
+        stored = {"folders": dict(sorted(self.folders.items())), "aliases": dict(sorted(self.aliases.items()))}
+        files.replace(self.path, json.dumps(stored, ensure_ascii=False, indent=1), mode=PRIVATE)
+
+
+def _is_plain(about: Mapping[str, str]) -> bool:
+    """Return whether a folder is no repository."""
+    return not (about.get("remote") or about.get("commit"))
 
 
 def _is_around(outer: str, inner: str) -> bool:
@@ -195,9 +166,10 @@ def _share(one: str, other: str) -> bool:
     return False
 
 
-def _is_same(before: Folder, place: project.Place, commit: str) -> bool:
+def _is_same(before: Mapping[str, str], place: project.Place, commit: str) -> bool:
     """Return whether the repository that was seen in a folder is the one that lies there now."""
-    return before.commit == commit if before.commit and commit else before.remote == place.remote
+    seen = before.get("commit")
+    return seen == commit if seen and commit else before.get("remote", "") == place.remote
 
 
 def see_folder(paths: Paths, project: str, folder: str) -> None:

@@ -163,9 +163,7 @@ class Worker:
             with suppress(OSError, ValueError):  # set aside when it is read
                 cwds.append(str(self.spool.header(job).get("cwd") or ""))
         if cwds:
-            projects.Projects.read(self.home.paths.projects).learn(
-                cwds, split_worktrees=self.home.settings.split_worktrees
-            )
+            projects.Projects(self.home.paths.projects).learn(cwds, split_worktrees=self.home.settings.split_worktrees)
         aliases = project.aliases(self.home.paths.projects)
         if self.ledger.rename_projects(aliases, project.digest_of(aliases)):
             self.ledger.put(housekeeping.PAGES_DUE, value=True)
