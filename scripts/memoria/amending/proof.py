@@ -140,7 +140,7 @@ async def _search_working(home: Home, wanted: Sequence[str], proof: Proof) -> No
         return
     store = open_store(home.settings, home.paths)
     try:
-        for scope in [seen.name for seen in await store.scopes()]:
+        for scope in await store.scopes():
             for internal in (True, False):
                 for key, record in (await store.records(scope, internal=internal)).items():
                     proof.values += 1

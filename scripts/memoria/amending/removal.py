@@ -169,7 +169,7 @@ async def _working(home: Home, plan: Plan) -> None:
     projects = {f"project:{entry.project_key}" for entry in plan.entries if plan.kind == "project"}
     store, held = open_store(home.settings, home.paths), plan.held
     try:
-        for scope in [seen.name for seen in await store.scopes()]:
+        for scope in await store.scopes():
             whole = session_of(scope) in sessions or scope in projects
             for internal in (True, False):
                 for key, record in (await store.records(scope, internal=internal)).items():

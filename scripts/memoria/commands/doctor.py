@@ -180,7 +180,7 @@ def check_redis(home: Home) -> Findings:
     elif stats.reason:
         yield Finding("redis", NOTE, stats.reason, "change the server's configuration")
     else:
-        yield Finding("redis", OK, f"{stats.extra['where']} answers")
+        yield Finding("redis", OK, f"{stats.where} answers")
 
 
 async def _stats(home: Home) -> StoreStats:

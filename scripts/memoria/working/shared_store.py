@@ -29,15 +29,15 @@ from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.ground.errors import StoreUnreachableError, WorkingStoreError
 from memoria.working.sqlite_store import SqliteStore
-from memoria.working.store import Change, Put, Record, ScopeSeen, Store, StoreStats
+from memoria.working.store import Change, Put, Record, Store, StoreStats
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 Client = Any  # the package leaves its pipelines untyped
 
 PREFIX = "memoria:"
-SCOPES = PREFIX + "scopes"  # scope names by when they were opened last
-ENDS = PREFIX + "ends"  # scope names by when they are forgotten
+ENDS = PREFIX + "ends"  # the names of scopes that were opened, by when they are forgotten
+FORMER = PREFIX + "scopes"  # the names of the scopes that 0.2 kept as a key for each value
 WORD = ""  # the field of the word that changes with the hash; no key is empty
 TOMBSTONE_S = 86_400.0
 FIRST_RETRY_S, LAST_RETRY_S = 1.0, 30.0
@@ -130,18 +130,15 @@ class SharedStore:
         self._known.pop(scope, None)
         await self._meet(scope)
 
-    async def scopes(self) -> list[ScopeSeen]:
+    async def scopes(self) -> list[str]:
         """See ``Store.scopes``; also those that only other machines have opened."""
-        seen = {each.name: each.seen for each in await self._embedded.scopes()}
+        found = set(await self._embedded.scopes())
 
-        async def more() -> None:
-            dead = set(await self._client.zrange(ENDS, "-inf", time.time(), byscore=True))
-            for name, score in await self._client.zrange(SCOPES, 0, -1, withscores=True):
-                if name not in dead:
-                    seen[name] = max(score, seen.get(name, 0.0))
+        async def add() -> None:
+            found.update(await self._client.zrangebyscore(ENDS, time.time(), "inf"))
 
-        await self._meet("", more)
-        return sorted((ScopeSeen(*each) for each in seen.items()), key=lambda each: -each.seen)
+        await self._meet("", add)
+        return sorted(found)
 
     async def stats(self) -> StoreStats:
         """Return the stats of the server; ``degraded`` with the reason while nothing is exchanged with it."""
@@ -157,7 +154,7 @@ class SharedStore:
         policy = str(memory.get("maxmemory_policy", ""))
         evicts = memory.get("maxmemory") and policy.startswith("allkeys-")
         reason = _EVICTS.format(policy) if evicts else stats.reason
-        return StoreStats("redis", healthy=stats.healthy, reason=reason, extra={"where": self.where})
+        return StoreStats("redis", healthy=stats.healthy, reason=reason, where=self.where)
 
     async def close(self) -> None:
         """See ``Store.close``."""
@@ -222,19 +219,33 @@ class SharedStore:
     async def _announce(self, scope: str) -> bool:
         """Record that a scope is open, and delete a few that are forgotten by now; return whether it is open here."""
         now, opened = time.time(), await self._embedded.opened(scope)
+        for former in await self._client.zrange(FORMER, 0, -1):
+            await self._take_over(former)
         async with self._client.pipeline(transaction=False) as pipe:
             if opened:
                 expires = opened[0]
-                pipe.zadd(SCOPES, {scope: now})
                 pipe.zadd(ENDS, {scope: "inf" if expires is None else expires})
             pipe.zrange(ENDS, "-inf", now, byscore=True, offset=0, num=20)
             *_, dead = await pipe.execute()
             if dead:
                 pipe.unlink(*(f"{PREFIX}{{{name}}}" for name in dead))
-                pipe.zrem(SCOPES, *dead)
                 pipe.zrem(ENDS, *dead)
                 await pipe.execute()
         return opened is not None
+
+    async def _take_over(self, scope: str) -> None:
+        """Bring what memoria 0.2 kept of a scope into its hash."""
+        name = f"{PREFIX}{{{scope}}}"
+        keys = [key for index in "iu" for key in await self._client.zrange(f"{name}:{index}", 0, -1)]
+        texts = await self._client.mget([f"{name}:v:{key}" for key in keys]) if keys else []
+        async with self._client.pipeline(transaction=True) as pipe:
+            for key, text in zip(keys, texts, strict=True):
+                if text and _record(text).value:
+                    pipe.hsetnx(name, key, text)
+            pipe.hset(name, WORD, uuid.uuid4().hex)
+            pipe.unlink(f"{name}:i", f"{name}:u", f"{name}:a", *(f"{name}:v:{key}" for key in keys))
+            pipe.zrem(FORMER, scope)
+            await pipe.execute()
 
     def _leave(self, error: WorkingStoreError) -> None:
         """Exchange nothing until the next try."""

@@ -29,7 +29,6 @@ from memoria.working.store import (
     Change,
     Put,
     Record,
-    ScopeSeen,
     StoreStats,
     applied,
     deadline,
@@ -170,19 +169,19 @@ class SqliteStore:
 
         await self._write(work)
 
-    async def scopes(self) -> list[ScopeSeen]:
+    async def scopes(self) -> list[str]:
         """See ``Store.scopes``."""
-        query = f"SELECT name, seen FROM scopes WHERE {_LIVE} ORDER BY seen DESC"  # noqa: S608 (a constant)
+        query = f"SELECT name FROM scopes WHERE {_LIVE} ORDER BY name"  # noqa: S608 (a constant)
         rows = await self._run(lambda db: db.execute(query, (time.time(),)).fetchall())
-        return [ScopeSeen(*row) for row in rows]
+        return [name for (name,) in rows]
 
     async def stats(self) -> StoreStats:
         """See ``Store.stats``."""
         try:
             await self.scopes()
         except WorkingStoreError as error:
-            return StoreStats("sqlite", healthy=False, reason=str(error))
-        return StoreStats("sqlite", healthy=True, extra={"bytes": self.path.stat().st_size})
+            return StoreStats("sqlite", healthy=False, reason=str(error), where=str(self.path))
+        return StoreStats("sqlite", healthy=True, where=str(self.path))
 
     async def close(self) -> None:
         """See ``Store.close``."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 INTERNAL = "_"  # first character of internal keys
@@ -53,26 +53,18 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True)
-class ScopeSeen:
-    """A scope in a store: its name and when it was last opened, in seconds since 1970."""
-
-    name: str
-    seen: float
-
-
-@dataclass(frozen=True, slots=True)
 class StoreStats:
     """A store's condition.
 
-    ``healthy``: whether it answers; ``degraded``: whether it stands in for a store that cannot be used; ``reason``:
-    why.
+    ``healthy``: whether it answers; ``degraded``: whether a server that it is exchanged with cannot be used;
+    ``reason``: why. ``where``: the server, or the file.
     """
 
     store: str
     healthy: bool
     degraded: bool = False
     reason: str = ""
-    extra: dict[str, Any] = field(default_factory=dict)
+    where: str = ""
 
 
 class Store(Protocol):
@@ -102,8 +94,8 @@ class Store(Protocol):
     async def register(self, scope: str, ttl: float | None) -> None:
         """Record for ``scopes`` that the scope was opened; the record expires after ``ttl`` seconds."""
 
-    async def scopes(self) -> list[ScopeSeen]:
-        """Return the registered scopes, the most recently opened first."""
+    async def scopes(self) -> list[str]:
+        """Return the names of the registered scopes, sorted."""
 
     async def stats(self) -> StoreStats:
         """Return the store's condition; never raise ``StoreUnreachableError``."""
