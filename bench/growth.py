@@ -25,7 +25,8 @@ from memoria.base import fence, project, quickjson
 from memoria.capture import open_sessions, transcript
 from memoria.daily import reference
 from memoria.daily.day_text import DayText
-from memoria.exchange import wire
+from memoria.exchange.memory_server import Memory
+from memoria.exchange.rows import to_told
 from memoria.ground import markdown, printable
 from memoria.ground.redact import Redactor
 from memoria.index import documents, highlight
@@ -175,7 +176,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "summary.is_supported": lambda text: summary.is_supported(text, Article("concepts/a", f"# A\n\n- {text}\n")),
     "index_page.fingerprints": lambda text: index_page.fingerprints(f"- Took in: {text}\n<!-- memoria took={text}"),
     "index_page.compiled_entries": lambda text: index_page.compiled_entries(f"- Took in: {text}"),
-    "wire.particulars": wire.particulars,
+    "rows.to_told": lambda text: to_told(Memory(1, text, tags=text)),
     "answer.read": lambda text: _quiet(answer.read, text, SCHEMA),
     "project.remote_identity": project.remote_identity,
 }

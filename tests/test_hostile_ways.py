@@ -21,17 +21,15 @@ import pytest
 
 import hooks
 from client_session import Session
-from facts import keeper
+from facts import keeper, sync
 from hostile import LEAK, MAX_LINE, MAX_TOKENS, ORDER, block, check, inside, reached, tricks
 from loopback import Json
 from memoria.base import state
 from memoria.base.paths import Paths
 from memoria.daily.daily_log import DailyLog
-from memoria.exchange.memory_server import Server
-from memoria.exchange.sync import Sync
 from memoria.models.protocol import SYSTEM
 from memoria.search import layout
-from memory_server import KEY, running
+from memory_server import running
 from messages_api import MessagesApi, Request
 from places import ROOT
 from real_client import clean_env
@@ -169,7 +167,7 @@ def talked(machine: Machine) -> None:
 
 def pulled(machine: Machine) -> None:
     """A fact that another program put on the memory server."""
-    with running() as server, keeper(Path(machine.paths.home), server=True) as home:
+    with running() as server, keeper(Path(machine.paths.home)) as home:
         server.store(
             {
                 "content": f"{TOPIC} server {SHORT.format('server')}",
@@ -177,7 +175,7 @@ def pulled(machine: Machine) -> None:
                 "tags": SHORT.format("tag"),
             }
         )
-        done = Sync(home, Server(server.url, KEY), Path(machine.paths.sync_lock)).run(full=True)
+        done = sync(home, server, full=True)
         assert done.pulled == 1, done
 
 

@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from facts import BLOG, MONDAY, SHOP, a_fact, keeper
+from facts import BLOG, MONDAY, SHOP, a_fact, keeper, sync
 from home_of import article, run
 from memoria.base.project import Project
 from memoria.capture import hook
 from memoria.commands import learned
-from memoria.exchange.memory_server import Memory, Server
-from memoria.exchange.sync import Sync
-from memoria.exchange.wire import to_fact
+from memoria.exchange.memory_server import Memory
+from memoria.exchange.rows import to_told
 from memoria.ground.home import Home
 from memoria.index.index import Index
 from memoria.mcp import search
@@ -27,7 +26,7 @@ from memoria.pages import refresh
 from memoria.recall import prompt_notes
 from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.keeper import Keeper
-from memoria.worker import server_round
+from memoria.worker import together
 from memory_server import KEY, MemoryServer, running
 
 NPM, PNPM = "Use npm for packages, not yarn.", "Use pnpm for packages, not npm."
@@ -51,12 +50,12 @@ class Person:
             self.evening(kept)
 
     def evening(self, kept: Keeper) -> None:
-        server_round.run(self.home, kept)
+        together.run(self.home)
+        kept.refresh()
         refresh.renew(self.home, kept)
 
     def elsewhere(self) -> None:
-        lock = self.other.store.path.with_name("sync.lock")
-        assert Sync(self.other, Server(self.server.url, KEY), lock).run(full=True).problems == ()
+        assert sync(self.other, self.server, full=True).problems == ()
 
     # -- the five places
 
@@ -77,8 +76,8 @@ class Person:
 
     def on_server(self) -> list[str]:
         live = [memory for memory in self.server.memories.values() if not memory["deleted_at"]]
-        events = [to_fact(Memory.read(memory)) for memory in live]
-        return [event.content for event in events if event and not event.ended]
+        told = [to_told(Memory.read(memory)) for memory in live]
+        return [each.fact.content for each in told if each and not each.fact.ended]
 
     def found(self) -> list[set[str]]:
         """The facts about packages by the search verb's index, by a hint, and by the model's own search."""
@@ -108,7 +107,7 @@ def _context(told: dict[str, object] | None) -> str:
 
 @pytest.fixture
 def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Person]:
-    with running() as server, keeper(tmp_path / "other", server=True) as other:
+    with running() as server, keeper(tmp_path / "other") as other:
         monkeypatch.setenv("MEMORIA_SHARE_PROJECTS", "1")  # it looks for them from elsewhere
         monkeypatch.setenv("MEMORY_API_URL", server.url)
         monkeypatch.setenv("MEMORY_API_KEY", KEY)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from facts import a_fact
+from facts import a_fact, sync
 from home_of import DAY, article, catalogued, entry, run, scripted
 from memoria.amending import proof, removal
 from memoria.audit import state_checks
@@ -46,6 +46,7 @@ from memoria.wiki.transaction import Transactions, digest
 from memoria.worker import worker
 from memoria.working.memory import WorkingMemory
 from memoria.working.shared_store import open_store
+from memory_server import running
 from wiki_home import WikiHome, placed, stated
 from wiki_home import entry as wiki_entry
 
@@ -108,7 +109,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     Transactions.of(home.paths).commit(
         {"concepts/deploys.md": (deploys.render() + own).encode()}, {"concepts/deploys.md": digest(was)}, "x"
     )
-    with Keeper.of(home.paths, home.zone, server=True) as keeper:
+    with Keeper.of(home.paths, home.zone) as keeper:
         moment = datetime(2026, 11, 20, 14, 5, tzinfo=UTC)
         facts = (
             ("l-00000001", "s1", "Nobody outside may hear of it.", SECRET, "write to Quaggasoft"),
@@ -178,7 +179,7 @@ def taken_in_again(home: Home, model: str = "") -> None:
     job(home, TOLD)
     worker.work(home, insist=True)
     run(compile_verb, home, "--all")
-    with Keeper.of(home.paths, home.zone, server=True):
+    with Keeper.of(home.paths, home.zone):
         pass
 
 
@@ -324,12 +325,16 @@ def test_an_article_goes_with_the_links_to_it_and_the_steps_that_could_be_undone
 
 
 def test_the_memory_server_is_told_and_only_of_the_number(home: Home) -> None:
-    run(forget, home, "01aa", "--yes")
-    with Keeper.of(home.paths, home.zone, server=True) as keeper:
-        told = [(item.body["op"], item.body["id"]) for item in keeper.to_server.waiting()]
-    assert ("delete", "l-aa111") in told
-    assert ("delete", "l-00000001") in told
-    assert not any(ident == "l-00000001" for op, ident in told if op == "put")
+    with running() as server:
+        with Keeper.of(home.paths, home.zone) as keeper:
+            sync(keeper, server)
+        before = server.live()
+        run(forget, home, "01aa", "--yes")
+        with Keeper.of(home.paths, home.zone) as keeper:
+            sync(keeper, server)
+    assert "Nobody outside may hear of it." in set(before) - set(server.live())
+    assert KEPT_FACT in server.live()
+    assert {method for method, _ in server.written()} == {"POST", "DELETE"}
 
 
 def test_a_dry_run_shows_everything_and_changes_nothing(home: Home, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,13 +22,13 @@ def server() -> Iterator[MemoryServer]:
 
 @pytest.fixture
 def here(tmp_path: Path) -> Iterator[Keeper]:
-    with keeper(tmp_path / "here", server=True) as home:
+    with keeper(tmp_path / "here") as home:
         yield home
 
 
 @pytest.fixture
 def there(tmp_path: Path) -> Iterator[Keeper]:
-    with keeper(tmp_path / "there", server=True) as home:
+    with keeper(tmp_path / "there") as home:
         yield home
 
 

@@ -254,7 +254,7 @@ def test_what_stands_here_already_does_not_count_as_having_come(homes: Homes) ->
     learn(desk, "Use pnpm.")
     desk.sync()
     with laptop.at_work(), Records.of(laptop.home.paths) as records:
-        done = together.exchange(laptop.home, records)
+        done = together.exchange(laptop.home, records, together.carrier_of(laptop.home))
     assert done.line == "1 statement from desk, 1 entry sent"
 
 

@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import sqlite3
 import sys
 import time
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
 import facts
-from facts import MONDAY, SHOP, a_fact, keeper
+from facts import MONDAY, SHOP, Synced, a_fact, keeper, records_of, refused, server_state
 from home_of import run
 from memoria.audit.finding import BROKEN, NOTE, OK
 from memoria.commands import doctor, status
 from memoria.commands import learned as learned_command
 from memoria.exchange.memory_server import EVERYTHING, Server
-from memoria.exchange.sync import Sync, Synced, state_of
-from memoria.exchange.wire import to_memory
+from memoria.exchange.rows import to_memory
 from memoria.ground import clock, locks
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.keeper import Keeper
-from memoria.worker import server_round, worker
+from memoria.worker import together, worker
 from memory_server import KEY, OTHER_KEY, MemoryServer, running
 
 pytestmark = pytest.mark.slow
@@ -207,7 +204,7 @@ def test_what_the_servers_own_hook_learned_too_is_one_fact(
         sync(here, server)
     assert said(here) == [PNPM]
     assert len(server.live()) == (1 if theirs_first else 2), "no row of ours beside an equal one"
-    assert state_of(here)["synced"] == 1
+    assert server_state(here)["waiting"] == 0
 
 
 def test_a_row_shared_by_somebody_else_is_not_written(server: MemoryServer, here: Keeper) -> None:
@@ -297,7 +294,7 @@ def test_an_outage_reverts_no_edit_and_brings_back_no_deletion(server: MemorySer
     for _ in range(8):
         assert sync(here, server).problems
     assert said(here) == sorted(["Use pnpm 9.", TUESDAY])
-    assert here.to_server.set_aside() == []
+    assert refused(here) == {}
     server.fault_for.clear()
     sync(here, server)
     assert said(here) == server.live() == sorted(["Use pnpm 9.", TUESDAY])
@@ -316,20 +313,17 @@ def test_one_row_that_the_server_stumbles_over_holds_up_no_other(server: MemoryS
 def test_after_failures_the_server_is_asked_less_and_less_often(server: MemoryServer, here: Keeper) -> None:
     learned(here, PNPM)
     server.fault_for["GET"] = 503
-    one = Sync(here, Server(server.url, KEY), here.store.path.with_name("sync.lock"))
-    assert not one.waits()
     waits = []
     for _ in range(6):
-        one.run()
-        assert one.waits()
-        until = clock.parse(here.store.meta()["server_wait"])
+        sync(here, server)
+        until = clock.parse(server_state(here)["until"])
         assert until
         waits.append((until - clock.now()).total_seconds())
     assert waits[0] < 61
     assert waits[-1] > 8 * waits[0]
     server.fault_for.clear()
-    one.run()
-    assert not one.waits()
+    sync(here, server)
+    assert server_state(here)["until"] == ""
 
 
 def test_a_line_that_the_server_refuses_stays_as_the_person_wrote_it(
@@ -342,13 +336,13 @@ def test_a_line_that_the_server_refuses_stays_as_the_person_wrote_it(
     path.write_text(path.read_text().replace(PNPM, "word " * 300 + "end"))
     here.refresh()
     sync(here, server)
-    assert [item.body["id"] for item in here.to_server.set_aside()] == [fact.id]
+    assert list(refused(here)) == [fact.id]
     there.edit(fact.id, "Use pnpm 9.")
     sync(there, server)
     for _ in range(3):
         sync(here, server)
-    assert "word word" in said(here)[0]
-    assert "Use pnpm 9." in json.dumps(here.store.facts()[0].history), "the other wording is kept too"
+    assert any("word word" in each for each in said(here))
+    assert "Use pnpm 9." in said(here), "the other wording stands too"
 
 
 @pytest.mark.parametrize("status", [403, 422])
@@ -360,18 +354,17 @@ def test_a_row_that_may_not_be_written_is_that_rows_trouble(server: MemoryServer
     server.fault_for["PUT /api/memories/1"] = status
     done = sync(here, server)
     assert (done.pushed, done.problems) == (1, ())
-    assert not here.denied
-    assert [(item.body["id"], item.attempts) for item in here.to_server.set_aside()] == [(fact.id, 1)]
+    assert not server_state(here)["denied"]
+    assert list(refused(here)) == [fact.id]
     assert said(here) == sorted(["Use pnpm 9.", SHORT])
-    assert len(here.store.links(here.store.meta()["home"])) == 2
 
 
 def test_a_key_that_may_not_write_sets_nothing_aside(server: MemoryServer, here: Keeper) -> None:
     learned(here, PNPM)
     server.fault_for["POST"] = 403
     assert sync(here, server).problems
-    assert here.denied
-    assert here.to_server.set_aside() == []
+    assert server_state(here)["denied"]
+    assert refused(here) == {}
 
 
 def test_what_a_proxy_answers_sets_nothing_aside_and_drops_no_row(server: MemoryServer, here: Keeper) -> None:
@@ -382,8 +375,8 @@ def test_what_a_proxy_answers_sets_nothing_aside_and_drops_no_row(server: Memory
     for code in (302, 307, 400, 403, 404, 407, 413, 451):
         server.fault_for.update(dict.fromkeys(("POST", "PUT", "DELETE", "GET /api/memories/1"), f"proxy {code}"))
         assert f"answered {code}" in sync(here, server).problems[0]
-        assert not here.denied
-        assert here.to_server.set_aside() == []
+        assert not server_state(here)["denied"]
+        assert refused(here) == {}
     server.fault_for.clear()
     assert sync(here, server) == Synced(pushed=2)
     assert said(here) == server.live() == sorted(["Use pnpm 9.", SHORT])
@@ -429,30 +422,46 @@ def test_a_server_that_hangs_costs_one_deadline(server: MemoryServer, here: Keep
 # -- both at once
 
 
-@pytest.mark.parametrize("later", ["here", "there"])
-def test_of_two_edits_the_later_stands_and_the_other_is_kept_in_the_history(
-    server: MemoryServer, here: Keeper, there: Keeper, later: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("first", ["here", "there"])
+def test_of_two_edits_both_stand_everywhere_and_name_each_other(
+    server: MemoryServer, here: Keeper, there: Keeper, first: str
 ) -> None:
     (fact,) = learned(here, PNPM)
     for home in (here, there):
         sync(home, server)
-    words = {"here": "Use pnpm 9.", "there": "Use bun."}
-    homes = {"here": here, "there": there}
-    earlier = "here" if later == "there" else "there"
-    with monkeypatch.context() as before:  # further apart than a slow machine's answers take
-        early = SimpleNamespace(now=lambda: clock.now() - timedelta(minutes=1), parse=clock.parse)
-        before.setattr("memoria.statements.keeper.clock", early)
-        homes[earlier].edit(fact.id, words[earlier])
-    homes[later].edit(fact.id, words[later])
-    for name in ("here", "there", "here", "there", "here"):
-        sync(homes[name], server)
-    assert said(here) == said(there) == server.live() == [words[later]]
-    loser = words[earlier]
-    wordings = [home.store.facts()[0].wordings for home in homes.values()]  # an edit keeps what it replaces itself
-    assert all(loser in replaced for replaced in wordings if set(replaced) - {PNPM})
-    assert any(loser in replaced for replaced in wordings)
-    assert loser in daily(here) + daily(there)
-    assert sync(here, server) == sync(there, server) == Synced()
+    here.edit(fact.id, "Use pnpm 9.")
+    there.edit(fact.id, "Use bun.")
+    for home in (here, there, here, there) if first == "here" else (there, here, there, here):
+        sync(home, server)
+    assert said(here) == said(there) == server.live() == ["Use bun.", "Use pnpm 9."]
+    for home in (here, there):
+        (beside,) = [each for each in home.store.facts() if each.beside]
+        assert beside.beside.startswith(f"{fact.id} ")
+        assert sync(home, server) == Synced()
+    other = next(each for each in there.store.facts() if each.beside)
+    there.delete(other.id)
+    for home in (there, here):
+        sync(home, server)
+    assert len(said(here)) == len(server.live()) == 1
+
+
+def test_an_edit_that_overtook_another_unseen_takes_nothing_from_it(
+    server: MemoryServer, here: Keeper, there: Keeper
+) -> None:
+    (fact,) = learned(here, PNPM)
+    for home in (here, there):
+        sync(home, server)
+    row = dict(server.memories[1])
+    there.edit(fact.id, "Use bun.")
+    sync(there, server)
+    theirs = server.memories[1] | {"updated_at": server.now()}
+    server.memories[1] = row
+    here.edit(fact.id, "Use pnpm 9.")
+    sync(here, server)
+    server.memories[1] = theirs | {"updated_at": server.now()}  # was sent in the same moment, and came later
+    for home in (here, there, here):
+        sync(home, server)
+    assert said(here) == said(there) == server.live() == ["Use bun.", "Use pnpm 9."]
 
 
 def test_a_line_that_a_person_changes_while_the_exchange_runs_is_not_overwritten(
@@ -466,12 +475,9 @@ def test_a_line_that_a_person_changes_while_the_exchange_runs_is_not_overwritten
     path = here.lines.daily.path(MONDAY.date())
     path.write_text(path.read_text().replace(PNPM, "Use yarn."))  # saved after the exchange read the logs
     sync(here, server)
-    assert "Use yarn." in daily(here)
-    assert server.live() == ["Use bun."]
-    here.refresh()
     sync(here, server)
-    assert server.live() == ["Use yarn."]
-    assert "Use bun." in daily(here), "the other wording is kept"
+    assert "Use yarn." in daily(here)
+    assert said(here) == server.live() == ["Use bun.", "Use yarn."]
 
 
 def test_words_that_the_server_would_tell_back_otherwise_are_left_as_they_were_written(
@@ -496,18 +502,19 @@ def test_words_that_the_server_would_tell_back_otherwise_are_left_as_they_were_w
 def test_links_and_work_of_an_earlier_memoria_are_checked_before_they_are_used(
     tmp_path: Path, server: MemoryServer, replaced: bool
 ) -> None:
-    with keeper(tmp_path / "home", server=True) as home:
+    with keeper(tmp_path / "home") as home:
         kept, edited, deleted = learned(home, PNPM, SHORT, TUESDAY)
         sync(home, server)
         home.edit(edited.id, "Write very short functions.")
         home.delete(deleted.id)
-        path, box = home.store.path, home.to_server.folder
-    _as_of_010(path, box, {kept.id: 1, edited.id: 2, deleted.id: 3})
+        path = home.store.path
+        records_of(home).db.execute("DELETE FROM rows")
+    _as_of_010(path, {kept.id: 1, edited.id: 2, deleted.id: 3})
     rows = []
     if replaced:
         server.replace()
         rows = [foreign(server, f"The gull is number {number}.") for number in range(3)]
-    with keeper(tmp_path / "home", server=True) as home:
+    with keeper(tmp_path / "home") as home:
         for _ in range(2):
             assert sync(home, server).problems == ()
         ours = [PNPM, "Write very short functions."]
@@ -515,7 +522,7 @@ def test_links_and_work_of_an_earlier_memoria_are_checked_before_they_are_used(
         assert [server.memories[number + 1] for number in range(len(rows))] == rows
 
 
-def _as_of_010(path: Path, box: Path, numbers: dict[str, int]) -> None:
+def _as_of_010(path: Path, numbers: dict[str, int]) -> None:
     with sqlite3.connect(path) as db:
         db.execute("DROP TABLE links")
         db.executescript("DROP TABLE gone; DROP TABLE articles; DROP TABLE places; ALTER TABLE facts DROP COLUMN entry")
@@ -524,10 +531,6 @@ def _as_of_010(path: Path, box: Path, numbers: dict[str, int]) -> None:
         db.execute("DELETE FROM meta WHERE key = 'home'")
         db.execute("PRAGMA user_version = 2")
     db.close()
-    for item in box.glob("*.json"):
-        stored = json.loads(item.read_text())
-        stored["body"] |= {"server": numbers[stored["body"]["id"]], "tried": True}
-        item.write_text(json.dumps(stored))
 
 
 @pytest.mark.parametrize("delay_s", [0, 0.3])
@@ -613,11 +616,11 @@ def test_what_the_server_refuses_is_in_status_and_told_once_at_a_sessions_start(
     with Keeper.at(named) as kept:
         (fact,) = learned(kept, PNPM)
         kept.edit(fact.id, "word " * 300)
-        server_round.run(named, kept)
+        together.run(named)
         notice = Path(named.paths.notice)
         assert "refuses 1 fact" in notice.read_text()
         notice.unlink()  # a session's start has shown it
-        server_round.run(named, kept)
+        together.run(named)
         assert not notice.exists()
     run(status, named)
     shown = capsys.readouterr().out
@@ -625,7 +628,7 @@ def test_what_the_server_refuses_is_in_status_and_told_once_at_a_sessions_start(
     assert fact.id in shown
     with Keeper.at(named) as kept:
         kept.edit(fact.id, "Use pnpm 9.")
-        server_round.run(named, kept)
+        together.run(named)
     run(status, named)
     assert "memory server in order; 0 waiting\n" in capsys.readouterr().out
 
@@ -653,11 +656,11 @@ def test_an_exchange_with_nothing_to_do_costs_the_same_for_each_fact(tmp_path: P
             nonlocal calls
             calls += event in ("call", "c_call")
 
-        with keeper(tmp_path / str(size), server=True) as home:
+        with keeper(tmp_path / str(size)) as home:
             for number in range(size):
                 name = hashlib.sha256(str(number).encode()).hexdigest()
                 fact = a_fact(f"{name} is a name.", "fact", day=number % 20)
-                server.store(to_memory(fact).body())
+                server.store(to_memory(fact).changes())
             sync(home, server, timeout=60)
             before = sys.getprofile()
             sys.setprofile(count)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.exchange.day_form import STATEMENT
 from memoria.exchange.memory_server import Server
-from memoria.exchange.sync import Sync, Synced
+from memoria.exchange.records import Records
+from memoria.exchange.rounds import Round
+from memoria.exchange.rows import SERVER
 from memoria.ground import clock
 from memoria.ground.clock import Zone
+from memoria.ground.home import Home
 from memoria.statements.fact import Fact, Stamp, new_id
 from memoria.statements.keeper import Keeper
 from memoria.transcripts.turn import Exchange, Turn
@@ -27,17 +34,50 @@ def a_fact(content: str, kind: str = "preference", *, day: float = 0, project: s
     return Fact(kind=kind, content=content, project=project, time=moment, id=ident, **{**usual, **given})
 
 
-def keeper(folder: Path, *, server: bool = False) -> Keeper:
-    return Keeper.of(Paths(str(folder)), Zone("UTC"), server=server)
+def keeper(folder: Path) -> Keeper:
+    return Keeper.of(Paths(str(folder)), Zone("UTC"))
+
+
+@dataclass(frozen=True)
+class Synced:
+    """What an exchange with the memory server did."""
+
+    pushed: int = 0
+    pulled: int = 0
+    problems: tuple[str, ...] = ()
+
+
+def records_of(home: Keeper) -> Records:
+    return Records.of(Paths(str(home.lines.daily.folder.parent)))
+
+
+def refused(home: Keeper) -> dict[str, str]:
+    """What the memory server refuses, with its reason."""
+    with records_of(home) as records:
+        return {ident: reason for ident, (_, reason) in records.get("refused", {}).items()}
+
+
+def server_state(home: Keeper) -> dict[str, Any]:
+    with records_of(home) as records:
+        return dict(records.get("server", {}))
 
 
 def sync(
     home: Keeper, server: MemoryServer, *, full: bool = False, key: str = KEY, skew: float = 0, timeout: float = 5
 ) -> Synced:
     """Exchange a home's facts with the server; ``skew``: hours that the home's clock is ahead."""
-    lock = home.store.path.with_name("sync.lock")
-    client = Server(server.url, key, timeout=timeout)
-    return Sync(home, client, lock, now=lambda: clock.now() + timedelta(hours=skew)).run(full=full)
+    settings, now = Settings(), clock.now
+    settings.home, settings.tz = str(home.lines.daily.folder.parent), "UTC"
+    one = Home(settings, Paths(settings.home), Zone("UTC"))
+
+    def told() -> datetime:
+        return now() + timedelta(hours=skew)
+
+    with records_of(home) as records, mock.patch.object(clock, "now", told):
+        done = Round(one, home, records).run(None, Server(server.url, key, timeout=timeout), full=full)
+    home.refresh()
+    came = done.came[SERVER][STATEMENT] if SERVER in done.came else 0
+    return Synced(done.stored, came, (str(done.failure),) if done.failure else ())
 
 
 def exchange(

@@ -87,8 +87,10 @@ class Machine:
         self, reached: Callable[[str], None] = lambda _: None, *, taken: bool = False, restored: bool = False
     ) -> None:
         with self.at_work(reached), suppress(CarrierError), Records.of(self.home.paths) as records:
-            carrier = _Away(self.folder) if self.is_away else None
-            together.exchange(self.home, records, taken=taken, restored=restored, carrier=carrier)
+            carrier = _Away(self.folder) if self.is_away else together.carrier_of(self.home)
+            done = together.exchange(self.home, records, carrier, taken=taken, restored=restored)
+            if done.failure:
+                raise done.failure
             self.is_torn = False
 
     def forget(self, target: str) -> None:

@@ -62,8 +62,7 @@ def carry_out(home: Home, plan: Plan) -> None:
             if keeper.store.get(fact.id):  # one that still waits goes with the outbox
                 keeper.delete(fact.id)
         keeper.store.forget_deleted(_deleted(keeper, plan))
-        for outbox in (keeper.outbox, keeper.to_server):
-            _outbox(outbox, plan)
+        _outbox(keeper.outbox, plan)
         keeper.store.shred()
     _spool(home, plan)
     asyncio.run(_working(home, plan))

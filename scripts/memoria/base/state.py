@@ -38,9 +38,9 @@ Do not delete: what is lost here is lost.
   forgotten.json       digests of what `memoria forget` removed, so that it does not come back; no text
   forgetting.json      what `memoria forget` is removing, or was until it was interrupted; the next worker goes on
   folders.json         in which folders each project was worked on, so that an excluded one can be told
-  outbox/              learned facts that could not be written or sent yet
+  outbox/              learned facts that could not be written yet
   outbox/learned/      waiting for the daily log
-  outbox/server/       waiting for the memory server
+  outbox/server/       what version 0.2.0 had waiting for a memory server; it is removed
   working.db           what each session holds in mind: task, notes, checkpoints
   since                when memoria was installed, which `memoria verify` counts from
   version              which format this folder has
@@ -56,7 +56,8 @@ May be deleted, at a small price.
   undo/                what the wiki was before the last compiles; without it `memoria undo` has nothing
   replaced/            files as they were before memoria wrote them, for a few seconds or a day; without it what
                        an editor still wrote into one of them is lost
-  exchange.db          what was exchanged with your other machines; without it they are met as for the first time
+  exchange.db          what was exchanged with your other machines and the memory server; without it they are met as
+                       for the first time
   exchange.git/        the copy of the git repository by which they are met
   exchange.key         the key of an encrypted exchange, where the system has no keyring; `memoria sync --key` shows it
   exchanged            when an exchange was last tried

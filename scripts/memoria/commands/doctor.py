@@ -27,7 +27,6 @@ from memoria.ground.home import Home
 from memoria.ground.printable import counted, line
 from memoria.models import chain, tasks
 from memoria.models.metered import Metered
-from memoria.statements.keeper import Keeper
 from memoria.wiki import lint_rules
 from memoria.wiki.snapshot import Snapshot
 from memoria.working.shared_store import open_store
@@ -143,12 +142,12 @@ def check_memory_server(home: Home) -> Findings:
         remedy = "check memory_api_url and MEMORY_API_KEY, and that the server runs; what waits stays on this machine"
         yield Finding("server", BROKEN, str(error), remedy)
         return
-    with Keeper.at(home) as keeper:
-        problem, refused = keeper.store.meta().get("server_problem"), keeper.to_server.set_aside()
+    with Records.of(home.paths) as records:
+        problem, refused = records.get("server", {}).get("problem"), records.get("refused", {})
     if problem:
         yield Finding("server", NOTE, f"the last exchange failed: {problem}", f"run {shown('learned sync')}")
     if refused:
-        text = f"the memory server refused {counted(len(refused), 'fact')} ({refused[0].reason})"
+        text = f"the memory server refused {counted(len(refused), 'fact')} ({next(iter(refused.values()))[1]})"
         yield Finding("server", NOTE, text, f"edit them, or run {shown('learned sync')}")
     if not (problem or refused):
         yield Finding("server", OK, f"the memory server at {server.address} answers")

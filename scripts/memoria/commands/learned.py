@@ -1,7 +1,7 @@
 """Learned: list, filter, edit, delete and promote the learned facts.
 
-Every change goes to the daily log first, then to the store, to the prepared pages and, if there is a memory server, to
-the queue for it. The network is used only through ``exchange.sync``, and only when a server is configured.
+Every change goes to the daily log first, then to the store and to the prepared pages; the next exchange brings it to
+other machines and the memory server.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from memoria.amending.corrections import Corrected
 from memoria.base import invocation, project
 from memoria.daily import reference
 from memoria.daily.ledger import Ledger
-from memoria.exchange.memory_server import Server
-from memoria.exchange.sync import Sync
-from memoria.ground import printable, projects
+from memoria.exchange.records import Records
+from memoria.ground import locks, printable, projects
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.pages.refresh import renew
 from memoria.statements.fact import GLOBAL, KINDS, Fact
 from memoria.statements.keeper import Keeper
 from memoria.statements.store import corrected
+from memoria.worker import together
+
+WAIT_S: Final = 120.0  # for another exchange
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,18 +86,18 @@ def _named(named: reference.Reference, keeper: Keeper) -> list[Fact]:
 
 
 def _edit(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
-    return _print(home, keeper, _told(corrections.edit(home, keeper, args.id, " ".join(args.text)), keeper))
+    return _print(home, keeper, _told(corrections.edit(home, keeper, args.id, " ".join(args.text)), home))
 
 
 def _delete(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
-    gone = _told(corrections.delete(home, keeper, args.id), keeper)
+    gone = _told(corrections.delete(home, keeper, args.id), home)
     _write(f"{printable.counted(len(gone), 'fact')} forgotten: " + ", ".join(fact.id for fact in gone))
     return 0
 
 
 def _promote(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     if args.id:
-        return _print(home, keeper, _told(corrections.promote(home, keeper, args.id), keeper))
+        return _print(home, keeper, _told(corrections.promote(home, keeper, args.id), home))
     offered = keeper.offered()
     if not offered:
         _write("No fact to promote: none has returned in a second project.")
@@ -107,20 +108,19 @@ def _promote(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
 
 
 def _sync(_: argparse.Namespace, home: Home, keeper: Keeper) -> int:
-    settings = home.settings
-    if not settings.memory_api_url:
+    if (server := together.server_of(home)) is None:
         raise ExpectedError("No memory server is configured; set MEMORY_API_URL and MEMORY_API_KEY.")
     keeper.outbox.retry()
-    keeper.to_server.retry()
-    server = Server(settings.memory_api_url, settings.memory_api_key)
-    done = Sync(keeper, server, Path(home.paths.sync_lock)).run(full=True)
-    if done.pulled or done.forgotten:
-        renew(home, keeper)
-    _write(f"pushed {done.pushed}, pulled {done.pulled}, forgotten {done.forgotten}")
-    if done.problems:
-        raise ExpectedError(f"{printable.sentence('; '.join(done.problems))} What waits will be retried.")
-    if refused := keeper.to_server.set_aside():
-        told = f"{printable.counted(len(refused), 'fact')} refused ({refused[0].reason})"
+    with locks.held_soon(Path(home.paths.sync_lock), WAIT_S) as mine, Records.of(home.paths) as records:
+        if not mine:
+            raise ExpectedError("An exchange is under way; it takes longer than usual.")
+        done = together.exchange(home, records, None, server, full=True)
+        refused = records.get("refused", {})
+    _write(f"{done.line[:1].upper()}{done.line[1:]}.")
+    if done.failure:
+        raise ExpectedError(f"{printable.sentence(str(done.failure))} What waits will be retried.")
+    if refused:
+        told = f"{printable.counted(len(refused), 'fact')} refused ({next(iter(refused.values()))[1]})"
         raise ExpectedError(f"{told}. Edit the fact or run {invocation.shown('learned sync')} again.")
     return 0
 
@@ -134,11 +134,11 @@ _ACTIONS: Final[dict[str, Callable[[argparse.Namespace, Home, Keeper], int]]] = 
 }
 
 
-def _told(done: Corrected, keeper: Keeper) -> list[Fact]:
+def _told(done: Corrected, home: Home) -> list[Fact]:
     """Say what a change means for the articles, and when the memory server will receive it; return the facts."""
     if done.told:
         sys.stderr.write(f"{done.told}\n")
-    if keeper.to_server.waiting():
+    if home.settings.memory_api_url:
         sys.stderr.write(
             f"The next worker will update the memory server; {invocation.shown('learned sync')} does it now.\n"
         )

@@ -112,19 +112,16 @@ def _memory_server(home: Home) -> dict[str, Any]:
     """How the exchange with the memory server stands; empty when none is named."""
     if not home.settings.memory_api_url:
         return {}
-    from memoria.statements.keeper import Keeper  # noqa: PLC0415 (takes 20 ms, needed only with a server)
+    from memoria.exchange.records import Records  # noqa: PLC0415 (only with a server)
 
-    with Keeper.at(home) as keeper:
-        meta = keeper.store.meta()
-        return {
-            "waiting": len(keeper.to_server.waiting()),
-            "problem": meta.get("server_problem", ""),
-            "next_try": meta.get("server_wait", ""),
-            "refused": [
-                {"id": item.body.get("id"), "op": item.body.get("op"), "reason": item.reason}
-                for item in keeper.to_server.set_aside()
-            ],
-        }
+    with Records.of(home.paths) as records:
+        state, refused = records.get("server", {}), records.get("refused", {})
+    return {
+        "waiting": state.get("waiting", 0),
+        "problem": state.get("problem", ""),
+        "next_try": state.get("until", ""),
+        "refused": [{"id": ident, "reason": reason} for ident, (_, reason) in refused.items()],
+    }
 
 
 def _server_lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:

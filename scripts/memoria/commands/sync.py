@@ -49,7 +49,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         return 0
     if args.address:
         _join(args, home)
-    if not home.settings.sync:
+    if not home.settings.sync and (args.key or not home.settings.memory_api_url):
         raise UsageError(f"Name a git address or a folder: {invocation.shown('sync ADDRESS')}.")
     with locks.held_soon(Path(home.paths.sync_lock), LIMIT_S) as mine, Records.of(home.paths) as records:
         if not mine:
@@ -60,7 +60,10 @@ def command(args: argparse.Namespace, home: Home) -> int:
         elif args.key:
             _key(args.key, home, records)
         else:
-            done = together.exchange(home, records, taken=args.deleted, restored=args.restore, limit_s=LIMIT_S)
+            done = together.exchange(home, records, together.carrier_of(home, LIMIT_S), together.server_of(home),
+                                     taken=args.deleted, restored=args.restore, full=True)  # fmt: skip
+            if done.failure:
+                raise done.failure
             print(f"{done.line[:1].upper()}{done.line[1:]}.")
             if done.held and not (args.deleted or args.restore):
                 print(together.HELD.format(counted(done.held, "piece")))
@@ -122,9 +125,9 @@ def _key(action: str, home: Home, records: Records) -> None:
         return
     new = Key.new()
     with Keeper.at(home) as keeper:
-        round_ = Round(home, keeper, records, limit_s=LIMIT_S)
-        carrier = _opened(home.settings.sync, home)
-        round_.run(carrier)
+        round_, carrier = Round(home, keeper, records), _opened(home.settings.sync, home)
+        if failure := round_.run(carrier).failure:
+            raise failure
         Meeting(records, carrier, key, round_.machine).rekey(new)
     keys.drop(home.paths)
     keys.keep(home.paths, new)

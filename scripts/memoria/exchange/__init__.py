@@ -1,7 +1,8 @@
-"""Exchange statements with a memory server that the user named.
+"""Let one memory live on several machines and in a team.
 
-- ``sync``: one round; ``pull`` takes in, ``push`` sends
-- ``server_links``: which row of the server is which fact, and whether a row is still the one that was known
-- ``wire``: a fact's form as a row of the server
-- ``memory_server``: the HTTP requests of that exchange
+- ``rounds``: one exchange, from the files to the files; ``scan`` and ``application`` are its two ends
+- ``records``: what is exchanged, and how it becomes one state; ``day_form`` and ``article_form``: as which records
+- ``meeting`` and ``carriers``: the other machines, by a folder or git; ``segments`` and ``keys``: how it lies there
+- ``rows`` and ``memory_server``: a memory server, for statements
+- ``team``: statements in a repository
 """

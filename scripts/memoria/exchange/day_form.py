@@ -166,13 +166,17 @@ class Day(DayText):
 
 
 def _statement(fact: Fact, day: date, entry: str) -> Iterator[Piece]:
-    stored = {**fact.to_dict(), "day": day.isoformat(), "entry": entry}
-    end: dict[str, Any] = {name: stored.pop(name) for name in _END if name in stored}
-    stored.pop("id")
-    text = _json({name: value for name, value in stored.items() if value})
+    text, end = texts_of({**fact.to_dict(), "day": day.isoformat(), "entry": entry})
     yield Piece(fact.id, STATEMENT, text, fact.project, fact.content)
     if end:
-        yield Piece(f"{fact.id}#{END}", END, _json(end), fact.project)
+        yield Piece(f"{fact.id}#{END}", END, end, fact.project)
+
+
+def texts_of(stored: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the texts of a statement's record and of that of its end, ``""`` when it has none."""
+    end = {name: stored[name] for name in _END if name in stored}
+    bare = {name: value for name, value in stored.items() if value and name not in ("id", *_END)}
+    return _json(bare), _json(end) if end else ""
 
 
 def fact_of(ident: str, text: str, end: str | None) -> tuple[Fact, date, str]:

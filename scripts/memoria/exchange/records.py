@@ -57,6 +57,14 @@ _MIGRATIONS: Final = (
     CREATE INDEX held_of ON held (id);
     CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     """,
+    """
+    CREATE TABLE rows (  -- of memory servers, each with what both sides last held
+        home TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, named TEXT NOT NULL, digest TEXT NOT NULL,
+        created TEXT NOT NULL, updated TEXT NOT NULL, adopted INTEGER NOT NULL, is_sent INTEGER NOT NULL,
+        dots TEXT NOT NULL, PRIMARY KEY (home, number)
+    ) WITHOUT ROWID;
+    CREATE INDEX rows_of ON rows (id);
+    """,
 )
 
 

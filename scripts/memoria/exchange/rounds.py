@@ -1,4 +1,4 @@
-"""Round: one exchange of a home with the user's other machines, from the look at the files to the last written one.
+"""Round: one exchange of a home with the user's other machines and memory server, from the files to the files.
 
 Scan, meeting, application: what is new here becomes records, the records of all machines come together, and what they
 say is written into the files. Each step can be killed and repeated. What was forgotten elsewhere and stands here is
@@ -14,7 +14,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -24,16 +24,20 @@ from memoria.base import project
 from memoria.base.atomic import PRIVATE
 from memoria.base.paths import Paths
 from memoria.base.visibility import Visibility
-from memoria.exchange import carriers, keys
+from memoria.exchange import keys
 from memoria.exchange.application import Application
 from memoria.exchange.articles import ArticleApplication, Articles
 from memoria.exchange.carriers import Carrier
 from memoria.exchange.day_form import ENTRY, STATEMENT
 from memoria.exchange.meeting import Meeting
+from memoria.exchange.memory_server import Server
 from memoria.exchange.records import FORGET, Records
+from memoria.exchange.rows import SERVER, Rows
 from memoria.exchange.scan import Days, Scan, Source
 from memoria.ground import clock, database, files, locks
+from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
+from memoria.ground.printable import counted
 from memoria.ground.swap import Swap
 from memoria.pages import refresh
 from memoria.statements.keeper import Keeper
@@ -48,17 +52,20 @@ STONE: Final = "stone"  # a record by which a forgotten text is recognised
 class Exchanged:
     """What a round did.
 
-    ``came`` and ``sent`` count entries and statements, the former by the machine that wrote them. ``forgotten``: the
-    ids, and ``stones``: whether texts, that are to be forgotten here; ``count``: how much was. ``held``: how many
-    deletions wait for a person.
+    ``came`` and ``sent`` count entries and statements, the former by the machine that wrote them; ``stored`` counts
+    statements that were written to the memory server. ``forgotten``: the ids, and ``stones``: whether texts, that are
+    to be forgotten here; ``count``: how much was. ``held``: how many deletions wait for a person. ``failure``: why the
+    other machines, or the server, were not met.
     """
 
     came: dict[str, Counter[str]] = field(default_factory=dict)
     sent: Counter[str] = field(default_factory=Counter)
+    stored: int = 0
     forgotten: tuple[str, ...] = ()
     stones: bool = False
     held: int = 0
     count: int = 0
+    failure: ExpectedError | None = None
 
     @property
     def line(self) -> str:
@@ -66,6 +73,7 @@ class Exchanged:
         parts = [f"{told(counts)} from {name or 'another machine'}" for name, counts in sorted(self.came.items())
                  if told(counts)]  # fmt: skip
         parts += [f"{told(self.sent)} sent"] if told(self.sent) else []
+        parts += [f"{counted(self.stored, 'statement')} written to the memory server"] if self.stored else []
         parts += [f"{self.count} forgotten here"] if self.count else []
         return ", ".join(parts) or "nothing new"
 
@@ -83,25 +91,35 @@ class Round:
     records: Records
     taken: bool = False
     restored: bool = False
-    limit_s: float = carriers.NETWORK_S
 
-    def run(self, carrier: Carrier | None = None) -> Exchanged:
-        """Swap; raise CarrierError when the carrier cannot be used now, WrongKeyError with another key."""
-        paths, address = self.home.paths, self.home.settings.sync
-        carrier = carrier or carriers.opened(address, Path(paths.exchange_clone), self.limit_s)
-        self._begin(address)
-        scan = self.scan()
-        stones = Tombstones.of(paths)
+    def run(self, carrier: Carrier | None, server: Server | None = None, *, full: bool = False) -> Exchanged:
+        """Swap by what there is; ``full``: also with what the memory server refused. What came is always written."""
+        self._begin(self.home.settings.sync)
+        scan, stones = self.scan(), Tombstones.of(self.home.paths)
+        done = Exchanged(held=len(scan.held))
+        if server:
+            rows = Rows(self.records, self.keeper, server, self.hides, stones.without)
+            rows.meet(full=full)
+            came = {SERVER: Counter({STATEMENT: rows.came})} if rows.came else {}
+            done = replace(done, came=came, stored=rows.sent, failure=rows.failure)
+        try:
+            done = self._meet(carrier, stones, done) if carrier else done
+        except ExpectedError as error:
+            done = replace(done, failure=error)
+        return replace(done, forgotten=tuple(self.apply().forgotten))
+
+    def _meet(self, carrier: Carrier, stones: Tombstones, done: Exchanged) -> Exchanged:
+        """Exchange with the other machines; CarrierError when that cannot be now, WrongKeyError with another key."""
         _tell_stones(self.records, stones)
-        meeting = Meeting(self.records, carrier, keys.kept(paths), self.machine, stones.without, self._about())
+        key = keys.kept(self.home.paths)
+        meeting = Meeting(self.records, carrier, key, self.machine, stones.without, self._about())
         meeting.hold()
         if fresh := self._take_stones(stones):
             _look_again(self.records, stones)
             meeting.hold()
-        application = self.apply()
         self.records.keep("last", clock.now().isoformat())
         self.records.keep("others", meeting.others())
-        return Exchanged(meeting.came, meeting.sent, tuple(application.forgotten), fresh, len(scan.held))
+        return replace(done, came=done.came | meeting.came, sent=meeting.sent, stones=fresh)
 
     @property
     def machine(self) -> str:
@@ -122,7 +140,7 @@ class Round:
         self.keeper.refresh()
         with locks.held(Path(self.home.paths.compile_lock)) as mine:
             sources: list[Source] = [Days(self.keeper.lines.daily)]
-            if mine:
+            if mine and self.home.settings.sync:
                 refresh.settle(self.home, self.keeper)
                 sources.append(Articles(Wiki.of(self.home.paths), self.keeper))
             scan = Scan(self.records, sources, label(), self.hides, self.taken)

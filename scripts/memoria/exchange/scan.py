@@ -19,6 +19,7 @@ changes is taken where it stands; the files are not written here.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -26,7 +27,7 @@ from typing import Final, Protocol
 
 from memoria.daily.daily_log import DailyLog
 from memoria.exchange.day_form import STATEMENT, Day, Piece, reworded
-from memoria.exchange.records import FORGET, GONE, Records, Shown, digest_of
+from memoria.exchange.records import FORGET, GONE, Record, Records, Shown, digest_of
 
 MOST_MISSING: Final = 20  # ids; more than this, and more than the share, is held
 SHARE_MISSING: Final = 0.1
@@ -78,6 +79,18 @@ def held(records: Records, piece: Piece) -> str:
     shown = records.shown(piece.id)
     live = (record.full for record in records.live(piece.id) if record.text is not None)
     return next(live, shown.digest if shown else piece.full)
+
+
+def _is_older(piece: Piece, live: Iterable[Record]) -> bool:
+    """Return whether a statement says itself that its words are from before those of its records."""
+    if piece.kind != STATEMENT:
+        return False
+    return any(_worded(piece.text) < _worded(record.text) for record in live if record.text)
+
+
+def _worded(text: str) -> str:
+    told = json.loads(text)
+    return str(told.get("worded") or told.get("time", ""))
 
 
 @dataclass(slots=True)
@@ -149,9 +162,10 @@ class Scan:
             return
         is_known = any(record.text is not None and record.full == digest for record in live)
         words = piece.words or piece.text
-        is_old = shown is None and self.records.is_former(piece.id, digest_of(words))
+        is_old = (shown is None or _is_older(piece, live)) and self.records.is_former(piece.id, digest_of(words))
         if is_known or is_old or self.records.is_gone(piece.id):
             self.records.show(piece.id, name, digest, self.records.dots(piece.id, digest) if is_known else ())
+            self.records.be_due([piece.id] if is_old else ())
             return
         text, is_apart = piece.text, shown is None and bool(live)
         if is_apart and piece.kind == STATEMENT:  # edited here after a kill, before it was noted what stood there

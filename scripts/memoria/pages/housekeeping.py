@@ -1,13 +1,13 @@
 """Housekeeping: tasks that a worker does beside flushing; skipping one of them once does no harm.
 
-It removes old temporary files, rotates logs, stores learned facts that waited, exchanges them with the user's memory
-server, and leaves notices of failures.
+It removes old temporary files, rotates logs, stores learned facts that waited, and leaves notices of failures.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import shutil
 import time
 from collections.abc import Sequence
 from contextlib import closing, suppress
@@ -71,9 +71,9 @@ def clean(paths: Paths) -> None:
     """Remove the temporary files of processes that died, and bring the state folder's README up to date."""
     state.sign(paths)
     folders = (
-        paths.state, paths.archive, paths.page, paths.short_page, paths.where, paths.facts_outbox, paths.server_outbox,
-        paths.knowledge,
+        paths.state, paths.archive, paths.page, paths.short_page, paths.where, paths.facts_outbox, paths.knowledge,
     )  # fmt: skip
+    shutil.rmtree(paths.server_outbox, ignore_errors=True)  # of 0.2.0; what waited there is found by comparing
     hidden = [(folder, ".*.[0-9]*.tmp") for folder in folders]  # others are an editor's
     for folder, pattern in ((Spool(paths.spool).tmp, "*"), (paths.cursors, "*.tmp"), *hidden):
         for path in Path(folder).glob(pattern):

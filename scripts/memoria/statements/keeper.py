@@ -2,7 +2,7 @@
 
 Every step can be interrupted and repeated: a fact waits in the outbox until its line is in the daily log and its row in
 the store. A fact that is known already is counted, and one that replaces another ends it. This module does not know
-where facts come from. Changes are queued for a memory server when there is one (``server``).
+where facts come from.
 """
 
 from __future__ import annotations
@@ -51,28 +51,25 @@ class Outcome:
 
 
 class Keeper:
-    """The daily logs, the store and the outboxes of one home."""
+    """The daily logs, the store and the outbox of one home."""
 
-    def __init__(self, paths: Paths, zone: Zone, *, server: bool = False) -> None:
-        """``server``: whether changes are queued for a memory server."""
+    def __init__(self, paths: Paths, zone: Zone) -> None:
         self.lines = Lines(DailyLog.of(paths))
         self.zone = zone
         self.store = Store.of(paths)
         self.outbox = Outbox(Path(paths.facts_outbox))
-        self.to_server = Outbox(Path(paths.server_outbox))
-        self.server = server
 
     @classmethod
-    def of(cls, paths: Paths, zone: Zone, *, server: bool = False) -> Keeper:
+    def of(cls, paths: Paths, zone: Zone) -> Keeper:
         """Return the keeper of a home, with its store brought up to date from the logs."""
-        keeper = cls(paths, zone, server=server)
+        keeper = cls(paths, zone)
         keeper.refresh()
         return keeper
 
     @classmethod
     def at(cls, home: Home) -> Keeper:
-        """Return the keeper of a home, with a memory server if the settings name one."""
-        return cls.of(home.paths, home.zone, server=bool(home.settings.memory_api_url))
+        """Return the keeper of a home."""
+        return cls.of(home.paths, home.zone)
 
     def __enter__(self) -> Keeper:
         """Return the keeper itself."""
@@ -82,14 +79,9 @@ class Keeper:
         """Close the store."""
         self.store.db.close()
 
-    @property
-    def denied(self) -> bool:
-        """Whether the memory server refused the key when it was last asked."""
-        return bool(self.store.meta().get("denied"))
-
     def refresh(self) -> None:
-        """Read what a person changed in the logs, and queue the changes for the server."""
-        known, deleted = bool(self.store.meta().get("read")), self.store.gone()
+        """Read what a person changed in the logs."""
+        deleted = self.store.gone()
         rewritten: list[Fact] = []
 
         def record(changes: Changes) -> None:
@@ -97,7 +89,7 @@ class Keeper:
             rewritten[:] = [self._by_hand(then, now) for then, now in _by_hand(news, deleted)]
             older = [then for then, now in changes.changed if _is_older_copy(then, now)]
             rewritten.extend(older)  # a correction is not taken back by a copy of the log from before it
-            self._record(news, known=known)
+            self._record(news)
             for fact in rewritten:
                 self.lines.change(fact, self.zone.day(fact.time))
 
@@ -113,17 +105,14 @@ class Keeper:
             return replace(now, worded=moment)
         return replace(then.reworded(now.content, self.zone.day(moment).isoformat(), moment), kind=now.kind)
 
-    def _record(self, changes: Changes, *, known: bool) -> None:
-        """Note what changed in the logs, for pages, wiki and server; ``known``: the logs were read before."""
+    def _record(self, changes: Changes) -> None:
+        """Note what changed in the logs, for pages and wiki."""
         if changes.added or changes.changed or changes.gone:
             self.store.set_meta("unshown", "1")  # the next worker prepares the pages
-        for fact in (*changes.added, *(now for _, now in changes.changed)) if known else ():
-            self._queue_for_server("put", fact.id)
         for fact in changes.added:
             self.store.unmark_deleted(fact.id)
         for fact in changes.gone:
             self.store.mark_deleted(fact.id, fact)
-            self._queue_for_server("delete", fact.id)
 
     # -- facts from a judge
 
@@ -214,7 +203,6 @@ class Keeper:
         part = replace(fact, id=new_id(fact.kind, end.remains, stamp), content=end.remains, history=(), supersedes=())
         if not self._is_recorded(part):
             self.adopt(part, self._heading(fact))
-            self._queue_for_server("put", part.id)
         return part
 
     def _heading(self, fact: Fact) -> str:
@@ -291,7 +279,6 @@ class Keeper:
         self.store.set_meta("unshown", "1")
         self.store.put(fact, day)
         self.store.unmark_deleted(fact.id)
-        self._queue_for_server("put", fact.id)
         return Outcome(added=(fact,), ended=self._replace(olds, fact, fact.id))
 
     def _replace(self, olds: Iterable[Fact], fact: Fact, successor: str) -> tuple[Fact, ...]:
@@ -319,7 +306,7 @@ class Keeper:
     # -- edits by a person
 
     def write(self, fact: Fact) -> None:
-        """Write a changed fact to its lines and its row, and queue it for the server.
+        """Write a changed fact to its lines and its row.
 
         One that only an article of an earlier version tells is written to the log of its day first, where all of it
         can stand.
@@ -333,15 +320,6 @@ class Keeper:
             )
         self.store.set_meta("unshown", "1")  # until pages and articles show it, also after a kill
         self.store.put(fact, day or self.zone.day(fact.time))
-        self._queue_for_server("put", fact.id)
-
-    def rewrite(self, known: Fact, fact: Fact) -> bool:
-        """Write another machine's change of a fact; return False when the fact no longer reads as ``known``."""
-        day = self.store.day(known.id)
-        if day is None or not self.lines.change(fact, day, known=known):
-            return False
-        self.store.put(fact, day)
-        return True
 
     def edit(self, ident: str, content: str, *, is_users: bool = False) -> Fact:
         """Change a fact's wording, also where its entry repeats it.
@@ -376,22 +354,16 @@ class Keeper:
         return changed
 
     def delete(self, ident: str) -> Fact:
-        """Delete a fact: its lines, its row and its queued work; queue the deletion. Facts it had ended stay ended."""
+        """Delete a fact: its lines, its row and its queued work. Facts it had ended stay ended."""
         fact = self.known(ident)
         self._restate(fact, "")
-        self.to_server.forget(fact.id)
-        self.store.mark_deleted(fact.id, fact)
-        self._queue_for_server("delete", fact.id)  # first: without it, the server would bring the fact back
-        self.forget(fact.id)
-        return fact
-
-    def forget(self, ident: str) -> None:
-        """Remove a fact from log and store, but not from the server."""
-        day = self.store.day(ident)
-        self.outbox.forget(ident)
+        self.store.mark_deleted(fact.id, fact)  # first: without it, a memory server would bring the fact back
+        day = self.store.day(fact.id)
+        self.outbox.forget(fact.id)
         if day:
-            self.lines.remove(ident, day)
-        self.store.remove(ident)
+            self.lines.remove(fact.id, day)
+        self.store.remove(fact.id)
+        return fact
 
     def known(self, ident: str) -> Fact:
         """Return the fact with this id, in any form that a person may give it; raise ExpectedError if there is none."""
@@ -416,7 +388,7 @@ class Keeper:
         return [fact for fact in self.store.facts() if fact.also and fact.project != GLOBAL]
 
     def adopt(self, fact: Fact, heading: str) -> None:
-        """Store a fact of another machine unchanged: it was judged there, so it is neither compared nor counted."""
+        """Store a fact unchanged, without comparing or counting it."""
         day = self.zone.day(fact.time)
         self.lines.add(fact, day, f"{self.zone.local(fact.time):%H:%M}", plain(heading) or "everywhere")
         self.store.put(fact, day)
@@ -434,10 +406,6 @@ class Keeper:
             return
         self.store.put(fact, day)
         self.store.unmark_deleted(ident)
-
-    def _queue_for_server(self, operation: str, ident: str) -> None:
-        if self.server:
-            self.to_server.put({"op": operation, "id": ident})
 
 
 def _is_older_copy(then: Fact, now: Fact) -> bool:

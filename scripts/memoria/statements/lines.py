@@ -146,17 +146,9 @@ class Lines:
 
         return self.daily.rewrite(day, added)
 
-    def change(self, fact: Fact, day: date, *, known: Fact | None = None) -> bool:
-        """Replace the lines that have the fact's id; return False when they are not in this day's file.
-
-        With ``known``, also return False when a person has changed the kind or words, so that they differ from
-        ``known``.
-        """
-
-        def as_known(line: LearnedLine) -> bool:
-            return known is None or (line.learned.kind, line.learned.text) == (known.kind, known.content)
-
-        return self._edit(fact.id, day, lambda rows, line: rows.change(line, learned(fact)), only=as_known)
+    def change(self, fact: Fact, day: date) -> bool:
+        """Replace the lines that have the fact's id; return False when they are not in this day's file."""
+        return self._edit(fact.id, day, lambda rows, line: rows.change(line, learned(fact)))
 
     def restate(self, ident: str, day: date, change: Callable[[str], str]) -> None:
         """Apply ``change`` to what the entry that holds a fact says besides."""
@@ -172,22 +164,15 @@ class Lines:
         """Remove a fact's lines, and a heading left empty; return False when there are no such lines."""
         return self._edit(ident, day, DayText.remove)
 
-    def _edit(
-        self,
-        ident: str,
-        day: date,
-        edit: Callable[[DayText, LearnedLine], None],
-        *,
-        only: Callable[[LearnedLine], bool] = lambda _: True,
-    ) -> bool:
+    def _edit(self, ident: str, day: date, edit: Callable[[DayText, LearnedLine], None]) -> bool:
         found = False
 
         def edited(text: str) -> str:
             nonlocal found
             rows = DayText(text)
             line = next((line for line in _facts(rows) if line.learned.id == ident), None)
-            found = line is not None and only(line)
-            if line and found:
+            found = line is not None
+            if line:
                 edit(rows, line)
             return rows.text
 

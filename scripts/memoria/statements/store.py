@@ -1,9 +1,9 @@
 """Store: the learned facts as rows of ``learned.db``, derived from the daily logs.
 
 Facts are found by words, by similarity and by project; an ended fact leads to its successor. A deleted or corrupt file
-is rebuilt from the logs; repeated facts are then recognised by similarity and by the server's ids. The store also
-records which exchanges of a session have been judged, the rows of a memory server, and on which articles a fact has a
-line. A fact that only an article of an earlier version tells is a row too. It reads no other file.
+is rebuilt from the logs; repeated facts are then recognised by similarity. The store also records which exchanges of a
+session have been judged, and on which articles a fact has a line. A fact that only an article of an earlier version
+tells is a row too. It reads no other file.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from memoria.base.paths import Paths
 from memoria.ground import clock, database
@@ -35,27 +34,6 @@ TWICE = 2
 _RULES = ("correction", "preference")
 _HALF_AS_NEAR = 8  # places further back that a fact called for counts half as much more
 _CHAIN = 50  # successors followed before a cycle is assumed
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """What is known about one row of a memory server, and the id of its fact.
-
-    ``home``: server and user. ``number``: the row's number there, which does not identify the fact. ``named``: the fact
-    id that the row contains, ``""`` when another program wrote it. ``digest``: of the content of both sides when last
-    compared. ``created`` and ``updated``: the row's times by the server's clock, ``""`` until they were seen.
-    ``adopted``: the fact came from this row. ``pushed``: this machine wrote the row after ``updated``.
-    """
-
-    home: str
-    number: int
-    id: str
-    named: str
-    digest: str
-    created: str = ""
-    updated: str = ""
-    adopted: bool = False
-    pushed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,25 +370,7 @@ class Store:
         """
         return [slug for (slug,) in self.db.execute(query)]
 
-    # -- rows of a memory server
-
-    def links(self, home: str) -> list[Link]:
-        """Return the links to the rows of one server and user."""
-        rows = self.db.execute("SELECT * FROM links WHERE home = ? ORDER BY number", (home,))
-        return [_link(row) for row in rows]
-
-    def other_links(self, home: str) -> list[Link]:
-        """Return the links to rows of other servers and users."""
-        rows = self.db.execute("SELECT * FROM links WHERE home <> ?", (home,))
-        return [_link(row) for row in rows]
-
-    def link(self, link: Link) -> None:
-        """Store a link; it replaces one to another row with the same number."""
-        self.db.execute("INSERT OR REPLACE INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", astuple(link))
-
-    def unlink(self, link: Link) -> None:
-        """Delete a link."""
-        self.db.execute("DELETE FROM links WHERE home = ? AND number = ?", (link.home, link.number))
+    # -- deletions
 
     def gone(self) -> set[str]:
         """Return the ids of deleted facts, which no row of a server may restore."""
@@ -519,11 +479,6 @@ def leading(store: Store, project: str, called_for: Sequence[str] = ()) -> list[
 
     ranked = sorted(facts, key=rank)
     return sorted(ranked, key=lambda fact: fact.project != GLOBAL) if project == GLOBAL else ranked
-
-
-def _link(row: tuple[Any, ...]) -> Link:
-    home, number, ident, mark, digest, created, updated, adopted, pushed = row
-    return Link(home, number, ident, mark, digest, created, updated, bool(adopted), bool(pushed))
 
 
 def _fact(body: str) -> Fact:

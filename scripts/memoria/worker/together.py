@@ -1,4 +1,4 @@
-"""Together: a round of the exchange with the user's other machines, with the forgetting that it brings.
+"""Together: a round of the exchange with other machines and the memory server, with the forgetting that it brings.
 
 What was forgotten on another machine is forgotten here as ``memoria forget`` does it, in the archive, the indexes and
 every copy, and a second round carries the result on at once.
@@ -13,16 +13,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from memoria.amending import forget_plan, proof, removal
+from memoria.base import invocation
 from memoria.daily import gate
 from memoria.daily.ledger import Ledger
 from memoria.exchange import carriers, keys, rounds
 from memoria.exchange.article_form import PROSE, UNNAMED
 from memoria.exchange.carriers import Carrier, CarrierError
 from memoria.exchange.day_form import ENTRY
+from memoria.exchange.memory_server import Server
 from memoria.exchange.records import Records
 from memoria.exchange.rounds import Exchanged, Round
 from memoria.ground import clock, locks
-from memoria.ground.errors import ExpectedError
+from memoria.ground.errors import ExpectedError, MemoryServerError
 from memoria.ground.home import Home
 from memoria.ground.printable import counted
 from memoria.pages import housekeeping, notices, refresh
@@ -40,42 +42,92 @@ PAIR = "two wordings: {one} ({first}) and {other} ({second}, from {machine}); {s
 
 
 def run(home: Home, *, is_news: bool = False) -> None:
-    """Exchange after a flush or compile that brought news, or when the last exchange is some time ago.
+    """Exchange with the memory server, and with other machines after news or when the last time is some time ago.
 
     What cannot be done now is noted, for who asks, and done with the next exchange.
     """
-    if not home.settings.sync:
-        return
-    with locks.held(Path(home.paths.sync_lock)) as mine:
-        if not mine or not (is_news or rounds.is_due(home.paths, clock.now())):
+    with locks.held(Path(home.paths.sync_lock)) as mine, Records.of(home.paths) as records:
+        if not mine:
             return
-        rounds.note_try(home.paths, clock.now())
-        with Records.of(home.paths) as records:
-            try:
-                done = exchange(home, records)
-            except ExpectedError as error:
-                log.warning("exchange: %s", error)
-                records.keep("problem", str(error))
-                if not isinstance(error, CarrierError):
-                    notices.tell(home.paths, "sync", f"memoria: the exchange with your other machines waits. {error}")
-                return
-        if done.held:
+        server = _server_of(home, records)
+        is_due = home.settings.sync and (is_news or rounds.is_due(home.paths, clock.now()))
+        if is_due:
+            rounds.note_try(home.paths, clock.now())
+        elif not server:
+            return
+        try:
+            done = exchange(home, records, carrier_of(home) if is_due else None, server)
+        except OSError as error:  # a full disk, or digests of forgotten texts that are damaged
+            log.warning("exchange: %s", error)
+            records.keep("problem", str(error))
+            return
+        if server:
+            _tell_of_server(home, records)
+        if (failure := done.failure) and not isinstance(failure, MemoryServerError):
+            log.warning("exchange: %s", failure)
+            records.keep("problem", str(failure))
+            if not isinstance(failure, CarrierError):
+                notices.tell(home.paths, "sync", f"memoria: the exchange with your other machines waits. {failure}")
+        elif done.held:
             notices.tell(home.paths, "sync", f"memoria: {HELD.format(counted(done.held, 'piece'))}")
         else:
             notices.clear(home.paths, "sync")
 
 
+def _server_of(home: Home, records: Records) -> Server | None:
+    """Return the memory server, unless it failed so lately that nobody should ask it on their own account."""
+    if not home.settings.memory_api_url:
+        return None
+    until = clock.parse(records.get("server", {}).get("until"))
+    if until and clock.is_waiting(until.timestamp(), clock.now().timestamp()):
+        return None
+    try:
+        return server_of(home)
+    except ExpectedError as error:  # a wrong setting must not prevent pages and wiki from being prepared
+        log.warning("%s", error)
+        notices.tell(home.paths, "server", f"memoria: {error} Facts stay on this machine.")
+        return None
+
+
+def _tell_of_server(home: Home, records: Records) -> None:
+    refused, denied = records.get("refused", {}), records.get("server", {}).get("denied")
+    first = next((f"{ident}: {reason}"[:160] for ident, (_, reason) in refused.items()), "")
+    told = {
+        "server refusals": f"memoria: the memory server refuses {counted(len(refused), 'fact')} ({first}). Nothing "
+        f"changes on this machine; edit the fact or run {invocation.shown('learned sync')}." if refused else "",
+        "server": "memoria: the memory server refuses the key. Facts stay on this machine until MEMORY_API_KEY is "
+        "right." if denied else "",
+    }  # fmt: skip
+    for name, text in told.items():
+        if text:
+            notices.tell(home.paths, name, text)
+        else:
+            notices.clear(home.paths, name)
+
+
+def carrier_of(home: Home, limit_s: float = carriers.NETWORK_S) -> Carrier | None:
+    """Return what lies between this machine and the others."""
+    address = home.settings.sync
+    return carriers.opened(address, Path(home.paths.exchange_clone), limit_s) if address else None
+
+
+def server_of(home: Home) -> Server | None:
+    """Return the user's memory server; raise ExpectedError when its address is none."""
+    settings = home.settings
+    return Server(settings.memory_api_url, settings.memory_api_key) if settings.memory_api_url else None
+
+
 def exchange(
-    home: Home, records: Records, *, taken: bool = False, restored: bool = False,
-    limit_s: float = carriers.NETWORK_S, carrier: Carrier | None = None,
+    home: Home, records: Records, carrier: Carrier | None, server: Server | None = None, *, taken: bool = False,
+    restored: bool = False, full: bool = False,
 ) -> Exchanged:  # fmt: skip
     """Exchange now; the caller holds the lock of the exchange."""
     with Keeper.at(home) as keeper:
-        done = Round(home, keeper, records, taken, restored, limit_s).run(carrier)
+        done = Round(home, keeper, records, taken, restored).run(carrier, server, full=full)
     count = _forget(home, done)
     with Keeper.at(home) as keeper:
         if count:
-            Round(home, keeper, records, limit_s=limit_s).run(carrier)
+            Round(home, keeper, records).run(carrier, server)
         keeper.refresh()
         with closing(Ledger.of(home.paths)) as ledger:
             keeper.lines.daily.refresh(ledger)
@@ -87,7 +139,8 @@ def exchange(
             )
         if done.came or count or restored:
             refresh.renew(home, keeper)
-    records.keep("problem", "")
+    if carrier and not done.failure:
+        records.keep("problem", "")
     return replace(done, count=count)
 
 
@@ -97,7 +150,8 @@ def spread_forgetting(home: Home) -> list[str]:
         try:
             if not mine:
                 raise CarrierError("Another exchange is under way.")
-            exchange(home, records)
+            if failure := exchange(home, records, carrier_of(home)).failure:
+                raise failure
         except ExpectedError as error:
             return [f"Your other machines, and what lies between them, hold it until the next exchange: {error}"]
         count = records.count_gone()

@@ -325,20 +325,10 @@ def work(home: Home, *, insist: bool = False) -> int:
 
 def exchange(home: Home, *, is_news: bool) -> None:
     """Exchange with other machines and the memory server; the caller holds no lock, so that nothing waits for them."""
-    if home.settings.sync:
+    if home.settings.sync or home.settings.memory_api_url:
         from memoria.worker import together  # noqa: PLC0415 (takes 0.1 s, needed only with other machines)
 
         together.run(home, is_news=is_news)
-    if not home.settings.memory_api_url:
-        return
-    from memoria.statements.keeper import Keeper  # noqa: PLC0415 (needed only with a server)
-    from memoria.worker import server_round  # noqa: PLC0415
-
-    with Keeper.at(home) as keeper:
-        if server_round.run(home, keeper):
-            from memoria.pages import refresh  # noqa: PLC0415 (takes 0.1 s with the search index)
-
-            refresh.renew(home, keeper)
 
 
 def _run_locked(home: Home, *, insist: bool) -> Report:

@@ -1,0 +1,543 @@
+"""Rows: the statements of a home on a memory server, one row each, as one more carrier of the same records.
+
+A row says in its tags which statement it is and which wordings it has replaced (``was``, eight digits each, the present
+one first). So it is read as a record that replaces those of its former wordings, and what nobody knew of when it was
+written stands beside it. Of each row it is known what both sides last held: one that has not changed is not looked at,
+and a statement that has not changed is not sent.
+
+A number is an address and proves nothing, because a server that was restored or replaced gives it to another row. A row
+is ours when it names our statement and was created at the moment that we know; it is asked for before it is written.
+What another program wrote is read as a statement and never written. Absence is asked about; only a tombstone deletes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import random
+import time
+import unicodedata
+from collections.abc import Callable, Iterable
+from dataclasses import astuple, dataclass, replace
+from datetime import timedelta
+from functools import cached_property
+from typing import Any, Final
+
+from memoria.exchange.application import settle
+from memoria.exchange.day_form import END, STATEMENT, fact_of, texts_of
+from memoria.exchange.memory_server import EVERYTHING, MAX_TAGS, Memory, Page, Server
+from memoria.exchange.records import GONE, Records, digest_in, digest_of
+from memoria.ground import clock
+from memoria.ground.errors import MemoryServerDeniedError, MemoryServerError, MemoryServerUnavailableError
+from memoria.statements.fact import GLOBAL, KINDS, MAX_HISTORY, Fact, Stamp, new_id, plain, words
+from memoria.statements.keeper import Keeper
+
+log = logging.getLogger(__name__)
+
+SERVER: Final = "the memory server"  # what stands for the machine in what comes from there
+EVERYTHING_S: Final = 600.0  # after which everything is listed again
+MOST_S: Final = 120.0  # of sending, when nobody waits for it
+MOST_BACKOFF_S: Final = 3600.0
+OVERLAP: Final = timedelta(minutes=5)  # listed again: a row's time is when its transaction began
+MOST_ASKED: Final = 20  # missing rows that are asked about, before a listing is believed
+MOST_FAILURES: Final = 3  # operations that the server could not do now, after which it is asked for no more
+MOST_FORMER: Final = 12  # wordings that a row names
+MAX_FREE_TAGS, MAX_KEYWORDS = 8, 20
+_CATEGORIES: Final = {"preference": "preferences", "correction": "preferences", "decision": "decisions"}
+_KINDS: Final = {"preferences": "preference", "decisions": "decision"}
+_QUOTES: Final = str.maketrans(dict.fromkeys('"`\u2018\u2019\u201c\u201d\u00b4', "'"))
+_LISTS: Final = ("supersedes", "also")
+_TOLD: Final = ("id", "kind", "origin", "project", "time", *_LISTS, "ended", "successor", "repetition", "seen", "last")
+_MORE: Final = ("worded", "beside", "was", "resumed", "edited")  # told too, and not compared; the last by 0.2.0
+_OWN: Final = ("day", "entry", "session", "quote", "asked_as", "history")  # what of a statement stays on its machine
+_FORMER: Final = "0" * 16  # how the dot of a wording begins of which nothing but its digest is known
+
+
+# -- the form of a row
+
+
+def to_memory(fact: Fact, number: int = 0, more: dict[str, str] | None = None) -> Memory:
+    """Return a statement as a server keeps it; ``more`` is told in its tags besides."""
+    told = {name: value for name, value in fact.to_dict().items() if name in _TOLD} | (more or {})
+    pairs = [(name, part) for name, value in told.items() for part in (value if name in _LISTS else [value])]
+    tags = ["memoria", *(f"{name}:{part}" for name, part in pairs if part), *fact.tags]
+    category = _CATEGORIES.get(fact.kind, "facts")
+    return Memory(number, fact.content, category, _fitting(tags), _fitting(fact.keywords), fact.importance)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a row tells: a statement, the id that memoria wrote into it, its former wordings, and ends taken back."""
+
+    fact: Fact
+    named: str
+    was: frozenset[str]
+    resumed: frozenset[str]
+
+
+def to_told(memory: Memory) -> Told | None:
+    """Return what a row tells, also when another program wrote it; None when it holds no words."""
+    content = plain(memory.content)
+    told, free = _particulars(memory.tags)
+    named = str(told.get("id", ""))
+    told = {"kind": _KINDS.get(memory.category, "fact"), "project": GLOBAL, "time": memory.created} | told
+    if not named:
+        moment = clock.parse(told["time"]) or clock.now()
+        told |= {"time": moment.isoformat(), "id": new_id(
+            told["kind"], content, Stamp(GLOBAL, f"server-{memory.id}", moment))}  # fmt: skip
+    try:
+        fact = Fact.from_dict({**told, "content": content, "importance": memory.importance})
+    except ValueError:
+        return None
+    fact = replace(fact, tags=words(free, MAX_FREE_TAGS), keywords=words(memory.keywords, MAX_KEYWORDS))
+    was, resumed = (frozenset(str(told[name]).split(".") if name in told else ()) for name in ("was", "resumed"))
+    return Told(fact, named, was - {digest_of(memory.content)}, resumed) if fact.kind in KINDS else None
+
+
+def _particulars(tags: str) -> tuple[dict[str, Any], str]:
+    """Return the particulars among the tags, and the other tags."""
+    parts = [part.strip() for part in tags.split(",") if part.strip()]
+    told: dict[str, Any] = {}
+    if "memoria" not in parts:
+        return told, tags
+    free = []
+    for part in parts:
+        name, _, value = part.partition(":")
+        if name in _LISTS:
+            told.setdefault(name, []).append(value)
+        elif name in (*_TOLD, *_MORE) and value:
+            told[name] = int(value) if name == "seen" and value.isdigit() else value
+        elif part != "memoria":
+            free.append(part)
+    return told, ",".join(free)
+
+
+def _fitting(parts: Iterable[str]) -> str:
+    """Return as many whole parts as a server takes, the first first."""
+    text = ""
+    for part in parts:
+        longer = f"{text},{part}" if text else part
+        if len(longer) > MAX_TAGS:
+            break
+        text = longer
+    return text
+
+
+def digest(fact: Fact) -> str:
+    """Return a short text that differs when what a server keeps of a statement differs, its id aside."""
+    bare = replace(fact, id="l-00000000", content=plain(fact.content), tags=words(fact.tags, MAX_FREE_TAGS),
+                   keywords=words(fact.keywords, MAX_KEYWORDS))  # fmt: skip
+    return hashlib.sha256(json.dumps(to_memory(bare).changes(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def said(content: str) -> str:
+    """Return a short text that is the same for two contents that differ in case, blanks, quotes or full stops only."""
+    bare = " ".join(unicodedata.normalize("NFKC", content).casefold().split()).translate(_QUOTES)
+    return hashlib.sha256(bare.strip(" .!'").encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What is known of a row: its server and user (``home``) and its ``number``.
+
+    ``id``: its statement here; ``named``: the id that it names, none when another program wrote it; ``digest``: of what
+    both sides last held, ``GONE`` once it was deleted; ``created`` and ``updated``: its times by the server's clock;
+    ``adopted``: the statement came from it; ``is_sent``: written by this machine after ``updated``; ``dots``: of the
+    records that it stands for.
+    """
+
+    home: str
+    number: int
+    id: str
+    named: str
+    digest: str
+    created: str = ""
+    updated: str = ""
+    adopted: bool = False
+    is_sent: bool = False
+    dots: str = ""
+
+    def is_of(self, memory: Memory) -> bool:
+        """Return whether this is the row, whatever it now says."""
+        named = str(_particulars(memory.tags)[0].get("id", ""))
+        return named == self.named and (not self.created or self.created == memory.created)
+
+    def is_newer(self, memory: Memory) -> bool:
+        """Return whether more is known of the row than it says: the server was restored from a back-up."""
+        return bool(self.updated) and memory.updated <= self.updated
+
+
+# -- the exchange
+
+
+@dataclass
+class Rows:
+    """One exchange with a memory server.
+
+    ``hides`` says whether a project is not exchanged, ``clean`` returns a text without what is forgotten. ``came`` and
+    ``sent`` count statements.
+    """
+
+    records: Records
+    keeper: Keeper
+    server: Server
+    hides: Callable[[str], bool] = lambda _: False
+    clean: Callable[[str], str] = str
+    came: int = 0
+    sent: int = 0
+    failure: MemoryServerError | None = None
+    home: str = ""
+    user: str = ""
+    asks_again: bool = False
+
+    def meet(self, *, full: bool = False) -> None:
+        """Take in and send; what failed is in ``failure`` and kept, for who asks.
+
+        ``full``: list everything, take all the time that it needs, and try again what was refused.
+        """
+        state = self.records.get("server", {})
+        if full:
+            self.records.keep("refused", {})
+        try:
+            self.user = self.server.user()
+            self.home = f"{self.server.address} {self.user}"
+            state = state if state.get("home") == self.home else {"home": self.home}
+            self._take_over()
+            self._exchange(state, full=full)
+        except MemoryServerError as failure:
+            self.failure = failure
+        error, denied = self.failure, isinstance(self.failure, MemoryServerDeniedError)
+        if denied and not state.get("denied"):
+            log.warning("%s Facts stay on this machine until it does.", error)
+        elif error:
+            log.info("memory server: %s", error)
+        is_away = isinstance(error, MemoryServerUnavailableError) and not self.sent
+        failures = state.get("failures", 0) + 1 if is_away else 0
+        wait = clock.backoff(failures, random.random(), max_s=MOST_BACKOFF_S) if failures else 0  # noqa: S311
+        until = (clock.now() + timedelta(seconds=wait)).isoformat() if wait else ""
+        now = {"denied": denied, "problem": str(error or ""), "failures": failures, "until": until}
+        self.records.keep("server", state | now | {"waiting": len(self._unsent())})
+
+    def _take_over(self) -> None:
+        """Take over what earlier versions knew of the rows."""
+        if not self.records.get("links"):
+            query = "SELECT home, number, id, named, digest, created, updated, adopted, pushed, '' FROM links"
+            for values in self.keeper.store.db.execute(query).fetchall():
+                self._keep(Row(*values))
+            self.records.keep("links", 1)
+
+    def _exchange(self, state: dict[str, Any], *, full: bool) -> None:
+        """Take in what changed, and send; list everything when that is due, because a long list may not come."""
+        deadline = time.monotonic() + (float("inf") if full else MOST_S)
+        last = clock.parse(state.get("full"))
+        is_due = last is None or abs((clock.now() - last).total_seconds()) >= EVERYTHING_S
+        if since := state.get("since"):
+            self._swap(state, since, deadline)
+        if full or is_due or self.asks_again or not since:
+            self._swap(state, EVERYTHING, deadline)
+            state["full"] = clock.now().isoformat()
+
+    def _swap(self, state: dict[str, Any], since: str, deadline: float) -> None:
+        page = self.server.sync(since)
+        with self.records.transaction():
+            for memory in sorted(page.memories, key=lambda memory: (memory.deleted, memory.id)):
+                self._bury(memory) if memory.deleted else self._take(memory)
+            for ident in self.records.due():
+                settle(self.records, ident)
+            state["since"] = _next(page) or ("" if since == EVERYTHING else since)
+            self.records.keep("server", state)
+        if since == EVERYTHING:
+            self._drop_missing(page)
+        self.__dict__.pop("_by_words", None)
+        self._send(deadline)
+
+    # -- what is known
+
+    def _rows(self, column: str, value: object) -> list[Row]:
+        query = f"SELECT * FROM rows WHERE home = ? AND {column} = ? ORDER BY number"  # noqa: S608 (constant)
+        return [Row(*values) for values in self.records.db.execute(query, (self.home, value))]
+
+    def _own(self, ident: str) -> list[Row]:
+        """Return the live rows that memoria wrote for a statement, lowest number first; the first counts."""
+        return [row for row in self._rows("id", ident) if row.named and row.digest != GONE]
+
+    def _keep(self, row: Row) -> None:
+        query = "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        self.records.db.execute(query, astuple(row))
+
+    def _drop(self, row: Row) -> None:
+        self.records.db.execute("DELETE FROM rows WHERE home = ? AND number = ?", (self.home, row.number))
+
+    def _here(self, ident: str) -> Fact | None:
+        live, end = self.records.live(ident), self.records.live(f"{ident}#{END}")
+        if not live or live[0].kind != STATEMENT or not live[0].text:
+            return None
+        try:
+            return fact_of(ident, live[0].text, end[0].text if end else None)[0]
+        except (ValueError, KeyError, TypeError):  # of a newer version
+            return None
+
+    @cached_property
+    def _gone(self) -> set[str]:
+        return self.keeper.store.gone()
+
+    def _is_known(self, ident: str) -> bool:
+        return bool(self.records.known(ident)) or self.records.is_gone(ident) or ident in self._gone
+
+    @cached_property
+    def _by_words(self) -> dict[str, list[Fact]]:
+        found: dict[str, list[Fact]] = {}
+        for ident in {record.id for record in self.records.of_kind(STATEMENT)}:
+            if fact := self._here(ident):
+                found.setdefault(said(fact.content), []).append(fact)
+        return found
+
+    def _meant(self, told: Told) -> str:
+        """Return the statement that a new row stands for: its own, or one here in the same words.
+
+        A row of ours also has a kind and a project.
+        """
+        fact = told.fact
+        same = [] if self._is_known(fact.id) else self._by_words.get(said(fact.content), [])
+        pairs = (mine.id for mine in same if not told.named or (mine.project, mine.kind) == (fact.project, fact.kind))
+        return next(pairs, fact.id)
+
+    # -- taking in
+
+    def _row_of(self, memory: Memory) -> Row | None:
+        """Return what is known of this row; what was known of another one under its number is void."""
+        row = next(iter(self._rows("number", memory.id)), None)
+        if row is None or row.is_of(memory):
+            return row
+        log.warning("row %d of the memory server is not the one that we knew: it was restored or replaced", memory.id)
+        self._drop(row)
+        return None
+
+    def _take(self, memory: Memory) -> None:
+        """Take in a row, unless it is as it was, or the server went back to it."""
+        row = next(iter(self._rows("number", memory.id)), None)
+        if row and not row.is_sent and (row.created, row.updated) == (memory.created, memory.updated):
+            return
+        row, told = self._row_of(memory), to_told(memory)
+        if told is None or self.hides(told.fact.project) or self.clean(told.fact.content) != told.fact.content:
+            return
+        ident = row.id if row else self._meant(told)
+        mine = self._here(ident)
+        held = digest(mine) if mine else GONE
+        now = digest(told.fact) if told.named else said(told.fact.content)
+        is_news = row is None or (row.digest != now and not row.is_newer(memory))
+        if memory.sensitive:  # its words are hidden; a row of ours is there
+            if not (mine and told.named):
+                return
+            now = held
+        elif told.named:
+            if is_news and now != held:
+                self._merge(memory, told, ident, mine, is_next=bool(row and row.digest == held))
+        elif row and mine and is_news:  # a statement that is nothing but another program's row follows it
+            if not row.adopted or said(mine.content) != row.digest or self._own(ident):
+                self._drop(row)
+                self._take(memory)
+                return
+            self._merge(memory, replace(told, was=frozenset([digest_of(mine.content)])), ident, mine)
+        elif row is None and mine is None and not self._is_known(ident):
+            self._merge(memory, told, ident, None)
+        adopted = not told.named and (row.adopted if row else mine is None or ident == told.fact.id)
+        self._keep(Row(self.home, memory.id, ident, told.named, now, memory.created, memory.updated, adopted))
+
+    def _merge(self, memory: Memory, told: Told, ident: str, mine: Fact | None, *, is_next: bool = False) -> None:
+        """Write the record of what a row tells; it replaces those of its former wordings.
+
+        ``is_next``: who wrote it knew what stands here, so that it also replaces what has the same words.
+        """
+        fact, raw, part = told.fact, digest_of(memory.content), f"{ident}#{END}"
+        known, live = self.records.known(ident), self.records.live(ident)
+        if not known and ident in self._gone:  # deleted here before there were records
+            self.records.put(ident, STATEMENT, None, self._over(ident, {raw, *told.was}))
+            return
+        replaced = {raw, *told.was}
+        if mine:
+            if raw == digest_of(mine.content):
+                fact = replace(fact, content=mine.content)  # as it is written here
+            if said(mine.content) == said(fact.content) or (is_next and not told.was):  # the latter is of 0.2.0
+                replaced.add(digest_of(mine.content))
+            last = max((moment for moment in (mine.last, fact.last) if moment), default=None)
+            fact = replace(fact, seen=max(mine.seen, fact.seen), last=last)
+        if not is_next:
+            replaced.discard(digest_of(fact.content))
+        stored = json.loads(live[0].text or "{}") if live else {}
+        stored = {"day": str(self.keeper.zone.day(fact.time))} | {n: stored[n] for n in _OWN if n in stored}
+        if mine and mine.content != fact.content and digest_of(mine.content) in replaced:
+            former = f"{clock.now():%Y-%m-%d} {mine.content}"
+            stored["history"] = [*stored.get("history", ()), former][-MAX_HISTORY:]
+        text, end = texts_of(stored | fact.to_dict())
+        changed = self._put(ident, STATEMENT, text, self._over(ident, replaced), fact)
+        if end and not self.records.is_former(part, digest_of(end)):
+            changed |= self._put(part, END, end, self.records.dots(part) if is_next else (), fact)
+        elif not end and any(record.digest in told.resumed for record in self.records.live(part)):
+            changed |= self._put(part, END, None, self.records.dots(part), fact)
+        self.came += changed
+
+    def _put(self, ident: str, kind: str, text: str | None, over: Iterable[str], fact: Fact) -> bool:
+        live = self.records.live(ident)
+        if live and live[0].text == text:
+            return False
+        about = {"words": fact.content} if kind == STATEMENT and text else {}
+        self.records.put(ident, kind, text, over, project=fact.project, machine=SERVER, **about)
+        self.records.be_due([ident])
+        return True
+
+    def _over(self, ident: str, digests: Iterable[str]) -> set[str]:
+        """Return the dots of the records of these wordings, with those that they replaced."""
+        wanted = set(digests)
+        replaced = [record for record in self.records.known(ident) if record.digest in wanted]
+        return {dot for record in replaced for dot in (record.dot, *record.over)} | {_FORMER + each for each in wanted}
+
+    def _bury(self, memory: Memory) -> None:
+        """Delete the statement of a deleted row, in the wordings that the row had, unless another row stands for it."""
+        row, told = self._row_of(memory), to_told(memory)
+        if told is None or (row and row.digest == GONE):
+            return
+        if row:
+            self._keep(replace(row, digest=GONE, updated=memory.updated, is_sent=False))
+        ident = row.id if row else told.named
+        mine = self._here(ident)
+        if mine is None or self._own(ident):
+            return
+        if told.named or (row and row.adopted and said(mine.content) == row.digest):
+            digests = {digest_of(memory.content), digest_of(told.fact.content), *told.was}
+            self._put(ident, STATEMENT, None, self._over(ident, digests), mine)
+
+    def _drop_missing(self, page: Page) -> None:
+        """Forget the rows that a listing of everything lacks, after some were asked about.
+
+        A deletion would have come as a tombstone: they were lost there, and are sent again. One that is there proves
+        that the listing is not whole.
+        """
+        listed = {memory.id for memory in page.memories}
+        rows = [Row(*values) for values in self.records.db.execute("SELECT * FROM rows WHERE home = ?", (self.home,))]
+        missing = [row for row in rows if row.number not in listed and row.digest != GONE] if page.whole else []
+        if any(self._proved(row) for row in missing[:: -(-len(missing) // MOST_ASKED) or 1]):
+            log.warning("the memory server's listing is not whole: it lacks rows that are there")
+            return
+        for row in missing:
+            self._drop(row)
+
+    # -- sending
+
+    def _unsent(self) -> dict[str, str]:
+        """Return the statements that no row holds as they are, each with the dots of its records."""
+        dots: dict[str, str] = {}
+        query = "SELECT id, dot FROM records WHERE kind IN (?, ?) ORDER BY dot"
+        for part, dot in self.records.db.execute(query, (STATEMENT, END)):
+            ident = part.partition("#")[0]
+            dots[ident] = f"{dots.get(ident, '')} {dot}".strip()
+        rows: dict[str, list[tuple[str, str]]] = {}
+        query = "SELECT id, dots, named FROM rows WHERE home = ? AND digest <> ?"
+        for ident, held, named in self.records.db.execute(query, (self.home, GONE)):
+            rows.setdefault(ident, []).append((held, named))
+            if ident not in dots and self.records.is_gone(ident):
+                dots[ident] = GONE
+        refused = {(ident, held) for ident, (held, _) in self.records.get("refused", {}).items()}
+        found = {}
+        for ident, now in dots.items():
+            here = rows.get(ident, [])
+            is_current = any(held == now for held, _ in here) and sum(bool(named) for _, named in here) < 2
+            if not is_current and (ident, now) not in refused and (here or self._here(ident)):
+                found[ident] = now
+        return found
+
+    def _send(self, deadline: float) -> None:
+        """Send what no row holds. MemoryServerError when the server cannot or may not be used at all."""
+        failures, refused = 0, self.records.get("refused", {})
+        for ident, dots in self._unsent().items():
+            if time.monotonic() > deadline:
+                break
+            try:
+                self.sent += self._send_one(ident, dots)
+                refused.pop(ident, None)
+            except MemoryServerUnavailableError as error:
+                failures += 1
+                self.failure = error
+                if not error.status or failures >= MOST_FAILURES:
+                    raise
+            except MemoryServerError as error:
+                if isinstance(error, MemoryServerDeniedError) and (error.status != 403 or not self._own(ident)):
+                    raise
+                log.warning("the memory server refuses %s: %s", ident, error)
+                refused[ident] = [dots, str(error)]
+            self.records.keep("refused", refused)
+
+    def _send_one(self, ident: str, dots: str) -> bool:
+        """Write a statement into its row, or a new one; delete the rows of one that is gone, and all but the oldest."""
+        fact, own = self._here(ident), self._own(ident)
+        if fact and self.hides(fact.project):
+            return False
+        deleted = [self._delete(row) for row in (own[1:] if fact else own)]
+        if fact is None:
+            return any(deleted)
+        if own and own[0].digest == digest(fact):
+            self._keep(replace(own[0], dots=dots))
+            return False
+        if own:
+            return self._change(fact, own[0], dots)
+        now, home = said(fact.content), self.home
+        query = "SELECT * FROM rows WHERE id = ? AND named = '' AND digest = ? AND (home = ? OR adopted)"
+        foreign = [Row(*values) for values in self.records.db.execute(query, (ident, now, home))]
+        for row in foreign:  # another program keeps these very words, here or on another server, where they stay
+            self._keep(replace(row, dots=dots))
+        if foreign:
+            return False
+        number = self.server.add(to_memory(fact, more=self._more(ident, fact)))
+        self._keep(Row(home, number, ident, ident, digest(fact), is_sent=True, dots=dots))
+        return True
+
+    def _change(self, fact: Fact, row: Row, dots: str) -> bool:
+        if not self._proved(row):
+            self.asks_again = True
+            return False
+        self.server.change(to_memory(replace(fact, id=row.named), row.number, self._more(row.id, fact)))
+        self._keep(replace(row, digest=digest(fact), is_sent=True, dots=dots))
+        return True
+
+    def _delete(self, row: Row) -> bool:
+        if not self._proved(row):
+            self.asks_again = True
+            return False
+        self.server.delete(row.number)
+        self._keep(replace(row, digest=GONE))
+        return True
+
+    def _proved(self, row: Row) -> bool:
+        """Ask whether a row stands there as it was last seen, live, and is ours."""
+        try:
+            memory = self.server.get(row.number)
+        except MemoryServerError as error:
+            if error.status not in (405, 501):
+                raise
+            memory = self._listed.get(row.number)
+        if memory is None or not row.is_of(memory) or memory.owner not in ("", self.user):
+            return False
+        return row.is_sent or row.updated in ("", memory.updated)
+
+    @cached_property
+    def _listed(self) -> dict[int, Memory]:
+        """Everything that is there, for a server that cannot be asked for one row."""
+        return {memory.id: memory for memory in self.server.sync().memories}
+
+    def _more(self, ident: str, fact: Fact) -> dict[str, str]:
+        """Return what a row tells besides: former wordings, the latest first, and ends that were taken back."""
+        former = [digest_in(dot) for record in self.records.known(ident) for dot in record.over]
+        was = [digest_of(fact.content), *[GONE] * (GONE in former), *map(digest_of, reversed(fact.wordings)), *former]
+        ends = [record for record in self.records.live(f"{ident}#{END}") if record.text is None]
+        resumed = {digest_in(dot) for record in ends for dot in record.over} - {GONE}
+        told = {name: value for name, value in fact.to_dict().items() if name in _MORE}
+        lists = {"was": list(dict.fromkeys(was)), "resumed": sorted(resumed)}
+        return told | {name: ".".join(found[:MOST_FORMER]) for name, found in lists.items() if found}
+
+
+def _next(page: Page) -> str:
+    """Return the next ``since``: the latest row's own time; ``server_time`` may be read from another clock."""
+    times = [moment for moment in (clock.parse(memory.updated) for memory in page.memories) if moment]
+    told = clock.parse(page.server_time)
+    return (min(max(times), told or max(times)) - OVERLAP).isoformat() if times else ""
