@@ -121,10 +121,9 @@ def new_page(slug: str, text: str) -> Page:
     told = json.loads(text)
     created = str(told.get("created", ""))
     day = date.fromisoformat(created) if clock.is_day(created) else clock.now().date()
-    page = Page(slug, Article.new(slug, str(told["title"]), str(told.get("summary", "")), day).render())
+    title, summary, key = (str(told.get(name, "")) for name in ("title", "summary", "project"))
+    page = Page.new(slug, title, summary, day, key)
     page.describe(told)
-    if told.get("project"):
-        page.front.set("project", str(told["project"]))
     return page
 
 

@@ -150,14 +150,14 @@ class ArticleApplication:
     def _is_empty(self, page: Page, about: Record | None) -> bool:
         """Return whether an article was deleted, and nothing was added to it meanwhile."""
         is_deleted = about is None or about.text is None
-        kinds = {piece.kind for piece in page.pieces()}
-        return is_deleted and not kinds & {PLACE, PROSE}
+        return is_deleted and not any(piece.kind in (PLACE, PROSE) for piece in page.pieces())
 
     def _replace(self, slug: str, before: bytes | None, after: bytes | None, parts: list[str]) -> bool:
         """Write an article, and note what it holds now of these parts."""
         page = Page(slug, after.decode("utf-8", "surrogateescape")) if after is not None else None
         if after != before:
-            self._let_go(slug, page)
+            if before is not None:
+                self._let_go(slug, page)
             try:
                 self.exchange.replace(self.wiki.path(slug), after, before)
             except SavedMeanwhileError:
@@ -184,7 +184,7 @@ class ArticleApplication:
     def _let_go(self, slug: str, page: Page | None) -> None:
         """Let nobody take the lines that an article is about to lose for lines that a person deleted."""
         store = self.keeper.store
-        if mark := store.articles().get(slug):
+        if mark := store.article(slug):
             left = {place.id for place in lines.places(page)} if page else set()
             store.read_article(slug, mark, [place for place in store.places(slug).values() if place.id in left])
 

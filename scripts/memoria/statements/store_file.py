@@ -62,6 +62,7 @@ MIGRATIONS: Final = (
     ALTER TABLE gone ADD COLUMN body TEXT NOT NULL DEFAULT '';  -- what it said, so that no record shows it
     DELETE FROM logs;  -- so that they are read again, for that
     """,
+    "CREATE INDEX facts_of_day ON facts (day)",
 )
 
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date
+from typing import Self
 
 from memoria.base import project
 from memoria.ground import markdown
@@ -219,13 +220,13 @@ class Article:
                 (self.sections[-1].rows if self.sections else self.lead).append(row)
 
     @classmethod
-    def new(cls, slug: str, title: str, summary: str, day: date) -> Article:
-        """Return a new page without claims."""
+    def new(cls, slug: str, title: str, summary: str, day: date, key: str = "") -> Self:
+        """Return a new page without claims; ``key``: its project."""
         article = cls(slug, f"\n# {markdown.line(title)}\n\n{markdown.line(summary)}\n")
         days = {"created": day.isoformat(), "updated": day.isoformat()}
         article.front = markdown.Frontmatter.of(
             {"title": markdown.line(title), "aliases": [], "tags": [], "sources": [], **days,
-             SUMMARY_DIGEST: _digest(article.summary)}
+             SUMMARY_DIGEST: _digest(article.summary), **({"project": key} if key else {})}
         )  # fmt: skip
         return article
 
