@@ -115,6 +115,25 @@ def test_an_article_is_meant_by_its_slug_or_its_names(wiki: WikiHome, name: str)
     assert "door" in wiki.text(SLUG)
 
 
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_a_name_that_another_page_has_means_the_projects_own_page_again_and_again(
+    wiki: WikiHome, is_broken: bool
+) -> None:
+    if is_broken:
+        path = wiki.wiki.path(SLUG)
+        path.parent.mkdir(parents=True)
+        path.write_text("---\ntitle: [Port\n---\n# Port\n")
+    else:
+        wiki.log(entry("z9", 12, learned=stated(*TIDES), project="sea", project_key="sea-9f9f9f"))
+    wiki.compile([PORT_PAGE])
+    before = wiki.text(SLUG)
+    for day, text in ((17, "The host of the listener is local."), (18, "The listener speaks TLS.")):
+        wiki.log(entry(f"b{day}", day, learned=stated(text)))
+        wiki.compile([placed("port", title="Port")])
+        assert text in wiki.text("concepts/port-shop")
+    assert wiki.text(SLUG) == before
+
+
 def test_an_id_that_was_not_shown_changes_nothing_and_is_named(wiki: WikiHome) -> None:
     wiki.log(entry("z9", 12, learned=stated(*TIDES), project="sea", project_key="sea-9f9f9f"))
 

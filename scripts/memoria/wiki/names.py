@@ -17,7 +17,7 @@ from memoria.wiki.folder import slugify
 GENERIC = "a single generic word"  # the fault of a word that can still be a heading on a page
 MAX_NAME = 79  # characters of a page's name with the hyphen before what tells it apart; a slug has 80
 GENERAL = "general"  # what tells a page apart that belongs to no project
-NOBODY = "?"  # whose a file is that is no page and has the name of one
+NOBODY = "?"  # whose a file is that has the name of a page and cannot be read as one
 
 _QUOTES = "\"'“”„‘’«»"  # noqa: RUF001 (typographic quotes are meant)
 _WORD = re.compile(r"[^\W_]+")

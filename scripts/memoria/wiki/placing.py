@@ -111,7 +111,7 @@ class Placing:
         waiting = self._waiting(title)
         if counts.get(bare, 0) + len(waiting) < ENOUGH:
             return self._own_page(), title
-        article = self._create(self.owners.free_slug(FOLDERS["concept"], bare, self.key), title)
+        article = self._create(FOLDERS["concept"], bare, title)
         for ident in waiting:
             self._place(ident, article, "")
         return article, section
@@ -125,7 +125,8 @@ class Placing:
     def _known(self, name: str, proposal: JsonObject) -> str:
         """Return the article that this project sees under a slug or name, ``""`` when there is none."""
         visible = self.owners.visible(self.key) | set(self.created)
-        if slug := find_slug(name, visible):
+        told_apart = self.owners.free_slug(FOLDERS["concept"], slugify(_name(name)), self.key)  # from another project's
+        if slug := find_slug(name, visible) or (told_apart if told_apart in visible else ""):
             return slug
         wanted = {stems(each) for each in (proposal["title"], *proposal["aliases"]) if stems(each)}
         for slug in sorted(visible):
@@ -139,7 +140,7 @@ class Placing:
         """Return the project's own page."""
         title = self._own_title()
         article = self.open(self._own_slug())
-        return article or self._create(self.owners.free_slug("concepts", slugify(title) or "notes", self.key), title)
+        return article or self._create("concepts", slugify(title) or "notes", title)
 
     def _own_title(self) -> str:
         label = self.owners.label(self.key).strip("- ") or "Notes"
@@ -167,9 +168,11 @@ class Placing:
         self.read[f"{slug}.md"], self.before[slug], self.articles[slug] = digest(data), data, article
         return article
 
-    def _create(self, slug: str, title: str) -> Article:
-        if slug in self.articles:
-            return self.articles[slug]
+    def _create(self, folder: str, name: str, title: str) -> Article:
+        """Return a new article, or the one that the project has under this name already."""
+        slug = self.owners.free_slug(folder, name, self.key)
+        if article := self.open(slug):
+            return article
         taken = {name.casefold() for row in self.rows.values() for name in (row.title, *row.aliases)}
         title = self.owners.distinct_title(title, self.key, taken)
         day = min((self.keeper.zone.day(fact.time) for fact in self.new.values()), default=date.today())

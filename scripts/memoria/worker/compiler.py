@@ -287,7 +287,8 @@ class Compile:
         projects = self.home.paths.projects
         keys = {entry.project for entry in self.ledger.entries() if entry.project}
         taken = {each.name[:-3]: NOBODY for each in home_files.left_out(self.wiki.folder, is_daily=False)}
-        return Owners(taken | {slug: row.project for slug, row in rows.items()}, labels(keys, project.known(projects)))
+        pages = {slug: row.project if row.readable else NOBODY for slug, row in rows.items()}
+        return Owners(taken | pages, labels(keys, project.known(projects)))
 
     def _commit(self, placing: Placing, batch: Batch, ends: Sequence[End]) -> None:
         changed, moment = placing.changes(), self.home.zone.local(clock.now())
