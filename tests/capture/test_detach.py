@@ -80,6 +80,12 @@ def test_what_an_ending_hook_starts_holds_nothing_of_it(
     assert set(found["env"]) <= {"CLAUDE_INVOKED_BY", "LC_CTYPE", "MEMORIA_DETACHED", "PATH"}
 
 
+@pytest.mark.timeout(60)
+def test_what_no_pipe_holds_is_handed_to_no_command_and_waited_for_by_nobody(paths: Paths) -> None:
+    with pytest.raises(OSError, match="does not hold"):
+        detach.go_on_as(["/bin/true"], paths, b"x" * 5_000_000)
+
+
 def test_while_a_worker_holds_its_lock_none_is_started(paths: Paths, settings: Settings) -> None:
     with Path(paths.worker_lock).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

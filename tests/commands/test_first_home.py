@@ -101,9 +101,10 @@ def test_a_second_memory_is_named_with_what_to_do(owner: Owner) -> None:
     owner.remembers()
     assert owner.home_now() == str(owner.own), "a clone is no home beside another"
     for verb in ("status", "doctor"):
-        (line,) = [part for part in owner.run(verb).stdout.split("\n") if str(owner.root) in part and "read" in part]
+        said = owner.run(verb).stdout
+        (line,) = [part for part in said.split("\n") if str(owner.root) in part and "read" in part]
         assert "holds memory" in line
-        assert f"config set home {owner.root}" in owner.run(verb).stdout
+        assert f"config set home {owner.root}" in said
     assert owner.run("config", "set", "home", str(owner.root)).returncode == 0
     assert owner.home_now() == str(owner.root)
     assert str(owner.own) in owner.run("status").stdout

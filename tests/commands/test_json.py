@@ -1,4 +1,4 @@
-"""``--json``: every command that shows what is there has it, with the keys that docs/json.md names, no more."""
+"""The demo, and ``--json`` on what it left: every command that shows something has it, with the page's keys."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import json
 import re
 import subprocess
 import sys
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memoria import cli
-from memoria.base.paths import own_command
+from memoria.audit.receipt import CAPTURED
+from memoria.base.paths import Paths, own_command
+from memoria.daily.ledger import Ledger
 from memoria.ground import locks
 from places import ROOT
 
@@ -24,17 +28,43 @@ ELSEWHERE = {"doctor", "sync --status"}
 KEYS = re.compile(r"`(\w+)`")
 
 
+@dataclass(frozen=True)
+class Played:
+    """What the demo left, as a process of its own in a folder with blanks and other letters, and what it said."""
+
+    folder: Path
+    home: Path
+    said: str
+
+
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with daily logs and articles."""
+def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
     folder = tmp_path_factory.mktemp("played")
-    env = {"PATH": "/usr/bin:/bin", "HOME": str(folder / "user")}
-    command = [*own_command(sys.executable, "demo"), "--home", str(folder / "home")]
-    subprocess.run(command, env=env, check=True, capture_output=True)
+    home = folder / "my dëmo"
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(folder / "user"), "MEMORY_API_URL": "http://127.0.0.1:9",
+           "MEMORIA_HOME": str(folder / "memoria")}  # fmt: skip
+    command = [*own_command(sys.executable, "demo"), "--home", str(home)]
+    run = subprocess.run(command, env=env, check=True, capture_output=True, text=True)
     for name in ("worker.lock", "compile.lock"):  # the demo's hooks leave a worker behind
-        with locks.waiting(folder / "home" / ".memoria" / name):
+        with locks.waiting(home / ".memoria" / name):
             pass
-    return folder / "home"
+    return Played(folder, home, run.stdout)
+
+
+@pytest.mark.slow
+def test_the_demo_writes_an_entry_and_an_article_and_nothing_elsewhere(played: Played) -> None:
+    home = played.home
+    assert list(played.folder.iterdir()) == [home], "no other home"
+    assert not any(Path(Paths(str(home)).server_outbox).glob("*")), "nothing is on its way to a server"
+    assert any("### Session (" in path.read_text("utf-8") for path in (home / "daily").glob("*.md"))
+    assert any("[[daily/" in path.read_text("utf-8") for path in (home / "knowledge" / "concepts").glob("*.md"))
+    assert str(home / "knowledge" / "index.md") in played.said
+    _, page, note = re.split(r"is given:|this page:", played.said)
+    assert "## What matters most" in page
+    assert "Use uv in this project, never pip" in note
+    with closing(Ledger.of(Paths(str(home)))) as ledger:
+        fates = [fates for _, fates in ledger.checked().values()]
+    assert sum(fate.get(CAPTURED, 0) for fate in fates) > len(fates) >= 3, "the reader's receipt counts its turns"
 
 
 def test_every_verb_is_on_the_page() -> None:
@@ -43,9 +73,9 @@ def test_every_verb_is_on_the_page() -> None:
 
 @pytest.mark.slow
 def test_every_command_that_shows_something_prints_it_as_json_and_nothing_else(
-    played: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    played: Played, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("MEMORIA_HOME", str(played))
+    monkeypatch.setenv("MEMORIA_HOME", str(played.home))
     monkeypatch.setenv("MEMORIA_MODEL", "offline")
     facts = printed(["learned"], capsys)
     for words in sorted(ROWS.keys() - ELSEWHERE):
