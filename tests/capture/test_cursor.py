@@ -27,10 +27,15 @@ def test_a_cursor_of_another_transcript_says_nothing(tmp_path: Path) -> None:
 
 def test_a_session_begun_switched_off_is_off_from_its_first_byte_on(tmp_path: Path) -> None:
     transcript = tmp_path / "t.jsonl"
-    cursor.pause(str(tmp_path), "s", str(transcript), starts=True)  # the client has written nothing yet
-    transcript.write_bytes(b"0123456789")
-    cursor.pause(str(tmp_path), "s", str(transcript), starts=False)
-    cursor.resume(str(tmp_path), "s", str(transcript), starts=True)
-    found = cursor.paused(str(tmp_path), "s")
+    told = str(tmp_path), "s", str(transcript)
+    covered = []
+    cursor.pause(*told, starts=True)  # the client has written nothing yet
+    for step in (cursor.pause, cursor.resume):
+        found = cursor.paused(*told[:2])
+        assert found is not None
+        covered += [found.covers(place) for place in (0, 10)]
+        transcript.write_bytes(b"0123456789")
+        step(*told, starts=step is cursor.resume)
+    found = cursor.paused(*told[:2])
     assert found is not None
-    assert [found.covers(place) for place in (0, 9, 10)] == [True, True, False]
+    assert [*covered, *map(found.covers, (0, 9, 10))] == [True, True, True, True, True, True, False]
