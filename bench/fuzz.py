@@ -76,7 +76,7 @@ def inputs(world: World, name: str) -> st.SearchStrategy[bytes]:
     return text | text | cut | text.map(lambda raw: raw.replace(b"/", b"\\")) | st.binary(max_size=300)
 
 
-def _each(world: World) -> Iterator[tuple[str, bytes]]:
+def _each(world: World) -> Iterator[tuple[str, dict[str, Any]]]:
     """Each odd value in each field of what a client says of each event, and in each text of a tool's input."""
     for name, hook in HOOKS.items():
         places = [(False, place) for place in FIELDS] + [(True, place) for place in TEXTS if hook.tools]
@@ -86,7 +86,7 @@ def _each(world: World) -> Iterator[tuple[str, bytes]]:
             session = TASKED if hook.event == "SubagentStart" else f"{name}-{number}"
             said = {**PAYLOADS[hook.event][0], **MOMENTS.get(hook.event, {}), "cwd": str(world.project)}
             said |= {"session_id": session, "tool_name": tool, "tool_input": TOOLS[tool]}
-            yield name, _dumped({**said, **odd})
+            yield name, {**said, **odd}
 
 
 def _plausible(world: World, name: str) -> st.SearchStrategy[dict[str, Any]]:
@@ -184,8 +184,8 @@ def campaign(
         say(name, raw)
 
     tell()
-    for name, raw in islice(_each(world), 0, None, every):
-        say(name, raw)
+    for name, value in islice(_each(world), 0, None, every):
+        say(name, _dumped(value))
     report.trouble += sorted(_outside(world) - before)
     world.settle(tally, only=safe_name(world.session))
     return report, tally

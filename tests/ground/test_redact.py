@@ -167,6 +167,7 @@ def test_what_a_second_trial_found_is_removed(text: str, kept: str) -> None:
         "Password hashing moved from SHA-256 to Argon2id.", 'getInstance("PBKDF2WithHmacSHA256") for the password',
         '{"password": null, "id": "shop-17-b"}', "password: !vault |", "password_encryption = scram-sha-256",
         "a token refresh for session 7f3a1c22-90b1-4c52-8a6e-0a1b2c3d4e5f failed",
+        "what password ada@shop.example had in 2024", "the password db.example.com:5432 takes",
     ],
 )  # fmt: skip
 def test_what_only_speaks_of_passwords_stays(text: str) -> None:

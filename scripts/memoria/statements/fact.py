@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 
 from memoria.base import fence
@@ -218,9 +219,12 @@ def words(value: object, limit: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in clean if word))[:limit]
 
 
+_phrase = lru_cache(10_000)(plain)  # stored facts are read again and again
+
+
 def phrases(value: object) -> tuple[str, ...]:
     """Return the phrases of a list by which a statement can be found; a bad one is left out, and so are too many."""
-    clean = (plain(part) for part in value if isinstance(part, str)) if isinstance(value, list | tuple) else ()
+    clean = (_phrase(part) for part in value if isinstance(part, str)) if isinstance(value, list | tuple) else ()
     return tuple(dict.fromkeys(part for part in clean if 1 < len(part) <= PHRASE_CHARS))[:MAX_PHRASES]
 
 
