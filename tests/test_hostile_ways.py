@@ -31,6 +31,7 @@ from memoria.models.protocol import SYSTEM
 from memoria.search import layout
 from memory_server import running
 from messages_api import MessagesApi, Request
+from ollama_api import OllamaApi
 from places import ROOT
 from real_client import clean_env
 
@@ -412,10 +413,11 @@ def huge(machine: Machine) -> None:
 
 
 def test_a_line_longer_than_any_request_reaches_no_model_whole(tmp_path: Path) -> None:
-    with MessagesApi(lambda _: "") as api:
+    told = answers() | {"compile": {"places": []}, "flush": {"worth_saving": False}}
+    own = OllamaApi(lambda body: json.dumps(told[task_of(body)]), ["x"])  # for our own calls it starts no client
+    with MessagesApi(lambda _: "") as api, own:
         machine = Machine(tmp_path, api)
-        machine.answers = answers() | {"compile": {"places": []}, "flush": {"worth_saving": False}}
-        machine.env["MEMORIA_LIMIT_CALL_CHARS"] = "20000"
+        machine.env |= {"MEMORIA_LIMIT_CALL_CHARS": "20000", "MEMORIA_MODEL": "ollama:x", "MEMORIA_OLLAMA_URL": own.url}
         huge(machine)
         machine.conversation.write(hooks.line(f"No, {QUOTES['judged']}. {HUGE[: LONG // 2]}", "user"))
         machine.conversation.write(hooks.line("I see.", "assistant"))
@@ -424,11 +426,11 @@ def test_a_line_longer_than_any_request_reaches_no_model_whole(tmp_path: Path) -
         machine.run("compile")
         machine.run("query", TOPIC)
         for task in ("flush", "compile", "query"):
-            requests = machine.asked(task)
+            requests = [body for body in own.requests if task_of(body) == task]
             assert requests, task
-            assert max(request.size for request in requests) <= 30_000, task
-            for request in requests:
-                assert max(len(row) for text in reached(request.body) for row in text.split("\n")) <= MAX_LINE, task
+            assert max(len(json.dumps(body, ensure_ascii=False).encode()) for body in requests) <= 30_000, task
+            for body in requests:
+                assert max(len(row) for text in reached(body) for row in text.split("\n")) <= MAX_LINE, task
         with machine.session() as session:
             session.ask(f"how was the {TOPIC} done?")
             machine.call("remember_now", key="huge", value="\u6f6e" * 10_000)

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from client_session import Session, held, wait_until
+from client_session import Session, wait_until
 from memoria.base import project, state
 from memoria.base.paths import Paths
 from memoria.daily.ledger import Ledger
@@ -65,6 +65,7 @@ class World:
         self.may_answer = threading.Event()
         self.may_answer.set()
         self.tools = 30
+        self.before = 0  # rows of the log when the prompt was entered
 
     def answer(self, body: dict[str, Any]) -> str | list[dict[str, Any]]:
         text = json.dumps(body, ensure_ascii=False)
@@ -78,10 +79,10 @@ class World:
             return "scripted answer"
         if not self.tools or INTRO in text:
             if not self.may_answer.is_set():  # the small model is asked before Claude has answered
-                wait_until(lambda: bool(self.asked), "the model was asked", 60)
+                wait_until(lambda: bool(self.asked), "the model was asked")
             return "done"
         self.tools -= 1
-        wait_until(lambda: bool(self.logged()), "the notes were weighed", 60)  # the first tool takes as long as that
+        wait_until(lambda: len(self.logged()) > self.before, "the notes were weighed")  # the first tool takes that long
         return [{"type": "tool_use", "id": f"toolu_{self.tools}", "name": "Bash", "input": {"command": "true"}}]
 
     def logged(self) -> list[str]:
@@ -90,9 +91,6 @@ class World:
         except OSError:
             return []
         return [row for row in rows if "notes shown" in row or "no note was" in row]
-
-    def session(self, *prompts: str) -> Session:
-        return held(self.env, self.work, prompts, "--plugin-dir", str(ROOT), "--allowedTools", "Bash")
 
     def sent(self) -> list[str]:
         """The text of each of Claude's own requests."""
@@ -112,33 +110,26 @@ def number_of(text: str, note: str) -> int:
 
 
 def test_an_order_is_given_the_note_that_the_model_chooses_with_the_next_tool_result(world: World) -> None:
-    world.chosen = [1]
-    session = world.session(ORDER)
-    (asked,) = world.asked
+    world.tools = 0
+    with Session(world.env, world.work, "--plugin-dir", str(ROOT), "--allowedTools", "Bash") as session:
+        session.ask("The tag of the giraffe says sk-ant-api03-" + "a1B2" * 24 + ", mind it")
+        session.settle()  # a hook that keeps this answer later than the next prompt would take that for answered
+        world.before, world.tools, world.chosen = len(world.logged()), 30, [1]
+        session.ask(ORDER)
+        session.settle()
+        session.end()
+    assert session.failed_hooks == []
+    asked = world.asked[-1]
+    for told in (ORDER, "[user] The tag of the giraffe says", CENTS, STRIPES):
+        assert told in asked
+    assert "a1B2a1B2" not in asked
     chosen, other = (CENTS, STRIPES) if number_of(asked, CENTS) == 1 else (STRIPES, CENTS)
     first, *_, last = world.sent()
     assert chosen not in first
     assert last.count(chosen) == 1
     assert other not in first + last
     assert len(ShownNotes(world.paths.hints, session.id).keys()) == 1
-    assert "notes shown: 1," in world.logged()[0]
-
-
-def test_the_model_is_told_the_prompt_the_conversation_and_the_notes(world: World) -> None:
-    world.tools = 0
-    with Session(world.env, world.work, "--plugin-dir", str(ROOT), "--allowedTools", "Bash") as session:
-        session.ask("The tag of the giraffe says sk-ant-api03-" + "a1B2" * 24 + ", mind it")
-        session.settle()  # a hook that keeps this answer later than the next prompt would take that for answered
-        world.tools = 1
-        session.ask(ORDER)
-        wait_until(lambda: ORDER in "".join(world.asked[-1:]), "the model was asked", 60)
-        session.end()
-    asked = world.asked[-1]
-    assert ORDER in asked
-    assert "[user] The tag of the giraffe says" in asked
-    assert "a1B2a1B2" not in asked
-    assert CENTS in asked
-    assert STRIPES in asked
+    assert "notes shown: 1," in world.logged()[-1]
 
 
 @pytest.mark.parametrize("way", ["killed", "ended"])
@@ -148,14 +139,14 @@ def test_a_client_that_ends_takes_the_question_with_it_and_the_call_is_booked(wo
     try:
         with Session(world.env, world.work, "--plugin-dir", str(ROOT)) as session:
             session.begin(ORDER)
-            wait_until(lambda: bool(world.asked), "the model was asked", 60)
+            wait_until(lambda: bool(world.asked), "the model was asked")
             if way == "killed":
                 session.kill()
-                wait_until(lambda: bool(world.logged()), "the process has seen it", 60)
+                wait_until(lambda: bool(world.logged()), "the process has seen it")
                 assert "no note was weighed: the client ended it" in world.logged()[0]
             else:
                 session.end()
-        wait_until(lambda: not running(world.paths.home), "no process is left", 60)
+        wait_until(lambda: not running(world.paths.home), "no process is left")
     finally:
         world.may_answer.set()
     with closing(Ledger.of(world.paths)) as ledger:
