@@ -17,7 +17,9 @@ from typing import Any
 
 import pytest
 
+from facts import a_fact
 from hooks import SESSION, exchange, line
+from memoria.base import project
 from memoria.capture import detach
 from memoria.capture.spool import Job, Spool
 from memoria.commands import flush
@@ -29,6 +31,7 @@ from memoria.ground.errors import BadAnswerError, LedgerDamagedError, ModelUnava
 from memoria.ground.home import Home
 from memoria.models.protocol import Prompt
 from memoria.pages import housekeeping
+from memoria.statements.keeper import Keeper
 from memoria.transcripts.turn_reader import Reader
 from memoria.worker import worker
 from memoria.worker.worker import Report, Worker
@@ -118,6 +121,27 @@ def keys(*data: bytes) -> set[str]:
 
 def kept(bench: Bench) -> Counter[str]:
     return Counter(key for entry in bench.entries() for key in entry.turns)
+
+
+def test_a_statement_that_nobody_could_ask_for_is_given_phrases_by_the_next_flush_that_shows_it(bench: Bench) -> None:
+    own = project.of("/x/shop", bench.home.settings, bench.home.paths).key
+    told = [a_fact("The harbour gauge is read in inches.", project=own),
+            a_fact("The harbour pump runs at noon.", project=own, asked_as=("when does it run",))]  # fmt: skip
+    with Keeper.at(bench.home) as keeper:
+        keeper.take(told)
+    bench.job(line("Mend the harbour gauge and the harbour pump") + line("Done.", "assistant"))
+    asked = [{"id": fact.id, "asked_as": ["add a unit", "show a depth"]} for fact in told]
+    bench.flush(
+        {**ANSWER, "asked": [*asked, {"id": "l-unknown1", "asked_as": ["x y"]}, "no object", {"id": told[0].id}]}
+    )
+    assert f"{told[0].id}* · " in bench.said()
+    assert f"{told[1].id} · " in bench.said()
+    with Keeper.at(bench.home) as keeper:
+        known = {fact.id: fact.asked_as for fact in keeper.store.facts()}
+    assert known == {told[0].id: ("add a unit", "show a depth"), told[1].id: ("when does it run",)}
+    bench.job(line("Mend the harbour gauge again") + line("It is.", "assistant"), session="another")
+    bench.flush()
+    assert f"{told[0].id} · " in bench.said()
 
 
 def test_all_jobs_of_a_session_become_one_call_and_one_entry(bench: Bench) -> None:

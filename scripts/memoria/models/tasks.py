@@ -30,6 +30,7 @@ RULES_ABOUT = {
 FIELDS_ABOUT = {
     "done": "open items",
     "dropped": "open items",
+    "asked": "known",
     "ended": "known",
     "supersedes": "known",
 }
@@ -83,6 +84,7 @@ FLUSH_SHAPE = _object(
         _object(["id", "quote"], id=_must(80), remains=_text(1_500), quote=_text(2_000)),
         20,
     ),
+    asked=_many(_object(["id", "asked_as"], id=_must(80), asked_as=_many(_must(80), 5)), 40),
     action_items=_many(_must(1_500), 40),
     done=_many(_must(80), 40),
     dropped=_many(_must(80), 40),
@@ -112,7 +114,7 @@ ENDED: JsonObject = {
 }
 FLUSH_SCHEMA: JsonObject = {
     **FLUSH_SHAPE,
-    "properties": {**FLUSH_SHAPE["properties"], "statements": STATEMENTS, "ended": ENDED},
+    "properties": {**FLUSH_SHAPE["properties"], "statements": STATEMENTS, "ended": ENDED, "asked": {"default": []}},
 }
 LEARN_SCHEMA = _object(["statements"], statements=_loose(STATEMENTS), ended=ENDED)
 
@@ -139,11 +141,12 @@ def flush(material: JsonObject) -> Prompt:
     """Ask for the note on a stretch of conversation.
 
     ``material``: ``{"project": str, "exchanges": [{"user", "assistant": str, "tools", "errors", "notes": [str]}],
-    "known": [{"id", "kind", "day", "origin", "content"}]}``, and optionally ``"open_items": [{"id", "day", "text"}]``,
-    those of the project. An exchange may have what ``turn.steps`` makes of it, and say that it was ``judged``.
+    "known": [{"id", "kind", "day", "origin", "content", "is_asked"}]}``, and optionally ``"open_items": [{"id", "day",
+    "text"}]``, those of the project. An exchange may have what ``turn.steps`` makes of it, and say that it was
+    ``judged``.
     """
     carried = f"project: {material['project']}\n{told(material['exchanges'])}"
-    parts = [*known_statements(material), ("conversation", carried)]
+    parts = [*known_statements(material, unasked="*"), ("conversation", carried)]
     if material.get("open_items"):
         rows = (f"{item['id']} · {item['day']} · {_cut(item['text'], NAME_CHARS)}" for item in material["open_items"])
         parts.insert(-1, ("open items", "\n".join(rows)))
@@ -159,10 +162,14 @@ def learn(material: JsonObject, brief: Iterable[JsonObject]) -> Prompt:
     return _prompt("learn", LEARN_SHAPE, parts, material, LEARN_SCHEMA)
 
 
-def known_statements(material: JsonObject) -> list[tuple[str, str]]:
-    """Return the known statements nearest to a conversation as a labelled part of a prompt, none without any."""
+def known_statements(material: JsonObject, unasked: str = "") -> list[tuple[str, str]]:
+    """Return the known statements nearest to a conversation as a labelled part of a prompt, none without any.
+
+    ``unasked`` marks the id of one that has no phrases by which it is asked for.
+    """
     rows = [
-        f"{known['id']} · {known['kind']} · {known['day']} · {known['origin']} · {_cut(known['content'], MAX_STORED)}"
+        f"{known['id']}{'' if known.get('is_asked', True) else unasked} · {known['kind']} · {known['day']} · "
+        f"{known['origin']} · {_cut(known['content'], MAX_STORED)}"
         for known in material.get("known", ())
     ]
     return [("known", "\n".join(rows))] if rows else []

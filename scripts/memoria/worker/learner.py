@@ -10,8 +10,8 @@ from __future__ import annotations
 import itertools
 import logging
 import sqlite3
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Final
 
@@ -107,6 +107,7 @@ def shown(near: Sequence[Fact], zone: Zone) -> list[JsonObject]:
             "day": zone.day(fact.last or fact.time).isoformat(),
             "origin": fact.origin,
             "content": fact.content,
+            "is_asked": bool(fact.asked_as),
         }
         for fact in near
     ]
@@ -155,7 +156,7 @@ class Findings:
 
     ``facts``: those that its answer proves; ``fresh``: those of them that are not in the store yet. ``known``: facts
     learned while the session was open. ``marks``: those of the exchanges that the answer was checked against.
-    ``endings``: the ends of known facts.
+    ``endings``: the ends of known facts. ``asked``: the phrases for facts that had none, by their ids.
     """
 
     facts: tuple[Fact, ...] = ()
@@ -163,6 +164,7 @@ class Findings:
     known: tuple[Fact, ...] = ()
     marks: tuple[str, ...] = ()
     endings: tuple[Ending, ...] = ()
+    asked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class Learner:
@@ -241,10 +243,11 @@ class Learner:
         """
         own = pending.without_sidechains(exchanges)
         known = self._learned_while_open(session, own, day)
+        asked = claim_check.asked(answer.get("asked"), [str(fact["id"]) for fact in near if not fact.get("is_asked")])
         waiting = pending.unjudged(own, self.keeper.store.judged)
         rest = [unit.exchange for unit in waiting]
         if not rest:
-            return Findings(known=known)
+            return Findings(known=known, asked=asked)
         stamp = self._stamp(session, rest, own, day)
         told = "\n".join(text for part in own for role in ("user", "assistant") for text in part.texts(role))
         materials = [unit.material() for unit in waiting]
@@ -254,7 +257,7 @@ class Learner:
         news = [found.facts[place] for place in comparison.distinct([fact.content for fact in found.facts])]
         fresh = tuple(fact for fact in news if not store.get(fact.id) and not self.keeper.repeated(fact))
         marks = tuple(mark for unit in waiting for mark in unit.marks[continued:])
-        return Findings(tuple(news), fresh, known, marks, found.endings)
+        return Findings(tuple(news), fresh, known, marks, found.endings, asked)
 
     def _stamp(self, session: Session, rest: Sequence[Exchange], own: Iterable[Exchange], day: date) -> Stamp:
         """Return the stamp of facts from ``rest`` in an entry of ``day``: a time of that day, whose log they are in."""
@@ -286,6 +289,8 @@ class Learner:
         try:
             stored = self.keeper.take(findings.facts, session.name, endings=findings.endings)
             self.keeper.store.mark_judged(session.id, findings.marks)
+            for ident, phrases in findings.asked.items():
+                self.keeper.ask(ident, phrases)
         except MemoryStoreError as error:
             log.warning("%s", error)
         return stored
