@@ -12,6 +12,7 @@ import pytest
 
 from facts import MONDAY, SHOP, a_fact
 from home_lives import Life, Machine
+from memoria.commands import status
 from memoria.daily import gate
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
@@ -75,6 +76,7 @@ def test_an_entry_is_compiled_where_it_was_written_and_after_a_week_anywhere(
         machine.skew = timedelta(days=days)
         with machine.at_work(), closing(Ledger.of(machine.home.paths)) as ledger:
             found += [machine.name for _ in gate.waiting(ledger, machine.home)]
+            assert status.gather(machine.home)["uncompiled"] == found.count(machine.name)
     assert found == compilers
 
 

@@ -17,6 +17,7 @@ from memoria.audit import finding
 from memoria.base import invocation
 from memoria.base.paths import Paths
 from memoria.capture.spool import Spool
+from memoria.daily import gate
 from memoria.daily.ledger import JUDGING, Ledger
 from memoria.ground import clock, printable
 from memoria.ground.home import Home
@@ -67,7 +68,7 @@ def gather(home: Home) -> dict[str, Any]:
             "judging": _trouble(ledger, JUDGING),
             "failed": [{"job": job.name, "reason": _why(spool, job.name)} for job in failed],
             "compiles_failed": [{"entry": entry, "reason": reason} for entry, reason in ledger.failed_compiles()],
-            **ledger.counts(),
+            **_counts(ledger, home),
             "articles": len(Wiki.of(paths).slugs()),
             "calls": _calls_by_day(home, ledger),
             "notes": [
@@ -83,6 +84,12 @@ def gather(home: Home) -> dict[str, Any]:
         }
     finally:
         ledger.close()
+
+
+def _counts(ledger: Ledger, home: Home) -> dict[str, int]:
+    """Return how much there is; entries that another machine is to compile wait for nothing here."""
+    counts = ledger.counts()
+    return counts | {"uncompiled": counts["uncompiled"] - len(gate.left_to_others(ledger, home))}
 
 
 def _sync(home: Home) -> dict[str, Any]:
