@@ -218,7 +218,9 @@ def _discard_output() -> None:
 
 def _reads(name: str, args: argparse.Namespace) -> bool:
     """Return whether a verb only shows what is there; the exchange with a server brings something."""
-    return (name in READING and getattr(args, "action", "") != "sync") or bool(getattr(args, "show", None))
+    if name in READING:
+        return getattr(args, "action", "") != "sync"
+    return any(getattr(args, option, None) for option in ("show", "status", "list", "dry_run"))
 
 
 def _run_in_home(verb: ModuleType, args: argparse.Namespace, *, reads: bool) -> int:

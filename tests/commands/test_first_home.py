@@ -75,7 +75,10 @@ def owner(tmp_path: Path) -> Owner:
 
 
 def test_who_only_reads_begins_no_memory_in_the_clone_nor_anywhere(owner: Owner) -> None:
-    for words in (["status"], ["doctor"], ["search", "zebra"], ["show", "01"]):
+    for words in (
+        ["status"], ["doctor"], ["search", "zebra"], ["show", "01"], ["sync", "--status"],
+        ["forget", "--dry-run", "zebra"],
+    ):  # fmt: skip
         done = owner.run(*words)
         assert done.returncode in (0, 1), done.stderr
     assert not owner.home.exists() or not list(owner.home.rglob("*"))
