@@ -44,6 +44,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
             file.truncate(home_files.MAX_BYTES + 1)
         (folder / "folder").symlink_to(outside)
     os.mkfifo(Path(home.paths.knowledge, "pipe.md"))
+    if sys.platform == "linux":
+        Path(os.fsdecode(os.fsencode(home.paths.knowledge) + b"/concepts/caf\xe9.md")).write_text("# Café\n")
     return home
 
 
@@ -68,6 +70,7 @@ def test_the_doctor_says_of_each_what_it_is(home: Home) -> None:
     assert [day for day, _ in home_files.days(home.paths.daily)] == [DAY.isoformat()]
     found = {each.name: each.reason for each in home_files.left_out(home.paths.knowledge, is_daily=False)}
     assert found == {
+        **({"concepts/caf?.md": "has a name that is no UTF-8"} if sys.platform == "linux" else {}),
         "concepts/folder": "is a link to a folder",
         "concepts/huge.md": "is larger than 64 MiB",
         "concepts/nowhere.md": "is a link to nothing",

@@ -151,7 +151,7 @@ def _look(top: str) -> Iterator[tuple[str, os.stat_result | LeftOut]]:
         below = "" if inside == "." else f"{inside}/"
         for name in sorted(folders):
             if not name.startswith(".") and Path(folder, name).is_symlink():
-                yield below + name, LeftOut(below + name, "is a link to a folder")
+                yield below + name, LeftOut(_shown(below + name), "is a link to a folder")
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         present = set(names)
         for name in sorted(names):
@@ -160,6 +160,8 @@ def _look(top: str) -> Iterator[tuple[str, os.stat_result | LeftOut]]:
 
 
 def _status_or_reason(folder: str, name: str, below: str, present: set[str], top: str) -> os.stat_result | LeftOut:
+    if (shown := _shown(below + name)) != below + name:  # no database and no page can name it
+        return LeftOut(shown, "has a name that is no UTF-8")
     try:
         status = _status(os.path.join(folder, name), top)  # noqa: PTH118 (called ten thousand times)
     except RefusedFileError as error:
@@ -189,6 +191,11 @@ def _status(path: str, top: str) -> os.stat_result:
         if status.st_uid != around.st_uid and not around.st_mode & stat.S_IWGRP:  # a home may be shared on purpose
             raise RefusedFileError(path, "belongs to another user")
     return status
+
+
+def _shown(name: str) -> str:
+    """Return a file's name with question marks for bytes of another encoding."""
+    return name.encode("utf-8", "replace").decode()
 
 
 def _is_below(path: str, folder: str) -> bool:
