@@ -61,6 +61,7 @@ class World:
         self.api = api
         api.answer = self.answer
         self.asked: list[str] = []
+        self.commands: list[str] = []
         self.chosen: list[int] = []
         self.may_answer = threading.Event()
         self.may_answer.set()
@@ -69,6 +70,8 @@ class World:
 
     def answer(self, body: dict[str, Any]) -> str | list[dict[str, Any]]:
         text = json.dumps(body, ensure_ascii=False)
+        if WIDENING in text or WEIGHING in text:
+            self.commands += running(self.paths.home)
         if WIDENING in text:
             return json.dumps({"words": ["zebra", "price"]})
         if WEIGHING in text:
@@ -130,6 +133,8 @@ def test_an_order_is_given_the_note_that_the_model_chooses_with_the_next_tool_re
     assert other not in first + last
     assert len(ShownNotes(world.paths.hints, session.id).keys()) == 1
     assert "notes shown: 1," in world.logged()[-1]
+    assert any("--system-prompt" in command for command in world.commands)
+    assert not [command for command in world.commands if "zebra" in command], "everybody may read a process's arguments"
 
 
 @pytest.mark.parametrize("way", ["killed", "ended"])
