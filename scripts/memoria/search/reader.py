@@ -58,17 +58,10 @@ class Stored:
             row = self._db.execute(f"{SHOW} WHERE {column} = ?", (name,)).fetchone()
         return row
 
-    def worthiest(self, project: str, labels: Sequence[str], most: int) -> list[tuple[float, int]]:
-        """Return importance and id of up to ``most`` current facts of a project, of these labels or all, best first."""
-        wanted = f" AND label IN ({', '.join('?' * len(labels))})" if labels else ""
-        rows = self._db.execute(
-            "SELECT importance, documents.id FROM documents"  # noqa: S608 (question marks)
-            f" JOIN passages ON passages.id = (documents.id << {layout.SHIFT}) + {layout.HEADS}"
-            f" WHERE kind = 'fact' AND project = ? AND superseded_by = ''{wanted}"
-            f" ORDER BY importance DESC, documents.id DESC LIMIT {most}",
-            (project, *labels),
-        )
-        return rows.fetchall()
+    def worthiest(self, project: str, most: int) -> list[tuple[float, int]]:
+        """Return importance and id of up to ``most`` current facts of a project, the most important first."""
+        asked = "SELECT importance, id FROM documents WHERE kind = 'fact' AND project = ? AND superseded_by = ''"
+        return self._db.execute(f"{asked} ORDER BY importance DESC, id DESC LIMIT {most}", (project,)).fetchall()
 
     def screen(self, row: tuple[Any, ...], view: Visibility | None) -> Callable[[str], bool] | None:
         """Return which passages of a document may be shown; None when the document may not be.
@@ -282,15 +275,14 @@ class Finder:
         except sqlite.module().Error as error:
             raise UnreadableError(str(error)) from None
 
-    def worthiest(self, labels: Sequence[str] = (), *, view: Visibility, most: int) -> list[Statement]:
+    def worthiest(self, *, view: Visibility, most: int) -> list[Statement]:
         """Return up to ``most`` facts of the own project and of all, the most important and then the newest first.
 
-        ``labels``: of these kinds, by default of all. Raises UnreadableError when the file cannot be read.
+        Raises UnreadableError when the file cannot be read.
         """
         try:
-            places = {view.own, *EVERYWHERE}
-            found = [row for place in places for row in self._stored.worthiest(place, labels, most)]
-            best = sorted(found, reverse=True)[:most]
+            found = [row for place in (view.own, *EVERYWHERE) for row in self._stored.worthiest(place, most)]
+            best = sorted(set(found), reverse=True)[:most]
             return [statement for _, document in best for statement in self._passages(document, view)]
         except sqlite.module().Error as error:
             raise UnreadableError(str(error)) from None

@@ -63,7 +63,7 @@ class Offer:
         """
         query, room = " ".join((*words, self._asked)), note_rows.NOTE_CHARS
         with Finder(self._home.paths.index) as finder:
-            found = finder.notes(query, limit=NOTES, room=room, view=self._view, kinds=KINDS, session=self._spoken)
+            found = finder.notes(query, limit=NOTES, room=room, view=self._view, kinds=KINDS)
             told = self._new([*found, *finder.worthiest(view=self._view, most=NOTES)])
             if all(statement.hit.kind == RECORD for statement in told):
                 return []
