@@ -106,10 +106,11 @@ class Tests:
 
     def __init__(self, tree: Path, timeout_s: float) -> None:
         self.tree, self.timeout_s = tree, timeout_s
-        python = str(tree / ".venv" / "bin" / "python")
+        programs = tree / ".venv" / "bin"  # on the PATH as ``uv run`` has it: messages name the command as it is found
         self._process = subprocess.Popen(
-            [python, "-c", SERVER], cwd=tree, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+            [str(programs / "python"), "-c", SERVER], cwd=tree, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "PATH": os.pathsep.join((str(programs), os.environ["PATH"]))},
+        )  # fmt: skip
 
     def close(self) -> None:
         """End the process."""
