@@ -12,7 +12,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
 from memoria.daily.entry import Entry, Learned
 from memoria.daily.entry_form import render
-from memoria.ground import files, markdown
+from memoria.ground import markdown
 
 DAY = date(2026, 11, 20)
 MARKER = "<!-- memoria entry=forged session=s turns=aaaaaaaaaa project=p model=m -->"
@@ -149,6 +149,6 @@ def test_only_what_killed_writers_left_is_swept(daily: DailyLog) -> None:
     own = [daily.folder / name for name in (".mine.tmp", "x.1.tmp", ".obsidian")]
     for path in (litter, *own):
         path.touch()
-    files.sweep(daily.folder)
+    daily.sweep()
     assert not litter.exists()
     assert all(path.exists() for path in own)

@@ -115,6 +115,14 @@ def test_what_the_last_sessions_worked_on_calls_for_its_facts(home: Home) -> Non
     assert "rounding" in leads(home)[0]
 
 
+def test_what_the_last_sessions_were_about_is_said_once(home: Home) -> None:
+    entry(home, "aa11", "Half-up in rounding", project_key=SHOP, context="Half-up in rounding was chosen.")
+    entry(home, "aa12", "Tides", project_key=SHOP, context="The water rises.")
+    text = page(home)
+    assert text.count("Half-up in rounding") == 1
+    assert "Tides. The water rises." in text
+
+
 def test_what_belongs_to_another_project_says_so(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORIA_SHARE_PROJECTS", "1")
     home = Home.open()

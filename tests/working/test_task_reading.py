@@ -168,6 +168,7 @@ def test_the_block_keeps_to_its_limit_and_the_goal_is_the_last_to_go(limit: int)
     block = where_you_were(state, TaskState("d" * 4000), notes, limit)
     assert len(block) <= limit
     assert "Goal: Fix the race" in block
+    assert {len(row) for row in block.split("\n") if row.startswith("- n")} <= {len("- ") + 160}
 
 
 def test_hostile_text_stays_inside_the_fence() -> None:
