@@ -143,6 +143,7 @@ def full() -> Json:
 
 def test_the_block_holds_goal_open_tasks_failure_question_files_and_notes() -> None:
     notes = [Note("2026-11-21T10:00:00+00:00", f"note {number}") for number in range(9)]
+    notes.append(Note("", "m" * 400))
     block = where_you_were(full(), TaskState("Ship it", step="testing", percent=40), notes)
     for words in (
         "Goal: Fix the race in flush",
@@ -152,6 +153,7 @@ def test_the_block_holds_goal_open_tasks_failure_question_files_and_notes() -> N
         "Open question: Shall I fix both?",
         "Files touched: b.py, a.py",
         "- note 8",
+        f"- {'m' * 159}…",
     ):
         assert words in block
     assert "read the code" not in block
@@ -168,7 +170,6 @@ def test_the_block_keeps_to_its_limit_and_the_goal_is_the_last_to_go(limit: int)
     block = where_you_were(state, TaskState("d" * 4000), notes, limit)
     assert len(block) <= limit
     assert "Goal: Fix the race" in block
-    assert {len(row) for row in block.split("\n") if row.startswith("- n")} <= {len("- ") + 160}
 
 
 def test_hostile_text_stays_inside_the_fence() -> None:
