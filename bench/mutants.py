@@ -108,7 +108,8 @@ class Tests:
         self.tree, self.timeout_s = tree, timeout_s
         programs = tree / ".venv" / "bin"  # on the PATH as ``uv run`` has it: messages name the command as it is found
         self._process = subprocess.Popen(
-            [str(programs / "python"), "-c", SERVER], cwd=tree, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            [str(programs / "python"), "-c", SERVER], cwd=tree, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             env={**os.environ, "PATH": os.pathsep.join((str(programs), os.environ["PATH"]))},
         )  # fmt: skip
 
