@@ -175,7 +175,7 @@ def entries(
         if part.entry:
             past = ended.of_entry(part.entry, outdated)
             title = titled(title, past)
-            passages = tuple(_current(passages, part.entry, past, outdated.values()))
+            passages = tuple(_current(passages, part.entry, past, outdated.values(), ended))
         if passages or (anchor and not part.is_learned):
             yield Document(path=path, kind="entry", anchor=anchor, session=session, project=project,
                            title=title, passages=passages, date=day)  # fmt: skip
@@ -183,15 +183,15 @@ def entries(
 
 
 def _current(
-    passages: Iterable[Passage], entry: Entry, own: Iterable[Past], outdated: Iterable[Fact]
+    passages: Iterable[Passage], entry: Entry, own: Iterable[Past], outdated: Iterable[Fact], ended: Ended
 ) -> Iterator[Passage]:
     """Yield the passages of an entry without the sentences that say what no longer holds, by it or by its day."""
     known = {learned.id for learned in entry.learned}
     past = [(each, True) for each in own] + [
-        (Past(content, "", instead), False)
+        (each, False)
         for fact in outdated
         if fact.id not in known and (GLOBAL in fact.projects or entry.project_key in ("", *fact.projects))
-        for content, instead in past_of(fact)
+        for each in ended.of_fact(fact)
     ]
     for passage in passages:
         if text := current(passage.text, past):
@@ -216,14 +216,6 @@ def _date(day: str) -> date | None:
         return date.fromisoformat(day)
     except ValueError:
         return None
-
-
-def past_of(fact: Fact) -> Iterator[tuple[str, str]]:
-    """Yield each wording of a fact that no longer holds, and what holds instead as far as the fact knows."""
-    for wording in fact.wordings:
-        yield wording, fact.content
-    if fact.is_outdated:
-        yield fact.content, ""
 
 
 def _facts(path: str, day: str, facts: Iterable[Fact]) -> Iterator[Document]:
