@@ -8,8 +8,7 @@ import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memoria.audit import client_plugin
-from memoria.audit.client_settings import ClientSettings, client_python, settings_file
+from memoria.audit.client_settings import MAKE_LINKS, ClientSettings, client_python, missing_links, settings_file
 from memoria.audit.finding import BROKEN, NOTE, OK, Finding, Findings
 from memoria.base import interpreter, invocation
 from memoria.base import paths as places
@@ -44,9 +43,9 @@ def check_hooks(home: Home) -> Findings:
         if file.value.get("disableAllHooks"):
             yield Finding("hooks", BROKEN, f'"disableAllHooks" stands in {file.path}', "take it out: no hook runs")
     if any(file.plugin for file in files):
-        missing = client_plugin.missing_links()
+        missing = missing_links()
         if missing:
-            yield Finding("hooks", BROKEN, missing, client_plugin.MAKE_LINKS)
+            yield Finding("hooks", BROKEN, missing, MAKE_LINKS)
         else:
             yield Finding("hooks", OK, "installed as a plugin")
     elif any(file.plugin is False for file in files):

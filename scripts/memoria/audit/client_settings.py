@@ -25,6 +25,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath, PureWindowsPath
 
+from memoria.base import paths
 from memoria.base.atomic import PRIVATE
 from memoria.ground import clock, files
 from memoria.ground.errors import ClientSettingsError, SavedMeanwhileError
@@ -35,6 +36,8 @@ Object = dict[str, object]
 Hooks = dict[str, list[Object]]  # event -> groups, each {"hooks": [handler, ...]}, perhaps with a "matcher"
 FLOOR_FLAGS = ["-S", "-I"]  # how every handler of ours starts its interpreter
 LAUNCHER = "run"
+NO_LINKS = "{} does not lead to the scripts: its symbolic links are missing"
+MAKE_LINKS = "run `git config core.symlinks true` and `git checkout plugin` in the clone"
 CODEX_EVENTS = ("SessionStart", "Stop")  # those that all versions with hooks have, from 0.114 on
 CODEX_TIMEOUT_S = 30
 CODEX_TRUST = (
@@ -76,6 +79,12 @@ def plugin_hooks(root: Path, python: str = "") -> Hooks:
         launcher = shlex.join(filter(None, (str(root / "hooks" / LAUNCHER), python)))
         handler["command"] = str(handler["command"]).replace(f'"${{CLAUDE_PLUGIN_ROOT}}/hooks/{LAUNCHER}"', launcher)
     return hooks
+
+
+def missing_links() -> str:
+    """Say that a clone's plugin folder holds files for its links, as git on Windows may leave it; ``""`` if not so."""
+    folder = Path(paths.ROOT, "plugin")
+    return NO_LINKS.format(folder) if folder.is_dir() and not (folder / "scripts").is_dir() else ""
 
 
 @dataclass(frozen=True, slots=True)

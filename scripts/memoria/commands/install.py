@@ -1,27 +1,33 @@
 """Install: add memoria to Claude Code as its plugin, with the client's own commands, or take it out.
 
 Before 0.3 a clone or a tool wrote its hooks into the client's settings; such an install is replaced once the user
-agrees. Codex has no command for that: its file of hooks is written here.
+agrees. A clone is a marketplace, whose plugin the client reads in place; for a wheel, one is made in memoria's data
+folder, whose hooks and server are those of the wheel. Codex has no command for that: its file of hooks is written here.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from memoria.audit import client_plugin, client_settings
+from memoria.audit import client_settings
 from memoria.audit.client_settings import ClientSettings, client_python, settings_file
-from memoria.base import invocation, paths
-from memoria.ground import projects
+from memoria.base import interpreter, invocation, paths
+from memoria.base.settings import Settings
+from memoria.ground import client_program, files, projects
 from memoria.ground.errors import ExpectedError, UsageError
 from memoria.ground.home import Home
 from memoria.ground.swap import Swap
 from memoria.transcripts import codex
 
+MARKETPLACE = "memoria"
+PLUGIN = f"memoria@{MARKETPLACE}"
 FITS = "import sys; sys.exit(sys.version_info < (3, 9))"
 
 
@@ -50,8 +56,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if settings.ours and not (args.yes or _agreed(settings.path)):
         print("Nothing was changed.")
         return 1
-    folder = client_plugin.marketplace(home.settings, interpreter(os.environ))
-    said = client_plugin.install(folder, project)
+    _client("marketplace", "add", str(_marketplace(home.settings, hook_python(os.environ))))
+    said = _client("install", PLUGIN, "--scope", _scope(project), folder=project)
     print(said.partition("✔ ")[2].partition("\n")[0] or said.strip())
     settings = ClientSettings.read(settings.path)  # the client has written it
     if settings.ours:
@@ -79,8 +85,8 @@ def _remove(settings: ClientSettings, project: Path | None, home: Home) -> int:
         print(f"memoria is not installed in {settings.path}; nothing was changed.")
         return 0
     if settings.plugin is not None:
-        client_plugin.uninstall(project)
-        print(f"uninstalled the plugin {client_plugin.PLUGIN}.")
+        _uninstall(project)
+        print(f"uninstalled the plugin {PLUGIN}.")
         settings = ClientSettings.read(settings.path)
     if settings.ours:
         print(_took_out(settings, home))
@@ -94,6 +100,68 @@ def _took_out(settings: ClientSettings, home: Home) -> str:
     return f"took memoria's {len(settings.ours)} hooks out of {settings.path}.{kept}"
 
 
+# -- the client's own commands
+
+
+def _marketplace(settings: Settings, python: str) -> Path:
+    """Return the folder of the marketplace of this memoria; a wheel's hooks name ``python``, unless it is empty."""
+    root = Path(paths.ROOT)
+    if paths.is_wheel():
+        return _of_wheel(root, settings, python)
+    if not paths.is_checkout():
+        raise ExpectedError(f"this memoria is the plugin {PLUGIN}, which is installed; nothing was changed.")
+    if missing := client_settings.missing_links():
+        raise ExpectedError(f"{missing}; {client_settings.MAKE_LINKS}.")
+    return root
+
+
+def _of_wheel(root: Path, settings: Settings, python: str) -> Path:
+    """Make the marketplace of an installed wheel, or make it anew."""
+    folder = Path(interpreter.data_folder(), "plugin")
+    about = json.loads((root / "plugin.json").read_text("utf-8"))
+    server = paths.own_command(interpreter.find(settings), "mcp")
+    about["mcpServers"] = {"memoria": {"command": server[0], "args": server[1:]}}
+    plugin = {"name": about["name"], "source": "./plugin", "description": about["description"]}
+    for path, content in {
+        folder / ".claude-plugin" / "marketplace.json": {
+            "name": MARKETPLACE,
+            "owner": about["author"],
+            "plugins": [plugin],
+        },
+        folder / "plugin" / ".claude-plugin" / "plugin.json": about,
+        folder / "plugin" / "hooks" / "hooks.json": {"hooks": client_settings.plugin_hooks(root, python)},
+    }.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.replace(path, json.dumps(content, indent=2).encode())
+    shutil.copytree(root / "skills", folder / "plugin" / "skills", dirs_exist_ok=True)
+    return folder
+
+
+def _uninstall(project: Path | None) -> None:
+    """Uninstall the plugin, and forget the marketplace when nothing else from it is installed."""
+    _client("uninstall", PLUGIN, "--scope", _scope(project), folder=project)
+    if not any(each["id"].endswith(f"@{MARKETPLACE}") for each in json.loads(_client("list", "--json"))):
+        _client("marketplace", "remove", MARKETPLACE)
+
+
+def _scope(project: Path | None) -> str:
+    return "user" if project is None else "local"
+
+
+def _client(*words: str, folder: Path | None = None) -> str:
+    """Run one of the client's ``plugin`` commands and return what it printed. Raise ExpectedError when it fails."""
+    program = client_program.find()
+    if not program:
+        raise ExpectedError(f"{client_program.MISSING}; {client_program.REMEDY}.")
+    status, out, error = client_program.run(program, ["plugin", *words], folder or Path())
+    if status:
+        raise ExpectedError(f"`claude plugin {' '.join(words)}` failed: {(error or out).strip()}")
+    return out
+
+
+# -- Codex
+
+
 def _codex(args: argparse.Namespace, home: Home) -> int:
     if args.project is not None:
         raise UsageError("--project is for Claude Code; Codex's hooks are installed for the user.")
@@ -103,7 +171,7 @@ def _codex(args: argparse.Namespace, home: Home) -> int:
         return 0
     if not codex.folder(os.environ).is_dir():
         raise ExpectedError(f"there is no {codex.folder(os.environ)}: Codex has not run here.")
-    hooks = client_settings.codex_hooks(Path(paths.ROOT), interpreter(os.environ))
+    hooks = client_settings.codex_hooks(Path(paths.ROOT), hook_python(os.environ))
     copy = settings.write(settings.merged(hooks), Swap.of(home.paths))
     if settings.ours == hooks:
         print(f"memoria's hooks stand in {settings.path} already; nothing was changed.")
@@ -116,7 +184,7 @@ def _codex(args: argparse.Namespace, home: Home) -> int:
     return 0
 
 
-def interpreter(environ: Mapping[str, str]) -> str:
+def hook_python(environ: Mapping[str, str]) -> str:
     """``""`` when the client will find a ``python3`` that is new enough (3.9), else the one running this."""
     found = client_python(environ)
     if paths.is_wheel() and sys.prefix == sys.base_prefix:  # no virtual environment tells hooks where the packages are
