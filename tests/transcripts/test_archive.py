@@ -12,7 +12,7 @@ import pytest
 from memoria.commands import show
 from memoria.daily.entry import Entry
 from memoria.daily.entry_form import render
-from memoria.ground.errors import ArchiveError, TurnsGoneError, UnknownEntryError
+from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
@@ -143,9 +143,9 @@ def test_show_takes_an_id_in_every_form_it_is_written_in(
 
 
 def test_show_tells_an_unknown_entry_from_one_whose_turns_are_gone(home: Home) -> None:
-    with pytest.raises(UnknownEntryError, match="no entry nosuch"):
+    with pytest.raises(ExpectedError, match="no entry nosuch"):
         show.command(argparse.Namespace(entry="nosuch", json=False), home)
-    with pytest.raises(TurnsGoneError, match="daily/2026-11-21#"):
+    with pytest.raises(ExpectedError, match="daily/2026-11-21#"):
         show.command(argparse.Namespace(entry="lost", json=False), home)
-    with pytest.raises(UnknownEntryError, match="is not an entry id"):
+    with pytest.raises(ExpectedError, match="is not an entry id"):
         show.command(argparse.Namespace(entry="what is this?", json=False), home)

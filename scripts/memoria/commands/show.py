@@ -13,7 +13,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.ground import printable
 from memoria.ground.clock import Zone
-from memoria.ground.errors import TurnsGoneError, UnknownEntryError
+from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.statements.keeper import Keeper
 from memoria.transcripts import clients
@@ -46,18 +46,18 @@ def command(args: argparse.Namespace, home: Home) -> int:
 
 
 def identifier(text: str, home: Home) -> str:
-    """Return the id of the entry that is meant, of a fact's entry for a fact; raise UnknownEntryError if none is."""
+    """Return the id of the entry that is meant, of a fact's entry for a fact; raise ExpectedError if none is."""
     named = reference.parse(text)
     if named is None or named.kind == reference.ENTRY:
         ident = named.id if named else text.strip().removeprefix("^").removeprefix("e-")
         if not _ID.fullmatch(ident):
-            raise UnknownEntryError(f"{text!r} is not an entry id. Ids are in the daily logs as ^e-….")
+            raise ExpectedError(f"{text!r} is not an entry id. Ids are in the daily logs as ^e-….")
         return ident
     with Keeper.at(home) as keeper:
         fact = keeper.known(named.anchor)
         entry = keeper.entry_of(fact)
     if entry is None:
-        raise UnknownEntryError(
+        raise ExpectedError(
             f"{fact.id} is in no entry yet; {invocation.shown(f'why {fact.id}')} shows the words it came from."
         )
     return entry.id
@@ -72,11 +72,11 @@ def _entry(home: Home, entry_id: str) -> Entry | None:
     return None
 
 
-def _absent(entry_id: str, entry: Entry | None, archive_mb: int) -> UnknownEntryError | TurnsGoneError:
+def _absent(entry_id: str, entry: Entry | None, archive_mb: int) -> ExpectedError:
     if entry is None:
-        return UnknownEntryError(f"There is no entry {entry_id}. Ids are in the daily logs as ^e-….")
+        return ExpectedError(f"There is no entry {entry_id}. Ids are in the daily logs as ^e-….")
     why = "archive_mb is 0" if not archive_mb else "they were deleted to stay within archive_mb, or never archived"
-    return TurnsGoneError(
+    return ExpectedError(
         f"The turns of entry {entry_id} are not in the archive ({why}); its summary is {entry.source}."
     )
 

@@ -15,7 +15,7 @@ from memoria.amending.undo import Undone, undo
 from memoria.base import invocation
 from memoria.ground import locks, printable
 from memoria.ground.command_parser import positive
-from memoria.ground.errors import ExpectedError, NothingToUndoError
+from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.wiki.folder import INDEX
 from memoria.wiki.transaction import End, Row, Step, Transactions
@@ -31,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
-    """Undo the newest steps, or show one; raise NothingToUndoError when there are fewer."""
+    """Undo the newest steps, or show one; raise ExpectedError when there are fewer."""
     if args.show:
         transactions = Transactions.of(home.paths)
         _refuse_more_than(len(transactions.steps()), args.show)
@@ -58,7 +58,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
 def _refuse_more_than(known: int, wanted: int) -> None:
     if wanted > known:
         stored = printable.counted(known, "step")
-        raise NothingToUndoError(f"Only {stored} can be undone; {invocation.shown('undo --list')} lists what there is.")
+        raise ExpectedError(f"Only {stored} can be undone; {invocation.shown('undo --list')} lists what there is.")
 
 
 def _show(transactions: Transactions, number: int) -> None:

@@ -83,13 +83,6 @@ class OverBudgetError(ModelUnavailableError):
         self.until = until
 
 
-class UnknownModelError(ModelUnavailableError):
-    """The settings name a model that does not exist; a person must correct them, and no job is the cause."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message, retry_now=False)
-
-
 class BadAnswerError(ModelError):
     """The model's answer does not hold what was asked for; this counts as a failure of the job."""
 
@@ -142,12 +135,8 @@ class BadScopeError(WorkingMemoryError):
 class CheckpointNotFoundError(WorkingMemoryError):
     """There is no such checkpoint in this scope."""
 
-    def __init__(self, checkpoint_id: str, known: list[str] | None = None) -> None:
-        """List the ``known`` checkpoints in the message."""
-        there = "list the checkpoints to see which there are"
-        if known is not None:
-            there = f"there are {', '.join(known)}" if known else "none was made"
-        super().__init__(f"there is no checkpoint {checkpoint_id!r} here; {there}")
+    def __init__(self, checkpoint_id: str) -> None:
+        super().__init__(f"there is no checkpoint {checkpoint_id!r} here; list the checkpoints to see which there are")
         self.checkpoint_id = checkpoint_id
 
 
@@ -155,16 +144,8 @@ class WorkingStoreError(WorkingMemoryError):
     """A store of working memory failed."""
 
 
-class StoreBusyError(WorkingStoreError):
-    """Other processes kept the store locked for longer than the timeout."""
-
-
 class StoreUnreachableError(WorkingStoreError):
     """The store cannot be reached or accepts no writes now; another store may replace it."""
-
-
-class StoreTooNewError(WorkingStoreError):
-    """The store was written by a newer memoria."""
 
 
 class PageNotFoundError(ExpectedError):
@@ -179,14 +160,6 @@ class PageNotFoundError(ExpectedError):
 
 class ArchiveError(ExpectedError):
     """A file of archived turns exists but cannot be read."""
-
-
-class UnknownEntryError(ExpectedError):
-    """No daily log and no archive knows the entry that was asked for."""
-
-
-class TurnsGoneError(ExpectedError):
-    """The entry is known, but its turns are no longer (or were never) in the archive."""
 
 
 class CannotLockError(ExpectedError):
@@ -220,7 +193,3 @@ class LedgerDamagedError(LedgerError):
 
 class UsageError(ExpectedError):
     """The value of an option cannot be understood."""
-
-
-class NothingToUndoError(ExpectedError):
-    """The wiki has no such change to undo or to show."""

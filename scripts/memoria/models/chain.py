@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
-from memoria.ground.errors import BadAnswerError, ModelError, ModelUnavailableError, UnknownModelError, Usage
+from memoria.ground.errors import BadAnswerError, ModelError, ModelUnavailableError, Usage
 
 if TYPE_CHECKING:
     from memoria.models.protocol import Completion, Model, Prompt
@@ -63,10 +63,10 @@ class Chain:
 
 
 def from_settings(settings: Settings, paths: Paths) -> Model:
-    """Return the model or chain that ``settings.model`` names; raise UnknownModelError when a name is unknown."""
+    """Return the model or chain that ``settings.model`` names; raise ModelUnavailableError when a name is unknown."""
     names = [name.strip() for name in settings.model.split(",") if name.strip()]
     if not names:
-        raise UnknownModelError(f"The setting `model` names no model. Possible are {POSSIBLE}.")
+        raise ModelUnavailableError(f"The setting `model` names no model. Possible are {POSSIBLE}.", retry_now=False)
     models = [_make(name, settings, paths) for name in names]
     return models[0] if len(models) == 1 else Chain(models)
 
@@ -79,7 +79,7 @@ def backend(name: str) -> str:
 def _make(name: str, settings: Settings, paths: Paths) -> Model:
     known, argument = BACKENDS.get(backend(name)), name.partition(":")[2]
     if known is None:
-        raise UnknownModelError(f"There is no model {name!r}. Possible are {POSSIBLE}.")
+        raise ModelUnavailableError(f"There is no model {name!r}. Possible are {POSSIBLE}.", retry_now=False)
     model: Model = importlib.import_module(known.module).make(argument.strip(), settings, paths)
     return model
 

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from memoria.base.sqlite import STEP_WAIT_S
 from memoria.ground import database
-from memoria.ground.errors import StoreBusyError, StoreTooNewError, WorkingStoreError
+from memoria.ground.errors import WorkingStoreError
 from memoria.working.store import (
     MERGED,
     Change,
@@ -318,7 +318,9 @@ class SqliteStore:
                 if not database.is_busy(error):
                     raise WorkingStoreError(f"working memory: {self.path}: {error}") from error
                 if time.monotonic() > give_up:
-                    raise StoreBusyError(f"working memory: {self.path} stayed locked for {PATIENCE_S:g} s") from error
+                    raise WorkingStoreError(
+                        f"working memory: {self.path} stayed locked for {PATIENCE_S:g} s"
+                    ) from error
             except OSError as error:
                 raise WorkingStoreError(f"working memory: {self.path}: {error}") from error
             await asyncio.sleep(random.uniform(0.001, 0.010))  # noqa: S311 (jitter, not a secret)
@@ -350,7 +352,7 @@ def _nothing(_: sqlite3.Connection) -> None:
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    return database.open_(path, MIGRATIONS, newer=StoreTooNewError, wait_s=STEP_WAIT_S)
+    return database.open_(path, MIGRATIONS, newer=WorkingStoreError, wait_s=STEP_WAIT_S)
 
 
 def _open_sound(path: Path) -> sqlite3.Connection:
