@@ -41,7 +41,7 @@ class Turn:
 
     @property
     def size(self) -> int:
-        """Characters the turn takes in ``Exchange.text()``."""
+        """Characters that the turn takes in a request, with a label before each line."""
         said = len(_LABELS[self.role]) + 3 + len(self.text) if self.text else 0
         return said + sum(len(line) + 7 for line in self.tools)
 
@@ -59,7 +59,7 @@ class Exchange:
 
     @property
     def size(self) -> int:
-        """Characters of ``text()``."""
+        """Characters of its turns."""
         return sum(turn.size for turn in self.turns)
 
     def texts(self, role: Role) -> list[str]:
@@ -82,17 +82,8 @@ class Exchange:
             tuple(replace(turn, text=clean(turn.text), tools=tuple(map(clean, turn.tools))) for turn in self.turns)
         )
 
-    def text(self) -> str:
-        """Return the exchange as compact readable text, in the order it happened."""
-        return "".join(map(_format, self.turns))
-
 
 _LABELS: dict[Role, str] = {"user": "User", "assistant": "Assistant", "error": "Error", "note": "Note"}
-
-
-def _format(turn: Turn) -> str:
-    said = f"{_LABELS[turn.role]}: {turn.text}\n" if turn.text else ""
-    return said + "".join(f"Tool: {line}\n" for line in turn.tools)
 
 
 def exchanges(turns: Iterable[Turn]) -> list[Exchange]:
