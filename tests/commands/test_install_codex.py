@@ -83,16 +83,9 @@ def test_the_users_own_hooks_and_notify_program_stay_as_they_are(codex: Path) ->
     assert json.loads((codex / "hooks.json").read_text("utf-8")) == json.loads(before)
 
 
-def test_the_user_is_told_to_trust_the_hooks_and_when_they_are_switched_off(
-    codex: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_user_is_told_to_trust_the_hooks(codex: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(install, "--agent", "codex")
-    said = capsys.readouterr().out
-    assert "/hooks" in said
-    assert "switches Codex's hooks off" not in said
-    (codex / "config.toml").write_text("[features]\nhooks = false\n", "utf-8")
-    run(install, "--agent", "codex")
-    assert "switches Codex's hooks off" in capsys.readouterr().out
+    assert "open /hooks and trust" in capsys.readouterr().out
 
 
 def test_nothing_is_written_where_codex_has_not_run_or_its_file_cannot_be_understood(codex: Path) -> None:

@@ -20,7 +20,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath, PureWindowsPath
@@ -30,7 +29,6 @@ from memoria.base.atomic import PRIVATE
 from memoria.ground import clock, files
 from memoria.ground.errors import ClientSettingsError, SavedMeanwhileError
 from memoria.ground.swap import Swap
-from memoria.transcripts import codex
 
 Object = dict[str, object]
 Hooks = dict[str, list[Object]]  # event -> groups, each {"hooks": [handler, ...]}, perhaps with a "matcher"
@@ -42,7 +40,7 @@ CODEX_EVENTS = ("SessionStart", "Stop")  # those that all versions with hooks ha
 CODEX_TIMEOUT_S = 30
 CODEX_TRUST = (
     "Codex runs a hook only after you have trusted it: start codex, open /hooks and trust memoria's two hooks. "
-    "Codex before 0.130 also needs codex_hooks = true under [features] in its config.toml."
+    "With hooks = false under [features] in its config.toml none runs; Codex before 0.130 needs codex_hooks = true."
 )
 
 
@@ -285,12 +283,3 @@ def codex_hooks(root: Path, python: str) -> Hooks:
         "timeout": CODEX_TIMEOUT_S,
     }
     return {event: [{"hooks": [dict(handler)]}] for event in CODEX_EVENTS}
-
-
-def codex_switched_off(environ: Mapping[str, str]) -> bool:
-    """Return whether Codex's config.toml says that no hook is to run."""
-    try:
-        features = tomllib.loads((codex.folder(environ) / "config.toml").read_text("utf-8")).get("features")
-    except (OSError, ValueError):
-        return False
-    return isinstance(features, dict) and any(features.get(name) is False for name in ("hooks", "codex_hooks"))

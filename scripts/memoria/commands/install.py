@@ -179,8 +179,6 @@ def _codex(args: argparse.Namespace, home: Home) -> int:
         print(f"memoria's {len(hooks)} hooks stand in {settings.path} now."
               + (f" The file as it was: {copy.name}" if copy else ""))  # fmt: skip
     print(f"{client_settings.CODEX_TRUST}\nWhat is remembered goes to {home.paths.home}.")
-    if client_settings.codex_switched_off(os.environ):
-        print("Note: config.toml switches Codex's hooks off: no hook will run until that is changed.")
     return 0
 
 
