@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import played_decisions
-import real_prompts
+from bench import real_prompts
 from played_decisions import HALVES, Asked, Played, Seen
 
 GOALS = {"shared": 0.85, "apart": 0.60, "nothing": 0.03}

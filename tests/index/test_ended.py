@@ -64,6 +64,10 @@ def test_an_entry_does_not_say_what_ended(home: WikiHome) -> None:
     assert all(FIVE not in text for text in texts)
     assert any(DRIFT in text for text in found(home, "drift gauge"))
     assert "5 minutes" not in the_page(home)
+    home.log(entry("b1", title="Look around", context=f"{FIVE} The lamp is new."))  # in no statement of its own
+    texts = found(home, "gauge minutes lamp")
+    assert "Look around" in texts
+    assert all(FIVE not in text for text in texts)
 
 
 def test_an_entry_does_not_say_what_a_person_put_right_in_an_article(home: WikiHome) -> None:

@@ -8,7 +8,6 @@ from typing import Final
 
 TESTS: Final = Path(__file__).resolve().parents[1]
 ROOT: Final = TESTS.parent
-BENCH: Final = TESTS / "bench"
 PAYLOADS: Final = TESTS / "fixtures" / "payloads"
 TRANSCRIPTS: Final = TESTS / "fixtures" / "transcripts"
 SHARED: Final = Path(os.environ.get("MEMORIA_SHARED") or ROOT.parent / "shared")  # real data; the project holds none

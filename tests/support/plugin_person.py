@@ -51,11 +51,6 @@ class Person:
         packages(self.environment.with_name("made"))
         self.environment.with_name("made").rename(self.environment)
 
-    def from_path(self) -> list[str]:
-        self.claude("plugin", "marketplace", "add", str(self.clone))
-        self.claude("plugin", "install", "memoria@memoria")
-        return []
-
     def from_git(self) -> list[str]:
         bare = repository(self.clone, self.base / "memoria.git")
         (self.home / ".gitconfig").write_text(f'[url "file://{bare}"]\n\tinsteadOf = {ADDRESS}\n')

@@ -161,10 +161,6 @@ def test_a_prompt_that_the_client_queues_again_and_again_is_said_once(answered: 
     assert [turn.text for turn in turns if turn.role == "user"] == ["and then?"]
 
 
-def by_key(turns: Iterable[Turn]) -> dict[str, Turn]:
-    return {turn.key: turn for turn in turns}
-
-
 def in_slices(lines: list[bytes], cuts: list[int]) -> list[Turn]:
     reader = Reader()
     parts = [lines[start:end] for start, end in zip([0, *cuts], [*cuts, len(lines)], strict=True)]
