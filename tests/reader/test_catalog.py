@@ -6,18 +6,10 @@ import pytest
 
 from memoria.base.paths import Paths
 from memoria.ground.errors import ExpectedError
-from memoria.ground.home import Home
 from memoria.index import sources
 from memoria.index.index import Index
 from memoria.reader.catalog import Catalog
-from reader_home import Browser, fill, write
-
-
-@pytest.fixture
-def browser() -> Browser:
-    home = Home.open()
-    fill(home)
-    return Browser(home).enter()
+from reader_home import Browser, write
 
 
 def test_only_a_page_that_searches_waits_for_the_search_index_and_it_is_made_once(
@@ -26,9 +18,9 @@ def test_only_a_page_that_searches_waits_for_the_search_index_and_it_is_made_onc
     made: list[Index] = []
     refresh = sources.refresh
 
-    def counted(index: Index, paths: Paths) -> int:
+    def counted(index: Index, paths: Paths, **given: float) -> object:
         made.append(index)
-        return refresh(index, paths)
+        return refresh(index, paths, **given)
 
     monkeypatch.setattr(sources, "refresh", counted)
     assert "Checkout retries without double charges" in browser.get("/").text

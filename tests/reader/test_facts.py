@@ -12,16 +12,9 @@ from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.statements.fact import GLOBAL
 from memoria.statements.keeper import Keeper
-from reader_home import Browser, fill
+from reader_home import Browser
 
 PNPM = "/fact/l-c1002"
-
-
-@pytest.fixture
-def browser() -> Browser:
-    home = Home.open()
-    fill(home)
-    return Browser(home).enter()
 
 
 def test_the_table_of_facts_can_be_narrowed_by_words_kind_and_project(browser: Browser) -> None:

@@ -14,13 +14,6 @@ from memoria.ground.home import Home
 from reader_home import ARTICLES, LONG, Browser, fill, links
 
 
-@pytest.fixture
-def browser() -> Browser:
-    home = Home.open()
-    fill(home)
-    return Browser(home).enter()
-
-
 def test_the_first_page_says_what_was_learned_and_where_each_project_stands(browser: Browser) -> None:
     page = browser.get("/").text
     assert "Use pnpm in the shop, never npm." in page

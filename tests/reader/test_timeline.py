@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import pytest
-
-from memoria.ground.home import Home
-from reader_home import DAY, Browser, fill
+from reader_home import DAY, Browser
 
 BEFORE = (DAY - timedelta(days=1)).isoformat()
-
-
-@pytest.fixture
-def browser() -> Browser:
-    home = Home.open()
-    fill(home)
-    return Browser(home).enter()
 
 
 def test_the_timeline_is_narrowed_by_project_kind_and_words(browser: Browser) -> None:

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
-from memoria.ground.home import Home
-from reader_home import Browser, fill
+from reader_home import Browser
 
 SLUG, PATH = "concepts/checkout", "/article/concepts/checkout"
-
-
-@pytest.fixture
-def browser() -> Browser:
-    home = Home.open()
-    fill(home)
-    return Browser(home).enter()
 
 
 def statement_of(browser: Browser) -> str:

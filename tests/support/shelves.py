@@ -17,7 +17,6 @@ import pytest
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.ground.home import Home
-from memoria.pages import housekeeping
 
 HOUR, DAY = 3600.0, 86_400.0
 
@@ -32,7 +31,6 @@ class Shelf:
         monkeypatch.setenv("MEMORIA_MODEL", "offline")
         monkeypatch.setenv("MEMORIA_PYTHON", "/bin/true")  # a worker or compile that is started does nothing
         monkeypatch.setenv("MEMORIA_TZ", "UTC")
-        monkeypatch.setattr(housekeeping, "lower_priority", lambda: None)  # pytest itself must not be made slow
 
     def session(self, exchanges: int = 2, *, age_s: float = HOUR, name: str = "", **said: Any) -> Path:
         """Write a session that ended ``age_s`` ago; returns its transcript."""

@@ -1,0 +1,15 @@
+"""What the tests of several pages share."""
+
+from __future__ import annotations
+
+import pytest
+
+from memoria.ground.home import Home
+from reader_home import Browser, fill
+
+
+@pytest.fixture
+def browser() -> Browser:
+    home = Home.open()
+    fill(home)
+    return Browser(home).enter()
