@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from memoria.base.paths import Paths
@@ -18,7 +20,7 @@ def test_only_a_page_that_searches_waits_for_the_search_index_and_it_is_made_onc
     made: list[Index] = []
     refresh = sources.refresh
 
-    def counted(index: Index, paths: Paths, **given: float) -> object:
+    def counted(index: Index, paths: Paths, **given: Any) -> object:
         made.append(index)
         return refresh(index, paths, **given)
 
