@@ -307,19 +307,19 @@ class Rows:
 
     def _row_of(self, memory: Memory) -> Row | None:
         """Return what is known of this row; what was known of another one under its number is void."""
-        row = next(iter(self._rows("number", memory.id)), None)
-        if row is None or row.is_of(memory):
-            return row
-        log.warning("row %d of the memory server is not the one that we knew: it was restored or replaced", memory.id)
-        self._drop(row)
+        for row in self._rows("number", memory.id):
+            if row.is_of(memory):
+                return row
+            log.warning("row %d of the memory server is another than before: it was restored or replaced", row.number)
+            self._drop(row)
         return None
 
     def _take(self, memory: Memory) -> None:
         """Take in a row, unless it is as it was, or the server went back to it."""
-        row = next(iter(self._rows("number", memory.id)), None)
-        if row and not row.is_sent and (row.created, row.updated) == (memory.created, memory.updated):
+        row = self._row_of(memory)
+        if row and not row.is_sent and row.updated == memory.updated:
             return
-        row, told = self._row_of(memory), to_told(memory)
+        told = to_told(memory)
         if told is None or self.hides(told.fact.project) or self.clean(told.fact.content) != told.fact.content:
             return
         ident = row.id if row else self._meant(told)
@@ -473,39 +473,37 @@ class Rows:
         fact, own = self._here(ident), self._own(ident)
         if fact and self.hides(fact.project):
             return False
-        deleted = [self._delete(row) for row in (own[1:] if fact else own)]
+        deleted = [self._write(row, replace(row, digest=GONE)) for row in (own[1:] if fact else own)]
         if fact is None:
             return any(deleted)
-        if own and own[0].digest == digest(fact):
-            self._keep(replace(own[0], dots=dots))
-            return False
         if own:
-            return self._change(fact, own[0], dots)
-        now, home = said(fact.content), self.home
+            row = replace(own[0], digest=digest(fact), dots=dots)
+            if row.digest != own[0].digest:
+                memory = to_memory(replace(fact, id=row.named), row.number, self._more(ident, fact))
+                return self._write(own[0], replace(row, is_sent=True), memory)
+            self._keep(row)
+            return False
         query = "SELECT * FROM rows WHERE id = ? AND named = '' AND digest = ? AND (home = ? OR adopted)"
-        foreign = [Row(*values) for values in self.records.db.execute(query, (ident, now, home))]
+        found = self.records.db.execute(query, (ident, said(fact.content), self.home))
+        foreign = [Row(*values) for values in found]
         for row in foreign:  # another program keeps these very words, here or on another server, where they stay
             self._keep(replace(row, dots=dots))
         if foreign:
             return False
         number = self.server.add(to_memory(fact, more=self._more(ident, fact)))
-        self._keep(Row(home, number, ident, ident, digest(fact), is_sent=True, dots=dots))
+        self._keep(Row(self.home, number, ident, ident, digest(fact), is_sent=True, dots=dots))
         return True
 
-    def _change(self, fact: Fact, row: Row, dots: str) -> bool:
+    def _write(self, row: Row, now: Row, memory: Memory | None = None) -> bool:
+        """Change a row, or delete it, if it stands as it was last seen; else all rows are listed again."""
         if not self._proved(row):
             self.asks_again = True
             return False
-        self.server.change(to_memory(replace(fact, id=row.named), row.number, self._more(row.id, fact)))
-        self._keep(replace(row, digest=digest(fact), is_sent=True, dots=dots))
-        return True
-
-    def _delete(self, row: Row) -> bool:
-        if not self._proved(row):
-            self.asks_again = True
-            return False
-        self.server.delete(row.number)
-        self._keep(replace(row, digest=GONE))
+        if memory:
+            self.server.change(memory)
+        else:
+            self.server.delete(row.number)
+        self._keep(now)
         return True
 
     def _proved(self, row: Row) -> bool:
