@@ -6,6 +6,7 @@ import hashlib
 import sqlite3
 import sys
 import time
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -18,15 +19,18 @@ import facts
 from facts import MONDAY, SHOP, Synced, a_fact, keeper, records_of, refused, server_state
 from home_of import run
 from memoria.audit.finding import BROKEN, NOTE, OK
+from memoria.base.paths import Paths
 from memoria.commands import doctor, status
 from memoria.commands import learned as learned_command
-from memoria.exchange.memory_server import EVERYTHING, Server
+from memoria.exchange.memory_server import EVERYTHING, Page, Server
+from memoria.exchange.rounds import Round
 from memoria.exchange.rows import to_memory
 from memoria.ground import clock, locks
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.keeper import Keeper
+from memoria.transcripts.screen import Tombstones
 from memoria.worker import together, worker
 from memory_server import KEY, OTHER_KEY, MemoryServer, running
 
@@ -464,6 +468,79 @@ def test_an_edit_that_overtook_another_unseen_takes_nothing_from_it(
     assert said(here) == said(there) == server.live() == ["Use bun.", "Use pnpm 9."]
 
 
+def test_a_row_that_changes_between_the_listing_and_our_writing_is_not_written_over(
+    server: MemoryServer, here: Keeper, there: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (fact,) = learned(here, PNPM)
+    for home in (here, there, here):
+        sync(home, server)
+    ask = Server.sync
+
+    def asked(self: Server, since: str = "") -> Page:
+        page = ask(self, since)
+        monkeypatch.setattr(Server, "sync", ask)
+        there.edit(fact.id, "Use bun.")
+        sync(there, server)
+        return page
+
+    here.edit(fact.id, "Use pnpm 9.")
+    monkeypatch.setattr(Server, "sync", asked)
+    for home in (here, here, there, here):
+        sync(home, server)
+    assert said(here) == said(there) == server.live() == ["Use bun.", "Use pnpm 9."]
+
+
+def test_an_end_that_was_taken_back_is_taken_back_everywhere(server: MemoryServer, here: Keeper, there: Keeper) -> None:
+    (fact,) = learned(here, PNPM)
+    for home in (here, there):
+        sync(home, server)
+    there.write(replace(there.known(fact.id), ended=MONDAY + timedelta(days=3)))
+    for home in (there, here):
+        sync(home, server)
+    assert said(here) == []
+    there.write(replace(there.known(fact.id), ended=None))
+    for home in (there, here, there):
+        sync(home, server)
+    assert said(here) == said(there) == [PNPM]
+
+
+def test_a_line_that_is_put_back_comes_back_where_its_deletion_was_followed(
+    server: MemoryServer, here: Keeper, there: Keeper
+) -> None:
+    (fact,) = learned(here, PNPM)
+    for home in (here, there):
+        sync(home, server)
+    path = here.lines.daily.path(MONDAY.date())
+    before = path.read_text()
+    here.delete(fact.id)
+    for home in (here, there):
+        sync(home, server)
+    assert said(there) == []
+    path.write_text(before)
+    here.refresh()
+    for home in (here, there, here):
+        sync(home, server)
+    assert said(here) == said(there) == server.live() == [PNPM]
+
+
+def test_a_forgotten_text_does_not_come_back_by_a_row(server: MemoryServer, here: Keeper) -> None:
+    Tombstones.of(Paths(str(here.lines.daily.folder.parent))).add("quaggasoft")
+    foreign(server, "The merger with Quaggasoft closes in May.")
+    sync(here, server)
+    assert said(here) == []
+
+
+def test_what_is_excluded_is_sent_no_more(server: MemoryServer, here: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.fault_for["POST"] = 503
+    learned(here, PNPM)
+    sync(here, server)
+    monkeypatch.setattr(Round, "hides", property(lambda _: lambda key: key == SHOP))
+    server.fault_for.clear()
+    server.store(to_memory(a_fact(SHORT)).changes())
+    sync(here, server)
+    assert (said(here), server.live()) == ([PNPM], [SHORT])
+
+
 def test_a_line_that_a_person_changes_while_the_exchange_runs_is_not_overwritten(
     server: MemoryServer, here: Keeper, there: Keeper
 ) -> None:
@@ -496,6 +573,39 @@ def test_words_that_the_server_would_tell_back_otherwise_are_left_as_they_were_w
 
 
 # -- a state of memoria 0.1.0
+
+
+def test_what_0_2_0_knew_of_the_rows_is_taken_over_and_nothing_is_sent_twice(
+    tmp_path: Path, server: MemoryServer
+) -> None:
+    with keeper(tmp_path / "home") as home:
+        first, second = learned(home, PNPM, SHORT)
+        foreign(server, "The gull is grey.")
+        for _ in range(2):
+            sync(home, server)
+        with records_of(home) as records:
+            columns = "home, number, id, named, digest, created, updated, adopted"
+            rows = records.db.execute(f"SELECT {columns}, 0 FROM rows").fetchall()
+        home.store.db.executemany(f"INSERT INTO links VALUES ({', '.join('?' * 9)})", rows)
+        for path in Path(home.store.path.parent).glob("exchange.db*"):
+            path.unlink()
+        for row in server.memories.values():
+            row["tags"] = ",".join(part for part in row["tags"].split(",") if not part.startswith("was:"))
+        server.requests.clear()
+        for _ in range(2):
+            assert sync(home, server) == Synced()
+        assert server.written() == []
+        (number,) = [number for number, row in server.memories.items() if row["content"] == PNPM]
+        tags = server.memories[number]["tags"] + ",edited:2026-11-20T09:00:00.000+00:00/0123456789abcdef"
+        server.one(
+            "default", "PUT", number, {"content": "Use pnpm 9.", "tags": tags}
+        )  # by a machine that has 0.2.0 still
+        home.edit(second.id, "Write very short functions.")
+        sync(home, server)
+        assert (
+            said(home) == server.live() == sorted(["Use pnpm 9.", "Write very short functions.", "The gull is grey."])
+        )
+        assert home.known(first.id).wordings == (PNPM,)
 
 
 @pytest.mark.parametrize("replaced", [True, False])
