@@ -35,7 +35,7 @@ from memoria.statements.keeper import Keeper
 
 log = logging.getLogger(__name__)
 
-SERVER: Final = "the memory server"  # what stands for the machine in what comes from there
+SERVER: Final = "the memory server"  # as a person is told whence something came
 EVERYTHING_S: Final = 600.0  # after which everything is listed again
 MOST_S: Final = 120.0  # of sending, when nobody waits for it
 MOST_BACKOFF_S: Final = 3600.0
@@ -383,7 +383,7 @@ class Rows:
         if live and live[0].text == text:
             return False
         about = {"words": fact.content} if kind == STATEMENT and text else {}
-        self.records.put(ident, kind, text, over, project=fact.project, machine=SERVER, **about)
+        self.records.put(ident, kind, text, over, project=fact.project, **about)  # of no machine, as what is merged
         self.records.be_due([ident])
         return True
 
