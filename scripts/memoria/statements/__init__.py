@@ -1,12 +1,11 @@
 """Keep the facts learned from turns: one line each in a daily log, and one row each in a store built from those lines.
 
-- ``fact``: what a fact is; ``claim_check``: the check that everything a model claims must pass
+- ``fact``: what a fact is, and which of two holds; ``claim_check``: the check that everything a model claims must pass
 - ``lines``: a fact's form in a daily log; finding, adding and changing such lines (the truth)
 - ``store``: ``learned.db``, built from the lines: search, duplicates, successors, what has been judged
 - ``past``: a statement that no longer holds, until the wiki tells it no more
 - ``outbox``: work that must not be forgotten, as files: facts for the log, changes for a server
 - ``keeper``: a fact's way from the outbox into log and store, and the edits of a person
-- ``conflicts``: which known facts a new one contradicts, and which of them yield to it
 
 Imports no model, no prompt and no hook's handler.
 """

@@ -239,3 +239,37 @@ def new_id(kind: str, content: str, stamp: Stamp) -> str:
 def _base32(digest: bytes) -> str:
     number = int.from_bytes(digest[:5], "big")
     return "".join("0123456789abcdefghjkmnpqrstvwxyz"[number >> shift & 31] for shift in range(35, -1, -5))
+
+
+# -- which of two holds
+
+
+def said(fact: Fact) -> datetime:
+    """Return when a fact was last said."""
+    return fact.last or fact.time
+
+
+def yields(old: Fact, moment: datetime, origin: str) -> bool:
+    """Return whether a fact yields to what was said at ``moment``: the user's latest word wins over everything."""
+    if (origin == "user") != (old.origin == "user"):
+        return origin == "user"
+    return said(old) <= moment
+
+
+def end_of(loser: Fact, winner: Fact, *, repetition: bool = False) -> Ending | None:
+    """Return the end of a fact because another holds, or says the same; None when it does not yield to that one."""
+    moment = said(winner)
+    if loser.id == winner.id or loser.ended or winner.ended or not yields(loser, moment, winner.origin):
+        return None
+    return Ending(loser.id, max(moment, said(loser)), winner.origin, winner.id, repetition=repetition)
+
+
+def united(one: Fact, other: Fact) -> Ending | None:
+    """Return the end of one of two facts that say the same: the older one's, if it yields to the other."""
+    first, second = sorted((one, other), key=lambda fact: (said(fact), fact.id))
+    return end_of(first, second, repetition=True) or end_of(second, first, repetition=True)
+
+
+def is_elsewhere(old: Fact, fact: Fact) -> bool:
+    """Return whether ``old`` belongs to another project, so that it only ceases to hold in the fact's own."""
+    return GLOBAL not in (old.project, fact.project) and old.project not in fact.projects

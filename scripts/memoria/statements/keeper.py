@@ -27,8 +27,18 @@ from memoria.ground.errors import ExpectedError, MemoryStoreError
 from memoria.ground.home import Home
 from memoria.ground.printable import counted
 from memoria.search import comparison, identifiers
-from memoria.statements import conflicts
-from memoria.statements.fact import GLOBAL, ORIGINS, Ending, Fact, Stamp, new_id, plain
+from memoria.statements.fact import (
+    GLOBAL,
+    ORIGINS,
+    Ending,
+    Fact,
+    Stamp,
+    is_elsewhere,
+    new_id,
+    plain,
+    said,
+    yields,
+)  # fmt: skip
 from memoria.statements.lines import Lines
 from memoria.statements.outbox import Item, Outbox
 from memoria.statements.past import Past, restated
@@ -162,7 +172,7 @@ class Keeper:
         fact = Fact.from_dict(item.body["event"])
         if not self._is_recorded(fact) and (twin := self.repeated(fact)):
             known = self._repeat(twin, fact)
-            olds = [old for old in conflicts.contradicted_by(self.store, fact) if old.id != known.id]
+            olds = [old for old in self.store.contradicted_by(fact) if old.id != known.id]
             return Outcome(repeated=(known,), ended=self._replace(olds, fact, known.id))
         return self._add(fact, str(item.body.get("project", "")))
 
@@ -182,7 +192,7 @@ class Keeper:
         Of a fact that has ended, only the successor can change.
         """
         fact = self.store.get(end.id)
-        if fact is None or not conflicts.yields(fact, end.time, end.origin):
+        if fact is None or not yields(fact, end.time, end.origin):
             return Outcome()
         if fact.ended:
             if end.successor not in ("", fact.successor):
@@ -190,7 +200,7 @@ class Keeper:
             return Outcome()
         if end.remains:
             end = replace(end, successor=self._keep_part(fact, end).id)
-        copies = [other for other in conflicts.copies(self.store, fact) if other.id != end.successor]
+        copies = [other for other in self.store.copies(fact) if other.id != end.successor]
         changes: dict[str, Any] = {"ended": end.time, "successor": end.successor, "repetition": end.repetition}
         ended = tuple(replace(each, **changes) for each in (*copies, fact))
         for each in ended:
@@ -265,12 +275,12 @@ class Keeper:
 
     def _add(self, fact: Fact, project: str) -> Outcome:
         original = fact
-        found = conflicts.contradicted_by(self.store, fact)
-        olds = [old for old in found if conflicts.yields(old, fact.time, fact.origin)]
+        found = self.store.contradicted_by(fact)
+        olds = [old for old in found if yields(old, fact.time, fact.origin)]
         outlived = [old for old in found if old not in olds]
-        fact = replace(fact, supersedes=tuple(old.id for old in olds if not conflicts.is_elsewhere(old, fact)))
+        fact = replace(fact, supersedes=tuple(old.id for old in olds if not is_elsewhere(old, fact)))
         if outlived:  # an old session was read late, or only the user can take back what the user said
-            fact = replace(fact, ended=max(fact.time, conflicts.said(outlived[0])), successor=outlived[0].id)
+            fact = replace(fact, ended=max(fact.time, said(outlived[0])), successor=outlived[0].id)
         day = self.zone.day(fact.time)
         local = self.zone.local(fact.time)
         added = self.lines.add(fact, day, f"{local:%H:%M}", plain(project) or "everywhere")
@@ -285,12 +295,12 @@ class Keeper:
         """End the facts that yield to this one, with their copies; of another project's fact, end only its use here."""
         ended: dict[str, Fact] = {}
         for old in olds:
-            if not conflicts.yields(old, fact.time, fact.origin):
+            if not yields(old, fact.time, fact.origin):
                 continue
-            if conflicts.is_elsewhere(old, fact):
+            if is_elsewhere(old, fact):
                 self.write(replace(old, also=tuple(place for place in old.also if place not in fact.projects)))
                 continue
-            copies = conflicts.copies(self.store, old)
+            copies = self.store.copies(old)
             for each in (*copies, old):  # the copies first, because they are found through the old one
                 if each.id not in (fact.id, successor):
                     ended[each.id] = replace(each, ended=fact.time, successor=successor)

@@ -32,6 +32,7 @@ _CANDIDATES = 40  # rows compared by similarity, those that share the most words
 HALF_SAVED_S = 60  # for which a file that lacks lines, and a line end at its end, is taken for half a save
 TWICE = 2
 _RULES = ("correction", "preference")
+_OPINIONS = (*_RULES, "decision", "fact", "operational")  # a later statement replaces these
 _HALF_AS_NEAR = 8  # places further back that a fact called for counts half as much more
 _CHAIN = 50  # successors followed before a cycle is assumed
 
@@ -211,6 +212,22 @@ class Store:
             and places.intersection(other.projects)
             and comparison.opposed(claim, comparison.words(other.content))
         ]
+
+    def contradicted_by(self, fact: Fact) -> list[Fact]:
+        """Return the live facts that this one contradicts: those that it names, and those that say the opposite."""
+        named = map(self.get, fact.supersedes)
+        found = [old for old in named if old and old.ended is None and old.id != fact.id]
+        if fact.origin != "user":  # whatever a model says; only what is certain to contradict is compared below
+            found = [old for old in found if old.origin != "user"]
+        if fact.kind in _OPINIONS:
+            rivals = (old for old in self.rivals(fact) if old.kind in _OPINIONS)
+            found += [old for old in rivals if "user" in (fact.origin, old.origin)]
+        return list(dict.fromkeys(found))
+
+    def copies(self, fact: Fact) -> list[Fact]:
+        """Return the other live facts that say the same in one of its projects or in all, e.g. from another machine."""
+        places = {*fact.projects, GLOBAL}
+        return [other for other in self.twins(fact) if places.intersection(other.projects)]
 
     def near(self, said: str, project: str, without: Container[str] = ()) -> list[Fact]:
         """Return the live facts of this project, and global ones, that share most words with ``said``, nearest first.

@@ -32,8 +32,7 @@ from memoria.index.index import Index
 from memoria.models import tasks
 from memoria.models.metered import Metered
 from memoria.models.protocol import JsonObject, Prompt
-from memoria.statements import conflicts
-from memoria.statements.fact import GLOBAL, Ending, Fact
+from memoria.statements.fact import GLOBAL, Ending, Fact, end_of, united
 from memoria.statements.keeper import Keeper
 from memoria.wiki import index_page
 from memoria.wiki.article_cache import ArticleCache, Row
@@ -273,7 +272,7 @@ class Compile:
         ends: dict[str, Ending] = {}
         for *names, is_same in asked:
             one, other = (self.keeper.store.get(name) if name in may else None for name in map(_ident, names))
-            judge = conflicts.united if is_same else conflicts.ending
+            judge = united if is_same else end_of
             end = judge(one, other) if one and other else None
             if end and end.successor not in ends:
                 ends.setdefault(end.id, end)
