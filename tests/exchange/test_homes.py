@@ -177,35 +177,23 @@ def test_a_person_who_deletes_a_line_deletes_it_on_all_machines(homes: Homes) ->
 
 
 @pytest.mark.parametrize("lose", [lambda path: path.unlink(), lambda path: path.write_text("# Daily Log\n")])
-def test_too_much_that_is_missing_at_once_is_held(homes: Homes, lose: Callable[[Path], None]) -> None:
+def test_too_much_that_is_missing_at_once_is_held_until_a_person_says_what_it_is(
+    homes: Homes, lose: Callable[[Path], None]
+) -> None:
     desk, laptop = homes
     learn(desk, *(f"Rule {number} of this house." for number in range(30)))
     meet(desk, laptop)
     lose(day(laptop))
-    laptop.sync()
-    desk.sync()
-    assert len(desk.facts()) == 30
-    with Records.of(laptop.home.paths) as records:
-        assert records.get("held") == 30
-
-
-def test_what_was_held_comes_back_when_the_person_says_so(homes: Homes) -> None:
-    desk, laptop = homes
-    learn(desk, *(f"Rule {number} of this house." for number in range(30)))
-    meet(desk, laptop)
-    day(laptop).unlink()
-    laptop.sync(restored=True)
+    held = []
+    for restored in (False, True, False):
+        laptop.sync(restored=restored)
+        desk.sync()
+        assert len(desk.facts()) == 30
+        with Records.of(laptop.home.paths) as records:
+            held.append(records.get("held"))
     assert contents(laptop) == contents(desk)
-    laptop.sync()
-    with Records.of(laptop.home.paths) as records:
-        assert records.get("held") == 0
-
-
-def test_what_was_held_goes_everywhere_when_the_person_says_so(homes: Homes) -> None:
-    desk, laptop = homes
-    learn(desk, *(f"Rule {number} of this house." for number in range(30)))
-    meet(desk, laptop)
-    day(laptop).unlink()
+    assert (held[0], held[-1]) == (30, 0)
+    lose(day(laptop))
     laptop.sync(taken=True)
     desk.sync()
     assert desk.facts() == laptop.facts() == []
