@@ -110,9 +110,7 @@ class World:
         self.spool = Spool(self.paths.spool)
         self.script = base / "answers.json"
         self.script.parent.mkdir(parents=True, exist_ok=True)
-        self.script.write_text(
-            json.dumps({"flush": [ENTRY], "learn": [{"statements": LEARNED}], "compile": [PLACES]}), encoding="utf-8"
-        )
+        self.script.write_text(json.dumps({"flush": [ENTRY], "compile": [PLACES]}), encoding="utf-8")
         self.project = base / "project"
         self.project.mkdir()
         self.sessions = [f"{number:08d}-{uuid.UUID(int=self.dice.getrandbits(128))}" for number in range(sessions)]

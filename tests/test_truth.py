@@ -61,7 +61,7 @@ def test_the_model_ends_only_what_the_request_shows() -> None:
     shown = ask(model, "flush", conversation=talk, known=f"{other}\n{fact}")
     assert [each["supersedes"] for each in shown["statements"]] == [["l-3k9x2m7q"]]
     assert ask(model, "flush", conversation=talk)["statements"][0]["supersedes"] == ""
-    assert ask(model, "learn", conversation=talk, known=other)["statements"][0]["supersedes"] == []
+    assert ask(model, "flush", conversation=talk, known=other)["statements"][0]["supersedes"] == []
 
 
 def test_the_model_places_what_is_new_beside_what_it_ends() -> None:

@@ -54,7 +54,7 @@ FORMER = {
 # What hooks, the reader and clients start.
 STARTED = {
     "mcp": "serve the memory to an MCP client over stdin and stdout",
-    "observe": "note where each session stands and start judging the turns that are due (run after every answer)",
+    "observe": "note where each session stands, and start a summary that is urgent (run after every answer)",
     "weigh": "choose the notes that a prompt needs (run by the hook while Claude goes on)",
 }
 # Group -> the verbs that the short help explains, and those that it only names.

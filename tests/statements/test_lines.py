@@ -90,24 +90,6 @@ def test_a_summary_cannot_forge_a_fact() -> None:
     assert lines.parse(render(forged), DAY) == []
 
 
-def test_a_fact_that_stands_in_no_entry_is_loose_until_one_takes_it_in(tmp_path: Path) -> None:
-    log = made(tmp_path)
-    kept, moved = a_fact("Keep the gauge dry at all times."), a_fact("Deploys happen on Mondays only.")
-    assert log.loose(DAY) == []
-    for one in (kept, moved):
-        log.add(one, DAY, "09:00", "shop")
-    log.daily.append(entry())
-    assert log.loose(DAY) == [kept, moved], "what stands in an entry is not loose"
-    bringing = entry(id="01k9x3", learned=(Learned(moved.kind, moved.content, moved.id),))
-    log.daily.append(bringing, lambda text: lines.without(text, {moved.id}))
-    assert log.loose(DAY) == [kept]
-    assert log.daily.text(DAY).count(moved.content) == 1
-    last = entry(id="01k9x4", learned=(Learned(kept.kind, kept.content, kept.id),))
-    log.daily.append(last, lambda text: lines.without(text, {kept.id}))
-    assert "### Learned" not in log.daily.text(DAY), "no heading is left with nothing"
-    assert [fact.id for fact in log.read(DAY)] == ["l-aaaa", moved.id, kept.id]
-
-
 def test_nothing_else_of_a_day_changes_when_a_fact_is_taken_out(tmp_path: Path) -> None:
     log = made(tmp_path)
     gone = a_fact("Deploys happen on Mondays only.")
@@ -117,9 +99,8 @@ def test_nothing_else_of_a_day_changes_when_a_fact_is_taken_out(tmp_path: Path) 
     block = f"\n### Learned (09:00) · shop\n\n{lines.render(gone)}"
     assert text.count(block) == 1
     for end in ("\n", "\r\n"):
-        dressed = text.replace("\n", end)
-        left = lines.without(dressed, {gone.id})
+        log.daily.path(DAY).write_text(text, encoding="utf-8", newline=end)
+        assert log.remove(gone.id, DAY)
+        left = log.daily.text(DAY)
         assert gone.content not in left
         assert "".join(left.split()) == "".join(text.replace(block, "").split())
-        assert lines.without(dressed, {"l-aaaa"}) == dressed, "an entry's own facts stay"
-        assert lines.without(dressed, set()) == dressed

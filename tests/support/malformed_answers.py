@@ -12,7 +12,6 @@ from typing import Any
 
 from memoria.models import tasks
 from memoria.models.protocol import JsonObject, Prompt
-from memoria.models.tasks import LEARN_SCHEMA
 
 NEW: JsonObject = {"id": "l-01k9x2ab", "kind": "fact", "day": "2026-11-18", "about": "Uploads", "text": "It queues."}
 
@@ -41,13 +40,11 @@ COMPILE: JsonObject = {
     ],
     "links": [{"from": "upload-queue", "to": "worker", "why": "It empties the queue."}],
 }
-LEARN: JsonObject = {
-    "statements": [
-        {"kind": "preference", "content": "Use pnpm, not npm.", "quote": "we use pnpm here", "importance": 0.8},
-        {"kind": "operational", "content": "Tests run with `just test`.", "quote": "just test"},
-    ]
-}
-GOOD = {"flush": FLUSH, "compile": COMPILE, "learn": LEARN}
+STATEMENTS: list[JsonObject] = [
+    {"kind": "preference", "content": "Use pnpm, not npm.", "quote": "we use pnpm here", "importance": 0.8},
+    {"kind": "operational", "content": "Tests run with `just test`.", "quote": "just test"},
+]
+GOOD = {"flush": FLUSH, "compile": COMPILE}
 
 
 @dataclass(frozen=True)
@@ -68,10 +65,8 @@ class Fault:
         """The question that was answered."""
         if self.task == "flush":
             return tasks.flush({"project": "shop", "exchanges": [{"user": "keep it in sqlite", "assistant": "Done."}]})
-        if self.task == "compile":
-            statements = [NEW, {**NEW, "id": "l-01k9x3cd", "text": "It survives a restart."}]
-            return tasks.compile_({"statements": statements, "articles": [], "index": []})
-        return Prompt("learn", "…", LEARN_SCHEMA, {"exchanges": []})
+        statements = [NEW, {**NEW, "id": "l-01k9x3cd", "text": "It survives a restart."}]
+        return tasks.compile_({"statements": statements, "articles": [], "index": []})
 
 
 def holds(found: Any, meant: Any) -> bool:
@@ -170,16 +165,19 @@ def _compile() -> list[Fault]:
     ]
 
 
-def _learn() -> list[Fault]:
-    facts = LEARN["statements"]
-    renamed = [{**_without(fact, "content"), "statement": fact["content"]} for fact in facts]
+def _statements() -> list[Fault]:
+    renamed = [{**_without(fact, "content"), "statement": fact["content"]} for fact in STATEMENTS]
+
+    def fault(name: str, wrote: Any, meant: Any = STATEMENTS) -> Fault:
+        return _data("flush", name, _with("flush", statements=wrote), _with("flush", statements=meant))
+
     return [
-        _data("learn", "a bare list of facts", facts),
-        _data("learn", "a single fact", {"statements": facts[0]}, {"statements": facts[:1]}),
-        _data("learn", "the content under another name", {"statements": renamed}),
-        _data("learn", "a fact that is none", {"statements": [*facts, None]}),
-        _data("learn", '"none" for the list', {"statements": "none"}, {"statements": []}),
+        _data("flush", "a bare list of facts", STATEMENTS, _with("flush", statements=STATEMENTS)),
+        fault("a single fact", STATEMENTS[0], STATEMENTS[:1]),
+        fault("the content under another name", renamed),
+        fault("a fact that is none", [*STATEMENTS, None]),
+        fault('"none" for the list', "none", []),
     ]
 
 
-FAULTS: tuple[Fault, ...] = (*_flush(), *_compile(), *_learn())
+FAULTS: tuple[Fault, ...] = (*_flush(), *_compile(), *_statements())

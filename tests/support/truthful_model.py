@@ -75,12 +75,6 @@ class Truthful:
             answer["ended"] = self._ended(said, shown)
         return answer | closed if "open items" in _labels(text) else answer
 
-    def _learn(self, text: str) -> Json:
-        talk, shown = _part(text, "conversation"), _rows(text, "known")
-        said = self._said(talk)
-        answer: Json = {"statements": self._learned(said, shown, talk)}
-        return answer | {"ended": self._ended(said, shown)} if "known" in _labels(text) else answer
-
     def _closed(self, how: str, talk: str) -> list[str]:
         """Return the names of the items that a conversation says are done, or dropped."""
         return [item.name for item in self.story.items.values() if (words := getattr(item, how)) and words in talk]

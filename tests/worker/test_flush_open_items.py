@@ -77,7 +77,6 @@ def days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Days:
         "MEMORIA_LIMIT_TRANSCRIPT_WAIT_S": "0",
     }.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("MEMORIA_LEARN_AT_ONCE", "false")
     return Days(tmp_path)
 
 

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 CORRECTION = "No, never push straight to main here, because main is deployed at once."
 LEARNED = "Do not push straight to main: whatever is on main is deployed at once."
-UNFLAGGED = "compare it with kelp, the staging server of the harbour gauge, and go on with that"  # the flush judges it
+UNFLAGGED = "compare it with kelp, the staging server of the harbour gauge, and go on with that"  # waits for the end
 OTHER = "The staging server of the harbour gauge is called kelp."
 
 
@@ -38,28 +38,24 @@ def claim(kind: str, content: str, quote: str) -> dict[str, Any]:
 
 
 class World:
-    """A person with our plugin, and a model that judges, sums up and otherwise says nothing of interest."""
+    """A person with our plugin, and a model that sums up and otherwise says nothing of interest."""
 
     def __init__(self, base: Path) -> None:
         self.paths = Paths(str(base / "mémoria"))
         self.work = base / "harbour"
         self.work.mkdir()
-        self.judged: list[str] = []
         self.summed_up: list[str] = []
 
     def answer(self, request: dict[str, Any]) -> str:
         text = json.dumps(request, ensure_ascii=False)
         if "You turn records of work into notes" not in text:
             return "scripted answer"
-        if "Find what is worth remembering" in text:
-            self.judged.append(text)
-            return "Sure:\n```json\n" + json.dumps({"statements": [claim("correction", LEARNED, CORRECTION)]}) + "\n```"
         if "Write the note" not in text:
             return json.dumps({"places": []})
         self.summed_up.append(text)
-        again = claim("correction", "Main is off limits to direct pushes.", CORRECTION)
-        news = claim("fact", OTHER, "staging server of the harbour gauge")
-        return json.dumps({"worth_saving": True, "title": "Harbour", "context": "Work.", "statements": [again, news]})
+        said = [claim("correction", LEARNED, CORRECTION)] if CORRECTION in text else []
+        said += [claim("fact", OTHER, "staging server of the harbour gauge")] if UNFLAGGED in text else []
+        return json.dumps({"worth_saving": True, "title": "Harbour", "context": "Work.", "statements": said})
 
     def facts(self) -> list[Fact]:
         path = Path(self.paths.facts)
@@ -89,21 +85,18 @@ def test_a_correction_is_learned_before_the_session_ends_and_not_again_at_its_en
         session.ask(CORRECTION)
         wait_until(lambda: LEARNED in person.written(), "the fact stands in the daily log", 60)
         wait_until(lambda: LEARNED in [event.content for event in person.facts()], "and in the store", 60)
-        assert DailyLog.of(person.paths).entries(DailyLog.of(person.paths).days()[0]) == [], "nothing was summed up yet"
         session.ask(UNFLAGGED)
         session.settle()
         assert session.end() == 0
     assert session.failed_hooks == []
-    assert not cues.stated(UNFLAGGED), "or a worker may judge it before the session's end is spooled"
+    assert not cues.stated(UNFLAGGED), "or a worker may take it before the session's end is spooled"
     wait_until(lambda: OTHER in person.written(), "the session's end was summed up", 60)
     wait_until(lambda: not Spool(person.paths.spool).jobs(), "nothing waits", 60)
-    assert len(person.judged) == 1
-    assert len(person.summed_up) == 1
-    assert CORRECTION in person.summed_up[0], "the summary is of the whole session"
+    assert [CORRECTION in text for text in person.summed_up] == [True, False]
+    assert [UNFLAGGED in text for text in person.summed_up] == [False, True]
     (fact, other) = person.facts()
     assert (fact.content, fact.kind, fact.seen, fact.session) == (LEARNED, "correction", 1, session.id)
     assert (other.content, other.seen) == (OTHER, 1)
-    assert "off limits" not in person.written()
     assert person.written().count(LEARNED) == 1
-    (entry,) = DailyLog.of(person.paths).entries(DailyLog.of(person.paths).days()[0])
-    assert [fact.text for fact in entry.learned] == [LEARNED, OTHER]
+    entries = DailyLog.of(person.paths).entries(DailyLog.of(person.paths).days()[0])
+    assert [[fact.text for fact in entry.learned] for entry in entries] == [[LEARNED], [OTHER]]

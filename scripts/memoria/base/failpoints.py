@@ -14,7 +14,6 @@ HOOK = (
     "spool.opened", "spool.written", "spool.synced", "spool.renamed", "cursor.written", "cursor.replaced",
     "worker.forked",
 )  # fmt: skip
-JUDGE = ("judge.answered", "judge.kept", "judge.booked")  # while a session goes on
 WORKER = (
     "worker.locked", "spool.claimed", "flush.answered", "files.written", "files.compared", "files.replaced",
     "daily.appended", "ledger.recorded", "spool.acknowledged", "flush.unlocked",
@@ -24,7 +23,7 @@ COMPILE = (
     "transaction.closed", "compile.booked",
 )  # fmt: skip
 EXCHANGE = ("exchange.read", "exchange.written", "exchange.sent")  # with other machines, where there are any
-STEPS = HOOK + JUDGE + WORKER + COMPILE
+STEPS = HOOK + WORKER + COMPILE
 
 _reached: dict[str, int] = {}
 

@@ -221,7 +221,7 @@ class Settings:
         False, "Show sessions the notes of other projects too. false: only the project's own and those of all projects."
     )
     learn_at_once = setting(
-        True, "Judge turns while a session is open. false: only with its summary, in the same call."
+        True, "Summarise a session at once when you correct, rule or decide something. false: when it is due."
     )
     memory_api_url = setting(
         "", "Address of a memory server (claude-memory-mcp) to share learned facts with.", "MEMORY_API_URL"

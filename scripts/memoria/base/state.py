@@ -49,8 +49,8 @@ Do not delete: what is lost here is lost.
 May be deleted, at a small price.
   cursors/             how far each transcript has been copied, and what was said while memoria was off; without
                        them transcripts are read again, and what was said while it was off is kept
-  learned.db           the learned facts, read back from the daily logs; what was judged is judged again, and a
-                       memory server restored from a backup may bring deleted facts back
+  learned.db           the learned facts, read back from the daily logs; a memory server restored from a backup may
+                       bring deleted facts back
   projects.json        which folder belongs to which project, and the keys it had before; without it what was written
                        under a former key is another project's again, until the folder is seen once more
   undo/                what the wiki was before the last compiles; without it `memoria undo` has nothing

@@ -1,4 +1,4 @@
-"""Observe: record the state of each session, and start the worker for turns that are due to be judged.
+"""Observe: record the state of each session, and start the worker for one that is urgent to summarise.
 
 Stop and PreCompact start it as a separate process beside the flush worker, which may be waiting for a model. Because it
 runs after every answer, it first compares names and times of files, and imports nothing else when there is nothing to

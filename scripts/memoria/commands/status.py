@@ -18,7 +18,7 @@ from memoria.base import invocation
 from memoria.base.paths import Paths
 from memoria.capture.spool import Spool
 from memoria.daily import gate
-from memoria.daily.ledger import JUDGING, Ledger
+from memoria.daily.ledger import Ledger
 from memoria.ground import clock, printable
 from memoria.ground.home import Home
 from memoria.models import chain
@@ -65,7 +65,6 @@ def gather(home: Home) -> dict[str, Any]:
                 | _trouble(ledger, job.name)
                 for job in waiting
             ],
-            "judging": _trouble(ledger, JUDGING),
             "failed": [{"job": job.name, "reason": _why(spool, job.name)} for job in failed],
             "compiles_failed": [{"entry": entry, "reason": reason} for entry, reason in ledger.failed_compiles()],
             **_counts(ledger, home),
@@ -207,7 +206,6 @@ def _lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
         f"  {job['event']} of {job['session']} since {_wall(job['since'], zone)}{_retry(job, zone)}"
         for job in facts["waiting"][:10]
     ]
-    rows += [f"judging       waiting{_retry(facts['judging'], zone)}"] if facts["judging"] else []
     rows.append(
         f"failed        {printable.counted(len(facts['failed']), 'job')}"
         + (f" ({invocation.shown('flush --retry-failed')})" if facts["failed"] else "")

@@ -94,18 +94,17 @@ class DailyLog:
         """Return the stamp of each day's file, by ISO day, oldest first."""
         return {day.isoformat(): self.stamp(day) for day in self.days()}
 
-    def append(self, entry: Entry, change: Callable[[str], str] = str) -> bool:
+    def append(self, entry: Entry) -> bool:
         """Append the entry to its day in one step, synced to disk; return False when the day already has its id.
 
-        The same step applies ``change`` to the existing text: it removes what the entry includes. Raises OSError (disk
-        full, read-only) and leaves the file as it was.
+        Raises OSError (disk full, read-only) and leaves the file as it was.
         """
         from memoria.daily.entry_form import render  # noqa: PLC0415 (see ``parsed``)
 
         def appended(text: str) -> str:
-            if entry.id in parsed(text).ids():  # written already, or forgotten since
+            day = parsed(text)
+            if entry.id in day.ids():  # written already, or forgotten since
                 return text
-            day = parsed(change(text))
             day.append(render(entry))
             return day.text
 

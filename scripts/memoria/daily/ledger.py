@@ -21,7 +21,6 @@ from memoria.base.paths import Paths
 from memoria.ground import clock, database
 from memoria.ground.errors import LedgerDamagedError, LedgerError
 
-JUDGING = "judge"  # the name of the judge's failed attempts, alone or before a session's id
 SET_ASIDE = 3  # after this many failed compiles an entry waits until a person asks for it or edits it
 _COMPILE = "compile "
 _GONE = "-"  # in place of the fingerprint of an entry that a person removed from its daily log

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # Above every good answer to a task, so that a model that repeats itself is stopped; the client's default is 128,000.
 MAX_OUTPUT_TOKENS = {
-    "flush": 8_000, "learn": 4_000, "query": 4_000, "widen": 1_000, "weigh": 1_000,
+    "flush": 8_000, "query": 4_000, "widen": 1_000, "weigh": 1_000,
 }  # fmt: skip
 MAX_OTHER_TOKENS = 32_000  # of the other tasks, whose answers are as long as what they are given (a compile's articles)
 # One request for each call and nothing else. The first switch is the one that stops the second request, which carries

@@ -98,7 +98,6 @@ def _first(text: object) -> str:
 TASKS: dict[str, Callable[[JsonObject], JsonObject]] = {
     "flush": note,
     "compile": places,
-    "learn": lambda material: {"statements": claims(material["exchanges"])},
     "query": reply,
 }
 

@@ -23,7 +23,6 @@ LINE_CHARS = 2_000  # of one row
 # Rules about a part of the material, by the words that they begin with: sent only with that part.
 RULES_ABOUT = {
     "flush": {"done, dropped:": "open items", "known:": "known", "ended:": "known"},
-    "learn": {"known:": "known", "ended:": "known"},
     "compile": {"If there is a list of what was refused": "refused"},
 }
 # Fields of an answer that point at a part of the material.
@@ -89,7 +88,6 @@ FLUSH_SHAPE = _object(
     done=_many(_must(80), 40),
     dropped=_many(_must(80), 40),
 )
-LEARN_SHAPE = _object(["statements"], **{name: FLUSH_SHAPE["properties"][name] for name in ("statements", "ended")})
 
 # Loose on purpose beside what a statement cannot be without: ``statements.claim_check`` judges each one separately, and
 # a bad one must cost neither the summary nor the good ones beside it.
@@ -116,7 +114,6 @@ FLUSH_SCHEMA: JsonObject = {
     **FLUSH_SHAPE,
     "properties": {**FLUSH_SHAPE["properties"], "statements": STATEMENTS, "ended": ENDED, "asked": {"default": []}},
 }
-LEARN_SCHEMA = _object(["statements"], statements=_loose(STATEMENTS), ended=ENDED)
 
 COMPILE_SCHEMA = _object(
     ["places"],
@@ -142,33 +139,23 @@ def flush(material: JsonObject) -> Prompt:
 
     ``material``: ``{"project": str, "exchanges": [{"user", "assistant": str, "tools", "errors", "notes": [str]}],
     "known": [{"id", "kind", "day", "origin", "content", "is_asked"}]}``, and optionally ``"open_items": [{"id", "day",
-    "text"}]``, those of the project. An exchange may have what ``turn.steps`` makes of it, and say that it was
-    ``judged``.
+    "text"}]``, those of the project. An exchange may have what ``turn.steps`` makes of it.
     """
     carried = f"project: {material['project']}\n{told(material['exchanges'])}"
-    parts = [*known_statements(material, unasked="*"), ("conversation", carried)]
+    parts = [*known_statements(material), ("conversation", carried)]
     if material.get("open_items"):
         rows = (f"{item['id']} · {item['day']} · {_cut(item['text'], NAME_CHARS)}" for item in material["open_items"])
         parts.insert(-1, ("open items", "\n".join(rows)))
     return _prompt("flush", FLUSH_SHAPE, parts, material, FLUSH_SCHEMA)
 
 
-def learn(material: JsonObject, brief: Iterable[JsonObject]) -> Prompt:
-    """Ask for the statements in exchanges of an open session.
-
-    ``material``: as of ``flush``, without open items. ``brief``: the exchanges as the model is to be told of them.
-    """
-    parts = [*known_statements(material), ("conversation", told(brief))]
-    return _prompt("learn", LEARN_SHAPE, parts, material, LEARN_SCHEMA)
-
-
-def known_statements(material: JsonObject, unasked: str = "") -> list[tuple[str, str]]:
+def known_statements(material: JsonObject) -> list[tuple[str, str]]:
     """Return the known statements nearest to a conversation as a labelled part of a prompt, none without any.
 
-    ``unasked`` marks the id of one that has no phrases by which it is asked for.
+    The id of one that has no phrases by which it is asked for is marked.
     """
     rows = [
-        f"{known['id']}{'' if known.get('is_asked', True) else unasked} · {known['kind']} · {known['day']} · "
+        f"{known['id']}{'' if known.get('is_asked', True) else '*'} · {known['kind']} · {known['day']} · "
         f"{known['origin']} · {_cut(known['content'], MAX_STORED)}"
         for known in material.get("known", ())
     ]
@@ -285,8 +272,7 @@ def told(exchanges: Iterable[JsonObject]) -> str:
     """Return exchanges as a prompt tells them: numbered, a line for each step."""
     blocks = []
     for number, exchange in enumerate(exchanges, 1):
-        head = f"[{number}, judged] " if exchange.get("judged") else f"[{number}] "
-        blocks.append(head + "\n".join(f"{label}: {text}" for label, text in steps_of(exchange)))
+        blocks.append(f"[{number}] " + "\n".join(f"{label}: {text}" for label, text in steps_of(exchange)))
     return "\n".join(blocks)
 
 

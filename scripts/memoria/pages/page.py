@@ -229,9 +229,11 @@ def _seen(entries: list[Entry], view: Visibility) -> list[Entry]:
 
 
 def _current(recent: Sequence[Entry], told: Ended) -> list[Entry]:
-    """Return the last entries without what no longer holds; one of which nothing remains is left out."""
-    found = []
-    for entry in recent[-LAST:]:
+    """Return the last entries, one of each session, without what no longer holds; an empty one is left out."""
+    found, latest = [], dict[str, Entry]()
+    for entry in reversed(recent):
+        latest.setdefault(entry.session, entry)
+    for entry in reversed([*latest.values()][:LAST]):
         now = told.current(entry)
         now = replace(now, title=entry.title if now.title == entry.title else "")
         if now.title or now.context.strip():

@@ -9,7 +9,7 @@ judged.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from typing import Any
@@ -59,15 +59,6 @@ def owner(part: Part, facts: Iterable[Fact]) -> str:
     """
     inside = (fact.project for fact in facts if part.is_learned and f" ^{fact.id}" in part.raw)
     return next(inside, part.project)
-
-
-def without(text: str, idents: Container[str]) -> str:
-    """Return a day's text without those of these facts that are in no entry."""
-    day = DayText(text)
-    for line in reversed(_facts(day)):
-        if line.learned.id in idents and not line.session:
-            day.remove(line)
-    return day.text
 
 
 def _facts(day: DayText) -> list[LearnedLine]:
@@ -126,11 +117,6 @@ class Lines:
     def entries(self, day: date) -> dict[str, str]:
         """Return the id of the entry that holds each fact of a day, for those that are in one."""
         return {line.learned.id: line.entry for line in _facts(self.daily.read(day)) if line.entry}
-
-    def loose(self, day: date) -> list[Fact]:
-        """Return the facts of a day that are in no entry, because they were learned while their session was open."""
-        text = self.daily.read(day)
-        return [_fact(line, day, text.aliases) for line in _facts(text) if not line.session]
 
     def add(self, fact: Fact, day: date, clock_time: str, project: str) -> bool:
         """Append a fact to a day; return False when the day has its id already.

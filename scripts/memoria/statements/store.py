@@ -320,18 +320,6 @@ class Store:
         rows = self.db.execute(f"SELECT id, body FROM facts WHERE day IN ({marks})", list(days))  # noqa: S608 (only ?)
         return {ident: _fact(body) for ident, body in rows}
 
-    # -- what has been judged
-
-    def judged(self, marks: Iterable[str]) -> set[str]:
-        """Return those of the marks that were judged in any session: a fork repeats the exchanges of its origin."""
-        query = "SELECT DISTINCT turn FROM judged WHERE turn IN (SELECT value FROM json_each(?))"
-        return {turn for (turn,) in self.db.execute(query, (json.dumps(list(marks)),))}
-
-    def mark_judged(self, session: str, marks: Iterable[str]) -> None:
-        """Record that these exchanges were judged."""
-        with self._transaction():
-            self.db.executemany("INSERT OR IGNORE INTO judged VALUES (?, ?)", [(session, mark) for mark in marks])
-
     # -- lines in articles
 
     def articles(self) -> dict[str, str]:

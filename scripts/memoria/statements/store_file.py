@@ -63,6 +63,7 @@ MIGRATIONS: Final = (
     DELETE FROM logs;  -- so that they are read again, for that
     """,
     "CREATE INDEX facts_of_day ON facts (day)",
+    "DROP TABLE judged",  # exchanges from which a call of its own had learned while their session was open
 )
 
 

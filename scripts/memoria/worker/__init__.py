@@ -1,1 +1,1 @@
-"""Work in the background: flush, judge, choose, compile."""
+"""Work in the background: flush, choose, compile."""

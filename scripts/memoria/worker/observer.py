@@ -1,8 +1,8 @@
 """Observer: record in working memory what transcripts say, so that a session can be told after a compaction.
 
 The observer reads what was appended to a transcript since its last pass, updates working memory, and writes the block
-that the session receives after losing its context. Then it starts the worker when turns of an open session are due to
-be judged. It calls no model, and only one observer runs at a time. For the reasons see
+that the session receives after losing its context. Then it starts the worker when an open session is urgent to
+summarise. It calls no model, and only one observer runs at a time. For the reasons see
 docs/decisions/0030-working-memory.md.
 """
 
@@ -23,14 +23,13 @@ from memoria.capture.open_sessions import BLOCK, COMPACTING, MAX_CHARS, OpenSess
 from memoria.capture.spool import Job, Spool
 from memoria.daily.ledger import Ledger
 from memoria.ground import files, locks
-from memoria.ground.errors import ExpectedError, LedgerError, MemoryStoreError
+from memoria.ground.errors import ExpectedError, LedgerError
 from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
-from memoria.statements.store import Store as Facts
 from memoria.transcripts import clients
 from memoria.transcripts.intake import Intake, UnreadableJobError
 from memoria.transcripts.screen import Screen
-from memoria.worker.pending import Pending
+from memoria.worker import urgency
 from memoria.working import Limits, WorkingMemory
 from memoria.working.shared_store import open_store
 from memoria.working.store import Store
@@ -125,7 +124,7 @@ class DueCheck:
     seen: set[str] = field(default_factory=set)
 
     def run(self) -> None:
-        """Check the sessions with jobs since the last run, and start the worker when any of their turns are due."""
+        """Check the sessions with jobs since the last run, and start the worker when one of them is urgent."""
         spool = Spool(self.home.paths.spool)
         waiting = spool.jobs()
         fresh = {job.session for job in waiting if job.name not in self.seen and job.is_recent()}
@@ -133,22 +132,20 @@ class DueCheck:
         try:
             if fresh and self._is_due(spool, [[job for job in waiting if job.session == name] for name in fresh]):
                 log.info("%s", detach.start_worker(self.home.settings, self.home.paths))
-        except (LedgerError, MemoryStoreError, sqlite3.Error) as error:
-            log.warning("cannot determine what is due to be judged: %s", error)
+        except (LedgerError, sqlite3.Error) as error:
+            log.warning("cannot determine what is urgent: %s", error)
 
     def has_news(self) -> bool:
         """Return whether jobs have arrived since the last run."""
         return any(job.name not in self.seen for job in Spool(self.home.paths.spool).jobs())
 
     def _is_due(self, spool: Spool, sessions: list[list[Job]]) -> bool:
-        paths, settings = self.home.paths, self.home.settings
-        with closing(Ledger.of(paths)) as ledger, Facts.of(paths) as facts:
-            waiting = Pending(self.home, ledger, facts, Redactor(settings.redact_extra))
-            return any(self._has_due(waiting, spool, jobs) for jobs in sessions)
+        with closing(Ledger.of(self.home.paths)) as ledger:
+            return any(self._has_due(ledger, spool, jobs) for jobs in sessions)
 
-    def _has_due(self, waiting: Pending, spool: Spool, jobs: list[Job]) -> bool:
+    def _has_due(self, ledger: Ledger, spool: Spool, jobs: list[Job]) -> bool:
         try:
-            return bool(waiting.due(Intake.of(self.home, spool, jobs)))
+            return urgency.calls_for_worker(self.home, ledger, Intake.of(self.home, spool, jobs))
         except (OSError, UnreadableJobError) as error:  # a worker is at it, or it cannot know what was forgotten
             log.debug("what is due of %s is not known now: %s", jobs[0].session, error)
             return False

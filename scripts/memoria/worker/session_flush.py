@@ -1,15 +1,15 @@
 """Session: the flush of one session, from its waiting jobs to entries of the daily log.
 
-There are three steps. ``unwritten_turns`` finds the turns that no entry holds, and whether they are worth a model call
-now. ``judge_open`` looks for facts in the exchanges of an open session. ``write_entries`` makes an entry of each
-stretch. Turns are identified by key, so that the next worker can finish the work of one that was killed at any point.
-This module knows neither the spool nor the lock; the worker decides what happens to the jobs.
+There are two steps. ``unwritten_turns`` finds the turns that no entry holds, and whether they are worth a model call
+now. ``write_entries`` makes an entry of each stretch. Turns are identified by key, so that the next worker can finish
+the work of one that was killed at any point. This module knows neither the spool nor the lock; the worker decides what
+happens to the jobs.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memoria.base.settings import Settings
@@ -24,6 +24,7 @@ from memoria.statements.keeper import Keeper
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.intake import Intake, Stretch, stretches
 from memoria.worker.learner import Learner, Session
+from memoria.worker.urgency import is_urgent
 from memoria.worker.writer import Agenda, Writer
 
 MISSING_S = 24 * 3600  # a transcript that has not appeared by then never will
@@ -33,14 +34,12 @@ MISSING_S = 24 * 3600  # a transcript that has not appeared by then never will
 class Unwritten:
     """The turns of a session that no entry holds, as ``stretches`` of one model call each, from an ``intake`` of jobs.
 
-    ``is_over``: the session has ended or is taken for ended. ``is_enough``: they are to be written now, without waiting
-    for the session's next event.
+    ``is_enough``: they are to be written now, without waiting for the session's next event.
     """
 
     session: Session
     intake: Intake
     stretches: Iterable[Stretch] = ()
-    is_over: bool = True
     is_enough: bool = True
 
 
@@ -50,7 +49,6 @@ class SessionFlush:
 
     home: Home
     ledger: Ledger
-    learner: Learner
     writer: Writer
 
     @classmethod
@@ -60,9 +58,8 @@ class SessionFlush:
         redactor = Redactor(settings.redact_extra)
         model = Metered.of(home, ledger)
         archive = Archive.of(home.paths, settings.archive_mb, redactor)
-        learner = Learner.of(home, ledger, keeper, model, redactor)
         agenda = Agenda(OpenItems(daily, ledger), home.zone)
-        return cls(home, ledger, learner, Writer(home, daily, ledger, model, archive, learner, agenda))
+        return cls(home, ledger, Writer(home, daily, ledger, model, archive, Learner(keeper), agenda))
 
     def unwritten_turns(self, intake: Intake, now: float, *, insist: bool = False) -> Unwritten:
         """Return what is not written yet.
@@ -77,13 +74,8 @@ class SessionFlush:
         cut = stretches(turns, settings.call_chars, self.home.zone)
         ahead = _look_ahead(cut, settings)
         session = Session.of(intake, settings, self.home.paths)  # after a look at the turns, for their folders
-        enough = _is_enough(sum(stretch.spoken for stretch in ahead), intake, settings, over=over)
-        return Unwritten(session, intake, itertools.chain(ahead, cut), over, enough)
-
-    def judge_open(self, unwritten: Unwritten) -> None:
-        """Have the exchanges of an open session that are due judged for facts."""
-        if not unwritten.is_over:
-            self.learner.judge_due(unwritten.session, unwritten.intake)
+        enough = _is_enough(ahead, intake, settings, over=over)
+        return Unwritten(session, intake, itertools.chain(ahead, cut), enough)
 
     def write_entries(self, unwritten: Unwritten) -> Iterator[str]:
         """Write an entry for every stretch that the model answers well, and yield the entries' ids.
@@ -135,12 +127,16 @@ def _look_ahead(rest: Iterator[Stretch], settings: Settings) -> list[Stretch]:
     return ahead
 
 
-def _is_enough(count: int, intake: Intake, settings: Settings, *, over: bool) -> bool:
-    """Return whether ``count`` turns are worth a call now; if not, they wait for the session's next event."""
+def _is_enough(ahead: Sequence[Stretch], intake: Intake, settings: Settings, *, over: bool) -> bool:
+    """Return whether these turns are worth a call now; if not, they wait for the session's next event."""
+    count = sum(stretch.spoken for stretch in ahead)
     if over:
         return count >= settings.flush_turns_end or count == 0
+    turns = (turn for stretch in ahead for part in stretch.exchanges for turn in part.turns)
+    if settings.learn_at_once and not intake.is_echo and is_urgent(turns):
+        return True
     if any(job.event == "PreCompact" for job in intake.jobs) and count >= settings.flush_turns_compact:
         return True
-    # Count two turns per answer, as the hook does: a worker that was started to judge must not summarise sooner.
+    # Count two turns per answer, as the hook does: a worker that another session started must not summarise sooner.
     answers = sum(job.event == "Stop" for job in intake.jobs)
     return min(count, answers * 2) >= settings.flush_turns_stop

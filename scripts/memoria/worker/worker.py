@@ -121,7 +121,7 @@ class Worker:
 
     @property
     def flush(self) -> SessionFlush:
-        """The session flush, created for the first session that waits, because models and judge are slow to import."""
+        """The session flush, created for the first session that waits, because models are slow to import."""
         if self._flush is None:
             from memoria.worker import session_flush  # noqa: PLC0415 (takes 0.1 s, needed only when a session waits)
 
@@ -242,9 +242,8 @@ class Worker:
         return None
 
     def _flush_session(self, intake: Intake, report: Report) -> None:
-        """Judge what is due; if there is enough to write, claim the jobs, write entries and acknowledge the jobs."""
+        """If there is enough to write, claim the jobs, write entries and acknowledge the jobs."""
         unwritten = self.flush.unwritten_turns(intake, self.now(), insist=self.insist)
-        self.flush.judge_open(unwritten)
         from memoria.exchange import team  # noqa: PLC0415 (only when a session waits)
 
         projects.see_folder(self.home.paths, unwritten.session.project, unwritten.session.cwd)

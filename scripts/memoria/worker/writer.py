@@ -9,10 +9,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 
 from memoria.base import failpoints
 from memoria.daily.daily_log import DailyLog
@@ -29,7 +28,6 @@ from memoria.pages import housekeeping
 from memoria.search import comparison
 from memoria.search.words import overlap
 from memoria.statements import lines
-from memoria.statements.fact import Fact
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.intake import Stretch
 from memoria.worker.learner import Findings, Learner, Session
@@ -105,17 +103,13 @@ class Writer:
         near = self.learner.near(session, stretch.exchanges)
         shown = self.agenda.shown(session, stretch)
         open_items = [{"id": item.id, "day": item.day, "text": item.text} for item in shown]
-        material = stretch.material(session.cwd)
-        for exchange, judged in zip(material, self.learner.judged(stretch.exchanges), strict=True):
-            exchange["judged"] = judged
-        prompt = tasks.flush({"project": session.name, "known": near, "exchanges": material, "open_items": open_items})
+        material: JsonObject = {"project": session.name, "known": near, "open_items": open_items}
+        prompt = tasks.flush({**material, "exchanges": stretch.material(session.cwd)})
         completion = self.model.complete(prompt, session.project)
         failpoints.reached("flush.answered")
         moment = next((part.time for part in stretch.exchanges if part.time), None) or clock.now()
         day = self.home.zone.day(moment)
-        found = self.learner.findings(
-            session, stretch.exchanges, completion.data, day, near=near, continued=stretch.continued
-        )
+        found = self.learner.findings(session, stretch.exchanges, completion.data, day, near)
         action_items = self.agenda.settle(shown, completion.data)
         entry = replace(
             _entry(completion, stretch, session, found, self.home.zone.local(moment)), action_items=tuple(action_items)
@@ -124,20 +118,20 @@ class Writer:
         is_worth = completion.data["worth_saving"] and _says_something(completion)
         is_kept = is_worth or entry.learned
         if is_kept:
-            self._put(entry, stretch, found.known)
+            self._put(entry, stretch)
         else:
             self.ledger.record_nothing(stretch.keys, session.id, f"{completion.model}: nothing worth saving")
         self.learner.keep(session, found)
         return entry.id if is_kept else ""
 
-    def _put(self, entry: Entry, stretch: Stretch, known: Sequence[Fact]) -> None:
-        """Append the entry to the daily log and take the ``known`` facts, which it now includes, from beside it."""
+    def _put(self, entry: Entry, stretch: Stretch) -> None:
+        """Append the entry to the daily log."""
         # First, so that every entry in the log has its archived turns; after a crash here they are archived again.
         self.archive.keep(entry.id, entry.day, (turn for part in stretch.exchanges for turn in part.turns))
         if not self.ledger.get(housekeeping.PAGES_DUE):
             # If this worker dies before it prepares the pages, the next one does.
             self.ledger.put(housekeeping.PAGES_DUE, value=True)
-        self.daily.append(entry, partial(lines.without, idents={fact.id for fact in known}))
+        self.daily.append(entry)
         self.ledger.record(entry.booked)
         log.info("entry %s: %s", entry.id, entry.title)
 
@@ -156,7 +150,7 @@ def _entry(completion: Completion, stretch: Stretch, session: Session, found: Fi
         title=" ".join(data["title"].split()) or "What was learned",
         context=data["context"],
         key_exchanges=tuple(data["key_exchanges"]),
-        learned=tuple(map(lines.learned, (*found.known, *found.fresh))),
+        learned=tuple(map(lines.learned, found.fresh)),
         turns=stretch.keys,
         model=completion.model,
         agent=session.agent,

@@ -1,4 +1,4 @@
-"""Judging a session as it goes on: when, at what cost, and what a fault, a rewrite or a kill does to it.
+"""A session that is summarised while it goes on, because the user corrected or ruled something.
 
 Jobs as hooks spool them, worker and observer as they are; only the model says what the test told it to.
 """
@@ -7,14 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
-from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,14 +18,12 @@ from typing import Any
 import pytest
 
 from client_session import wait_until
+from facts import MONDAY, SHOP, exchange, keeper
 from hooks import SESSION, line
-from memoria.base import failpoints
-from memoria.base.paths import Paths, own_command
 from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
-from memoria.daily.ledger import Call, Ledger
 from memoria.ground.errors import BadAnswerError, ModelUnavailableError
 from memoria.ground.home import Home
 from memoria.models.protocol import Prompt
@@ -38,9 +32,11 @@ from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
 from memoria.statements.lines import Lines
 from memoria.statements.store import Store
+from memoria.transcripts.turn import Exchange
 from memoria.worker import observer, worker
-from memoria.worker.compiler import Compile
+from memoria.worker.learner import Learner, Session
 from memoria.worker.observer import DueCheck
+from memoria.worker.urgency import is_urgent
 from memoria.worker.worker import Report, Worker
 from scripted_model import Scripted
 
@@ -66,11 +62,9 @@ def fact(words: str) -> dict[str, Any]:
 
 
 def answer(prompt: Prompt) -> Item:
-    """A model that learns one fact from each exchange, whatever it is asked."""
+    """A model that learns one fact from each exchange."""
     said = [part["user"] for part in prompt.material["exchanges"]]
     learned = [fact(words) for words in said if words in ALL]
-    if prompt.task == "learn":
-        return {"statements": learned}
     return {"worth_saving": True, "title": "A day's work", "context": "It went well.", "statements": learned}
 
 
@@ -123,18 +117,16 @@ class Person:
     def work(self) -> Report:
         """One run of the worker."""
         verb = Worker.of(self.home)
-        verb.flush.learner.model.model = self.model  # type: ignore[attr-defined]
+        verb.flush.writer.model.model = self.model
         verb.now = lambda: time.time() + self.ahead
-        verb.flush.learner.pending.now, verb.flush.learner.pending.roll = verb.now, lambda: 0.9
         try:
             return verb.run()
         finally:
             verb.close()
 
-    def asked(self, task: str = "learn") -> list[list[str]]:
-        """What the user said in each call of this task so far."""
-        prompts = (prompt for prompt in self.model.prompts if prompt.task == task)
-        return [[part["user"] for part in prompt.material["exchanges"]] for prompt in prompts]
+    def asked(self) -> list[list[str]]:
+        """What the user said in each call so far."""
+        return [[part["user"] for part in prompt.material["exchanges"]] for prompt in self.model.prompts]
 
     def facts(self) -> list[Fact]:
         """What stands in the store, which must be what stands in the daily logs."""
@@ -162,36 +154,65 @@ def learned(*texts: str) -> Counter[str]:
     return Counter(fact(text)["content"] for text in texts)
 
 
-# -- when, and never twice
-
-
-def test_a_flagged_turn_is_judged_alone_while_the_session_goes_on(person: Person) -> None:
+def test_a_flagged_turn_is_summarised_at_once_with_what_waits_and_the_rest_at_the_end(person: Person) -> None:
     person.says(plain(1))
-    job = person.says(flag(2))
     person.work()
-    assert person.asked() == [[flag(2)]]
-    assert person.contents() == learned(flag(2))
-    assert job in [waiting.name for waiting in person.spool.jobs()], "judging captures nothing"
-    person.work()
-    assert len(person.model.prompts) == 1
-
-
-def test_a_correction_is_judged_beside_what_it_answers_which_proves_nothing(person: Person) -> None:
-    """Each answer reads "answer N"; the model claims it as a fact."""
-    quoted = {
-        **fact(plain(1)),
-        "content": "What the assistant said before.",
-        "quote": "answer 1",
-        "origin": "assistant",
-    }
-    person.model = Scripted(lambda prompt: {"statements": [quoted, fact(flag(2))]})
-    person.says(plain(1))
+    assert person.model.prompts == []
     person.says(flag(2))
     person.work()
-    (prompt,) = person.model.prompts
-    assert [part.get("before") for part in prompt.material["exchanges"]] == ["answer 1"]
-    assert "\n[1] before: answer 1\nuser: " in prompt.text
-    assert person.contents() == learned(flag(2))
+    assert person.asked() == [[plain(1), flag(2)]]
+    assert person.spool.jobs() == []
+    person.says(plain(3))
+    person.work()
+    assert len(person.asked()) == 1
+    person.ends()
+    person.work()
+    assert person.asked()[1:] == [[plain(3)]]
+    assert person.contents() == learned(plain(1), flag(2), plain(3))
+    assert len(person.entries()) == 2
+
+
+def test_what_a_hook_made_the_client_go_on_with_waits_for_its_end(person: Person) -> None:
+    person.says(flag(1), stop_hook_active=True)
+    person.work()
+    assert person.asked() == []
+    person.says(plain(2))
+    person.work()
+    assert person.asked() == [[flag(1), plain(2)]]
+
+
+def test_it_can_be_left_to_the_end(person: Person) -> None:
+    person.set("MEMORIA_LEARN_AT_ONCE", "false")
+    person.says(flag(1))
+    person.work()
+    assert person.model.prompts == []
+    person.ends()
+    person.work()
+    assert person.asked() == [[flag(1)]]
+    assert person.contents() == learned(flag(1))
+
+
+def test_turns_that_come_while_one_summary_runs_are_taken_together_by_one_trailing_run(
+    person: Person, tmp_path: Path
+) -> None:
+    gate, script = tmp_path / "gate", tmp_path / "answers.json"
+    person.set("MEMORIA_MODEL", f"scripted:{script}")
+    person.set("MEMORIA_PYTHON", "/bin/true")
+    nothing = {"worth_saving": False}
+    script.write_text(json.dumps({"flush": [{"wait_for": str(gate), "answer": nothing}, nothing]}))
+    person.says(flag(1))
+    running = threading.Thread(target=worker.work, args=(person.home,))
+    running.start()
+    calls = script.with_name("answers.json.calls")
+    wait_until(calls.exists, "the model is asked")
+    for number in (2, 3, 4):
+        person.says(flag(number))
+        DueCheck(person.home).run()
+    assert detach.start_worker(person.home.settings, person.home.paths) == "worker busy"
+    gate.touch()
+    running.join()
+    asked = [json.loads(row)["material"]["exchanges"] for row in calls.read_text(encoding="utf-8").splitlines()]
+    assert [[part["user"] for part in parts] for parts in asked] == [[flag(1)], [flag(2), flag(3), flag(4)]]
 
 
 RULE, REVERSAL = (
@@ -212,11 +233,11 @@ def reverser(prompt: Prompt) -> Item:
     answer: dict[str, Any] = {"statements": learned}
     if "It is all over" in said:
         answer["ended"] = [{"id": ident, "quote": "It is all over"} for ident in old]
-    return answer | ({"worth_saving": True, "title": "Tools"} if prompt.task == "flush" else {})
+    return answer | {"worth_saving": True, "title": "Tools"}
 
 
 @pytest.mark.parametrize("at_once", ["1", "0"])
-def test_judge_and_flush_are_shown_what_is_known_and_end_it_by_its_id(person: Person, at_once: str) -> None:
+def test_a_flush_is_shown_what_is_known_and_ends_it_by_its_id(person: Person, at_once: str) -> None:
     person.set("MEMORIA_LEARN_AT_ONCE", at_once)
     person.model = Scripted(reverser)
     for number, text in enumerate((RULE, REVERSAL)):
@@ -230,8 +251,8 @@ def test_judge_and_flush_are_shown_what_is_known_and_end_it_by_its_id(person: Pe
     assert [entry.learned[0].text for entry in person.entries()] == [old.content, new.content]
 
 
-def test_a_flush_ends_what_its_own_session_brought_while_it_was_open(person: Person) -> None:
-    """The reversal raises no flag, so that only the flush reads it."""
+def test_a_summary_ends_what_its_own_session_brought_before(person: Person) -> None:
+    """The reversal raises no flag, so that it is read at the end."""
     person.model = Scripted(reverser)
     person.says(RULE)
     person.work()
@@ -240,8 +261,7 @@ def test_a_flush_ends_what_its_own_session_brought_while_it_was_open(person: Per
     person.work()
     (old,) = person.facts()
     assert old.ended is not None
-    (entry,) = person.entries()
-    assert [line.ended for line in entry.learned] == [True]
+    assert [line.ended for entry in person.entries() for line in entry.learned] == [True]
 
 
 def test_what_the_user_takes_back_ends_with_nothing_in_its_place(person: Person) -> None:
@@ -267,8 +287,20 @@ def test_what_stands_at_the_end_of_a_prompt_too_long_for_one_call_is_learned(per
     person.says(f"{flag(1)} Here is the log. {'one line and another. ' * 300}{flag(2)}")
     person.ends()
     person.work()
-    assert len(person.asked("flush")) > 2
+    assert len(person.asked()) > 2
     assert person.contents() == learned(flag(1), flag(2))
+
+
+def test_a_sub_agents_words_prove_nothing(tmp_path: Path) -> None:
+    (turn, said) = exchange(1, flag(1)).turns
+    told = Exchange((replace(turn, sidechain=True), replace(said, sidechain=True)))
+    claim = {"kind": "preference", "content": "Never commit to main.", "quote": flag(1), "origin": "user"}
+    with keeper(tmp_path) as kept:
+        parts, session = [told, exchange(2, plain(2))], Session("s-1", SHOP, "shop")
+        found = Learner(kept).findings(session, parts, {"statements": [claim]}, MONDAY.date(), ())
+        assert found.facts == ()
+    assert not is_urgent(told.turns)
+    assert is_urgent((turn,))
 
 
 def test_pages_show_what_was_learned_and_deleted_by_hand_whoever_saw_it_first(person: Person) -> None:
@@ -310,200 +342,6 @@ def test_what_an_old_session_said_and_a_newer_one_replaced_does_not_hold_again(p
         assert len(keeper.store.facts(live=False)) == 2
 
 
-def test_judging_can_be_left_to_the_summary(person: Person) -> None:
-    person.set("MEMORIA_LEARN_AT_ONCE", "false")
-    person.says(flag(1))
-    person.work()
-    assert person.model.prompts == []
-    person.ends()
-    person.work()
-    assert (person.asked(), person.asked("flush")) == ([], [[flag(1)]])
-    assert person.contents() == learned(flag(1))
-
-
-def test_a_summary_is_told_which_turns_were_judged(person: Person) -> None:
-    person.says(flag(1))
-    person.work()
-    person.says(plain(2))
-    person.ends()
-    person.work()
-    (prompt,) = [prompt for prompt in person.model.prompts if prompt.task == "flush"]
-    assert [part["judged"] for part in prompt.material["exchanges"]] == [True, False]
-    assert f"[1, judged] user: {flag(1)}" in prompt.text
-    assert f"[2] user: {plain(2)}" in prompt.text
-    assert person.contents() == learned(flag(1), plain(2))
-
-
-MIDNIGHT = 720  # minutes after noon
-
-
-def test_what_was_said_after_midnight_stays_in_the_log_of_its_day(person: Person) -> None:
-    person.said = MIDNIGHT - 2
-    person.says(plain(1))
-    person.said = MIDNIGHT + 1
-    person.says(flag(2))
-    person.work()
-    person.ends()
-    person.work()
-    (entry,) = person.entries()
-    assert len(entry.learned) == 1
-    assert person.contents() == learned(plain(1), flag(2))
-    with closing(Compile.of(person.home)) as compile_:
-        compile_.prepare()
-        (batch,) = compile_.batches(compile_.waiting())
-        assert len(batch.facts) == 2, "both are compiled"
-
-
-def test_what_was_not_flagged_is_left_to_a_flush_that_follows_at_once(person: Person) -> None:
-    person.set("MEMORIA_LIMIT_FLUSH_TURNS_STOP", "10")
-    said = [plain(1), plain(2), flag(3), plain(4), plain(5), plain(6)]
-    for text in said:
-        person.says(text)
-    person.work()
-    assert (person.asked(), person.asked("flush")) == ([[flag(3)]], [said])
-    assert person.contents() == learned(*said)
-
-
-def test_turns_that_come_while_one_extraction_runs_are_taken_together_by_one_trailing_run(
-    person: Person, tmp_path: Path
-) -> None:
-    gate, script = tmp_path / "gate", tmp_path / "answers.json"
-    person.set("MEMORIA_MODEL", f"scripted:{script}")
-    person.set("MEMORIA_PYTHON", "/bin/true")
-    script.write_text(
-        json.dumps({"learn": [{"wait_for": str(gate), "answer": {"statements": []}}, {"statements": []}]})
-    )
-    person.says(flag(1))
-    running = threading.Thread(target=worker.work, args=(person.home,))
-    running.start()
-    calls = script.with_name("answers.json.calls")
-    wait_until(calls.exists, "the model is asked")
-    for number in (2, 3, 4):
-        person.says(flag(number))
-        DueCheck(person.home).run()
-    assert detach.start_worker(person.home.settings, person.home.paths) == "worker busy"
-    gate.touch()
-    running.join()
-    asked = [json.loads(row)["material"]["exchanges"] for row in calls.read_text(encoding="utf-8").splitlines()]
-    assert [[part["user"] for part in parts] for parts in asked] == [[flag(1)], [flag(2), flag(3), flag(4)]]
-
-
-# -- what is passed over
-
-
-# -- when it fails
-
-
-def test_a_dead_model_is_asked_again_later_and_later(person: Person) -> None:
-    faults = [AWAY, AWAY]
-    person.model = Scripted(lambda prompt: faults.pop() if faults else answer(prompt))
-    person.says(flag(1))
-    person.work()
-    assert person.facts() == []
-    for number in range(2, 6):  # four Stops within the minute
-        person.says(flag(number))
-        person.work()
-    assert len(person.asked()) == 1
-    person.ahead = 61.0
-    person.work()
-    assert len(person.asked()) == 2, "one try, not one for each turn"
-    person.ahead = 62.0 + 60
-    person.work()
-    assert len(person.asked()) == 2, "the second wait is longer"
-    person.ahead = 62.0 + 121
-    person.work()
-    assert person.asked()[2] == [flag(number) for number in range(1, 6)]
-    assert len(person.facts()) == 5, "the same words are not learned a second time"
-    person.says(flag(6))
-    person.work()
-    assert person.asked()[3] == [flag(6)], "what failed before is over"
-
-
-def test_bad_answers_delay_their_own_session_and_end(person: Person) -> None:
-    person.set("MEMORIA_LIMIT_MAX_ATTEMPTS", "3")
-    person.model = Scripted(lambda prompt: BAD if flag(1) in prompt.text else answer(prompt))
-    person.says(flag(1))
-    for day in range(5):
-        person.ahead = day * 3 * 3600.0
-        person.says(flag(10 + day), session=f"other-{day}")
-        person.work()
-    assert person.asked().count([flag(1)]) == 3
-    assert sum(len(asked) == 1 and asked != [flag(1)] for asked in person.asked()) == 5
-    assert len(person.facts()) == 5
-    person.model = Scripted(answer)
-    person.ends()
-    person.work()
-    assert len(person.facts()) == 6, "the flush has the last word"
-
-
-def test_over_the_budget_judging_waits_for_tomorrow_and_is_not_dropped(
-    person: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ledger = Ledger.of(person.home.paths)
-    ledger.book(Call("learn", "scripted", "p", "ok", 1000, 0, 1.0, 1.0))
-    ledger.close()
-    person.set("MEMORIA_DAILY_BUDGET_USD", "1")
-    person.set("MEMORIA_LIMIT_CALL_BUDGET_USD", "0")
-    person.says(flag(1))
-    person.work()
-    assert person.model.prompts == []
-    waits = Ledger.of(person.home.paths)
-    not_before = waits.tries("judge")[1]
-    waits.close()
-    midnight = (datetime.now(UTC) + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
-    assert abs(not_before - midnight.timestamp()) < 5
-    person.set("MEMORIA_DAILY_BUDGET_USD", "0")  # tomorrow
-    person.ahead = not_before + 1 - time.time()
-    person.work()
-    assert person.asked() == [[flag(1)]]
-
-
-def test_facts_that_cannot_be_kept_wait_and_the_turn_stays_open(
-    person: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    person.says(flag(1))
-    with monkeypatch.context() as patch:
-        patch.setattr(Lines, "add", full)
-        person.work()
-    keeper = Keeper.of(person.home.paths, person.home.zone)
-    marks = keeper.store.db.execute("SELECT count(*) FROM judged").fetchone()[0]
-    assert (len(keeper.outbox.waiting()), marks) == (1, 0)
-    keeper.store.db.close()
-    person.says(flag(2))
-    person.work()
-    assert len(person.asked()) == 1, "not hammered"
-    person.ahead = 61.0
-    person.work()
-    assert person.contents() == learned(flag(1), flag(2))
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="kills as POSIX knows them")
-@pytest.mark.parametrize("step", failpoints.JUDGE)
-def test_a_worker_killed_in_the_middle_of_a_judgement_is_made_good_by_the_next(
-    person: Person, tmp_path: Path, step: str
-) -> None:
-    script = tmp_path / "answers.json"
-    script.write_text(json.dumps({"learn": [{"statements": [fact(flag(1))]}], "flush": [{"worth_saving": False}]}))
-    person.set("MEMORIA_MODEL", f"scripted:{script}")
-    person.says(flag(1))
-    assert worker_process(MEMORIA_KILL_AT=step) == -signal.SIGKILL
-    assert worker_process() == 0
-    calls = script.with_name("answers.json.calls").read_text(encoding="utf-8").count('"task": "learn"')
-    assert calls == (1 if step == "judge.booked" else 2)
-    assert [(event.content, event.seen) for event in person.facts()] == [(fact(flag(1))["content"], 1)]
-    person.ends()
-    assert worker_process() == 0
-    assert [(event.content, event.seen) for event in person.facts()] == [(fact(flag(1))["content"], 1)]
-
-
-def worker_process(**more: str) -> int:
-    return subprocess.run(own_command(sys.executable, "flush"), env={**os.environ, **more}, check=False).returncode
-
-
 # -- who starts the worker
 
 
@@ -530,7 +368,7 @@ def test_the_observer_starts_the_worker_for_a_flagged_turn_and_once(person: Pers
     assert started == ["worker"]
 
 
-def test_the_observer_starts_no_worker_for_what_is_judged_or_has_to_wait(person: Person, started: list[str]) -> None:
+def test_the_observer_starts_no_worker_for_what_is_done_or_has_to_wait(person: Person, started: list[str]) -> None:
     person.says(flag(1))
     person.work()
     DueCheck(person.home).run()
@@ -559,7 +397,3 @@ def test_an_observer_looks_again_for_a_hook_that_found_it_at_work(
     asyncio.run(observer.work(person.home))
     assert started == ["worker"]
     assert len(looks) == 2
-
-
-def logs(paths: Paths) -> str:
-    return "".join(path.read_text(encoding="utf-8") for path in Path(paths.daily).glob("*.md"))
