@@ -379,5 +379,5 @@ def test_a_page_whose_worker_was_killed_before_it_was_made_is_made_by_the_next(w
     assert run_worker(world).returncode == -9
     del world.env["MEMORIA_KILL_AT"]
     world.verb("flush", "--now")
-    latest = max(world.entries(), key=lambda entry: (entry.day, entry.time))
-    assert latest.title in Path(world.paths.page, "global.md").read_text(encoding="utf-8")
+    (page,) = Path(world.paths.page).glob("project-*.md")
+    assert world.entries()[-1].title in page.read_text(encoding="utf-8")

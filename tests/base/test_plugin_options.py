@@ -32,7 +32,7 @@ def write(tmp_path: Path, stored: object) -> Path:
 
 def test_every_option_of_the_manifest_is_a_setting_of_its_kind_that_the_client_s_values_set(tmp_path: Path) -> None:
     declared = json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text("utf-8"))["userConfig"]
-    given = {"home": "~/notes", "model": "offline", "daily_budget_usd": 2, "notes": "none", "share_projects": True,
+    given = {"home": "~/notes", "model": "offline", "daily_budget_usd": 2, "notes": "none",
              "exclude": '["~/a, b","c"]'}  # fmt: skip
     assert set(declared) == set(given)
     settings = load(tmp_path, given)

@@ -137,19 +137,9 @@ def test_what_a_person_wrote_under_a_heading_is_of_its_project(world: World, is_
         assert is_shown or "· bank" not in told
 
 
-@pytest.mark.parametrize("is_shared", [False, True])
 def test_what_is_excluded_later_is_told_nowhere_from_then_on(
-    world: World,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    *,
-    is_shared: bool,
+    world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if is_shared:
-        monkeypatch.setenv("MEMORIA_SHARE_PROJECTS", "1")
-        world.prepare()
-        assert "quagga" in world.told(world.shop).casefold()
     (world.bank / ".memoria-off").touch()
     for folder in (world.shop, tmp_path / "unknown"):
         told = world.told(folder).casefold()

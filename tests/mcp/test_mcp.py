@@ -17,6 +17,7 @@ import pytest
 
 from loopback import Json
 from mcp_client import call, drive, environment, fenced, refused
+from memoria.base import project
 from memoria.base.paths import Paths
 from memoria.ground.errors import PageNotFoundError
 from memoria.mcp.pages import Library
@@ -196,7 +197,8 @@ def test_read_opens_every_kind_of_result_that_search_names(tmp_path: Path) -> No
     top = home(tmp_path)
     entry = "### Session (09:00) · shop · Quoll\n\n**Context:** The quoll was counted.\n\n"
     fact = "**Learned:**\n\n- [fact] A quoll eats at night. ^l-7f3a91kc\n\n"
-    marker = "^e-01aa\n\n<!-- memoria entry=01aa session=s1 turns=k1 project=shop-1 model=m -->\n"
+    own = project.key_of_path(str(tmp_path))
+    marker = f"^e-01aa\n\n<!-- memoria entry=01aa session=s1 turns=k1 project={own} model=m -->\n"
     (top / "daily" / "2026-11-20.md").write_text("# Daily Log\n" + "\nfiller\n" * 600 + f"\n{entry}{fact}{marker}")
     (top / "knowledge" / "concepts" / "quoll.md").write_text("# Quoll\n\nThe quoll is spotted.\n")
     turns = [Turn("k1", "user", "Please count the quoll twice.")]
@@ -213,7 +215,7 @@ def test_read_opens_every_kind_of_result_that_search_names(tmp_path: Path) -> No
         assert "no page" in await refused(client, "read", path=str(tmp_path / "secret.md"))
         assert "no page" in await refused(client, "read", path="archive/../../secret")
 
-    drive(tmp_path, scenario, MEMORIA_SHARE_PROJECTS="true")
+    drive(tmp_path, scenario)
 
 
 def test_every_tool_says_honestly_what_it_may_do(tmp_path: Path) -> None:

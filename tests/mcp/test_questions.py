@@ -146,7 +146,6 @@ def test_a_fact_of_another_project_is_neither_listed_changed_nor_deleted(home: H
 
     async def here(client: Client) -> None:
         assert "vault" not in await call(client, "facts")
-        assert "vault" not in await call(client, "facts", everywhere=True)
         for name, more in (("update", {"content": "The vault opens at ten."}), ("forget", {})):
             said = await refused(client, name, id=made[0], **more)
             assert "no learned fact" in said

@@ -115,25 +115,20 @@ def test_what_the_last_sessions_worked_on_calls_for_its_facts(home: Home) -> Non
     assert "rounding" in leads(home)[0]
 
 
+def test_a_session_of_several_entries_is_told_once_where_it_stopped(home: Home) -> None:
+    entry(home, "aa11", "Choose pnpm", project_key=SHOP, context="Begun.")
+    entry(home, "aa12", "Move to pnpm", project_key=SHOP, context="Half done.")
+    text = page(home)
+    assert "Move to pnpm. Half done." in text
+    assert "Choose pnpm" not in text
+
+
 def test_what_the_last_sessions_were_about_is_said_once(home: Home) -> None:
     entry(home, "aa11", "Half-up in rounding", project_key=SHOP, context="Half-up in rounding was chosen.")
-    entry(home, "aa12", "Tides", project_key=SHOP, context="The water rises.")
+    entry(home, "aa12", "Tides", project_key=SHOP, context="The water rises.", session="s2")
     text = page(home)
     assert text.count("Half-up in rounding") == 1
     assert "Tides. The water rises." in text
-
-
-def test_what_belongs_to_another_project_says_so(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEMORIA_SHARE_PROJECTS", "1")
-    home = Home.open()
-    page_ = article(home, "concepts/quoting", "Quoting", ("Paths are quoted.", "bb22"))
-    page_.give_to(BLOG)
-    Path(home.paths.knowledge, "concepts", "quoting.md").write_text(page_.render(), "utf-8")
-    entry(home, "bb22", "Elsewhere", project_key=BLOG, action_items=("Quote every path.",))
-    learn(home, a_fact("Write short functions."))
-    text = page(home)
-    assert section(text, "Open action items") == ["- Quote every path. (2026-11-20, in blog)"]
-    assert "(in blog)" not in page(home, BLOG)
 
 
 @pytest.mark.parametrize("way", ["learned", "forget", "by hand"])
@@ -182,9 +177,7 @@ def test_a_page_keeps_its_limit_by_dropping_whole_items(
     assert text.count("\n- [") == len(rows), "no item is cut"
 
 
-def test_where_there_is_no_page_what_holds_everywhere_comes_first_and_the_rest_says_where(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_there_is_no_page_what_holds_everywhere_is_told(home: Home) -> None:
     learn(
         home,
         a_fact("Never use float for money.", "correction", importance=1.0),
@@ -192,9 +185,6 @@ def test_where_there_is_no_page_what_holds_everywhere_comes_first_and_the_rest_s
     )
     everywhere = "- [preference] Answer in British English. (2026-11-16)"
     assert leads(home, "global") == [everywhere], "a folder that nothing is known of is told nothing of other projects"
-    monkeypatch.setenv("MEMORIA_SHARE_PROJECTS", "1")
-    home = Home.open()
-    assert leads(home, "global") == [everywhere, "- [correction] Never use float for money. (2026-11-16, in shop)"]
 
 
 def test_a_fact_that_returned_in_a_second_project_is_offered_once_and_accepted_by_one_command(

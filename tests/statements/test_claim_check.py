@@ -49,6 +49,16 @@ def test_what_another_agents_transcript_says_is_no_rule_of_the_users() -> None:
     assert [ending.origin for ending in checked.endings] == ["assistant"], "it ends nothing that the user said"
 
 
+def test_each_bad_claim_is_dropped_with_its_reason_and_as_many_good_ones_stay_as_there_may_be() -> None:
+    assert "does not occur in" in reason(quote="words that nobody said")
+    assert "no kind 'rumour'" in reason(kind="rumour")
+    assert "content of 3 characters" in reason(content="No.")
+    several = [claim(content=f"Use pnpm in part {word}.") for word in "abcdefg"]
+    checked = check([*several, claim(kind="rumour")], Material("we always use pnpm here a b c d e f g"), STAMP, most=5)
+    assert len(checked.facts) == 5
+    assert sum("more than 5" in dropped for dropped in checked.dropped) == 2
+
+
 def test_of_the_phrases_a_fact_is_asked_as_the_good_ones_stay() -> None:
     given = [
         "add a package",

@@ -18,7 +18,7 @@ _TAGS = (
     "system-reminder|system|function_\\w+|antml:\\w+|invoke|user-prompt-submit-hook|command-(?:name|message|args)|"
     "local-command-\\w+|bash-(?:input|stdout|stderr)|task-notification|teammate-message|memoria[\\w-]*|where-you-were"
 )
-_FENCE = re.compile(r"<([a-z-]+)-([0-9a-f]{6})>\n(.*?)\n</\1-\2>", re.DOTALL)
+_FENCE = re.compile(r"<([a-z -]+)-([0-9a-f]{6})>\n(.*?)\n</\1-\2>", re.DOTALL)
 _JOINING = re.compile("(?<=[^\0-\x7f])[\ufe00-\ufe0f]?[\u200c\u200d]?(?=[^\0-\x7f])")  # as emoji and Persian have it
 _IGNORABLE = "\ufe00\ufe01\ufe02\ufe03\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\U000e0101\U000e01ef"
 

@@ -326,7 +326,7 @@ class Player:
         rows: list[str] = []
         for query in queries:
             rows += _labelled(mcp_search.search(session, {"query": query, "limit": 10}).splitlines())
-        shown = {"mcp search": rows, "mcp facts": [fact.content for fact in listed(session, "", everywhere=False)]}
+        shown = {"mcp search": rows, "mcp facts": [fact.content for fact in listed(session, "")]}
         if len(self.story.projects) == 1:
             shown["mcp read"] = [
                 row

@@ -290,8 +290,7 @@ def test_the_request_is_small_and_grows_with_neither_wiki_nor_log(wiki: WikiHome
     assert len((tasks.PROMPTS / "flush.md").read_text()) <= 1_600
 
 
-def test_a_project_is_shown_its_own_articles_and_those_of_all_also_where_projects_are_shared(wiki: WikiHome) -> None:
-    wiki.home.settings.share_projects = True
+def test_a_project_is_shown_its_own_articles_and_those_of_all(wiki: WikiHome) -> None:
     wiki.compile([PORT_PAGE])
     wiki.log(entry("b2", 17, learned=stated(LISTENS, IS), project="bar", project_key="bar-9f8e7d"))
     wiki.compile([placed("port")])

@@ -39,6 +39,7 @@ FORMER = {  # settings until 0.2, which nothing reads any more, and what to do w
     **dict.fromkeys(CONSTANT, "remove it"),
     **dict.fromkeys(OF_NOTES, "say which notes you want with `notes`: all, prompt or none"),
     "client_memory": "remove it: Claude Code reads its own memory files, memoria does not",
+    "share_projects": "remove it: `memoria learned promote` lets a statement hold in every project",
 }
 PLUGIN = "memoria"  # an installed plugin is named with its marketplace, ``memoria@memoria``
 PLUGIN_OPTION = "plugin option"  # the source of a setting that the client's dialog for the plugin set
@@ -217,9 +218,6 @@ class Settings:
     ollama_url = setting("http://127.0.0.1:11434", "Address of the ollama server.")
     keep_sidechains = setting(False, "Also keep the turns of sub-agents.")
     split_worktrees = setting(False, "Treat each git worktree as a project of its own.")
-    share_projects = setting(
-        False, "Show sessions the notes of other projects too. false: only the project's own and those of all projects."
-    )
     learn_at_once = setting(
         True, "Summarise a session at once when you correct, rule or decide something. false: when it is due."
     )
@@ -323,8 +321,9 @@ class Settings:
         for source, stored in files.items() if unknown else ():
             problems += [f"{source}: there is no setting {name!r}; ignored" for name in stored if name in unknown]
         gone = [
-            (f"{source}: {name}", FORMER[name]) for source, stored in files.items() for name in stored if name in FORMER
-        ]
+            (f"{source}: {name}", FORMER[name]) for source, stored in files.items() for name, value in stored.items()
+            if name in FORMER and (value is not False or name != "share_projects")  # the client stores what is off too
+        ]  # fmt: skip
         for name in [name for name in variables if name.startswith(PREFIX)]:
             former = name[len(PREFIX) :].lower()
             if former in FORMER:

@@ -1,8 +1,8 @@
 """Visibility: which projects' notes may be shown, decided when they are read.
 
 A project is hidden while all folders that it is known by are excluded, so that an exclusion holds at once, before the
-indexes and pages are made again. A session is shown its own project and what belongs to no project, unless the setting
-``share_projects`` widens that. The worker records the folders of each project. docs/decisions/0021-privacy.md.
+indexes and pages are made again. A session is shown its own project and what belongs to no project. The worker records
+the folders of each project. docs/decisions/0021-privacy.md.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ EVERYWHERE = ("", "*")  # what belongs to no project, and what the user marked t
 class Visibility:
     """What may be shown to a session of the project ``own``; to a person who searches everything, ``own`` is empty.
 
-    ``is_apart``: whether other projects are left out: unless projects are shared, and also then with ``strictly``.
+    ``is_apart``: whether other projects are left out.
     """
 
     __slots__ = ("_folders", "_hidden", "_paths", "_settings", "is_apart", "own")
 
-    def __init__(self, settings: Settings, paths: Paths, own: str = "", *, strictly: bool = False) -> None:
+    def __init__(self, settings: Settings, paths: Paths, own: str = "") -> None:
         self.own = own
-        self.is_apart = bool(own) and (strictly or not settings.share_projects)
+        self.is_apart = bool(own)
         self._settings = settings
         self._paths = paths
         self._folders: dict[str, list[str]] | None = None
@@ -64,8 +64,8 @@ class Visibility:
         return known
 
     def state(self) -> list[str]:
-        """Return what prepared pages depend on: whether projects are shared, then the keys of the hidden ones."""
-        return ["shared" if self._settings.share_projects else "apart", *self.hidden()]
+        """Return what prepared pages depend on: that projects are apart, then the keys of the hidden ones."""
+        return ["apart", *self.hidden()]
 
 
 def folders(path: str) -> dict[str, list[str]]:

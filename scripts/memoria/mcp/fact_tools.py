@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 def facts(session: Session, given: Json) -> str:
-    """Return the latest facts that hold in this project, or in all, with their ids."""
-    found = listed(session, given.get("kind", ""), everywhere=given.get("everywhere", False))
+    """Return the latest facts that hold in this project, with their ids."""
+    found = listed(session, given.get("kind", ""))
     rows = [
         {"id": fact.id, "kind": fact.kind, "content": fact.content, "project": fact.project,
          "said_by": fact.origin, "day": (fact.last or fact.time).date().isoformat()}
@@ -37,13 +37,11 @@ def facts(session: Session, given: Json) -> str:
     return as_json(rows, given.get("first_character", 1)) if rows else "No facts were learned yet."
 
 
-def listed(session: Session, kind: str, *, everywhere: bool) -> list[Fact]:
-    """Return the facts that hold in this project, or in all if the user lets projects share, the latest first."""
-    shows, project = session.visible.shows, session.project.key
+def listed(session: Session, kind: str) -> list[Fact]:
+    """Return the facts that hold in this project, the latest first."""
+    shows = session.visible.shows
     with _keeping(session, "read") as keeper:
-        known = keeper.store.facts(
-            live=True, project="" if everywhere and session.home.settings.share_projects else project
-        )
+        known = keeper.store.facts(live=True, project=session.project.key)
     known = [fact for fact in known if any(map(shows, fact.projects)) and kind in ("", fact.kind)]
     return sorted(known, key=lambda fact: fact.last or fact.time, reverse=True)
 

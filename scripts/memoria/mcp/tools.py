@@ -165,7 +165,6 @@ TOOLS = (
         arguments(
             kind={"enum": ["correction", "preference", *STATED]},
             limit=_whole(200),
-            everywhere={"type": "boolean", "description": "Those of all projects, if the user lets projects share."},
             first_character=_START,
         ),
         "fact_tools.facts",

@@ -9,23 +9,21 @@ and fenced.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from memoria.base import fence, project
+from memoria.base import fence
 from memoria.base.paths import Paths
-from memoria.base.project import name_of
 from memoria.base.visibility import Visibility
 from memoria.capture.open_sessions import MAX_CHARS
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
-from memoria.daily.open_items import HAND, OpenItem, OpenItems
+from memoria.daily.open_items import OpenItem, OpenItems
 from memoria.ground import files, printable
 from memoria.ground.clock import Zone
 from memoria.ground.home import Home
-from memoria.ground.projects import labels
 from memoria.index import sources
 from memoria.index.ended import Ended
 from memoria.index.index import Index
@@ -101,12 +99,11 @@ class Content:
     """What is known for one page, each list with the best or latest where its section shows it first.
 
     ``project``: the key of the page's project, or ``GLOBAL``. ``last`` and ``items``: entries and open items, oldest
-    first. ``labels``: what to call each project, no two alike. ``met``: the user's other machines and their days.
+    first. ``met``: the user's other machines and their days.
     """
 
     project: str
     zone: Zone
-    labels: Mapping[str, str] = field(default_factory=dict)
     facts: Sequence[Fact] = ()
     last: Sequence[Entry] = ()
     items: Sequence[OpenItem] = ()
@@ -129,27 +126,19 @@ class Content:
         """Return a fact's row: its kind and words, when it was last said, and where if not in this project."""
         day = self.zone.day(fact.last or fact.time).isoformat()
         notes = [f"said {fact.seen} times, last {day}" if fact.seen > 1 else day]
-        if self.project == GLOBAL and fact.project != GLOBAL:
-            notes.append(self._elsewhere(fact.project))
-        elif self.project != GLOBAL and fact.project == GLOBAL:
+        if self.project != GLOBAL and fact.project == GLOBAL:
             notes.append("everywhere")
         mark = corrected(fact)
         return f"- [{fact.kind}{f', {mark}' if mark else ''}] {fact.content} ({', '.join(notes)})"
 
     def _item(self, item: OpenItem) -> str:
-        return f"- {item.text} ({', '.join(filter(None, (item.day, self._elsewhere(item.project))))})"
-
-    def _elsewhere(self, project: str) -> str:
-        """Return where something belongs that belongs to another project than the page."""
-        return "" if project in ("", GLOBAL, self.project) else f"in {self.labels.get(project) or name_of(project)}"
+        return f"- {item.text}{f' ({item.day})' if item.day else ''}"
 
     def _last(self) -> Iterator[str]:
         for entry in reversed(self.last[-LAST:]):
             is_titled = entry.title and not _says(entry.context, entry.title)
             said = " ".join([*([printable.sentence(entry.title)] if is_titled else []), *entry.context.split()])
-            label = self.labels.get(entry.project_key, entry.project)
-            name = entry.project if entry.project_key == self.project else label
-            yield f"- {entry.day.isoformat()} {entry.time}, {name}: {words.shorten(said, MAX_LAST)}"
+            yield f"- {entry.day.isoformat()} {entry.time}, {entry.project}: {words.shorten(said, MAX_LAST)}"
 
 
 def _says(text: str, title: str) -> bool:
@@ -175,36 +164,31 @@ def prepare(
     projects (by key) and pages that do not exist yet. All pages are prepared by default, and when ``touched`` contains
     ``GLOBAL``.
 
-    A page shows its own project and what is for all projects, the page for unknown folders only the latter; with
-    ``share_projects`` both show everything.
+    A page shows its own project and what is for all projects, the page for unknown folders only the latter.
     """
-    paths, limit, shared = home.paths, home.settings.page_chars, home.settings.share_projects
+    paths, limit = home.paths, home.settings.page_chars
     booked = ledger.entries()
     projects = sorted({*(entry.project for entry in booked), *keeper.store.projects()} - {GLOBAL, ""})
     view = Visibility(home.settings, paths)
     told = sources.ended(index, paths)
-    everywhere = _current(_seen(daily.find(booked[-RECENT_ENTRIES:]), view), told) if shared else []
     open_items = OpenItems(daily, ledger)
     open_items.refresh()
-    open_anywhere = open_items.everywhere(list(filter(view.shows, [*projects, HAND]))) if shared else []
-    names = labels(projects, project.known(paths.projects))
     met = str(ledger.get(MET) or "")
     for key in projects:
         concerned = touched is None or {key, GLOBAL}.intersection(touched)
         if not concerned and Path(paths.page_of(key)).exists():
             continue
-        content = Content(key, keeper.zone, names, met=met)
+        content = Content(key, keeper.zone, met=met)
         if not view.hides(key):
             recent = daily.find([entry for entry in booked if entry.project == key][-RECENT_ENTRIES:])
-            apart = Visibility(home.settings, paths, key, strictly=True)
+            apart = Visibility(home.settings, paths, key)
             titles = [entry.title for entry in reversed(recent[-QUERY_ENTRIES:])]
             content.facts = leading(keeper.store, key, _nearest(index, [key, *titles], apart))
-            # With projects shared, a project that has only facts shows the last sessions of others.
-            content.last = _current(recent, told) or everywhere
-            content.items = open_items.of(key) if recent else open_anywhere
+            content.last = _current(recent, told)
+            content.items = open_items.of(key)
         _write_both(paths, key, content, limit)
-    content = Content(GLOBAL, keeper.zone, names, last=everywhere, items=open_anywhere, met=met)
-    content.facts = _for_all(leading(keeper.store, GLOBAL), view if shared else None)
+    content = Content(GLOBAL, keeper.zone, met=met)
+    content.facts = [fact for fact in leading(keeper.store, GLOBAL) if fact.project == GLOBAL]
     _write_both(paths, "global", content, limit)
     _clear(paths, {*projects, "global"})
     files.replace(Path(paths.hidden), "\n".join(view.state()), mode=0o600)
@@ -224,10 +208,6 @@ def _write_both(paths: Paths, name: str, content: Content, limit: int) -> None:
     _write(Path(paths.page_of(name, short=True)), content.text(limit - MAX_CHARS - 1))
 
 
-def _seen(entries: list[Entry], view: Visibility) -> list[Entry]:
-    return [entry for entry in entries if view.shows(entry.project_key)]
-
-
 def _current(recent: Sequence[Entry], told: Ended) -> list[Entry]:
     """Return the last entries, one of each session, without what no longer holds; an empty one is left out."""
     found, latest = [], dict[str, Entry]()
@@ -239,11 +219,6 @@ def _current(recent: Sequence[Entry], told: Ended) -> list[Entry]:
         if now.title or now.context.strip():
             found.append(now)
     return found
-
-
-def _for_all(facts: Sequence[Fact], shared: Visibility | None) -> list[Fact]:
-    """Return the facts that hold everywhere, and with ``shared`` also those of the projects that it does not hide."""
-    return [fact for fact in facts if fact.project == GLOBAL or (shared and not shared.hides(fact.project))]
 
 
 def _nearest(index: Index, words: Iterable[str], view: Visibility) -> list[str]:

@@ -172,7 +172,7 @@ def _position_block(event: hook.Event, own: str, paths: Paths) -> str:
 def context(own: str, block: str, settings: Settings, paths: Paths) -> str:
     """Return the page and the block within the limit for both, with the short page if the long one does not fit."""
     room = settings.page_chars
-    is_outdated = _is_outdated(settings, paths)
+    is_outdated = _is_outdated(paths)
     if not block or len(block) > room:
         return _page(paths, own, room, is_outdated=is_outdated)
     for short in (False, True):
@@ -182,18 +182,13 @@ def context(own: str, block: str, settings: Settings, paths: Paths) -> str:
     return block
 
 
-def _is_outdated(settings: Settings, paths: Paths) -> bool:
-    """Return whether the pages may show what is no longer to be shown: they were made for other settings."""
+def _is_outdated(paths: Paths) -> bool:
+    """Return whether the pages are of 0.2 or before, with the setting that let them tell of other projects."""
     try:
         with open(paths.hidden, encoding="utf-8", errors="replace") as file:
-            then = file.read().split("\n")
+            return file.readline().rstrip("\n") == "shared"
     except OSError:
         return False
-    if then[0] != "shared":
-        return False
-    from memoria.base.visibility import Visibility  # noqa: PLC0415 (projects are apart unless a setting shares them)
-
-    return not (settings.share_projects and set(Visibility(settings, paths).hidden()).issubset(then))
 
 
 def _page(paths: Paths, own: str, room: int, *, short: bool = False, is_outdated: bool = False) -> str:

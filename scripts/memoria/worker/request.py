@@ -69,7 +69,7 @@ class Requests:
 
     def near(self, facts: Sequence[Fact], key: str, rows: Mapping[str, Row]) -> list[str]:
         """Return the slugs of the project's articles, and of those for all, that are closest to these statements."""
-        view = Visibility(self.home.settings, self.home.paths, key, strictly=True)
+        view = Visibility(self.home.settings, self.home.paths, key)
         scores: dict[str, float] = {}
         for fact in facts:
             for hit in self.index.search(fact.content, limit=NEAR_ROWS, view=view, kinds=("article",)):
