@@ -36,24 +36,6 @@ def test_a_newer_state_is_refused_with_a_clear_word(paths: Paths) -> None:
         state.open_state(paths)
 
 
-def test_a_killed_migration_goes_on_where_it_stopped(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    state.open_state(paths)
-    done: list[int] = []
-
-    def dies(_: Paths) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("memoria.base.paths.STATE_VERSION", 3)
-    monkeypatch.setattr(state, "_MIGRATIONS", {1: lambda _: done.append(1), 2: dies})
-    with pytest.raises(KeyboardInterrupt):
-        state.open_state(paths)
-    monkeypatch.setattr(state, "_MIGRATIONS", {1: lambda _: done.append(1), 2: lambda _: done.append(2)})
-    for _ in range(2):
-        state.open_state(paths)
-    assert done == [1, 2]
-    assert Path(paths.version).read_text(encoding="utf-8") == "3\n"
-
-
 @pytest.mark.parametrize("text", ["one", "-1", "0"])
 def test_a_version_that_nobody_wrote_is_refused(paths: Paths, text: str) -> None:
     state.open_state(paths)

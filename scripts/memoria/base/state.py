@@ -10,8 +10,6 @@ from memoria.base.paths import SPOOL_BOXES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from memoria.base.paths import Paths
 
 
@@ -119,7 +117,7 @@ def open_state(paths: Paths) -> None:
         raise StateError(f"{paths.version} should hold a number", remedy)
     if int(found) > places.STATE_VERSION:
         raise _newer(paths, int(found))
-    _migrate(paths, int(found))
+    raise StateError(f"{paths.version} says state {int(found)}, which no memoria wrote", f"move {paths.state} away")
 
 
 def _newer(paths: Paths, found: int) -> StateError:
@@ -173,17 +171,3 @@ def _make(paths: Paths) -> None:
     atomic.replace(
         paths.version, f"{places.STATE_VERSION}\n".encode()
     )  # last: until it stands, the next caller makes what is missing
-
-
-# N: the step from version N to N + 1. Each may be killed and run again.
-_MIGRATIONS: dict[int, Callable[[Paths], None]] = {}
-
-
-def _migrate(paths: Paths, found: int) -> None:
-    from memoria.base import atomic  # noqa: PLC0415 (once for a new format)
-
-    for step in range(found, places.STATE_VERSION):
-        if step not in _MIGRATIONS:
-            raise StateError(f"{paths.version} says state {found}, which no memoria wrote", f"move {paths.state} away")
-        _MIGRATIONS[step](paths)
-        atomic.replace(paths.version, b"%d\n" % (step + 1))
