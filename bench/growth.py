@@ -23,8 +23,8 @@ from pathlib import Path
 from memoria.amending import forget_plan, proof
 from memoria.base import fence, project, quickjson
 from memoria.capture import open_sessions, transcript
-from memoria.daily import reference
 from memoria.daily.day_text import DayText
+from memoria.daily.entry import Reference
 from memoria.exchange.memory_server import Memory
 from memoria.exchange.rows import to_told
 from memoria.ground import markdown, printable
@@ -158,7 +158,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "fence.wrapped": fence.wrapped,
     "fence.shortened": lambda text: fence.shortened(fence.fenced("x", text), len(text) // 2),
     "printable.lines": printable.lines,
-    "reference.parse": reference.parse,
+    "Reference.of": Reference.of,
     "documents.of a day": lambda text: list(documents.entries("daily/2026-11-20.md", text)),
     "documents.of an article": lambda text: documents.article("knowledge/concepts/a.md", text),
     "highlight": lambda text: highlight.highlighted(text, {"a"}, bold=True),

@@ -17,10 +17,9 @@ from memoria.amending import proof
 from memoria.base import project, visibility
 from memoria.base.paths import safe_name
 from memoria.capture.spool import Job, Spool
-from memoria.daily import reference
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
-from memoria.daily.entry import Entry
+from memoria.daily.entry import ENTRY, FACT, Entry, Reference
 from memoria.daily.entry_form import FORGOTTEN
 from memoria.ground import home_files, projects
 from memoria.ground.errors import ArchiveError, ExpectedError
@@ -123,10 +122,10 @@ class Plan:
 
 def _identifier(target: str) -> str:
     """Return the id of the entry or fact that a person names, or the text itself."""
-    named = reference.parse(target)
+    named = Reference.of(target)
     if named is None:
         return target
-    return named.id if named.kind == reference.ENTRY else named.anchor
+    return named.id if named.kind == ENTRY else named.anchor
 
 
 def plan(home: Home, target: str, kind: str = "") -> Plan:
@@ -181,8 +180,8 @@ class _Planner:
 
     def _kind(self, target: str) -> str:
         ident = _identifier(target)
-        named = reference.parse(target)
-        if named and named.kind == reference.FACT:
+        named = Reference.of(target)
+        if named and named.kind == FACT:
             return "fact"
         if any(entry.id == ident for entry in self.entries) or ident in self._tombstone_ids():
             return "entry"

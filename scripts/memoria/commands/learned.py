@@ -17,7 +17,7 @@ from typing import Final
 from memoria.amending import corrections
 from memoria.amending.corrections import Corrected
 from memoria.base import invocation, project
-from memoria.daily import reference
+from memoria.daily.entry import FACT, Reference
 from memoria.daily.ledger import Ledger
 from memoria.exchange.records import Records
 from memoria.ground import locks, printable, projects
@@ -60,7 +60,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
 
 def _list(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     key = _project_key(args.project, home, keeper)
-    named = reference.parse(" ".join(args.words))
+    named = Reference.of(" ".join(args.words))
     if named:
         found = _named(named, keeper)
     elif args.words:
@@ -74,9 +74,9 @@ def _list(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     return _print(home, keeper, found)
 
 
-def _named(named: reference.Reference, keeper: Keeper) -> list[Fact]:
+def _named(named: Reference, keeper: Keeper) -> list[Fact]:
     """Return the fact with this id, or the facts of this entry."""
-    if named.kind == reference.FACT:
+    if named.kind == FACT:
         return [keeper.known(named.anchor)]
     entries = (entry for day in keeper.lines.daily.days() for entry in keeper.lines.daily.entries(day))
     entry = next((entry for entry in entries if entry.id == named.id), None)

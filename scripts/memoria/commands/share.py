@@ -12,7 +12,7 @@ from pathlib import Path
 from memoria.base import project
 from memoria.base.project import Place
 from memoria.base.visibility import Visibility
-from memoria.daily import reference
+from memoria.daily.entry import Reference
 from memoria.daily.ledger import Ledger
 from memoria.exchange import team
 from memoria.ground import files
@@ -72,7 +72,7 @@ def _chosen(args: argparse.Namespace, home: Home, keeper: Keeper, key: str) -> I
     if args.project:
         yield from ((OWN, fact) for fact in keeper.store.facts(project=key) if fact.project == key)
     for name in args.what:
-        if reference.parse(name):
+        if Reference.of(name):
             yield OWN, keeper.known(name)
             continue
         article = wiki.get(find_slug(name, set(wiki.slugs())))

@@ -8,9 +8,8 @@ import re
 from typing import Any
 
 from memoria.base import invocation
-from memoria.daily import reference
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.entry import Entry
+from memoria.daily.entry import ENTRY, Entry, Reference
 from memoria.ground import printable
 from memoria.ground.clock import Zone
 from memoria.ground.errors import ExpectedError
@@ -47,8 +46,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
 
 def identifier(text: str, home: Home) -> str:
     """Return the id of the entry that is meant, of a fact's entry for a fact; raise ExpectedError if none is."""
-    named = reference.parse(text)
-    if named is None or named.kind == reference.ENTRY:
+    named = Reference.of(text)
+    if named is None or named.kind == ENTRY:
         ident = named.id if named else text.strip().removeprefix("^").removeprefix("e-")
         if not _ID.fullmatch(ident):
             raise ExpectedError(f"{text!r} is not an entry id. Ids are in the daily logs as ^e-….")

@@ -1,14 +1,21 @@
-"""Entry: the summary of one part of a session, as a record.
+"""Entry: the summary of one part of a session, as a record, and references to entries and statements.
 
 Does not know the form of an entry in a file (``day_text`` does) or where its content comes from.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from memoria.daily.ledger import Booked
+
+ENTRY, FACT = "e", "l"
+_REFERENCE = re.compile(
+    r"(?:\[\[)?(?:(?:daily/)?\d{4}-\d{2}-\d{2}(?:\.md)?#)?#?\^?(?P<kind>[el])-(?P<id>[0-9a-z]+)(?:\|[^\]]*)?(?:\]\])?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +69,21 @@ class Entry:
     def booked(self) -> Booked:
         """The entry as the ledger stores it."""
         return Booked(self.id, self.day.isoformat(), self.session, self.project_key, self.title, self.turns)
+
+
+class Reference(NamedTuple):
+    """An id without its letter, and that letter: ``ENTRY`` or ``FACT``."""
+
+    kind: str
+    id: str
+
+    @property
+    def anchor(self) -> str:
+        """The block id in a daily log, e.g. ``e-01k9x2``."""
+        return f"{self.kind}-{self.id}"
+
+    @classmethod
+    def of(cls, text: str) -> Reference | None:
+        """Return what ``e-01k9x2``, ``^l-7f3a``, ``daily/2026-11-21#^e-01k9x2`` or a wikilink names, else None."""
+        match = _REFERENCE.fullmatch(text.strip())
+        return cls(match["kind"], match["id"]) if match else None

@@ -25,7 +25,7 @@ from zlib import crc32
 
 from memoria.base.project import digest_of
 from memoria.base.visibility import Visibility
-from memoria.daily import reference
+from memoria.daily.entry import ENTRY, Reference
 from memoria.ground import database, home_files
 from memoria.index import documents
 from memoria.index.document_rows import DocumentRows
@@ -191,8 +191,8 @@ class Index:
         The id of an entry or a fact (``e-01k9x2``, ``l-7f3a``) finds just what it names.
         """
         try:
-            if known := reference.parse(query):
-                archived = f"archive/{known.id}" if known.kind == reference.ENTRY else ""
+            if known := Reference.of(query):
+                archived = f"archive/{known.id}" if known.kind == ENTRY else ""
                 named = self.finder.named(known.anchor, archived, view)
                 if named := [hit for hit in named if not kinds or hit.kind in kinds]:
                     return named[:limit]

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memoria.base import invocation
-from memoria.daily import reference
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.entry import Entry
+from memoria.daily.entry import ENTRY, Entry, Reference
 from memoria.ground import clock
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
@@ -134,7 +133,7 @@ class Tracer:
 
         Raise ExpectedError when there is no entry or fact with this id.
         """
-        named = reference.parse(asked)
+        named = Reference.of(asked)
         return self._named(named) if named else self._claims(asked)
 
     def trace(self, source: str, said: str) -> Trace:
@@ -166,9 +165,9 @@ class Tracer:
         meant = _meant(asked, claims, LinkTargets.of(Path(self.home.paths.home), articles))
         return [Claimed(claim.text, article.slug, claim.sources, claim.text) for article, claim in meant]
 
-    def _named(self, named: reference.Reference) -> list[Claimed]:
+    def _named(self, named: Reference) -> list[Claimed]:
         """Return the entry or the fact with this id; raise ExpectedError when there is none."""
-        if named.kind == reference.ENTRY:
+        if named.kind == ENTRY:
             entry = self._called(named.id)
             if entry is None:
                 raise ExpectedError(f"there is no entry {named.anchor}.")

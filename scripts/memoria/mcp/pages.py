@@ -19,9 +19,9 @@ from memoria.base import project
 from memoria.base.fence import fenced, wrapped
 from memoria.base.paths import Paths
 from memoria.base.visibility import Visibility
-from memoria.daily import reference
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText, Part
+from memoria.daily.entry import Reference
 from memoria.daily.ledger import Ledger
 from memoria.ground import home_files, markdown
 from memoria.ground.errors import PageNotFoundError
@@ -109,7 +109,7 @@ class Library:
 
     def _page(self, name: str) -> _Page:
         plain = name.strip().removeprefix("[[").removesuffix("]]").split("|", 1)[0].strip()
-        if named := reference.parse(plain):
+        if named := Reference.of(plain):
             path = self._holding(named.anchor) if "#" not in plain else self.find(plain)
             return self._markdown(path, named.anchor)
         if plain.startswith(ARCHIVED):

@@ -18,9 +18,8 @@ from typing import Any
 
 from memoria.base import invocation
 from memoria.base.paths import Paths
-from memoria.daily import reference
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.entry import Entry
+from memoria.daily.entry import ENTRY, Entry, Reference
 from memoria.ground import clock
 from memoria.ground.clock import Zone
 from memoria.ground.errors import ExpectedError, MemoryStoreError
@@ -383,8 +382,8 @@ class Keeper:
 
     def known(self, ident: str) -> Fact:
         """Return the fact with this id, in any form that a person may give it; raise ExpectedError if there is none."""
-        named = reference.parse(ident)
-        if named and named.kind == reference.ENTRY:
+        named = Reference.of(ident)
+        if named and named.kind == ENTRY:
             raise ExpectedError(
                 f"{ident!r} is an entry; {invocation.shown(f'learned list {named.anchor}')} lists its facts."
             )
