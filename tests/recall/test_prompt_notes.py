@@ -232,27 +232,12 @@ def test_a_fact_and_the_turn_it_was_learned_from_take_one_place(world: Paths) ->
     assert row.startswith("- [fact, 2026-11-19, the user] We bill in whole cents; amounts are integers. (daily/")
 
 
-PASTES = {
-    "a log": "2026-11-20 09:14:02 flush race worker lock",
-    "a command's output": "\u276f flush race worker lock",
-    "a shell's line": "ada@harbour shop % flush race worker lock",
-    "a row of a table": "4    flush race    worker lock",
-    "a task's line": "[flush] $ flush race worker lock",
-    "an author": "<flush@race> <worker@lock.example>",
-    "code": "```\nflush race worker lock\n```",
-    "indented code": "    flush race worker lock",
-    "a traceback": '  File "flush_race.py", line 3, in worker_lock',
-    "an address": "https://127.0.0.1/flush/race/worker/lock",
-    "a plan": f"# Flush race and worker lock\n\n{PROMPT}\n{'The plan goes on. ' * 40}",
-}
-
-
-@pytest.mark.parametrize("paste", PASTES.values(), ids=PASTES)
-def test_what_was_only_pasted_is_not_the_question(world: Paths, paste: str) -> None:
+def test_of_a_long_prompt_the_beginning_and_the_end_are_the_question(world: Paths) -> None:
     remember(world, note())
-    assert ask(world, f"Have a look at this:\n{paste}") == ""
-    if not paste.startswith("#"):
-        assert ask(world, f"{PROMPT}\n\n{paste}", session="s2")
+    paste = "and so on, " * 300
+    assert ask(world, f"{PROMPT}\n{paste}")
+    assert ask(world, f"{paste}\n{PROMPT}", session="s2")
+    assert ask(world, f"{paste}\n{PROMPT}\n{paste}", session="s3") == ""
 
 
 LOCK = "The worker lock decides the flush race."

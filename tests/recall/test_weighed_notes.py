@@ -73,7 +73,7 @@ def test_an_order_goes_on_in_the_background_as_it_was_typed(paths: Paths, handed
     ((command, request),) = handed
     assert command[0] == sys.executable
     assert command[-1] == "weigh"
-    assert request["prompt"] == request["asked"] == ORDER
+    assert request["prompt"] == ORDER
     assert not any("shop" in word for word in command), "nothing of it is an argument"
     assert request["transcript"] == "/nowhere/s1.jsonl"
     assert shown_notes.ShownNotes(paths.hints, "s1").keys() == set(), "nothing is shown yet"
@@ -103,7 +103,6 @@ def test_a_long_prompt_is_handed_over_by_its_ends(paths: Paths, handed: Handed) 
     assert request["prompt"].startswith(ORDER)
     assert request["prompt"].endswith("Mind the prices of the shop.")
     assert len(request["prompt"]) < 4_100
-    assert request["asked"] == f"{ORDER}.\nMind the prices of the shop.", "what was pasted is not searched for"
 
 
 @pytest.mark.parametrize("prompt", ["go on", "commit that", "yes, do it", "/compact the prices of the shop", "thanks!"])

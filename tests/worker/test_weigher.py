@@ -80,7 +80,7 @@ class World:
     def weigh(self, prompt: str = "Add a discount code", at: float | None = None) -> str:
         request = {
             "session": SESSION, "transcript": str(self.transcript), "cwd": "/nowhere/shop", "project": "shop-1a2b3c",
-            "prompt": prompt, "asked": prompt, "at": time.time() if at is None else at, "client": os.getppid(),
+            "prompt": prompt, "at": time.time() if at is None else at, "client": os.getppid(),
             "recorded": OpenSessions(self.home.paths.where).latest_prompt(SESSION),
         }  # fmt: skip
         self.monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(request)))

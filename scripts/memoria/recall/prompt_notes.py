@@ -27,21 +27,9 @@ PROMPT_ENDS = (2_600, 1_400)  # characters of a long prompt's beginning and end:
 TIMEOUT_MS = 60_000  # that the client is told; the process itself gives up earlier
 WORDS = 3  # a prompt with fewer content words ("yes, go on") asks nothing that can be looked up
 LETTERS_OF_WORD = 3  # of a word that may be one of them
-READ_CHARS = 1_000  # of the prompt's beginning and of its end; pasted text lies in between
-DOCUMENT_CHARS = 600  # a longer prompt with headings holds a document, such as a plan, from its first heading on
+READ_CHARS = 1_000  # of the prompt's beginning and of its end
 BEGINNING = 3  # words of a sentence, one of which asks: "in which month"
-NEAREST = 2  # parts of a path that say which file is meant
-COLUMNS = "    "  # between columns of a table that a program printed, and before code
-LETTERS = 0.65  # least share of letters and blanks in a line of prose
-_FENCES = ("```", "~~~")
-_PASTED = (  # beginnings of lines that a program wrote
-    "$ ", "> ", "\u276f", "+++", "---", "@@", "|", "at ", 'File "', "Traceback", "===", "\u2502", "\u251c", "\u2514",
-    "\u256d", "\u2570", "\u23fa", "\u23bf", "\u25cf", "If you need specific details from before exiting plan mode",
-)  # fmt: skip
 _AROUND = "\"'()[]{}<>*_`,.;:!?\u00bf\u00a1"
-_ROOTS = ("/", "~/", "./", "../", "@", "`/", "`~/", "'/", '"/', "(/")
-_BULLETS = ("- ", "* ", "+ ")
-_SHELL_MARKS = frozenset("%$#")
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 # What a question begins with, also one without its mark; no words that begin a subordinate clause as often ("when").
 QUESTION_WORDS = frozenset((
@@ -68,7 +56,7 @@ def user_prompt_submit(event: hook.Event, settings: Settings, paths: Paths) -> d
     _record(event, prompt if asks else "", paths)
     if settings.notes == "none" or not asks or not os.path.exists(paths.index):
         return None
-    asked = typed(prompt)
+    asked = searched(prompt)
     if not has_words(asked):
         return None
     is_weighed = may_weigh(event, settings)
@@ -78,7 +66,7 @@ def user_prompt_submit(event: hook.Event, settings: Settings, paths: Paths) -> d
         answer = certain_notes.answer(event, settings, paths, asked)
         if answer or not is_weighed:
             return answer
-    return handed_over(event, settings, paths, asked)
+    return handed_over(event, settings, paths)
 
 
 def _record(event: hook.Event, prompt: str, paths: Paths) -> None:
@@ -118,14 +106,13 @@ def may_weigh(event: hook.Event, settings: Settings) -> bool:
     return settings.weigh_notes and first in MODELS and hook.is_attended()
 
 
-def handed_over(event: hook.Event, settings: Settings, paths: Paths, asked: str) -> dict[str, object]:
+def handed_over(event: hook.Event, settings: Settings, paths: Paths) -> dict[str, object]:
     """Return the answer that the hook goes on in the background, and let it do so.
 
-    ``asked`` is what the person typed of the prompt. What else there is to do waits until the client has that answer,
-    because the user waits for it.
+    What else there is to do waits until the client has that answer, because the user waits for it.
     """
     told = {
-        "session": event.session_id, "transcript": event.transcript, "cwd": event.cwd, "asked": asked,
+        "session": event.session_id, "transcript": event.transcript, "cwd": event.cwd,
         "at": time.time(), "client": os.getppid(), "prompt": _ends(event.text("prompt")),
         "recorded": open_sessions.OpenSessions(paths.where).latest_prompt(event.session),
     }  # fmt: skip
@@ -154,6 +141,11 @@ def _ends(prompt: str) -> str:
     return prompt if len(prompt) <= first + last else f"{prompt[:first]} […] {prompt[-last:]}"
 
 
+def searched(prompt: str) -> str:
+    """Return what is searched of a prompt: its beginning and its end, between which pasted text lies."""
+    return prompt if len(prompt) <= 2 * READ_CHARS else f"{prompt[:READ_CHARS]}\n{prompt[-READ_CHARS:]}"
+
+
 def only_asks(prompt: str) -> bool:
     """Return whether a prompt asks and orders nothing: each of its sentences is a question."""
     if not (_begins_as_question(prompt) or any(mark in prompt for mark in _QUESTION_MARKS)):
@@ -168,52 +160,3 @@ def _begins_as_question(sentence: str) -> bool:
     """Return whether a sentence asks by a word that it begins with."""
     first = (word.strip(_AROUND).lower() for word in sentence.split()[:BEGINNING])
     return not QUESTION_WORDS.isdisjoint(first) or any(pair in sentence for pair in QUESTION_PAIRS)
-
-
-def typed(prompt: str) -> str:
-    """Return the ends of a prompt without code blocks, addresses, output of programs, and documents below a heading."""
-    lines: list[str] = []
-    fence = ""
-    for line in prompt.splitlines():
-        row = line.strip()
-        mark = row[:3]
-        if fence or mark in _FENCES:
-            fence = "" if fence == mark else fence or mark
-            continue
-        if mark.startswith("#") and len(prompt) > DOCUMENT_CHARS and row.lstrip("#").startswith(" "):
-            break
-        if row and not _is_pasted(line[: 2 * READ_CHARS], row[: 2 * READ_CHARS]):
-            lines.append(" ".join(_nearest(word) for word in line.split() if not _is_address(word)))
-    text = "\n".join(lines)
-    return text if len(text) <= 2 * READ_CHARS else f"{text[:READ_CHARS]}\n{text[-READ_CHARS:]}"
-
-
-def _is_address(word: str) -> bool:
-    """Return whether a word is an address, of a page or of a person."""
-    before, _, after = word.strip(_AROUND).partition("@")
-    is_persons = "." in after and after.rpartition(".")[2].isalpha()
-    return "://" in word or (before != "" and (is_persons or (after != "" and word.startswith("<"))))
-
-
-def _nearest(word: str) -> str:
-    """Return a word, of a longer path only the last NEAREST parts; all files of a project share the others."""
-    parts = word.rstrip("/").split("/")
-    is_path = len(parts) > NEAREST and (word.startswith(_ROOTS) or len(parts) > NEAREST + 1 or "." in parts[-1])
-    return "/".join(parts[-NEAREST:]) if is_path else word
-
-
-def _is_pasted(line: str, row: str) -> bool:
-    """Return whether a line looks like code or like what a program printed."""
-    if row.startswith(_PASTED) or _is_shell_line(row):
-        return True
-    is_code = line.startswith((COLUMNS, "\t")) and not row.startswith(_BULLETS)
-    if is_code or COLUMNS in row:
-        return True
-    letters = sum(character.isalpha() or character == " " for character in row)
-    return letters < LETTERS * len(row)
-
-
-def _is_shell_line(row: str) -> bool:
-    """Return whether a line begins with a shell's prompt (``ana@host shop %``, ``[lint] $``)."""
-    first, *rest = row.split(None, 4)[:4]
-    return ("@" in first[1:] or first[0] == "[") and not _SHELL_MARKS.isdisjoint(rest)

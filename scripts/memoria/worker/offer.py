@@ -42,7 +42,7 @@ class Offer:
     """What a session may be offered for a prompt. Each method raises UnreadableError when the index cannot be read."""
 
     def __init__(self, home: Home, asked: str, own: str, session: str) -> None:
-        """``asked`` is what the person typed of the prompt, ``own`` the project's key."""
+        """``asked`` is what is searched of the prompt, ``own`` the project's key."""
         shown = ShownNotes(home.paths.hints, session)
         self._home, self._asked, self._own = home, asked, own
         self._view = Visibility(home.settings, home.paths, own)

@@ -54,8 +54,8 @@ INTRO = (
 class Request:
     """What the hook hands over (``recall.prompt_notes``): a prompt, and whose it is.
 
-    ``asked``: what the person typed of it; ``at``: when the prompt was entered, in seconds since the epoch;
-    ``recorded``: what ``OpenSessions`` then held of it; ``client``: the process id of the client.
+    ``at``: when the prompt was entered, in seconds since the epoch; ``recorded``: what ``OpenSessions`` then held of
+    it; ``client``: the process id of the client.
     """
 
     session: str
@@ -63,17 +63,21 @@ class Request:
     cwd: str
     project: str
     prompt: str
-    asked: str
     recorded: str
     at: float
     client: int
+
+    @property
+    def asked(self) -> str:
+        """What is searched of the prompt."""
+        return prompt_notes.searched(self.prompt)
 
     @classmethod
     def read(cls, text: str, home: Home) -> Request:
         """Return the request in a JSON object; raise ExpectedError when it is none."""
         try:
             value: dict[str, Any] = json.loads(text)
-            names = ("session", "transcript", "cwd", "prompt", "asked", "recorded")
+            names = ("session", "transcript", "cwd", "prompt", "recorded")
             told = {name: str(value[name]) for name in names}
             own = project.of(told["cwd"], home.settings, home.paths).key
             return cls(**told, project=own, at=float(value["at"]), client=int(value["client"]))
