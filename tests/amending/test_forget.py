@@ -41,7 +41,7 @@ from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn_reader import Reader
 from memoria.wiki import lint_rules
 from memoria.wiki.folder import Wiki
-from memoria.wiki.snapshot import Snapshot
+from memoria.wiki.lint_rules import Snapshot
 from memoria.wiki.transaction import Transactions, digest
 from memoria.worker import worker
 from memoria.working.memory import WorkingMemory

@@ -14,7 +14,7 @@ from memoria.commands import doctor
 from memoria.ground.home import Home
 from memoria.wiki import lint_rules
 from memoria.wiki.folder import Wiki
-from memoria.wiki.snapshot import Snapshot
+from memoria.wiki.lint_rules import Snapshot
 
 LOCK = "Hold `worker.lock` before reading the spool, because a hook may come in between."
 FREE = "The lock is released when the spool is empty."

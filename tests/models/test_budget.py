@@ -10,7 +10,7 @@ import pytest
 from memoria.capture.detach import may_spawn
 from memoria.daily.ledger import Call
 from memoria.ground.clock import Zone
-from memoria.models.budget import decide, estimate
+from memoria.models.metered import decide, estimate
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 VIENNA = Zone("Europe/Vienna")

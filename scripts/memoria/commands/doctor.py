@@ -28,7 +28,7 @@ from memoria.ground.printable import counted, line
 from memoria.models import chain, tasks
 from memoria.models.metered import Metered
 from memoria.wiki import lint_rules
-from memoria.wiki.snapshot import Snapshot
+from memoria.wiki.lint_rules import Snapshot
 from memoria.working.shared_store import open_store
 from memoria.working.store import StoreStats
 

@@ -30,7 +30,7 @@ from memoria.ground import clock, locks, printable, projects
 from memoria.ground.command_parser import positive
 from memoria.ground.errors import ExpectedError, UsageError
 from memoria.ground.home import Home
-from memoria.models import budget, chain, tasks
+from memoria.models import chain, metered, tasks
 from memoria.models.metered import CHARS_PER_TOKEN
 from memoria.transcripts import client_files, clients
 from memoria.transcripts.client_files import Found, Head
@@ -255,19 +255,19 @@ def _described(plan: Plan, home: Home, sources: Sequence[Source]) -> Iterator[st
         f"estimated    {printable.counted(calls, 'model call')} ({flush.calls:,} for summaries, {rest.calls:,} for "
         f"compiles), {tokens[0]:,} tokens in, {tokens[1]:,} out (at {CHARS_PER_TOKEN} characters per token)"
     )
-    yield f"cost         {_costs(tokens)} (prices as of {budget.READ_ON}; a subscription counts usage instead)"
+    yield f"cost         {_costs(tokens)} (prices as of {metered.READ_ON}; a subscription counts usage instead)"
     yield from _waits(home, tokens)
 
 
 def _costs(tokens: tuple[int, int]) -> str:
-    costs = [f"{name} ${price.of(*tokens):,.2f}" for name, price in budget.PRICES.items()]
+    costs = [f"{name} ${price.of(*tokens):,.2f}" for name, price in metered.PRICES.items()]
     free = [name for name, backend in chain.BACKENDS.items() if backend.is_free and name != "scripted"]
     return " · ".join([*costs, f"{' and '.join(free)} $0"])
 
 
 def _waits(home: Home, tokens: tuple[int, int]) -> Iterator[str]:
     name, daily = home.settings.model.split(",")[0], home.settings.daily_budget_usd
-    price = budget.price_of(name)
+    price = metered.price_of(name)
     cost = price.of(*tokens) if price else 0.0
     yield f"model        {name}" + (f", about ${cost:,.2f}" if price else ", price unknown")
     if daily and cost > daily:

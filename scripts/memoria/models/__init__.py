@@ -8,7 +8,7 @@
 - ``tasks``, ``prompts``: the questions to models, and the schemas of their answers
 - ``answer``: validation of a model's answer
 - ``chain``: the table of names, and models tried one after the other
-- ``metered``, ``budget``: retries, booked calls, and what they may cost
+- ``metered``: retries, booked calls, and what they may cost
 
 Nothing below this folder knows that models exist.
 """

@@ -16,7 +16,7 @@ from memoria.exchange.records import Records
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.ground.printable import counted, dollars
-from memoria.models import budget, chain
+from memoria.models import chain, metered
 from memoria.pages.housekeeping import MET, retry_failed
 from memoria.reader.site import Asked, Done, Site, View
 from memoria.worker import together
@@ -116,7 +116,7 @@ def _met(home: Home) -> str:
 
 def _budget(home: Home, ledger: Ledger) -> Iterator[Need]:
     limit, now = home.settings.daily_budget_usd, clock.now()
-    calls = ledger.calls_since(budget.day_bounds(now, home.zone)[0])
+    calls = ledger.calls_since(metered.day_bounds(now, home.zone)[0])
     spent = sum(call.cost_usd for _, call in calls)
     if limit and spent >= limit:
         yield Need(

@@ -26,7 +26,7 @@ from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
 from memoria.ground.printable import counted
-from memoria.models import budget
+from memoria.models import metered
 from memoria.reader.pages import sessions
 from memoria.reader.site import Asked, Done, Site, View
 
@@ -97,7 +97,7 @@ def _costs(site: Site, ledger: Ledger, period: int) -> dict[str, Any]:
     by_project: dict[str, tuple[float, int]] = {}
     by_model: dict[str, tuple[float, int]] = {}
     calls = ledger.calls_since(site.home.zone.midnight(today - timedelta(days=period - 1)))
-    for (day, key, model), used in budget.totals(calls, site.home.zone).items():
+    for (day, key, model), used in metered.totals(calls, site.home.zone).items():
         name = (site.catalog.label(key) if visible.shows(key) else HIDDEN) if key else SEVERAL
         spent_today += used.cost_usd if day == today else 0.0
         for sums, group in ((by_project, name), (by_model, model)):
