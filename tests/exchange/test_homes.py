@@ -36,6 +36,11 @@ def learn(machine: Machine, *contents: str, **given: object) -> list[Fact]:
     return facts
 
 
+def reword(machine: Machine, ident: str, content: str) -> None:
+    with machine.at_work(), machine.keeper() as keeper:
+        keeper.edit(ident, content)
+
+
 def write_entry(machine: Machine, ident: str = "aaa111", *statements: Fact) -> None:
     learned = tuple(map(lines.learned, statements))
     machine.daily.append(Entry(
@@ -78,6 +83,21 @@ def test_an_entry_is_compiled_where_it_was_written_and_after_a_week_anywhere(
             found += [machine.name for _ in gate.waiting(ledger, machine.home)]
             assert status.gather(machine.home)["uncompiled"] == found.count(machine.name)
     assert found == compilers
+
+
+def test_of_two_merges_that_did_not_know_of_each_other_no_wording_comes_back_or_stands_twice(homes: Homes) -> None:
+    desk, laptop = homes
+    (fact,) = learn(desk, "Use npm.")
+    meet(desk, laptop)
+    for machine, content in ((desk, "Use two."), (laptop, "Use seven.")):
+        reword(machine, fact.id, content)
+    desk.sync()
+    reword(desk, fact.id, "Use nine.")
+    laptop.sync()  # merges seven and two, and has not sent that yet
+    desk.sync()  # merges seven and nine
+    meet(laptop, desk)
+    for machine in homes:
+        assert sorted(each.content for each in machine.facts()) == ["Use nine.", "Use seven."]
 
 
 def test_entries_and_statements_come_as_they_were_written(homes: Homes) -> None:

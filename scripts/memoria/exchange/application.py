@@ -22,7 +22,7 @@ from memoria.daily.entry_form import SESSION, tombstone
 from memoria.exchange.article_form import ARTICLE, PLACE, PROSE, UNNAMED, prose_part
 from memoria.exchange.articles import ArticleApplication
 from memoria.exchange.day_form import END, ENTRY, ITEM, STATEMENT, Day, day_of, fact_of
-from memoria.exchange.records import FORGET, GONE, Record, Records, Shown, digest_in, digest_of
+from memoria.exchange.records import FORGET, GONE, Record, Records, Shown, beside, digest_in, digest_of
 from memoria.ground.clock import Zone
 from memoria.ground.errors import FileBusyError
 from memoria.ground.files import sha256
@@ -254,6 +254,10 @@ def settle(records: Records, ident: str) -> None:
     seed = " ".join(record.dot for record in known)
     for record in known:
         _end_former(records, record, seed)
+    double = beside(ident, digest_of(wordings[0][2]))
+    if any(record.text for record in records.live(double)):  # which another merge let stand beside
+        records.put(double, live[0].kind, None, records.dots(double), dot=sha256(f"- {double} {seed}")[:16])
+        records.be_due([double])
     if len(wordings) == 1 and wordings[0][1] == live[0].text:
         return  # what stands beside it is old
     main = sha256(f"{ident} {seed}")[:16]
@@ -273,7 +277,7 @@ def _end_former(records: Records, record: Record, seed: str) -> None:
     Not where the record replaces the very merge that let it stand there: then its machine changed the other one.
     """
     for dot in record.over if record.machine else ():
-        name = _beside(record.id, digest_in(dot))
+        name = beside(record.id, digest_in(dot))
         known_apart = {_apart(name, each[:16]) for each in record.over}
         former = [known for known in records.known(name) if known.text is not None
                   and known.digest == digest_in(dot) and known.dot[:16] not in known_apart]  # fmt: skip
@@ -293,7 +297,7 @@ def _entries(live: Sequence[Record], _: object) -> list[Wording]:
     wordings = [(first.id, str(first.text), str(first.text))]
     for other in others:
         day, bare = day_of(str(other.text))
-        name = _beside(other.id, other.digest)
+        name = beside(other.id, other.digest)
         rows = bare.split("\n")
         rows[0] += f" ({other.machine})" if SESSION.fullmatch(rows[0]) and other.machine else ""
         rows[-1] = rows[-1].replace(f"entry={first.id.removeprefix('e-')} ", f"{name.replace('e-', 'entry=')} ", 1)
@@ -312,7 +316,7 @@ def _statements(live: Sequence[Record], known: Sequence[Record]) -> list[Wording
     wordings = [(live[0].id, _json(whole), str(first["content"]))]
     for record, other in others:
         told_by = f"{record.id} {record.machine}".strip()
-        wordings.append((_beside(record.id, record.digest), _json(other | {"beside": told_by}), str(other["content"])))
+        wordings.append((beside(record.id, record.digest), _json(other | {"beside": told_by}), str(other["content"])))
     return wordings
 
 
@@ -343,11 +347,6 @@ def _prose(live: Sequence[Record], _: object) -> list[Wording]:
         text = f"{heading}\n{rest}"
         wordings.append((f"{other.whole}#{prose_part(heading.lstrip('# '))}", text, text))
     return wordings
-
-
-def _beside(ident: str, digest: str) -> str:
-    """Return the id under which words of this digest stand beside the first wording."""
-    return ident[:2] + sha256(f"{ident} {digest}")[:8]
 
 
 def _summed(first: Mapping[str, Any], all_: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

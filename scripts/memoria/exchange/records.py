@@ -137,6 +137,11 @@ def digest_of(text: str | None) -> str:
     return GONE if text is None else sha256(_FORM.sub("", _ESCAPE.sub("", text)))[:8]
 
 
+def beside(ident: str, digest: str) -> str:
+    """Return the id under which words of this digest stand beside the first wording."""
+    return ident[:2] + sha256(f"{ident} {digest}")[:8]
+
+
 def digest_in(dot: str) -> str:
     """Return the digest that a dot ends in."""
     return dot[_RANDOM:]
@@ -281,7 +286,9 @@ class Records:
         A text that another of them has replaced before is an old copy, and a text stands above having been deleted.
         """
         found = self.known(ident)
-        former = {record.dot: set(map(digest_in, record.over)) for record in found}
+        if len(found) < 2:
+            return found
+        former = {record.dot: set(self._former(record)) for record in found}
         left = [
             record for record in found
             if not any(record.digest in former[other.dot] and other.digest not in former[record.dot]
@@ -290,6 +297,12 @@ class Records:
         distinct = {record.digest: record for record in reversed(left)}
         texts = [record for record in left if distinct[record.digest] is record and record.text is not None]
         return texts or left[:1]
+
+    def _former(self, record: Record) -> Iterator[str]:
+        """Yield the digests of the texts that a record has replaced; a merge lets some stand beside its own instead."""
+        for digest in set(map(digest_in, record.over)):
+            if record.machine or not self.known(beside(record.id, digest)):
+                yield digest
 
     def is_former(self, ident: str, digest: str) -> bool:
         """Return whether live records replaced a text of this digest by another."""

@@ -27,7 +27,7 @@ from typing import Any, Final
 from memoria.exchange.application import settle
 from memoria.exchange.day_form import END, STATEMENT, fact_of, texts_of
 from memoria.exchange.memory_server import EVERYTHING, MAX_TAGS, Memory, Page, Server
-from memoria.exchange.records import GONE, Records, digest_in, digest_of
+from memoria.exchange.records import GONE, Records, beside, digest_in, digest_of
 from memoria.ground import clock
 from memoria.ground.errors import MemoryServerDeniedError, MemoryServerError, MemoryServerUnavailableError
 from memoria.statements.fact import GLOBAL, KINDS, MAX_HISTORY, Fact, Stamp, new_id, plain, words
@@ -530,7 +530,8 @@ class Rows:
         ends = [record for record in self.records.live(f"{ident}#{END}") if record.text is None]
         resumed = {digest_in(dot) for record in ends for dot in record.over} - {GONE}
         told = {name: value for name, value in fact.to_dict().items() if name in _MORE}
-        lists = {"was": list(dict.fromkeys(was)), "resumed": sorted(resumed)}
+        was = [each for each in dict.fromkeys(was) if not self.records.known(beside(ident, each))]  # those stand yet
+        lists = {"was": was, "resumed": sorted(resumed)}
         return told | {name: ".".join(found[:MOST_FORMER]) for name, found in lists.items() if found}
 
 
