@@ -189,6 +189,9 @@ class SharedStore:
     async def _exchange(self, scope: str) -> None:
         """Take over what is newer on the server, and send what is newer here."""
         name = f"{PREFIX}{{{scope}}}"
+        known = self._known.get(scope)
+        if known and not await self._embedded.has_unsent(scope) and await self._client.hget(name, WORD) == known:
+            return  # nothing is new on either side
         async with self._client.pipeline() as pipe:
             while True:
                 await pipe.watch(name)
@@ -199,8 +202,6 @@ class SharedStore:
                 if word is None or word != self._known.get(scope):
                     stored = await pipe.hgetall(name)
                     theirs = {key: _record(text) for key, text in stored.items() if key != WORD}
-                elif not await self._embedded.has_unsent(scope):
-                    return
                 outgoing = await self._embedded.unite(scope, theirs, TOMBSTONE_S)
                 expired = [key for key, record in (theirs or {}).items() if record.is_expired and key not in outgoing]
                 if outgoing or expired:
