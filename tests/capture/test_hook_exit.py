@@ -63,10 +63,15 @@ def command(event: str, root: Path, python: str = "") -> str:
     return str(handlers[0]["command"])
 
 
-def run(event: str, words: str, env: dict[str, str]) -> subprocess.CompletedProcess[bytes]:
+def run(event: str, words: str, env: dict[str, str], timeout: float = 120) -> subprocess.CompletedProcess[bytes]:
     payload = {"hook_event_name": event, "session_id": "s", "cwd": "/", "source": "startup", "prompt": "hello"}
     return subprocess.run(
-        ["/bin/sh", "-c", words], input=json.dumps(payload).encode(), env=env, capture_output=True, check=False
+        ["/bin/sh", "-c", words],
+        input=json.dumps(payload).encode(),
+        env=env,
+        capture_output=True,
+        check=False,
+        timeout=timeout,
     )
 
 
@@ -87,6 +92,24 @@ def test_a_clone_that_is_broken_stops_no_hook_and_the_session_start_says_why(
     assert set(said.values()) == {""}
     if breaks is not leaving_package:
         assert GONE in json.loads(start)["systemMessage"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_a_pipe_in_the_place_of_any_file_that_a_hook_reads_holds_none_up(tmp_path: Path) -> None:
+    client = Client(tmp_path)
+    for event in DECLARED:  # what they leave behind
+        fire(event, ROOT, sys.executable, client.env)
+    paths = client.paths
+    kept = [Path(name) for name in (paths.notice, paths.hidden, paths.named, paths.projects, paths.folders)]
+    kept += [Path(paths.page_of("global")), Path(paths.cursors, "s"), Path(paths.since), Path(paths.exchanged)]
+    kept += [path for path in Path(paths.state).rglob("*") if path.is_file() and path.parent.name != "log"]
+    for path in {*kept, Path(config_path(client.env))}:
+        if not path.name.endswith((".db", ".lock")):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.unlink(missing_ok=True)
+            os.mkfifo(path)
+    for event in DECLARED:
+        assert run(event, command(event, ROOT, sys.executable), client.env, timeout=30).returncode == 0, event
 
 
 def test_a_clone_that_is_gone_blocks_nothing(clone: Path, tmp_path: Path) -> None:

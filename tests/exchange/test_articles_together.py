@@ -144,6 +144,21 @@ def test_an_end_is_an_end_on_every_page_of_every_machine(homes: Homes) -> None:
     assert any("500" in row for row in rows(late, "History"))
 
 
+def test_a_summary_that_comes_along_does_not_tell_what_was_worded_anew(homes: Homes) -> None:
+    desk, laptop = homes
+    (fact,) = place(desk, "Behaviour", "The queue holds 500 jobs.")
+    page = Article(SLUG, text(desk))
+    page.summarise("It holds 500 jobs.")
+    path(desk).write_bytes(Wiki.encode(page))
+    meet(desk)
+    with desk.at_work(), desk.keeper() as keeper:
+        keeper.edit(fact.id, "The queue holds 900 jobs.")
+    meet(desk, laptop)
+    for machine in homes:
+        assert rows(machine, "Behaviour") == {"The queue holds 900 jobs."}
+        assert "500" not in text(machine).partition("## ")[0]
+
+
 def test_what_a_person_takes_back_holds_again_everywhere(homes: Homes) -> None:
     desk, laptop = homes
     (fact,) = place(desk, "Behaviour", "The queue holds 500 jobs.")

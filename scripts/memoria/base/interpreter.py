@@ -130,7 +130,7 @@ def failure_file() -> str:
 def failure() -> str:
     """Return why the environment could not be built, ``""`` when no failure is recorded."""
     try:
-        with open(failure_file(), encoding="utf-8", errors="replace") as file:
+        with open(failure_file(), encoding="utf-8", errors="replace", opener=places.regular) as file:
             return file.read(KNOWN_FAILURE_CHARS).strip()
     except OSError:
         return ""

@@ -79,6 +79,15 @@ def plain_name(name: str) -> str:
     return "".join("_" if letter in FORBIDDEN or letter < " " else letter for letter in name)
 
 
+def regular(path: str, flags: int) -> int:
+    """Open a file for ``open``; raise OSError for a pipe or a device, which would let a hook wait or read for ever."""
+    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    if os.fstat(descriptor).st_mode & 0o170000 != 0o100000:
+        os.close(descriptor)
+        raise OSError(f"{path} is no regular file")
+    return descriptor
+
+
 class Paths:
     """The folders and files of one home and its state; no other module spells out their names."""
 
@@ -150,7 +159,7 @@ class Paths:
     def has_state(self) -> bool:
         """Return whether the state folder is there, in the form of this version."""
         try:
-            with open(self.version, "rb") as file:
+            with open(self.version, "rb", opener=regular) as file:
                 return file.read(20).strip() == b"%d" % STATE_VERSION
         except OSError:
             return False

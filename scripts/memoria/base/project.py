@@ -19,7 +19,7 @@ import os
 import stat
 
 from memoria.base import quickjson
-from memoria.base.paths import MAX_PATH
+from memoria.base.paths import MAX_PATH, regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def _name(path: str) -> str:
 
 def _load(path: str) -> Known:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open(path, encoding="utf-8", errors="replace", opener=regular) as file:
             stored = quickjson.loads(file.read())
     except (OSError, ValueError):
         return Known({}, {})

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 
 from memoria.base import quickjson, user_environment
+from memoria.base.paths import regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -428,7 +429,7 @@ def record_home(home: str) -> None:
 
 def _read_config(path: str) -> dict[str, object]:
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=regular) as file:
             text = file.read().decode("utf-8", "replace")
     except FileNotFoundError:
         return {}

@@ -98,7 +98,7 @@ read is set aside as <name>.bak-<time>, guarded by <name>.lock; delete it when y
 def open_state(paths: Paths) -> None:
     """Make the state folder (0700) when it is missing and check its version; StateError when it is not ours to use."""
     try:
-        with open(paths.version, "rb") as file:
+        with open(paths.version, "rb", opener=places.regular) as file:
             found = file.read(20).strip()
     except FileNotFoundError:
         _make(paths)
@@ -126,7 +126,7 @@ def _newer(paths: Paths, found: int) -> StateError:
     from memoria.base import invocation  # noqa: PLC0415
 
     try:
-        with open(paths.written_by, "rb") as file:
+        with open(paths.written_by, "rb", opener=places.regular) as file:
             writer = file.read(40).decode("ascii", "ignore").strip() + ", "
     except OSError:
         writer = ""
@@ -152,7 +152,7 @@ def sign(paths: Paths) -> None:
 
     for path, text in ((paths.readme, README.encode()), (paths.written_by, f"{__version__}\n".encode())):
         try:
-            with open(path, "rb") as file:
+            with open(path, "rb", opener=places.regular) as file:
                 if file.read() == text:
                     continue
         except FileNotFoundError:

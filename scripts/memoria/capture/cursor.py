@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 
 from memoria.base import quickjson
+from memoria.base.paths import regular
 
 OFF = ".off"  # ends the name of the file with the spans; the names of cursors hold no dot
 UNCOPIED = ".uncopied"  # ends the name of the file that says that nothing of a session is copied
@@ -39,7 +40,7 @@ def read(folder: str, session: str, transcript: str) -> Cursor:
 def latest(folder: str, session: str) -> Cursor | None:
     """Return the session's cursor for any transcript, or None when there is none that can be read."""
     try:
-        with open(os.path.join(folder, session), "rb") as file:
+        with open(os.path.join(folder, session), "rb", opener=regular) as file:
             stored = quickjson.loads(file.read(65536).decode("utf-8", "replace"))
         if isinstance(stored, dict):
             return Cursor(str(stored["transcript"]), max(0, int(stored["end"])), bytes.fromhex(stored["mark"]))
@@ -96,7 +97,7 @@ class PausedSpans:
 def paused(folder: str, session: str) -> PausedSpans | None:
     """Return the spans of a session, or None when memoria was never off in it; no spans stand for all of it."""
     try:
-        with open(os.path.join(folder, session + OFF), "rb") as file:
+        with open(os.path.join(folder, session + OFF), "rb", opener=regular) as file:
             raw = file.read(1_000_000)
     except OSError:
         return None

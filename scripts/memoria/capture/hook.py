@@ -209,7 +209,7 @@ def _owner(path: str, now: float) -> str:
     try:
         if now - os.stat(path).st_mtime > CLAIM_S:
             return ""
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open(path, encoding="utf-8", errors="replace", opener=places.regular) as file:
             return file.read(5000)
     except OSError:
         return ""

@@ -15,6 +15,7 @@ import os
 import time
 
 from memoria.base import quickjson
+from memoria.base.paths import regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class OpenSessions:
 
     def _text(self, session: str, kind: str) -> str:
         try:
-            with open(self.path(session, kind), encoding="utf-8", errors="replace") as file:
+            with open(self.path(session, kind), encoding="utf-8", errors="replace", opener=regular) as file:
                 return file.read(MAX_CHARS)
         except OSError:
             return ""
@@ -167,7 +168,7 @@ class OpenSessions:
             if not name.endswith(LIVE):
                 continue
             try:
-                with open(os.path.join(self.folder, name), encoding="utf-8", errors="replace") as file:
+                with open(os.path.join(self.folder, name), encoding="utf-8", errors="replace", opener=regular) as file:
                     client, _, project = file.read(1000).partition(" ")
             except OSError:
                 continue
@@ -265,7 +266,7 @@ def of_dead_clients(paths: Paths) -> list[str]:
 def read_sent(path: str) -> dict[str, str]:
     """Return what a file records, nothing when it is gone or was not written to its end."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=regular) as file:
             record = quickjson.loads(file.read().decode("utf-8", "replace"))
     except (OSError, ValueError):
         return {}

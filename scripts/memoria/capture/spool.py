@@ -11,7 +11,7 @@ import os
 import time
 
 from memoria.base import quickjson
-from memoria.base.paths import SPOOL_BOXES, safe_name
+from memoria.base.paths import SPOOL_BOXES, regular, safe_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,12 +155,12 @@ class Spool:
 
     def header(self, job: Job) -> dict[str, object]:
         """Return the job's header; raise ValueError when it cannot be read."""
-        with open(self.path(job), "rb") as file:
+        with open(self.path(job), "rb", opener=regular) as file:
             return _header(file.readline())
 
     def lines(self, job: Job) -> Iterator[bytes]:
         """Yield the lines of the slice."""
-        with open(self.path(job), "rb") as file:
+        with open(self.path(job), "rb", opener=regular) as file:
             file.readline()
             yield from file
 

@@ -43,7 +43,7 @@ STALE_TMP_S = 24 * 3600  # a hook writes its job within milliseconds, so an olde
 def are_pages_outdated(home: Home) -> bool:
     """Return whether a project was excluded since the pages were made, or they are of an older version."""
     try:
-        then = Path(home.paths.hidden).read_text(encoding="utf-8").split("\n")
+        then = home_files.text(home.paths.hidden).split("\n")
     except FileNotFoundError:  # no page was ever made, or only by a version that did not record this
         return any(Path(home.paths.page).glob("*.md"))
     except (OSError, ValueError):

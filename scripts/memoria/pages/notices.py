@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 from memoria.base.paths import Paths
-from memoria.ground import files, locks
+from memoria.ground import files, home_files, locks
 
 PRIVATE = 0o600
 
@@ -46,7 +46,7 @@ def clear(paths: Paths, kind: str) -> None:
 
 def _given(paths: Paths) -> dict[str, str]:
     try:
-        given = json.loads(Path(paths.notices_given).read_bytes())
+        given = json.loads(home_files.read(paths.notices_given))
     except (OSError, ValueError):
         return {}
     return given if isinstance(given, dict) else {}
@@ -54,6 +54,6 @@ def _given(paths: Paths) -> dict[str, str]:
 
 def _waiting(paths: Paths) -> list[str]:
     try:
-        return Path(paths.notice).read_text(encoding="utf-8", errors="replace").splitlines()
+        return home_files.text(paths.notice).splitlines()
     except OSError:
         return []

@@ -21,7 +21,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
 from memoria.daily.open_items import OpenItem, OpenItems
-from memoria.ground import files, printable
+from memoria.ground import files, home_files, printable
 from memoria.ground.clock import Zone
 from memoria.ground.home import Home
 from memoria.index import sources
@@ -232,8 +232,8 @@ def _nearest(index: Index, words: Iterable[str], view: Visibility) -> list[str]:
 
 def _write(path: Path, page: str) -> None:
     try:
-        if path.read_text(encoding="utf-8") == page:
+        if home_files.text(path) == page:
             return
-    except (FileNotFoundError, UnicodeDecodeError):
+    except OSError:
         pass
     files.replace(path, page, mode=0o600)

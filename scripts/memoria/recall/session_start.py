@@ -11,6 +11,7 @@ import sys
 import time
 
 from memoria.base import exclude, project
+from memoria.base.paths import regular
 from memoria.capture import hook
 from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import Spool
@@ -89,7 +90,7 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
 def _is_apart(paths: Paths) -> bool:
     """Return whether the last exchange with other machines is some time ago."""
     try:
-        with open(paths.exchanged, "rb") as file:
+        with open(paths.exchanged, "rb", opener=regular) as file:
             return abs(time.time() - float(file.read(20))) >= OFTEN_S
     except (OSError, ValueError):
         return True
@@ -185,7 +186,7 @@ def context(own: str, block: str, settings: Settings, paths: Paths) -> str:
 def _is_outdated(paths: Paths) -> bool:
     """Return whether the pages are of 0.2 or before, with the setting that let them tell of other projects."""
     try:
-        with open(paths.hidden, encoding="utf-8", errors="replace") as file:
+        with open(paths.hidden, encoding="utf-8", errors="replace", opener=regular) as file:
             return file.readline().rstrip("\n") == "shared"
     except OSError:
         return False
@@ -194,7 +195,7 @@ def _is_outdated(paths: Paths) -> bool:
 def _page(paths: Paths, own: str, room: int, *, short: bool = False, is_outdated: bool = False) -> str:
     for name in () if is_outdated else (own, "global"):
         try:
-            with open(paths.page_of(name, short=short), encoding="utf-8", errors="replace") as file:
+            with open(paths.page_of(name, short=short), encoding="utf-8", errors="replace", opener=regular) as file:
                 text = file.read(MAX_PAGE)
         except FileNotFoundError:
             continue
@@ -213,7 +214,7 @@ def _take_notice(path: str) -> str:
     taken = f"{path}.{os.getpid()}"
     try:
         os.rename(path, taken)
-        with open(taken, encoding="utf-8", errors="replace") as file:
+        with open(taken, encoding="utf-8", errors="replace", opener=regular) as file:
             text = file.read(2000)
         os.unlink(taken)
     except OSError:

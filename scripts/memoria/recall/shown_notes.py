@@ -10,7 +10,7 @@ import os
 import time
 
 from memoria.base import quickjson
-from memoria.base.paths import safe_name
+from memoria.base.paths import regular, safe_name
 from memoria.capture import hook
 
 TYPE_CHECKING = False
@@ -90,7 +90,7 @@ class ShownNotes:
 def read(path: str) -> list[dict[str, object]]:
     """Return the objects of a file of shown notes in order; ``[]`` when there is no file."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=regular) as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - MAX_BYTES))
             rows = file.read(MAX_BYTES).decode("utf-8", "replace").split("\n")
     except FileNotFoundError:

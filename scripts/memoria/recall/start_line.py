@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 
+from memoria.base.paths import regular
+
 MAX_CHARS = 1_000  # of a day's line
 
 
@@ -30,7 +32,7 @@ def take_day(folder: str, now: float) -> str:
     for end in due:
         path = os.path.join(folder, str(end))
         try:
-            with open(path, encoding="utf-8", errors="replace") as file:
+            with open(path, encoding="utf-8", errors="replace", opener=regular) as file:
                 later, yesterday, afterwards = file.read(MAX_CHARS).split("\n")[:3]
             os.unlink(path)  # of two sessions that start at once, one removes it
             line = yesterday if now < float(later) else afterwards
@@ -54,7 +56,7 @@ def add_saved(path: str, count: int) -> None:
 def saved(path: str) -> int:
     """Return the count in a file, 0 when there is none."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=regular) as file:
             return int(file.read(20))
     except (OSError, ValueError):
         return 0

@@ -21,7 +21,7 @@ from memoria.base.atomic import PRIVATE
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.capture import transcript
-from memoria.ground import files
+from memoria.ground import files, home_files
 from memoria.ground.home import Home
 from memoria.search.words import folded
 from memoria.transcripts.client_files import objects
@@ -112,7 +112,7 @@ class Tombstones:
         self.stones: list[Tombstone] = []
         self._codes: dict[tuple[str, str], int] = {}
         try:
-            self.salt, self.stones = _parse(json.loads(path.read_bytes()))
+            self.salt, self.stones = _parse(json.loads(home_files.read(path)))
         except FileNotFoundError:
             pass
         except (KeyError, TypeError, ValueError) as error:

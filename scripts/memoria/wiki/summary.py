@@ -45,6 +45,12 @@ def renew(article: Article, ended: Collection[str]) -> None:
         article.summarise(" ".join(kept) or plain(article), is_own=not kept)
 
 
+def is_stale(article: Article) -> bool:
+    """Return whether a sentence of the summary tells what stands in the page's history."""
+    ended = [claim.text for claim in article.past]
+    return any(_is_stale(part, article, ended) for part in _SENTENCE_END.split(article.summary))
+
+
 def plain(article: Article) -> str:
     """Return a summary from the current lines: the newest of the first section that has one with the title."""
     claims = article.headed_claims
