@@ -1,6 +1,6 @@
 """Claim check: what a model's statement must prove to be kept, or to end another one.
 
-Its quote must occur in the material that was judged, and its names and numbers in the conversation; where they do not,
+Its quote must occur in the material that it is about, and its names and numbers in the conversation; where they do not,
 the quote takes the place of its words. A statement that is proven only by a tool's output or a pasted page can never
 become a preference, a correction or an instruction (memory poisoning: agentmemory #850). This module does not know
 which model made a statement.
@@ -56,7 +56,7 @@ _THOUSANDS = Pattern(r"(?<=\d)[,.'_ ](?=\d{3}(?!\d))")
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """The text that was judged, by speaker; quotes are searched in it."""
+    """What was said and done, by speaker; quotes are searched in it."""
 
     user: str
     assistant: str = ""
@@ -261,7 +261,7 @@ def _proof(claim: Mapping[str, Any], material: Material, stamp: Stamp) -> tuple[
     quote = _on_one_line(_text(claim.get("quote")))
     origin = material.origin_of(quote) if len(quote) >= MIN_QUOTE else ""
     if not origin:
-        raise _Refused(f"the quote does not occur in what was judged: {quote[:60]!r}")
+        raise _Refused(f"the quote does not occur in what was said: {quote[:60]!r}")
     return quote, "assistant" if stamp.agent and origin == "user" else origin
 
 

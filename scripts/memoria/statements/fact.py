@@ -182,7 +182,7 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Where and when the judged turns took place: project key, session id, time (UTC), and the coding agent.
+    """Where and when the turns took place: project key, session id, time (UTC), and the coding agent.
 
     ``agent`` is the word for it, empty for Claude Code, whose hooks saw the user type.
     """

@@ -123,7 +123,7 @@ class Keeper:
         for fact in changes.gone:
             self.store.mark_deleted(fact.id, fact)
 
-    # -- facts from a judge
+    # -- facts from a model
 
     def take(self, facts: Iterable[Fact], project: str = "", *, endings: Iterable[Ending] = ()) -> Outcome:
         """Store these facts and end others; all are in the outbox before anything else is attempted.

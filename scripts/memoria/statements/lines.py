@@ -3,7 +3,7 @@
 A fact is a learned line with its quote and its particulars, as ``daily.day_text`` reads and writes them. Only the first
 line is required, so that a person can write or change one by hand. What the particulars lack is taken from the entry
 that contains the line. This module knows the meaning of a fact's line, but not the file's syntax or how facts are
-judged.
+checked.
 """
 
 from __future__ import annotations

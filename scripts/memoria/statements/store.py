@@ -1,9 +1,8 @@
 """Store: the learned facts as rows of ``learned.db``, derived from the daily logs.
 
 Facts are found by words, by similarity and by project; an ended fact leads to its successor. A deleted or corrupt file
-is rebuilt from the logs; repeated facts are then recognised by similarity. The store also records which exchanges of a
-session have been judged, and on which articles a fact has a line. A fact that only an article of an earlier version
-tells is a row too. It reads no other file.
+is rebuilt from the logs; repeated facts are then recognised by similarity. The store also records on which articles a
+fact has a line. A fact that only an article of an earlier version tells is a row too. It reads no other file.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from memoria.statements.lines import Lines
 
 log = logging.getLogger(__name__)
 
-MIN_NEAR, MAX_NEAR = 5, 12  # facts shown beside what a model judges (docs/decisions/0004-answers.md)
+MIN_NEAR, MAX_NEAR = 5, 12  # facts shown beside what a model summarises (docs/decisions/0004-answers.md)
 _CANDIDATES = 40  # rows compared by similarity, those that share the most words
 HALF_SAVED_S = 60  # for which a file that lacks lines, and a line end at its end, is taken for half a save
 TWICE = 2

@@ -173,7 +173,7 @@ async def _observer(home: Home) -> AsyncIterator[Observer | None]:
     """Yield the observer, or None when its store cannot be opened."""
     try:
         store = open_store(home.settings, home.paths)
-    except (ExpectedError, OSError) as error:  # turns are still to be judged
+    except (ExpectedError, OSError) as error:  # a session may still be urgent
         log.warning("no session was observed: %s", error)
         yield None
         return
