@@ -138,7 +138,8 @@ def edited(machine: Machine) -> None:
     front = f"---\ntitle: {title}\naliases: [{alias}]\ntags: [{tag}]\nupdated: '2026-11-18'\n---\n"
     machine.write(
         "knowledge/concepts/gauge.md",
-        f"{front}\n# Gauge\n\n{said('article')}\n\n## Key Points\n\n- {block('article')}\n",
+        f"{front}\n# Gauge\n\nThe brass tripod stands on the eastern pier. {said('article')}\n\n"
+        f"## Key Points\n\n- {block('article')}\n",
     )
     machine.write(f"knowledge/concepts/{FILE_NAME}.md", f"# Tidal datum\n\n{TOPIC} filename\n")
     for number in range(20):
@@ -201,7 +202,7 @@ def answers() -> dict[str, Json]:
     return {
         "flush": {
             "worth_saving": True, "title": f"Harbour gauge {SHORT.format('entry')}",
-            "context": f"Calibrate the harbour gauge {tricks('entry')}", "key_exchanges": [said("entry")],
+            "context": f"Hold the plumb line at low water {tricks('entry')}", "key_exchanges": [said("entry")],
             "action_items": [said("todo", SHORT.format("todo"))],
             "statements": [learned("ruled"), learned("flushed")],
         },
@@ -238,6 +239,8 @@ class Talk:
         with machine.session() as session:
             for word in ("goes by LAT", "entry", "when the pole is to be read before any gauge"):
                 session.ask(f"how was the {TOPIC} {word} done?")
+            for words in ("where was the plumb line held at low water?", "is the brass tripod on the eastern pier?"):
+                session.ask(words)  # which no statement of the page answers
             self._ask_memory(session)
             self.before = machine.in_session()[-1]
             (machine.work / "bad.txt").write_text(block("failure"), encoding="utf-8")
