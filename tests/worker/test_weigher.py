@@ -345,21 +345,12 @@ def test_where_no_note_can_matter_none_is_weighed_and_the_model_is_not_asked_aga
     assert [call["task"] for call in world.calls()] == ["widen"]
 
 
-@pytest.mark.parametrize("answer", ["no JSON at all", {"error": "bad"}, {"needed": []}])
-def test_an_unusable_answer_about_words_leaves_the_words_of_the_prompt(make: Make, answer: Any) -> None:
+@pytest.mark.parametrize("answer", ["no JSON at all", {"error": "bad"}, {"needed": []}, {"error": "unavailable"}])
+def test_without_an_answer_about_words_those_of_the_prompt_are_searched(make: Make, answer: Any) -> None:
     world = make({"needed": [1]})
     world.learns(("A discount is never above ten percent.", "fact"))
     world.names(answer)
     assert "never above ten" in given(world.weigh())
-
-
-def test_without_a_model_that_names_words_none_is_asked_to_choose(make: Make) -> None:
-    world = make({"needed": [1]})
-    world.learns()
-    world.names({"error": "unavailable"}, {"words": ["discount"]})
-    assert world.weigh() == ""
-    assert world.weigh(), "the next time it is asked"
-    assert [call["task"] for call in world.calls()] == ["widen", "widen", "weigh"]
 
 
 def test_a_heading_without_text_of_its_own_is_not_offered(make: Make) -> None:

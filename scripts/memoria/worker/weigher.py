@@ -118,34 +118,29 @@ def weighed(home: Home, request: Request) -> tuple[list[str], str]:
 def _chosen(home: Home, request: Request) -> list[Note] | None:
     """Return the notes that a model chooses; None when none was asked or has answered. Raises UnreadableError."""
     offer = Offer(home, request.asked, request.project, request.session)
-    words: list[str] = []
-    if not offer.holds_all():
-        named = _answer(home, request, tasks.widen)
-        if named is None:
-            return None
-        words = named.get("words", [])
-        if named and not words:  # no note can matter; after an unusable answer the prompt's own words have to do
-            return []
+    named = {} if offer.holds_all() else _answer(home, request, tasks.widen)
+    words = named.get("words", [])  # without an answer those of the prompt have to do
+    if named and not words:
+        return []  # no note can matter
     notes = offer.notes(words)
-    choice = _answer(home, request, tasks.weigh, notes=[note.told for note in notes]) if notes else None
+    choice = _answer(home, request, tasks.weigh, notes=[note.told for note in notes]) if notes else {}
     return [note for place, note in enumerate(notes, 1) if place in choice["needed"]] if choice else None
 
 
-def _answer(home: Home, request: Request, task: Task, **material: object) -> JsonObject | None:
-    """Return a model's answer about the prompt, ``{}`` for an unusable one; None when none answers."""
+def _answer(home: Home, request: Request, task: Task, **material: object) -> JsonObject:
+    """Return a model's answer about the prompt, ``{}`` when none gives a usable one."""
     quick = copy(home.settings)
     quick.model_timeout_s = min(quick.model_timeout_s, CALL_S / (1 + quick.model.count(",")))
     try:
         with closing(Ledger.of(home.paths)) as ledger:
             model = Metered.of(replace(home, settings=quick), ledger)
             completion = model.complete_soon(lambda: _question(home, request, task, material), WAIT_S)
-            return completion.data if completion else None
+            return completion.data if completion else {}
     except BadAnswerError as error:  # which quotes the answer, and that may quote the prompt
-        log.info("session %s: an answer about notes was unusable: %s", request.session, type(error).__name__)
-        return {}
+        log.info("session %s: no note was weighed: %s", request.session, type(error).__name__)
     except (ExpectedError, OSError, sqlite3.Error) as error:
         log.info("session %s: no note was weighed: %s", request.session, error)
-        return None
+    return {}
 
 
 def _question(home: Home, request: Request, task: Task, material: JsonObject) -> Prompt | None:
