@@ -261,6 +261,7 @@ def test_readers_and_writers_in_several_processes_get_on(path: Path) -> None:
         ("HTTPServer restarts", "http server"),
         ("running tests", "run test"),
         ("a naïve Übersetzung", "naive ubersetzung"),
+        ("voilà la crème", "voila creme"),
         ("Straße", "strasse"),
         ("ＦＵＬＬ width", "full"),  # noqa: RUF001 (wide letters are what is tested)
         ("我们在东京都开会", "东京"),
