@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from memoria.base import paths
 from memoria.base.settings import PLUGIN_OPTION, Settings, config_path
 from places import ROOT
 
@@ -72,3 +73,11 @@ def test_while_the_clients_file_with_options_cannot_be_read_nothing_may_be_recor
     assert "cannot be read" in refusal
     write(tmp_path, '{"hooks": ')
     assert Settings.load({"HOME": str(tmp_path)}).refusal == "", "it holds no option of memoria"
+
+
+@pytest.mark.parametrize(("root", "is_one"), [(ROOT, True), (ROOT / "plugin", True), (ROOT / "tests", False)])
+def test_the_plugin_is_known_by_the_folder_that_the_client_names(
+    monkeypatch: pytest.MonkeyPatch, root: Path, is_one: bool
+) -> None:
+    monkeypatch.setenv("CLAUDE_PLUGIN_ROOT", str(root))
+    assert paths.is_plugin() == is_one

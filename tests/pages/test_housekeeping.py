@@ -6,10 +6,27 @@ import os
 import time
 from pathlib import Path
 
+import pytest
+
 from memoria.base.paths import Paths
 from memoria.ground.home import Home
 from memoria.pages import housekeeping
 from memoria.recall.shown_notes import ShownNotes
+
+
+@pytest.mark.parametrize(("now", "more"), [(0, 10), (4, 6), (15, 0)])
+def test_a_worker_waits_for_everything_else_on_the_machine(
+    monkeypatch: pytest.MonkeyPatch, now: int, more: int
+) -> None:
+    asked: list[int] = []
+
+    def nice(by: int) -> int:
+        asked.append(by)
+        return now
+
+    monkeypatch.setattr(os, "nice", nice)
+    housekeeping.lower_priority()
+    assert asked == [0, more]
 
 
 def test_what_sessions_long_over_were_shown_goes(tmp_path: Path) -> None:
