@@ -102,7 +102,7 @@ def test_a_pipe_in_the_place_of_any_file_that_a_hook_reads_holds_none_up(tmp_pat
     paths = client.paths
     kept = [Path(name) for name in (paths.notice, paths.hidden, paths.named, paths.projects, paths.folders)]
     kept += [Path(paths.page_of("global")), Path(paths.cursors, "s"), Path(paths.since), Path(paths.exchanged)]
-    kept += [path for path in Path(paths.state).rglob("*") if path.is_file() and path.parent.name != "log"]
+    kept += [path for path in Path(paths.state).rglob("*") if path.is_file()]
     for path in {*kept, Path(config_path(client.env))}:
         if not path.name.endswith((".db", ".lock")):
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -13,6 +13,7 @@ from memoria.base.paths import safe_name
 from memoria.capture import cursor
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
+from memoria.ground import home_files
 from memoria.ground.home import Home
 from memoria.transcripts import clients
 from memoria.transcripts.client_files import Found
@@ -71,7 +72,7 @@ class Changes:
     def installed(self) -> float:
         """When this home's state was made, in seconds since the epoch; 0 when that is unknown."""
         try:
-            return float(Path(self.home.paths.since).read_text(encoding="utf-8"))
+            return float(home_files.text(self.home.paths.since))
         except (OSError, ValueError):
             return 0.0
 

@@ -13,7 +13,7 @@ from memoria.audit.finding import BROKEN, NOTE, OK, Finding, Findings
 from memoria.base import interpreter, invocation
 from memoria.base import paths as places
 from memoria.capture import detach
-from memoria.ground import client_program, clock
+from memoria.ground import client_program, clock, home_files
 from memoria.ground.errors import ClientSettingsError
 from memoria.ground.home import Home
 from memoria.transcripts import client_files
@@ -71,10 +71,10 @@ def check_firing(home: Home) -> Findings:
     """Check whether hooks have fired lately, and without errors."""
     log = Path(home.paths.hook_log)
     try:
-        with log.open("rb") as file:
+        with home_files.open_regular(log) as file:
             file.seek(max(0, log.stat().st_size - 16_384))
             rows = file.read().decode("utf-8", "replace").splitlines()
-    except FileNotFoundError:
+    except OSError:
         yield Finding("firing", NOTE, "no hook has fired yet", "restart Claude Code, say something, and look again")
         return
     errors = [row for row in rows if " ERROR " in row or "NO WORKER" in row]

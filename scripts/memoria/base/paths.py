@@ -84,7 +84,7 @@ def regular(path: str, flags: int) -> int:
     descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
     if os.fstat(descriptor).st_mode & 0o170000 != 0o100000:
         os.close(descriptor)
-        raise OSError(f"{path} is no regular file")
+        raise OSError(22, "no regular file", path)  # EINVAL
     return descriptor
 
 

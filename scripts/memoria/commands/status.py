@@ -19,7 +19,7 @@ from memoria.base.paths import Paths
 from memoria.capture.spool import Spool
 from memoria.daily import gate
 from memoria.daily.ledger import Ledger
-from memoria.ground import clock, printable
+from memoria.ground import clock, home_files, printable
 from memoria.ground.home import Home
 from memoria.models import chain
 from memoria.wiki.folder import Wiki
@@ -143,10 +143,10 @@ def _server_lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
 def _last_hook(path: Path) -> dict[str, str] | None:
     """Return the last line that a hook wrote."""
     try:
-        with path.open("rb") as file:
+        with home_files.open_regular(path) as file:
             file.seek(max(0, path.stat().st_size - 4096))
             rows = file.read().decode("utf-8", "replace").splitlines()
-    except FileNotFoundError:
+    except OSError:
         return None
     time, _, text = rows[-1].partition(" ") if rows else ("", "", "")
     return {"time": time, "what": text}

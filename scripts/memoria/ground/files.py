@@ -16,8 +16,11 @@ log = logging.getLogger(__name__)
 
 
 def private(path: str, flags: int) -> int:
-    """Open a file for its owner alone, like everything in the state folder; an ``opener`` for ``open``."""
-    return os.open(path, flags, atomic.PRIVATE)
+    """Open a file for its owner alone, like everything in the state folder; an ``opener`` for ``open``.
+
+    A pipe that nobody reads is an OSError.
+    """
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), atomic.PRIVATE)
 
 
 def replace(path: Path, data: str | bytes, *, mode: int | None = None) -> None:
