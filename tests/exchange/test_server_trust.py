@@ -638,7 +638,7 @@ def _as_of_010(path: Path, numbers: dict[str, int]) -> None:
     with sqlite3.connect(path) as db:
         db.execute("DROP TABLE links")
         db.executescript("DROP TABLE gone; DROP TABLE articles; DROP TABLE places; DROP INDEX facts_of_day")
-        db.execute("ALTER TABLE facts DROP COLUMN entry")
+        db.executescript("ALTER TABLE facts DROP COLUMN entry; CREATE TABLE judged (session TEXT, turn TEXT)")
         db.execute("CREATE TABLE links (id TEXT PRIMARY KEY, server INTEGER NOT NULL UNIQUE, digest TEXT NOT NULL)")
         db.executemany("INSERT INTO links VALUES (?, ?, 'x')", numbers.items())
         db.execute("DELETE FROM meta WHERE key = 'home'")

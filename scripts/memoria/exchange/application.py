@@ -311,8 +311,10 @@ def _statements(live: Sequence[Record], known: Sequence[Record]) -> list[Wording
     reworded = [pair for pair in told if "worded" in pair[1]]  # what never was is what the others were made of
     (_, first), *others = reworded or told
     whole = _summed(first, [json.loads(record.text) for record in known if record.text])
-    former = [f"{other.get('worded', other['time'])[:10]} {other['content']}" for _, other in others]
-    whole |= {"history": [*whole.get("history", ()), *former][-MAX_HISTORY:]} if former else {}
+    former = {line[11:]: line for _, one in told for line in one.get("history", ())}
+    former |= {other["content"]: f"{other.get('worded', other['time'])[:10]} {other['content']}" for _, other in others}
+    former.pop(first["content"], None)
+    whole |= {"history": sorted(former.values())[-MAX_HISTORY:]} if others else {}
     wordings = [(live[0].id, _json(whole), str(first["content"]))]
     for record, other in others:
         told_by = f"{record.id} {record.machine}".strip()
