@@ -27,7 +27,7 @@ PACKAGE = Path("scripts", "memoria")
 LIST = Path(__file__).with_suffix(".txt")
 PYTEST = ("-x", "-q", "-p", "no:cacheprovider")
 FAST, SLOW = ("-m", "not slow"), ("-m", "slow")
-NOTHING_RAN = 5  # pytest's status when the files hold no such test
+NOT_THERE, NOTHING_RAN = 4, 5  # pytest's status when a file is missing, and when the files hold no such test
 SURVIVED = "survived"
 # Loads what is slow to load, then runs pytest in a child of its own for each line: [output, seconds, argument, ...].
 # The status is pytest's; a child that takes too long is killed with all it started, and its status is negative.
@@ -137,6 +137,8 @@ class Tests:
         if status < 0:
             return "timed out"
         lines = output.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        if status == NOT_THERE:
+            return f"stale: {lines[-1]}"
         failed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
         return failed[0].split(" - ")[0].partition(" ")[2] if failed else lines[-1]
 
