@@ -139,7 +139,7 @@ def test_a_week_ends_right_in_store_logs_page_search_and_server(person: Person) 
     assert f"learned promote {live.id}" in Path(person.home.paths.notice).read_text("utf-8")
     assert person.in_store(BLOG) == [PNPM]
     assert person.everywhere()
-    assert person.on_page(BLOG) == [PNPM]
+    assert person.everywhere(BLOG)
 
     assert run(learned, person.home, "promote", live.id) == 0  # Friday: accepted, and the other machine looks in
     assert run(learned, person.home, "sync") == 0

@@ -48,7 +48,8 @@ class DocumentRows:
                 "INSERT INTO passages VALUES (?, ?, ?, ?)",
                 ((row, part.text, part.label, part.own) for row, part in enumerate(parts, first + layout.HEADS)),
             )
-        belongs = f" {layout.kind_term(document.kind)} {layout.project_term(document.project)}"
+        places = map(layout.project_term, (document.project, *document.also))
+        belongs = " ".join(("", layout.kind_term(document.kind), *places))
         self._db.executemany(
             "INSERT INTO terms (rowid, words) VALUES (?, ?)",
             ((row, _words(terms) + belongs) for row, terms in enumerate(held, first) if terms),

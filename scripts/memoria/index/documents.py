@@ -65,9 +65,10 @@ class Document:
 
     ``path`` is relative to the home with ``/`` (``knowledge/concepts/x.md``). ``kind`` is ``article``, ``history``,
     ``entry``, ``fact``, ``turn`` (an archived session with its turns as passages). ``anchor`` is the block inside the
-    path (``e-01k9x2``), empty for the whole file. ``date`` is ``YYYY-MM-DD`` or empty. ``importance`` is 0 to 1, and
-    above for a correction made again. ``superseded_by`` is the key, or ``^`` and the anchor, of the document to show
-    instead. ``hidden``: which sentences of an archived session are left out (``hidden``).
+    path (``e-01k9x2``), empty for the whole file. ``also``: other projects in which it came up. ``date`` is
+    ``YYYY-MM-DD`` or empty. ``importance`` is 0 to 1, and above for a correction made again. ``superseded_by`` is the
+    key, or ``^`` and the anchor, of the document to show instead. ``hidden``: which sentences of an archived session
+    are left out (``hidden``).
     """
 
     path: str
@@ -75,6 +76,7 @@ class Document:
     anchor: str = ""
     session: str = ""
     project: str = ""
+    also: tuple[str, ...] = ()
     title: str = ""
     aliases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -93,7 +95,8 @@ class Document:
     @property
     def digest(self) -> str:
         """A digest of all fields."""
-        content = (self.kind, self.session, self.project, self.title, self.aliases, self.tags, self.keywords, self.date)
+        content = (self.kind, self.session, self.project, self.also, self.title, self.aliases, self.tags,
+                   self.keywords, self.date)  # fmt: skip
         passages = tuple((part.text, part.label, part.own) for part in self.passages)
         whole = repr((content, passages, self.importance, self.superseded_by, self.hidden))
         return blake2b(whole.encode("utf-8", "replace"), digest_size=12).hexdigest()
@@ -229,6 +232,7 @@ def _facts(path: str, day: str, facts: Iterable[Fact]) -> Iterator[Document]:
             anchor=event.id,
             session=event.session,
             project="" if event.project == GLOBAL else event.project,
+            also=event.also,
             tags=(event.kind, *event.tags),
             keywords=event.keywords,
             passages=(Passage(event.content, event.kind, own=event.origin == "user"), *_asked(event.asked_as)),
