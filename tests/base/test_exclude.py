@@ -35,6 +35,14 @@ def test_a_pattern_excludes_the_folder_and_all_below_and_no_other(
     assert [path for path in outside if excluder.reason(path)] == []
 
 
+@pytest.mark.parametrize("home", ["~", "$HOME", "${HOME}"])
+def test_a_pattern_may_name_the_home_folder_as_a_shell_does(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ana")
+    monkeypatch.setenv("USERPROFILE", "/home/ana")
+    assert Excluder([f"{home}/jobs"]).reason("/home/ana/jobs/a")
+    assert not Excluder([f"{home}/jobs"]).reason("/home/ben/jobs/a")
+
+
 def test_a_marker_excludes_its_folder_and_all_below(tmp_path: Path) -> None:
     deep = tmp_path / "project" / "src"
     deep.mkdir(parents=True)

@@ -7,7 +7,7 @@ docs/decisions/0021-privacy.md.
 
 A pattern with a slash is compared with the whole path; one without is compared with the name of each folder on it:
 
-    ~/jobs/secret      that folder and everything below it; ``~`` is the home folder
+    ~/jobs/secret      that folder and everything below it; ``~`` is the home folder, as is ``$HOME``
     ~/jobs/*/legal     ``*`` and ``?`` match within one name
     **/clients/**      ``**`` matches any number of folders; a pattern without a leading / or ~ implies ``**/``
     client-*           any folder with a matching name, and everything below it

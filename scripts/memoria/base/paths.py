@@ -41,7 +41,10 @@ SPOOL_BOXES = ("tmp", "new", "cur", "failed")  # below the spool; the folder of 
 
 
 def expanded(path: str) -> str:
-    """Return ``path`` with the home folder for ``~``; unchanged when no user can have the name that it holds."""
+    """Return ``path`` with the home folder for ``~`` and ``$HOME``; unchanged when no user can have the name in it."""
+    for name in ("$HOME", "${HOME}"):
+        if path.startswith(name + "/"):
+            path = "~" + path[len(name) :]
     try:
         return os.path.expanduser(path)
     except ValueError:  # a NUL or a lone surrogate
