@@ -17,7 +17,7 @@ from memoria.ground.errors import BadAnswerError
 from memoria.models import answer
 from memoria.models.protocol import Completion, JsonObject, Model, Prompt, Usage
 from memoria.search import cues, words
-from memoria.statements.claim_check import MAX_OF_FLUSH
+from memoria.statements.claim_check import MAX_FACTS
 from memoria.statements.fact import plain
 
 MIN_SAID: Final = 40  # characters of a request or an answer that is more than small talk
@@ -42,7 +42,7 @@ def note(material: JsonObject) -> JsonObject:
         "title": words.shorten(title[:1].upper() + title[1:], TITLE),
         "context": _first(exchanges[-1].get("assistant", "")),
         "key_exchanges": rows[:MAX_EXCHANGES],
-        "statements": statements[:MAX_OF_FLUSH],
+        "statements": statements[:MAX_FACTS],
     }
 
 

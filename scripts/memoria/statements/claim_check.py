@@ -32,8 +32,7 @@ from memoria.statements.fact import (
 
 log = logging.getLogger(__name__)
 
-MAX_FACTS: Final = 5  # per judgement of a few exchanges; a model that finds more is inventing them
-MAX_OF_FLUSH: Final = 12
+MAX_FACTS: Final = 12  # of one answer
 MAX_QUOTE: Final = 300
 MIN_CONTENT, MIN_QUOTE = 8, 4
 MIN_ALONE: Final = 4  # words of a quote that can be understood by itself; "yes, do that" cannot
@@ -110,13 +109,12 @@ def check(
     shown: Mapping[str, str] | None = None,
     ended: object = (),
     told: str = "",
-    most: int = MAX_FACTS,
 ) -> Checked:
     """Return the facts among a model's claims, a list of dicts like ``statements`` in its answer; never raise.
 
     ``shown``: the known facts that the model was shown, content by id; it can end no other. ``ended``: those that it
     says are over, a list of dicts like ``ended`` in the answer. ``told``: what else the model was told, in which names
-    and numbers may stand. ``most``: the largest number of facts.
+    and numbers may stand.
     """
     if not isinstance(claims, list | tuple):
         return Checked((), ("the answer contains no list of statements",))
@@ -138,8 +136,8 @@ def check(
         except _Refused as reason:
             dropped.append(str(reason))
             continue
-        if len(facts) == most and fact.id not in facts:
-            dropped.append(f"more than {most} statements in one answer: {fact.content[:60]}")
+        if len(facts) == MAX_FACTS and fact.id not in facts:
+            dropped.append(f"more than {MAX_FACTS} statements in one answer: {fact.content[:60]}")
         else:
             facts.setdefault(fact.id, fact)
     for why in dropped:

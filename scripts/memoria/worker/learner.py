@@ -19,7 +19,7 @@ from memoria.ground.errors import MemoryStoreError
 from memoria.models.protocol import JsonObject
 from memoria.search import comparison
 from memoria.statements import claim_check
-from memoria.statements.claim_check import MAX_OF_FLUSH, Material
+from memoria.statements.claim_check import Material
 from memoria.statements.fact import Ending, Fact, Stamp
 from memoria.statements.keeper import Keeper, Outcome
 from memoria.transcripts import clients
@@ -115,7 +115,6 @@ class Learner:
             answer.get("statements"), material, self._stamp(session, spoken, own, day),
             shown={str(fact["id"]): str(fact["content"]) for fact in near}, ended=answer.get("ended", ()),
             told="\n".join(text for part in own for role in ("user", "assistant") for text in part.texts(role)),
-            most=MAX_OF_FLUSH,
         )  # fmt: skip
         store = self.keeper.store
         # The entry shows all of them before the first is in the store, so they are compared with one another here.
