@@ -149,6 +149,16 @@ def test_a_line_with_another_number_name_or_negation_is_the_users_statement_and_
     assert list(home.facts(live=False)) == list(facts), "a second look finds nothing new"
 
 
+def test_a_line_whose_statement_was_deleted_is_another_statement_in_other_words(home: Home) -> None:
+    daily = DailyLog.of(home.home.paths).path(date(2026, 11, 16))
+    daily.write_text("".join(row for row in daily.read_text().splitlines(True) if "8080" not in row))
+    home.edit(SLUG, LISTENS, NOW_9090)
+    home.settle()
+    new = home.facts()[NOW_9090]
+    assert (new.origin, LISTENS in home.facts(live=False)) == ("user", False)
+    assert f"- {NOW_9090} [[daily/{home.home.zone.day(clock.now())}#^{new.id}|" in home.parts()[0]
+
+
 def test_a_deleted_line_ends_its_statement_and_one_of_two_only_its_place(home: Home) -> None:
     second = Path(home.home.paths.knowledge, "concepts", "hosts.md")
     row = next(row for row in home.text(SLUG).split("\n") if "8080" in row and row.startswith("- "))

@@ -37,13 +37,15 @@ def edits(article: Article, known: Mapping[str, Place], store: Store) -> Iterato
         if section.named(HISTORY) or not claim.id:
             continue
         current.add(claim.id)
-        fact = store.get(claim.id)
-        if fact is None or lines.is_same_text(claim.text, fact.content) or len(claim.text) > MAX_STORED:
-            continue
-        if any(lines.is_same_text(claim.text, wording) for wording in fact.wordings):
-            continue  # a copy from before the statement was reworded
-        if claim.id in known and lines.is_same_text(claim.text, known[claim.id].words):
+        fact, is_known = store.get(claim.id), claim.id in known
+        if len(claim.text) > MAX_STORED or (is_known and lines.is_same_text(claim.text, known[claim.id].words)):
             continue  # an article of an earlier version has words of its own
+        if fact is None:  # deleted meanwhile: other words are another statement
+            if is_known:
+                yield Edit(NEW, article.slug, claim.id, claim.text, section.heading)
+            continue
+        if any(lines.is_same_text(claim.text, wording) for wording in (fact.content, *fact.wordings)):
+            continue  # a copy from before the statement was reworded
         same = fact.ended is None and lines.is_rewording(claim.text, fact.content)
         yield Edit(REWORDED if same else REPLACED, article.slug, claim.id, claim.text, section.heading)
     live = {ident: fact for ident, place in known.items() if place.is_current and (fact := store.get(ident))}
