@@ -215,6 +215,36 @@ def test_turns_that_come_while_one_summary_runs_are_taken_together_by_one_traili
     assert [[part["user"] for part in parts] for parts in asked] == [[flag(1)], [flag(2), flag(3), flag(4)]]
 
 
+def test_who_asks_for_it_gets_what_the_worker_at_work_leaves(
+    person: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, script = tmp_path / "gate", tmp_path / "answers.json"
+    person.set("MEMORIA_MODEL", f"scripted:{script}")
+    nothing = {"worth_saving": False}
+    script.write_text(json.dumps({"flush": [{"wait_for": str(gate), "answer": nothing}, nothing]}))
+    person.says(flag(1))
+    running = threading.Thread(target=worker.work, args=(person.home,))
+    running.start()
+    calls = script.with_name("answers.json.calls")
+    wait_until(calls.exists, "the model is asked")
+    person.says(plain(2))
+    asking = threading.Thread(target=worker.work, args=(person.home,), kwargs={"insist": True})
+    waits, sleep = threading.Event(), time.sleep
+
+    def look_again(seconds: float) -> None:
+        waits.set()
+        sleep(seconds)
+
+    monkeypatch.setattr(time, "sleep", look_again)
+    asking.start()
+    wait_until(lambda: waits.is_set() or not asking.is_alive(), "who asks has found the other at work")
+    gate.touch()
+    running.join()
+    asking.join()
+    asked = [json.loads(row)["material"]["exchanges"] for row in calls.read_text(encoding="utf-8").splitlines()]
+    assert [[part["user"] for part in parts] for parts in asked] == [[flag(1)], [plain(2)]]
+
+
 RULE, REVERSAL = (
     "Never install with npm, always use pnpm-9 here.",
     "No, from now on never use pnpm-9, always use bun-1.",

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+PATIENCE_S = 60.0  # that a person waits for a worker that is at work
 # Errors that the job did not cause.
 OUTSIDE = (ModelUnavailableError, TranscriptMissingError, LedgerError, OSError, sqlite3.OperationalError)
 
@@ -294,12 +295,15 @@ class Worker:
 
 
 def work(home: Home, *, insist: bool = False) -> int:
-    """Flush until no new job waits, then prepare pages and start a compile that is due; return the entries written."""
+    """Flush until no new job waits, then prepare pages and start a compile that is due; return the entries written.
+
+    ``insist``: a person asked, so wait for a worker that is at work: it would leave what is not worth a call yet.
+    """
     entries = 0
     begun_anew = False
     spool, seen = Spool(home.paths.spool), set[str]()
     while True:
-        with locks.held(Path(home.paths.worker_lock)) as mine:
+        with locks.held_soon(Path(home.paths.worker_lock), PATIENCE_S if insist else 0) as mine:
             if not mine:
                 log.info("another worker is running; it will look again")
                 return entries
