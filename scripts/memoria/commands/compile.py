@@ -17,7 +17,7 @@ from memoria.ground import clock, locks, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.pages import day_report, page
-from memoria.worker import worker
+from memoria.worker import consolidation, worker
 from memoria.worker.compiler import Batch, Compile, Report, take_all
 from memoria.worker.ownership import give_owners
 
@@ -76,6 +76,7 @@ def _locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:
         if args.dry_run:
             _preview(compile_, batches)
         else:
+            batches = consolidation.with_pairs(compile_, batches)
             _run(compile_, batches, None if given else {batch.key for batch in batches}, args)
         if held and not args.due:
             raise ExpectedError(
@@ -123,6 +124,8 @@ def _run(
     total = sum(len(batch.entries) for batch in batches)
     failure = take_all(compile_, batches, report, quiet=args.due)
     compile_.ledger.put(gate.FAILED, value=failure is not None)
+    if not failure:
+        consolidation.looked(compile_, batches)
     page.prepare(compile_.home, compile_.ledger, compile_.daily, compile_.index, compile_.keeper, touched)
     day_report.prepare(compile_.home)
     log.info("%s", _counts(compile_, report, total))

@@ -66,12 +66,21 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one model call is about: statements of one project, and the entries that are taken in with them."""
+    """What one model call is about: statements of one project, and the entries that are taken in with them.
+
+    ``pairs``: statements that have their places and are asked about once more, each with one that is near to it.
+    """
 
     key: str
     entries: tuple[Entry, ...]
     facts: tuple[Fact, ...]
     titles: Mapping[str, str] = field(default_factory=dict)
+    pairs: tuple[tuple[Fact, Fact], ...] = ()
+
+    @property
+    def asked(self) -> tuple[Fact, ...]:
+        """The statements that the model is to place."""
+        return self.facts + tuple(newer for newer, _ in self.pairs)
 
     def divided(self) -> tuple[Batch, Batch]:
         """Return both halves; the statements of an entry stay together."""
@@ -82,7 +91,7 @@ class Batch:
             others = {learned.id for entry in self.entries for learned in entry.learned} - inside
             loose = entries is self.entries[:middle]
             own = tuple(fact for fact in self.facts if fact.id in inside or (loose and fact.id not in others))
-            halves.append(replace(self, entries=entries, facts=own))
+            halves.append(replace(self, entries=entries, facts=own, pairs=()))
         return halves[0], halves[1]
 
 
@@ -252,13 +261,15 @@ class Compile:
 
     def _request(self, batch: Batch) -> Request:
         key = "" if batch.key == GLOBAL else batch.key
-        return self.requests.of(batch.facts, key, self.article_cache.rows(), batch.titles)
+        store = self.keeper.store
+        beside = {fact.id: slug for pair in batch.pairs for fact in pair for slug in store.places_of(fact.id)[:1]}
+        return self.requests.of(batch.asked, key, self.article_cache.rows(), batch.titles, beside)
 
     def _place(self, answer: JsonObject, batch: Batch, request: Request) -> Placing:
         """Return the articles as an answer makes them, from the wiki as it is now."""
         rows = self.article_cache.rows()
         key = "" if batch.key == GLOBAL else batch.key
-        known = (self.keeper.store.get(fact.id) for fact in batch.facts)
+        known = (self.keeper.store.get(fact.id) for fact in batch.asked)
         new = {fact.id: fact for fact in known if fact and fact.ended is None}
         placing = Placing(self.wiki, self.keeper, self.owners(rows), rows, key, new, request.shown)
         placing.take(answer)
@@ -266,7 +277,7 @@ class Compile:
 
     def _end(self, answer: JsonObject, batch: Batch, request: Request) -> list[End]:
         """End what the answer says is over or said twice, as far as the rules allow; return the ends."""
-        may = {fact.id for fact in batch.facts} | request.shown.keys()
+        may = {fact.id for fact in batch.asked} | request.shown.keys()
         asked = [(row["id"], row["by"], False) for row in answer["ends"]]
         asked += [(row["id"], row["other"], True) for row in answer["same"]]
         ends: dict[str, Ending] = {}

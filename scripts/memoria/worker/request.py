@@ -43,11 +43,23 @@ class Requests:
     wiki: Wiki
     index: Index
 
-    def of(self, facts: Sequence[Fact], key: str, rows: Mapping[str, Row], titles: Mapping[str, str]) -> Request:
-        """Return what a model is asked about statements of one project; ``titles``: of the entry that each is in."""
+    def of(
+        self,
+        facts: Sequence[Fact],
+        key: str,
+        rows: Mapping[str, Row],
+        titles: Mapping[str, str],
+        beside: Mapping[str, str],
+    ) -> Request:
+        """Return what a model is asked about statements of one project.
+
+        ``titles``: of the entry that each is in; ``beside``: lines that are shown however near they are, and their
+        articles, by the ids of their statements.
+        """
         near = self.near(facts, key, rows)
-        full = [article for slug in near[:NEAR_ARTICLES] if (article := self.wiki.get(slug))]
-        lines = _nearest(full, facts)
+        slugs = dict.fromkeys([*near[:NEAR_ARTICLES], *beside.values()])
+        full = [article for slug in slugs if (article := self.wiki.get(slug))]
+        lines = _nearest(full, facts, beside)
         material = {
             "statements": [
                 {
@@ -63,6 +75,7 @@ class Requests:
             "index": [
                 {"slug": slug.rsplit("/", 1)[-1], "title": rows[slug].title, "summary": rows[slug].summary}
                 for slug in near[NEAR_ARTICLES:]
+                if slug not in slugs
             ],
         }
         return Request(material, lines)
@@ -79,8 +92,11 @@ class Requests:
         return sorted(known, key=lambda slug: (-scores[slug], slug))[: NEAR_ARTICLES + NEAR_ROWS]
 
 
-def _nearest(articles: Sequence[Article], facts: Sequence[Fact]) -> dict[str, str]:
-    """Return the lines of articles that are nearest to any of these statements: their ids, and where they stand."""
+def _nearest(articles: Sequence[Article], facts: Sequence[Fact], beside: Mapping[str, str]) -> dict[str, str]:
+    """Return the lines of articles that are nearest to any of these statements: their ids, and where they stand.
+
+    Those in ``beside`` are among them.
+    """
     said = [comparison.words(fact.content).stems for fact in facts]
     nearness = {
         (claim.id, article.slug): max(jaccard(comparison.words(claim.text).stems, each) for each in said)
@@ -88,7 +104,8 @@ def _nearest(articles: Sequence[Article], facts: Sequence[Fact]) -> dict[str, st
         for claim in article.claims
         if claim.id
     }
-    return dict(heapq.nlargest(SHOWN_LINES, nearness, key=nearness.__getitem__))
+    chosen = dict(heapq.nlargest(SHOWN_LINES, nearness, key=nearness.__getitem__))
+    return chosen | dict(line for line in beside.items() if line in nearness)
 
 
 def _article(article: Article, lines: Mapping[str, str]) -> JsonObject:
