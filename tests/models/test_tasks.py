@@ -38,10 +38,11 @@ def test_every_such_rule_stands_once_in_the_instructions(task: str) -> None:
         ("refused", compiled(), compiled(refused=["no source"])),
         ("open items", flushed(), flushed(open_items=[ITEM])),
         ("known", flushed(), flushed(known=[FACT])),
+        ("just before", flushed(), flushed(before="Two ways.")),
     ],
 )
 def test_a_rule_is_sent_with_what_it_is_about(about: str, without: str, sent: str) -> None:
-    task = "flush" if about in ("open items", "known") else "compile"
+    task = "compile" if about == "refused" else "flush"
     rules = [begin for begin, part in tasks.RULES_ABOUT[task].items() if part == about]
     assert rules
     fields = [f'"{name}":' for name, part in tasks.FIELDS_ABOUT.items() if part == about]
@@ -54,7 +55,8 @@ def test_a_rule_is_sent_with_what_it_is_about(about: str, without: str, sent: st
 def test_the_other_rules_are_sent_whole() -> None:
     everything = compiled(articles=[PAGE], refused=["no source"])
     assert (tasks.PROMPTS / "compile.md").read_text(encoding="utf-8").strip() in everything
-    assert (tasks.PROMPTS / "flush.md").read_text(encoding="utf-8").strip() in flushed(known=[FACT], open_items=[ITEM])
+    whole = flushed(known=[FACT], open_items=[ITEM], before="Two ways.")
+    assert (tasks.PROMPTS / "flush.md").read_text(encoding="utf-8").strip() in whole
     left = compiled().split("\n\nShape")[0].splitlines()
     assert set(left) < set((tasks.PROMPTS / "compile.md").read_text(encoding="utf-8").splitlines())
 

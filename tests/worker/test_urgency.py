@@ -281,6 +281,31 @@ def test_a_flush_is_shown_what_is_known_and_ends_it_by_its_id(person: Person, at
     assert [entry.learned[0].text for entry in person.entries()] == [old.content, new.content]
 
 
+PICKED = "No, from now on the second one."
+
+
+@pytest.mark.parametrize(
+    "offered", ["Either `make ship`, or `bin/release` from CI with ghp_16C7e42F292c6912E7710c838347Ae17.", ""]
+)
+def test_words_that_answer_what_was_summarised_already_are_told_with_it(person: Person, offered: str) -> None:
+    told = {"kind": "preference", "content": "Deploy with `bin/release`.", "quote": PICKED}
+    claim = {"kind": "decision", "content": "Deploys go out of CI.", "quote": "Either `make ship`"}
+
+    def learns(prompt: Prompt) -> Item:
+        said = [part["user"] for part in prompt.material["exchanges"]]
+        return {"worth_saving": True, "title": "Deploys", "statements": [told, claim] if PICKED in said else []}
+
+    person.model = Scripted(learns)
+    person.spooled(line(flag(1)) + line(offered or "Noted.", "assistant"))
+    person.work()
+    person.says(PICKED)
+    person.work()
+    _, prompt = person.model.prompts
+    assert ("<just before-" in prompt.text, "- just before:" in prompt.text) == (True, True)
+    assert "ghp_" not in prompt.text
+    assert [fact.content for fact in person.facts()] == [told["content"] if offered else PICKED]
+
+
 def test_a_summary_ends_what_its_own_session_brought_before(person: Person) -> None:
     """The reversal raises no flag, so that it is read at the end."""
     person.model = Scripted(reverser)

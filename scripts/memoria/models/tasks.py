@@ -22,7 +22,12 @@ LINE_CHARS = 2_000  # of one row
 
 # Rules about a part of the material, by the words that they begin with: sent only with that part.
 RULES_ABOUT = {
-    "flush": {"done, dropped:": "open items", "known:": "known", "ended:": "known"},
+    "flush": {
+        "done, dropped:": "open items",
+        "known:": "known",
+        "ended:": "known",
+        "just before:": "just before",
+    },
     "compile": {"If there is a list of what was refused": "refused"},
 }
 # Fields of an answer that point at a part of the material.
@@ -139,10 +144,12 @@ def flush(material: JsonObject) -> Prompt:
 
     ``material``: ``{"project": str, "exchanges": [{"user", "assistant": str, "tools", "errors", "notes": [str]}],
     "known": [{"id", "kind", "day", "origin", "content", "is_asked"}]}``, and optionally ``"open_items": [{"id", "day",
-    "text"}]``, those of the project. An exchange may have what ``turn.steps`` makes of it.
+    "text"}]``, those of the project, and ``"before": str``, Claude's words that the conversation answers. An exchange
+    may have what ``turn.steps`` makes of it.
     """
     carried = f"project: {material['project']}\n{told(material['exchanges'])}"
-    parts = [*known_statements(material), ("conversation", carried)]
+    before = [("just before", material["before"])] if material.get("before") else []
+    parts = [*known_statements(material), *before, ("conversation", carried)]
     if material.get("open_items"):
         rows = (f"{item['id']} · {item['day']} · {_cut(item['text'], NAME_CHARS)}" for item in material["open_items"])
         parts.insert(-1, ("open items", "\n".join(rows)))

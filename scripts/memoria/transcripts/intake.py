@@ -270,6 +270,11 @@ class Stretch:
         return replace(self, exchanges=tuple(part.cleaned(clean) for part in self.exchanges))
 
     @property
+    def turns(self) -> list[Turn]:
+        """The turns of all exchanges, in order."""
+        return [turn for part in self.exchanges for turn in part.turns]
+
+    @property
     def continued(self) -> bool:
         """Whether further pieces of the same turn follow."""
         return not self.keys
@@ -277,13 +282,12 @@ class Stretch:
     @property
     def spoken(self) -> int:
         """How many turns hold words of the user or the assistant."""
-        return sum(turn.role in ("user", "assistant") for part in self.exchanges for turn in part.turns)
+        return sum(turn.role in ("user", "assistant") for turn in self.turns)
 
     @property
     def says_nothing(self) -> bool:
         """Whether nobody said a word, nothing failed, and at most one tool was used."""
-        turns = [turn for part in self.exchanges for turn in part.turns]
-        return not any(turn.text for turn in turns) and sum(len(turn.tools) for turn in turns) <= 1
+        return not any(turn.text for turn in self.turns) and sum(len(turn.tools) for turn in self.turns) <= 1
 
 
 def stretches(turns: Iterable[Turn], limit: int, zone: clock.Zone) -> Iterator[Stretch]:

@@ -1,8 +1,8 @@
-"""Conversation: the end of what an open session has said so far, as a model is told it."""
+"""Conversation: the end of what a session has said so far, as a model is told it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from memoria.capture import cursor
 from memoria.ground.home import Home
@@ -13,6 +13,7 @@ from memoria.transcripts.turn import Turn
 from memoria.transcripts.turn_reader import Reader
 
 TAIL_BYTES = 256 * 1024  # of the transcript that are read
+ANSWER_CHARS = 800  # of the answer that the next words may refer to
 TURNS = 6  # that are told
 TURN_CHARS = 400  # of one; of a longer one its beginning and its end
 TOOLS = 6  # lines of a turn about tools, which name the files and commands
@@ -36,11 +37,27 @@ def recent(home: Home, session: str, transcript: str, prompt: str) -> str:
     return "\n".join(f"[{SPEAKERS[turn.role]}] {_told(turn, clean)}" for turn in turns[-TURNS:])
 
 
-def _turns(home: Home, session: str, transcript: str) -> list[Turn]:
+def answer_before(home: Home, session: str, transcript: str, end: int) -> str:
+    """Return Claude's last words in a transcript before byte ``end``, ``""`` when there are none to read."""
+    try:
+        turns = _turns(home, session, transcript, end)
+    except OSError:
+        return ""
+    return last_answer(turns, Redactor(home.settings.redact_extra).redact)
+
+
+def last_answer(turns: Sequence[Turn], clean: Callable[[str], str]) -> str:
+    """Return Claude's last words in turns, without what ``clean`` takes out of them."""
+    said = (turn.text for turn in reversed(turns) if turn.role == "assistant" and turn.text and not turn.sidechain)
+    return ends(" ".join(clean(next(said, "")).split()), ANSWER_CHARS)
+
+
+def _turns(home: Home, session: str, transcript: str, end: int | None = None) -> list[Turn]:
     with regular(transcript) as file:
-        start = max(0, file.seek(0, 2) - TAIL_BYTES)
+        size = file.seek(0, 2) if end is None else end
+        start = max(0, size - TAIL_BYTES)
         file.seek(start)
-        lines = file.readlines()
+        lines = file.read(size - start).splitlines(keepends=True)
     if start:  # within a line
         start += len(lines.pop(0))
     spoken = cursor.spoken(lines, start, cursor.paused(home.paths.cursors, session))

@@ -25,6 +25,7 @@ from memoria.statements.keeper import Keeper, Outcome
 from memoria.transcripts import clients
 from memoria.transcripts.intake import Intake
 from memoria.transcripts.turn import Exchange, steps
+from memoria.worker.conversation import SPEAKERS
 
 log = logging.getLogger(__name__)
 
@@ -98,12 +99,18 @@ class Learner:
         return shown(self.keeper.store.near("\n".join((*said, *touched)), session.project), self.keeper.zone)
 
     def findings(
-        self, session: Session, exchanges: Iterable[Exchange], answer: JsonObject, day: date, near: Sequence[JsonObject]
+        self,
+        session: Session,
+        exchanges: Iterable[Exchange],
+        answer: JsonObject,
+        day: date,
+        near: Sequence[JsonObject],
+        before: str = "",
     ) -> Findings:
         """Return what a flush learns from exchanges of ``day``, checked against them; nothing is stored.
 
-        ``near``: the known facts that the model was shown. The words of sub-agents, whose "user" is the assistant,
-        prove nothing.
+        ``near``: the known facts that the model was shown; ``before``: what Claude had said last. The words of
+        sub-agents, whose "user" is the assistant, prove nothing.
         """
         own = [Exchange(turns) for part in exchanges if (turns := tuple(t for t in part.turns if not t.sidechain))]
         asked = claim_check.asked(answer.get("asked"), [str(fact["id"]) for fact in near if not fact.get("is_asked")])
@@ -114,7 +121,7 @@ class Learner:
         found = claim_check.check(
             answer.get("statements"), material, self._stamp(session, spoken, own, day),
             shown={str(fact["id"]): str(fact["content"]) for fact in near}, ended=answer.get("ended", ()),
-            told="\n".join(text for part in own for role in ("user", "assistant") for text in part.texts(role)),
+            told="\n".join([before, *(turn.text for part in own for turn in part.turns if turn.role in SPEAKERS)]),
         )  # fmt: skip
         store = self.keeper.store
         # The entry shows all of them before the first is in the store, so they are compared with one another here.

@@ -12,6 +12,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from memoria.base.paths import safe_name
 from memoria.base.settings import Settings
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
@@ -23,6 +24,7 @@ from memoria.models.metered import Metered
 from memoria.statements.keeper import Keeper
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.intake import Intake, Stretch, stretches
+from memoria.worker import conversation
 from memoria.worker.learner import Learner, Session
 from memoria.worker.urgency import is_urgent
 from memoria.worker.writer import Agenda, Writer
@@ -86,15 +88,17 @@ class SessionFlush:
         """
         fault: BadAnswerError | None = None
         broken = False
+        before = self._answer_before(unwritten.intake)
         for stretch in unwritten.stretches:
             if not broken:
                 try:
-                    if entry := self.writer.write_entry(stretch, unwritten.session):
+                    if entry := self.writer.write_entry(stretch, unwritten.session, before):
                         yield entry
                 except BadAnswerError as error:  # the model may well answer the next stretch
                     fault = fault or error
                     broken = True
             broken = broken and stretch.continued
+            before = conversation.last_answer(stretch.turns, self.writer.archive.redactor.redact) or before
         dropped = unwritten.intake.dropped
         for reason in dict.fromkeys(dropped.values()):
             keys = [key for key, why in dropped.items() if why == reason]
@@ -103,6 +107,12 @@ class SessionFlush:
             self.ledger.note("missing", unwritten.session.id, gap)
         if fault:
             raise fault
+
+    def _answer_before(self, intake: Intake) -> str:
+        """Return Claude's words that the first of these turns may be an answer to."""
+        header, job = intake.headers[0], intake.jobs[0]
+        session, transcript = safe_name(intake.session), str(header.get("transcript", ""))
+        return conversation.answer_before(self.home, session, transcript, job.start)
 
 
 def _with_transcripts(intake: Intake, age: float, settings: Settings) -> Intake:
@@ -132,7 +142,7 @@ def _is_enough(ahead: Sequence[Stretch], intake: Intake, settings: Settings, *, 
     count = sum(stretch.spoken for stretch in ahead)
     if over:
         return count >= settings.flush_turns_end or count == 0
-    turns = (turn for stretch in ahead for part in stretch.exchanges for turn in part.turns)
+    turns = (turn for stretch in ahead for turn in stretch.turns)
     if settings.learn_at_once and not intake.is_echo and is_urgent(turns):
         return True
     if any(job.event == "PreCompact" for job in intake.jobs) and count >= settings.flush_turns_compact:

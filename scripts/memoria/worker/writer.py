@@ -56,7 +56,7 @@ class Agenda:
             items = [item for item in items if item.day <= self.zone.day(last).isoformat()]
         if len(items) <= MAX_SHOWN:
             return items
-        said = comparison.words(" ".join(turn.text for part in stretch.exchanges for turn in part.turns)).stems
+        said = comparison.words(" ".join(turn.text for turn in stretch.turns)).stems
         newest = items[-MAX_SHOWN // 4 :]
         ranked = sorted(items, key=lambda item: (item not in newest, -overlap(comparison.words(item.text).stems, said)))
         return [item for item in items if item in ranked[:MAX_SHOWN]]
@@ -94,8 +94,11 @@ class Writer:
     learner: Learner
     agenda: Agenda
 
-    def write_entry(self, stretch: Stretch, session: Session) -> str:
-        """Write the entry and return its id; ``""`` when nothing was worth saving."""
+    def write_entry(self, stretch: Stretch, session: Session, before: str = "") -> str:
+        """Write the entry and return its id; ``""`` when nothing was worth saving.
+
+        ``before``: Claude's last words before the stretch, which its first may refer to.
+        """
         if not stretch.spoken or stretch.says_nothing:
             self.ledger.record_nothing(stretch.keys, session.id, "nothing was said")
             return ""
@@ -103,13 +106,13 @@ class Writer:
         near = self.learner.near(session, stretch.exchanges)
         shown = self.agenda.shown(session, stretch)
         open_items = [{"id": item.id, "day": item.day, "text": item.text} for item in shown]
-        material: JsonObject = {"project": session.name, "known": near, "open_items": open_items}
+        material: JsonObject = {"project": session.name, "known": near, "open_items": open_items, "before": before}
         prompt = tasks.flush({**material, "exchanges": stretch.material(session.cwd)})
         completion = self.model.complete(prompt, session.project)
         failpoints.reached("flush.answered")
         moment = next((part.time for part in stretch.exchanges if part.time), None) or clock.now()
         day = self.home.zone.day(moment)
-        found = self.learner.findings(session, stretch.exchanges, completion.data, day, near)
+        found = self.learner.findings(session, stretch.exchanges, completion.data, day, near, before)
         action_items = self.agenda.settle(shown, completion.data)
         entry = replace(
             _entry(completion, stretch, session, found, self.home.zone.local(moment)), action_items=tuple(action_items)
@@ -127,7 +130,7 @@ class Writer:
     def _put(self, entry: Entry, stretch: Stretch) -> None:
         """Append the entry to the daily log."""
         # First, so that every entry in the log has its archived turns; after a crash here they are archived again.
-        self.archive.keep(entry.id, entry.day, (turn for part in stretch.exchanges for turn in part.turns))
+        self.archive.keep(entry.id, entry.day, stretch.turns)
         if not self.ledger.get(housekeeping.PAGES_DUE):
             # If this worker dies before it prepares the pages, the next one does.
             self.ledger.put(housekeeping.PAGES_DUE, value=True)
