@@ -31,6 +31,7 @@ class Person(WikiHome):
         self.set = monkeypatch
         self.day = 0
         self.told = 0
+        self.set.setenv("MEMORIA_LIMIT_RETRY_S", "")
         lines = [LATER.format(number) for number in range(100, 140)]  # more than a request shows
         self.log(entry("old", 16, learned=stated(QUEUE, *lines)), entry("new", 17, learned=stated(DIRECT)))
         with self.set.context() as away:
