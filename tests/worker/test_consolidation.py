@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -34,12 +35,15 @@ class Person(WikiHome):
         self.set.setenv("MEMORIA_LIMIT_RETRY_S", "")
         lines = [LATER.format(number) for number in range(100, 140)]  # more than a request shows
         self.log(entry("old", 16, learned=stated(QUEUE, *lines)), entry("new", 17, learned=stated(DIRECT)))
+        self.compile_without_a_model()
+        assert self.live() == {QUEUE, DIRECT}, "the premise: without a model nothing ends"
+
+    def compile_without_a_model(self) -> None:
         with self.set.context() as away:
             away.setenv("MEMORIA_MODEL", "offline")
             self.home = ground.Home.open()
             self.run(compiling)
         self.home = ground.Home.open()
-        assert self.live() == {QUEUE, DIRECT}, "the premise: without a model nothing ends"
 
     def live(self) -> set[str]:
         with Keeper.at(self.home) as keeper:
@@ -57,6 +61,8 @@ class Person(WikiHome):
         before = len(self.prompts)
         self.compile(lambda prompt: answer_of(prompt, placed("mail", f"l-n{self.told}0", **more)))
         (material,) = [prompt.material for prompt in self.prompts[before:]]
+        idents = [row["id"] for row in material["statements"]]
+        assert len(idents) == len(set(idents))
         asked = [row["text"] for row in material["statements"] if "ploads" in row["text"]]
         shown = {line["text"] for article in material["articles"] for line in article["lines"]}
         assert not asked or (set(asked) <= shown and shown & {QUEUE, DIRECT} - set(asked))
@@ -105,6 +111,19 @@ def test_a_call_that_fails_is_no_look(person: Person) -> None:
     assert person.asked() == [DIRECT]
 
 
+def test_without_a_model_nothing_counts_as_looked_at(person: Person) -> None:
+    person.log(entry("more", 18, learned=stated("The mail gateway is down.")))
+    person.compile_without_a_model()
+    assert person.asked() == [DIRECT]
+
+
+def test_no_other_project_is_looked_at(person: Person) -> None:
+    for each in (entry("p1", 16, learned=stated(QUEUE)), entry("p2", 17, learned=stated(SUNDAYS))):
+        person.log(replace(each, project="mill", project_key="mill-1a2b3c"))
+    person.compile_without_a_model()
+    assert person.asked() == [DIRECT]
+
+
 def numbered(text: str, day: int, **given: Any) -> Fact:
     return a_fact(text, "fact", day=day, **given)
 
@@ -123,3 +142,7 @@ def test_those_that_seem_opposed_come_first_and_few_at_once() -> None:
 def test_what_one_answer_said_together_is_no_pair() -> None:
     one, other = numbered(QUEUE, 1), numbered(DIRECT, 1)
     assert near_pairs([one, other], ()) == []
+
+
+def test_what_shares_a_word_or_two_is_no_pair() -> None:
+    assert near_pairs([numbered(QUEUE, 1), numbered("The queue of the bakery is long on Sundays in May.", 2)], ()) == []

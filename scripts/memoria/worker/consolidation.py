@@ -15,7 +15,6 @@ from dataclasses import replace
 from itertools import chain
 from typing import Final
 
-from memoria.base.visibility import Visibility
 from memoria.ground import clock
 from memoria.search import comparison
 from memoria.search.comparison import Words
@@ -35,8 +34,8 @@ def with_pairs(compile_: Compile, batches: Sequence[Batch]) -> list[Batch]:
     today = compile_.home.zone.day(clock.now()).isoformat()
     if compile_.model.model.name == "offline" or compile_.ledger.get(DAY) == today:
         return list(batches)
-    visible, placed = Visibility(compile_.home.settings, compile_.home.paths), compile_.keeper.store.placed()
-    live = [fact for fact in compile_.keeper.store.facts() if fact.id in placed and not visible.hides(fact.project)]
+    placed = compile_.keeper.store.placed()
+    live = [fact for fact in compile_.keeper.store.facts() if fact.id in placed]
     known = frozenset(compile_.ledger.get(KNOWN) or ())
     found = list(batches)
     firsts = {batch.key: place for place, batch in reversed(list(enumerate(batches))) if batch.facts}
