@@ -85,7 +85,8 @@ def test_undo_takes_back_that_a_statement_was_retired(wiki: WikiHome) -> None:
     assert wiki.text(SLUG) == before
 
 
-def test_what_cannot_be_done_is_said_and_changes_nothing(wiki: WikiHome) -> None:
+def test_what_cannot_be_done_is_said_and_changes_nothing(wiki: WikiHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "PATIENCE_S", 0.01)
     known = ident(wiki)
     before = wiki.files()
     with locks.held(Path(wiki.home.paths.compile_lock)), pytest.raises(ExpectedError, match="compile is running"):

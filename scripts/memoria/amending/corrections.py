@@ -67,22 +67,23 @@ def retire(home: Home, ident: str) -> None:
 
     Raise ExpectedError when there is no such statement, or it holds no longer.
     """
-    with locks.held(Path(home.paths.compile_lock)) as mine:
-        if not mine:
-            raise ExpectedError("A compile is running; try again when it is done.")
-        with Keeper.at(home) as keeper, Index(home.paths.index) as index:
-            sources.refresh(index, home.paths)
-            Settle(home, keeper, index).run()  # so that it is known where the statement stands
-            fact = keeper.known(ident)
-            if fact.ended:
-                raise ExpectedError("It holds no longer already.")
-            keeper.take([], endings=[Ending(fact.id, clock.now(), "user")])
-            stored = keeper.known(ident).ended or clock.now()  # by which it is taken back
-            end = Ending(fact.id, stored, "user").to_dict() | {
-                "content": fact.content,
-                "why": "the user said that it no longer holds",
-            }
-            shown = keeper.store.places_of(fact.id)
-            Settle(home, keeper, index, ends=[end] if shown else [], label="retired a statement").run()
+    with (
+        locks.needed(Path(home.paths.compile_lock), "A compile"),
+        Keeper.at(home) as keeper,
+        Index(home.paths.index) as index,
+    ):
+        sources.refresh(index, home.paths)
+        Settle(home, keeper, index).run()  # so that it is known where the statement stands
+        fact = keeper.known(ident)
+        if fact.ended:
+            raise ExpectedError("It holds no longer already.")
+        keeper.take([], endings=[Ending(fact.id, clock.now(), "user")])
+        stored = keeper.known(ident).ended or clock.now()  # by which it is taken back
+        end = Ending(fact.id, stored, "user").to_dict() | {
+            "content": fact.content,
+            "why": "the user said that it no longer holds",
+        }
+        shown = keeper.store.places_of(fact.id)
+        Settle(home, keeper, index, ends=[end] if shown else [], label="retired a statement").run()
     with Keeper.at(home) as keeper:  # without the lock, so that the wiki's own pages are brought up to date too
         renew(home, keeper)

@@ -41,11 +41,10 @@ def command(args: argparse.Namespace, home: Home) -> int:
     """Compile by hand or, with ``--due``, for the worker; return 0 when every waiting entry is in the wiki."""
     seen: set[str] = set()
     while True:
-        with locks.held(Path(home.paths.compile_lock)) as mine:
-            if not mine:
-                if args.due:
-                    return 0
-                raise ExpectedError("Another compile is running; try again when it is done.")
+        lock = Path(home.paths.compile_lock)
+        with locks.held(lock) if args.due else locks.needed(lock, "Another compile") as mine:
+            if args.due and not mine:
+                return 0
             failpoints.reached("compile.locked")
             _locked(args, home, seen)
         # A worker that found the lock held relies on this second check; what was looked at is left to the next compile.

@@ -28,8 +28,6 @@ from memoria.statements.keeper import Keeper
 from memoria.statements.store import corrected
 from memoria.worker import together
 
-WAIT_S: Final = 120.0  # for another exchange
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``memoria learned [list|edit|delete|promote|sync]``; list is default."""
@@ -111,9 +109,7 @@ def _sync(_: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     if (server := together.server_of(home)) is None:
         raise ExpectedError("No memory server is configured; set MEMORY_API_URL and MEMORY_API_KEY.")
     keeper.outbox.retry()
-    with locks.held_soon(Path(home.paths.sync_lock), WAIT_S) as mine, Records.of(home.paths) as records:
-        if not mine:
-            raise ExpectedError("An exchange is under way; it takes longer than usual.")
+    with locks.needed(Path(home.paths.sync_lock), "An exchange"), Records.of(home.paths) as records:
         done = together.exchange(home, records, None, server, full=True)
         refused = records.get("refused", {})
     _write(f"{done.line[:1].upper()}{done.line[1:]}.")

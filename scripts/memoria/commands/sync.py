@@ -51,9 +51,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         _join(args, home)
     if not home.settings.sync and (args.key or not home.settings.memory_api_url):
         raise UsageError(f"Name a git address or a folder: {invocation.shown('sync ADDRESS')}.")
-    with locks.held_soon(Path(home.paths.sync_lock), LIMIT_S) as mine, Records.of(home.paths) as records:
-        if not mine:
-            raise ExpectedError("An exchange is under way; it takes longer than usual.")
+    with locks.needed(Path(home.paths.sync_lock), "An exchange", LIMIT_S), Records.of(home.paths) as records:
         if args.status:
             told = together.state(home, records)
             print(json.dumps(told, indent=2, ensure_ascii=False) if args.json else "\n".join(_lines(home, told)))

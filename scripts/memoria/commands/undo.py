@@ -37,9 +37,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         _refuse_more_than(len(transactions.steps()), args.show)
         _show(transactions, args.show)
         return 0
-    with locks.held(Path(home.paths.compile_lock)) as mine:
-        if not mine:
-            raise ExpectedError("A compile is running; try again when it is done.")
+    with locks.needed(Path(home.paths.compile_lock), "A compile"):
         transactions = Transactions.of(home.paths)
         transactions.recover()
         if args.list:

@@ -14,9 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memoria.ground import files
-from memoria.ground.errors import CannotLockError
+from memoria.ground.errors import CannotLockError, ExpectedError
 
 LOOK_S = 0.2  # seconds between two looks at a lock that another process holds
+PATIENCE_S = 60.0  # that a person who asked for something waits for the process that is at it
 
 
 @contextmanager
@@ -36,6 +37,18 @@ def held_soon(path: Path, within_s: float) -> Iterator[bool]:
                 yield mine
                 return
         time.sleep(LOOK_S)
+
+
+@contextmanager
+def needed(path: Path, what: str, within_s: float = 0.0) -> Iterator[None]:
+    """Take the lock of ``path`` for somebody who waits for it, up to ``within_s`` seconds (0: the usual).
+
+    Raise ExpectedError, which says that ``what`` is running, when another process holds it longer.
+    """
+    with held_soon(path, within_s or PATIENCE_S) as mine:
+        if not mine:
+            raise ExpectedError(f"{what} is running; try again when it is done.")
+        yield
 
 
 @contextmanager

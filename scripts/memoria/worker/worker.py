@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-PATIENCE_S = 60.0  # that a person waits for a worker that is at work
 # Errors that the job did not cause.
 OUTSIDE = (ModelUnavailableError, TranscriptMissingError, LedgerError, OSError, sqlite3.OperationalError)
 
@@ -303,7 +302,7 @@ def work(home: Home, *, insist: bool = False) -> int:
     begun_anew = False
     spool, seen = Spool(home.paths.spool), set[str]()
     while True:
-        with locks.held_soon(Path(home.paths.worker_lock), PATIENCE_S if insist else 0) as mine:
+        with locks.held_soon(Path(home.paths.worker_lock), locks.PATIENCE_S if insist else 0) as mine:
             if not mine:
                 log.info("another worker is running; it will look again")
                 return entries

@@ -113,9 +113,7 @@ def _past(row: str) -> tuple[str, str]:
 
 def take_back(site: Site, asked: Asked) -> Done:
     """Undo the newest step of the wiki, if it is the one that the form names; return to the article."""
-    with locks.held(Path(site.home.paths.compile_lock)) as mine:
-        if not mine:
-            raise ExpectedError("A compile is running; try again when it is done.")
+    with locks.needed(Path(site.home.paths.compile_lock), "A compile"):
         transactions = Transactions.of(site.home.paths)
         transactions.recover()
         newest = next(iter(transactions.steps()), None)
