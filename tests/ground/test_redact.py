@@ -15,8 +15,6 @@ KNOWN_FALSE_ALARMS = {"kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange"}  # an i
 KNOWN_MISSES = {  # no word and no shape tells them from any other text
     "ada / … are the credentials",
     'jwt.verify(t, "…")',
-    "recovery code: …",
-    "the PIN is …",
 }
 KEY = "ghp" + "_" + "a1B2c3D4e5F6" * 3
 
@@ -33,7 +31,8 @@ def test_what_only_looks_like_a_secret_stays() -> None:
 
 # What was written before the rules were looked at: the set, how many of its secrets may be missed, and what else goes.
 SETS: dict[str, tuple[int, list[str]]] = {
-    "second": (0, []), "third": (4, []), "fourth": (11, ["Cookie: theme=dark; lang=de"]), "fifth": (7, []),
+    "second": (0, []), "third": (4, []), "fourth": (6, ["Cookie: theme=dark; lang=de"]), "fifth": (7, []),
+    "sixth": (4, []),
 }  # fmt: skip
 
 

@@ -4,7 +4,7 @@
 secret also ``form`` and ``secret``, the pieces that stand where the text has ``@@``. A broken bar in a piece keeps
 push scanners from taking an invented key for a real one; it is taken out here.
 
-``redaction_second.txt`` to ``redaction_fifth.txt`` were each written before the tables of rules were looked at:
+``redaction_second.txt`` to ``redaction_sixth.txt`` were each written before the tables of rules were looked at:
 secrets, then look-alikes, one example a line, with ``\\n`` for a line break and ``\\\\n`` for the two characters. No
 value stands there: ``«b62:36»`` is 36 letters and digits drawn at run time (``human`` and ``word``: a password as
 people make them), and what stands between ``⟦`` and ``⟧`` is a piece that must not survive.

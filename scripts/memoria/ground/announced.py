@@ -14,7 +14,7 @@ from typing import NamedTuple
 from memoria.ground import assignments
 from memoria.ground.assignments import Span
 
-_NAME = r"[a-z0-9_.-]{0,60}(?:pass|pwd|secret|token|key|salt|credential)[a-z0-9_.-]{0,60}"
+_NAME = r"[a-z0-9_.-]{0,60}(?:pass|pw|secret|token|key|salt|credential)[a-z0-9_.-]{0,60}"
 _OPTION = r"[ \t=]{1,3}[\"']?(?P<value>[^\s\"'$<-][^\s\"'<]{3,100})"
 _GIVEN = r"[\"']?(?P<value>[^\s\"'$<][^\s\"'<]{3,100})"
 _ARGS = r"[^\n|;]{0,120}?[ \t]"
@@ -35,14 +35,13 @@ _KEY = (
     "clé|clave|chiave|chave|ключ|klucz|klíč|schlüssel|sleutel|nyckel|nøkkel|nøgle|avain|anahtar|kulcs|키|キー|密钥|密鑰"
 )
 _KEY_NAME = rf"(?:api[ -]?(?:key|{_KEY})|(?:{_KEY})[^\n.;:?!]{{0,16}}?[ ’']api|token|secret|jeton)\w{{0,10}}"
-_OF = "for|of|to|für|zu|pour|de|du|del|do|da|para|per|di|voor|van|till|til|för|для|от|dla|do"
 
 
 class _Rule(NamedTuple):
     """Where to look (literals in lower case), the pattern that starts there, and the kind of what it finds.
 
-    The pattern names what it finds: a ``value`` is written out, a ``random`` one must be random, and a ``strong`` one
-    must look like a password by itself.
+    The pattern names what it finds: a ``value`` is written out, a ``random`` one must be random, a ``code`` has digits
+    and is no words, and a ``pin`` is digits.
     """
 
     beginnings: tuple[str, ...]
@@ -50,7 +49,7 @@ class _Rule(NamedTuple):
     kind: str = "password"
 
 
-_PIPED = r"(?:echo|printf)[ \t](?:%s[ \t]|-n[ \t])?[\"']?(?P<value>[^\s\"'$<|][^\s\"'<|]{3,100})[\"']?[ \t]?\|(?:[^\n|]{1,120}?--(?:password-stdin|with-token)|[ \t]?base64\b(?![ \t]--?d))"
+_PIPED = r"(?:echo|printf)[ \t](?:%s[ \t]|-n[ \t])?[\"']?(?P<value>[^\s\"'$<|][^\s\"'<|]{3,100})[\"']?[ \t]?\|(?:[^\n|]{1,120}?--(?:password-stdin|with-token)|[ \t]?(?:sudo )?(?:cryptsetup|chpasswd|smbpasswd)|[ \t]?base64\b(?![ \t]--?d))"
 
 
 def _rule(beginnings: str, pattern: str, kind: str = "password") -> _Rule:
@@ -72,11 +71,9 @@ _RULES = (
     _rule("smbclient|rpcclient|lftp", rf"[a-z]{{4,9}}[ \t](?:{_ARGS})?-u[ \t]?[^\s%,]{{1,60}}[%,](?P<value>[^\s\"'$<]{{4,100}})"),
     _rule("net use", r"net use[ \t](?:[a-z]:|\*)[ \t]\S{1,100}[ \t](?P<value>[^\s/\"'$<]\S{3,100})[ \t]/user"),
     _rule("net use", r"net use[ \t][^\n|;]{0,120}?/user:\S{1,60}[ \t](?P<value>[^\s/\"'$<]\S{3,100})"),
-    _rule("echo ", r"echo[ \t][\"']?[^\s:\"'$]{1,60}:(?P<value>[^\s\"'$<]{4,100})[\"']?[ \t]?\|[ \t]?(?:sudo )?chpasswd"),
     _rule("storepass|keypass", rf"(?:store|key)pass{_OPTION}"),
     _rule("set -", rf"set[ \t]-[a-z]{{1,4}}[ \t]{_NAME}{_OPTION}", "key"),
     _rule(":*:|:5432:", r":(?:\*|5432):[^\s:]{1,60}:[^\s:]{1,60}:(?P<value>[^\s:]{4,100})"),
-    _rule("psk", r"psk[ \t]?=[ \t]?\"(?P<value>[^\"\n]{8,63})\""),
     _rule("requirepass|masterauth", rf"(?:requirepass|masterauth){_OPTION}"),
     _rule("user-secrets set", rf"user-secrets set[ \t]{{1,3}}\S{{1,80}}{_OPTION}", "secret"),
     _rule("convertto-securestring", rf"convertto-securestring(?:[ \t]-string)?{_OPTION}"),
@@ -92,13 +89,16 @@ _RULES = (
     _rule("https://", r"https://(?P<value>[0-9a-f]{32})@[a-z0-9.-]{3,100}/[0-9]", "key"),
     _rule("echo |printf ", _PIPED),
     # said in prose, where no word for a password stands
-    _rule("credential|login|log in|sign in|zugang|anmeld|inlog|logga in|identifiant|credenzial|credencial", r"[^\n]{5,90}?[ \t]/[ \t](?P<strong>[!-~]{6,100})"),
-    _rule(f"api|{_KEY}|token|secret|jeton", rf"{_KEY_NAME}(?:[ \t](?:{_OF})[ \t][^\n.;:?!]{{1,40}}?)?{_SAYS}(?P<random>[\w.~+/=-]{{16,200}})", "key"),
+    _rule("recovery|backup|2fa|rescue|wiederherstellung|einmal", r"[a-z0-9]{3,20}[ -]?codes?(?:[ \t](?:is|are|ist|sind))?[ \t]?:?\s{0,8}(?P<code>(?=[a-z]*\d)[a-z0-9]{4,10}(?:(?:-|[\s,;*•-]{1,8}|[ \t](?:and|und)[ \t])(?=[a-z]*\d)[a-z0-9]{4,10}){1,40})"),
+    _rule("pin", rf"(?<![a-z])pin(?:[ -]?code)?(?:[ \t][^\n.;:?!0-9]{{1,30}}?)?{_SAYS}(?P<pin>\d{{4,8}})(?![\w.])"),
+    _rule(f"api|{_KEY}|token|secret|jeton", rf"{_KEY_NAME}(?:[ \t][^\n.;:?!]{{1,40}}?)?{_SAYS}(?P<random>[\w.~+/=-]{{16,200}})", "key"),
 )  # fmt: skip
 
 _BY_BEGINNING = [(beginning, rule) for rule in _RULES for beginning in rule.beginnings]
 _DIGIT = re.compile(r"[0-9]")
 
+_LOGINS = ("login", "log in", "sign in", "zugang", "anmeld", "inlog", "logga in")
+_CREDENTIALS = (*_LOGINS, "credential", "creds", "zugangsdaten", "identifiant", "credenzial", "credencial")
 _CALLS = (
     ".login(", "plainauth(", "networkcredential(", "basic_auth(", "basicauth(", "getconnection(", "mysqli_connect(",
     "new pdo(", "auth=(", "auth = (",
@@ -122,6 +122,7 @@ _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "„": "“", "«": "»",
 _OTHER = re.compile(
     r"\d\.\d|#\d+$|\.[a-z]{1,4}\d?$|[\[\]{}<>/\\|=+]", re.IGNORECASE
 )  # a version, an issue, a file, code
+_WORDS_AND_NUMBER = re.compile(r"(?!base\d|argon)[^\W\d_]{4,}(?:[-_.][^\W\d_]{3,})*[-_.]?\d{2,4}$", re.IGNORECASE)
 _SIGN = re.compile(r"(?<=.)[!#$%^&*?](?=.)|[#$%^&*]$")  # not the end of a sentence
 
 
@@ -133,7 +134,7 @@ def announced(text: str, lowered: str) -> Iterator[Span]:
         for match in assignments.matches(lowered, rule.pattern, beginning):
             (how,) = rule.pattern.groupindex
             start, end = match.span(how)
-            if how != "value":
+            if how == "random":
                 start, end = _bare(text, start, end)
             if _JUDGES[how](text[start:end]):
                 yield start, end, rule.kind
@@ -142,8 +143,24 @@ def announced(text: str, lowered: str) -> Iterator[Span]:
         while place >= 0:
             yield from _around(text, lowered, place, place + len(word))
             place = lowered.find(word, place + 1)
+    for word in [word for word in _CREDENTIALS if word in lowered]:
+        place = lowered.find(word)
+        while place >= 0:
+            yield from _after(text, place, of_all=word not in _LOGINS)
+            place = lowered.find(word, place + 1)
     if "(" in text:
         yield from _arguments(text, lowered)
+
+
+def _after(text: str, place: int, *, of_all: bool) -> Iterator[Span]:
+    """Yield what looks like a password in the line after a word for name and password, or only what a slash divides."""
+    line = text.find("\n", place, place + 90)
+    for token in _TOKEN.finditer(text, place, line if line >= 0 else place + 90):
+        start, end = _bare(text, *token.span())
+        is_divided = text[max(0, start - 3) : start] == " / "
+        is_apart = of_all and not _OTHER.search(text, start, end) and _is_strong(text[start:end], 0.4)
+        if is_divided or is_apart:
+            yield from _beside(text, start, end, is_given=True)
 
 
 def _around(text: str, lowered: str, begin: int, end: int) -> Iterator[Span]:
@@ -180,7 +197,7 @@ def _beside(text: str, start: int, end: int, *, is_given: bool) -> Iterator[Span
     is_quoted = text[start - 1 : start] in _QUOTES if start else False
     start, end = _whole(text, start) if is_quoted else _bare(text, start, end)
     value = text[start:end]
-    if not _is_strong(value):
+    if not (_is_strong(value) or (is_given and _WORDS_AND_NUMBER.match(value))):
         return
     if not is_given:
         if len(value) < (6 if is_quoted else 8) or _OTHER.search(value):
@@ -235,7 +252,7 @@ def _is_literal(value: str) -> bool:
     )
 
 
-def _is_strong(value: str) -> bool:
+def _is_strong(value: str, share: float = 0.3) -> bool:
     """Return whether a word of a sentence looks like a password: digits and letters, with signs or both cases."""
     if len(value) < 6 or assignments.is_placeholder(value) or _ADDRESS.match(value) or "://" in value:
         return False
@@ -243,7 +260,7 @@ def _is_strong(value: str) -> bool:
     if not (has_letter and any(map(str.isdigit, value))) or any(sign in value for sign in "(){}[]/\\"):
         return False
     has_sign = any(sign in "!@#$%^&*+=~?" for sign in value)
-    has_cases = not (value.islower() or value.isupper()) and assignments.is_mixed(value)
+    has_cases = not (value.islower() or value.isupper()) and assignments.is_mixed(value, share)
     return (has_sign or has_cases) and not assignments.is_slug(value)
 
 
@@ -258,4 +275,8 @@ def _is_random(value: str) -> bool:
     return has_digit and has_letter and assignments.is_mixed(value) and not assignments.is_slug(value)
 
 
-_JUDGES = {"value": _is_literal, "strong": _is_strong, "random": _is_random}
+def _is_code(value: str) -> bool:
+    return any(map(str.isdigit, value)) and not assignments.is_slug(value.replace(" ", "-"))
+
+
+_JUDGES = {"value": _is_literal, "random": _is_random, "code": _is_code, "pin": str.isdigit}

@@ -21,12 +21,17 @@ Span = tuple[int, int, str]
 # Searched in the lower-cased text (same offsets): case-insensitive matching would take ten times as long. The pattern
 # begins with plain literals; the text before ``key`` and ``sig`` is examined only where one was found.
 _WORD = re.compile(
-    r"(passw(?:or)?d|passwort|passphrase|passcode|pass|pwd|pw|secret|token|key|credential|auth|seed|sig(?:nature)?(?==))"
+    r"(passw(?:or)?d|passwort|passphrase|passcode|pass|pwd|pw|psk|secret|token|key|credential|auth(?!0)|seed|sig(?:nature)?(?==))"
     r"([a-z0-9_-]{0,40})"
 )
 _WHOSE_KEY = re.compile(
-    r"(?:api|access|account|auth|encryption|signing|master|private|license|service|shared|storage|app|jwt)[_ -]?$"
+    r"(?:api|access|account|auth|encryption|signing|master|private|license|service|shared|storage|app|jwt)[_ .-]?$"
 )
+_WHOSE = re.compile(r"[a-z0-9][_.-]?$")  # any other name of a key, whose value must look random
+_WHOSE_NO_SECRET = re.compile(
+    r"(?:public|pub|publishable|recv|cache|primary|foreign|sort|partition|index|object|dedup|idempotency|host)[_.-]?$"
+)
+_KEY_LETTERS = re.compile(r"[\w+/=-]+$")
 _ASSIGN = re.compile(
     r"""(?:\\{0,2}["'`*]){0,3}\]?[ \t]{0,4}"""
     r"""(?::[ \t]?[\w.|\[\] ]{2,20}[ \t]?=(?!=)|=>|:=|={1,3}|:(?!:)|\|(?!\|)"""
@@ -41,6 +46,7 @@ _PAIRED = re.compile(
 # The default of a lookup in the environment: ``os.environ.get("JWT_SECRET", "…")``.
 _FALLBACK = re.compile(r"""["'],[ \t]{0,4}(?:default[ \t]?=[ \t]?)?(?=["'])""")
 _ASKED = re.compile(r"""(?:get|env|config|setting|fetch)\(["'][\w.-]{0,40}$""", re.IGNORECASE)
+_CALLED = re.compile(r"\((?=[\"'])")  # ``set_api_key("…")``
 _ELEMENT = re.compile(r">(?=[^<>\s]{4,300}</)")
 _FLAG = re.compile(r"(?:^|\s)-[^\s=]{0,40}$")
 _NETRC = re.compile(r"login[ \t]{1,4}\S{1,60}\s{1,40}\Z")
@@ -49,6 +55,8 @@ _SPACE = re.compile(r"[ \t]{1,4}(?![-&|<>;)])")
 _SAID = re.compile(
     r"[ \t]{1,3}(?:(?:is|was|ist|has been)(?:[ \t](?:now|changed to|set to|reset to))?|to|=)[ \t]{0,2}:?[ \t]{1,3}"
 )
+# A value on a line of its own, as a program prints it.
+_BELOW = re.compile(r"""["'`:]{0,2}[ \t]{0,3}\r?\n[ \t]{0,8}(?=[^\s"'`]{16,200}[ \t]{0,3}(?:\r?\n|\Z))""")
 _BESIDE = re.compile(r"""[ \t]{1,2}(?=["'`])""")
 _BESIDE_PASSWORD = re.compile(r"""[ \t]{1,2}(?=["'`]?[^\s"'`]{0,30}\d)""")
 _OPENING = re.compile(r"""(?:(?:\[\]byte\(|[bru@]{0,2})(?=["']))?\\{0,2}["'`]""")
@@ -83,15 +91,16 @@ _DOTTED = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)+[!?
 _PATHLIKE = re.compile(r"(?:\.{0,2}/|~|[A-Za-z]:[\\/]|[a-z]+://)")
 _IDENTIFIER = re.compile(r"[A-Za-z_$][a-z_$A-Z-]*$")
 _TYPE = re.compile(r"(?:[A-Z][a-z]+)+\d{0,3}(?:[A-Z][a-z]+)*(?:[\[<].*)?$")
+_TYPE_SAID = re.compile(r"(?:[A-Z][a-z]+)+\d?(?:[A-Z][a-z]+)*$|Base\d\d")
 _TAILS = ("s", "key", "token", "secret", "value", "string", "text", "keys", "tokens", "orization")
-_SHORT = ("pass", "pw", "pwd", "sig", "auth", "seed")  # other words end in them too
+_SHORT = ("pass", "pw", "pwd", "psk", "sig", "auth", "seed")  # other words end in them too
 _VAGUE = ("auth", "credential", "seed", "sig", "signature")
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
 _SYMBOL = re.compile(r"[!@#$%^&*+=~?]")
 _PLURALS = ("s", "_keys", "keys", "_tokens", "tokens")
 _SNAKE = re.compile(r"[a-z]+(?:_[a-z]+)+\d{0,3}$")
-_PASSWORDS = ("pass", "pw")
+_PASSWORDS = ("pass", "pw", "psk")
 
 
 def assignments(text: str, lowered: str) -> Iterator[Span]:
@@ -127,8 +136,9 @@ def _value(text: str, lowered: str, word: re.Match[str]) -> Span:
     start, end, quoted = _extent(text, scheme.end() if scheme else start, bare)
     judged = _Judged(text[start:end], password, quoted, form, name.isupper())
     vague = tail in _PLURALS or (word.group(1) in _VAGUE and tail in ("", "orization"))
-    strict = form == "beside" or (vague and not scheme)
-    if judged.looks_random() if strict else judged.is_secret():
+    any_key = word.group(1) == "key" and not _WHOSE_KEY.search(lowered, max(0, word.start() - 16), word.start())
+    strict = form == "beside" or any_key or (vague and not scheme)
+    if (judged.looks_random() if strict else judged.is_secret()) and (not any_key or _KEY_LETTERS.match(judged.value)):
         if end - start == _JUDGED and (rest := _REST.match(text, end)):
             end = rest.end()
         return start, end, "password" if password else _kind(word.group(1) + tail)
@@ -146,7 +156,8 @@ def _fits(text: str, lowered: str, word: re.Match[str]) -> bool:
     """Return whether the whole name denotes a secret: ``api_key``, but not ``monkey`` or ``passwordFile``."""
     core, tail = word.groups()
     start = word.start()
-    if core == "key" and not _WHOSE_KEY.search(lowered, max(0, start - 11), start):
+    before = lowered[max(0, start - 16) : start]
+    if core == "key" and (_WHOSE_NO_SECRET.search(before) or not (_WHOSE.search(before) or _WHOSE_KEY.search(before))):
         return False
     if core in _SHORT and lowered[max(0, start - 1) : start].isalnum():
         return False
@@ -177,9 +188,11 @@ def _form(text: str, lowered: str, start: int, end: int, *, password: bool) -> t
     if not match:
         form, match = "assign", _field(lowered, before, end)
     if not match:
+        form, match = "spaced", _CALLED.match(text, end)
+    if not match:
         form, match = "said", _SAID.match(lowered, end)
     if not match:
-        form, match = "beside", (_BESIDE_PASSWORD if password else _BESIDE).match(text, end)
+        form, match = "beside", (_BESIDE_PASSWORD if password else _BESIDE).match(text, end) or _BELOW.match(text, end)
     return (form, match.end()) if match else ("", end)
 
 
@@ -243,14 +256,18 @@ class _Judged:
             return self.digit or self.symbol or not _LABEL.search(self.value.replace("_", " ").replace("-", " "))
         strong = (self.digit and (self.letter or len(self.value) > 5)) or (self.symbol and self.letter)
         strong = strong or _is_random_letters(self.value)
-        return len(self.value) >= 6 and strong and not (_TYPE.match(self.value) or _SNAKE.match(self.value))
+        of_type = _TYPE_SAID if self.form == "said" else _TYPE
+        return len(self.value) >= 6 and strong and not (of_type.match(self.value) or _SNAKE.match(self.value))
 
     def _is_key(self) -> bool:
         value = self.value
         if value.isdigit() or _IDENTIFIER.match(value):
-            return self.explicit and self.form == "assign" and len(value) >= 16 and is_mixed(value)
+            share = 0.3 if self.explicit and self.form == "assign" else 0.4
+            return len(value) >= 16 and is_mixed(value, share)
         if not (self.digit and self.letter) or _TYPE.match(value):
             return False
+        if self.explicit and len(value) >= 16:
+            return True
         if self.explicit or self.quoted:
             return len(value) >= 8 and not is_slug(value)
         return len(value) >= 12 and not is_slug(value)
@@ -323,7 +340,7 @@ def _class_of(character: str) -> int:
     return 1 if character.islower() else 2 if character.isupper() else 3
 
 
-_BEARER = re.compile(r"bearer[ \t]{1,4}([a-z0-9._~+/=-]{16,})")
+_BEARER = re.compile(r"(?:bearer|authorization\W{1,6}[a-z-]{3,20})[ \t]{1,4}([a-z0-9._~+/=-]{16,})")
 _BASIC = re.compile(r"basic[ \t]{1,4}([a-z0-9+/]{8,}={0,2})(?![\w/+])")
 _COOKIE = re.compile(
     r"""cookie\\{0,2}["']?[ \t]{0,2}:[ \t]{0,2}\\{0,2}["']?"""
@@ -339,7 +356,7 @@ _NO_PASSWORD = re.compile(r"(?:pass(?:word|wd)?|pw|pwd|user|username|secret|toke
 
 def headers(text: str, lowered: str) -> Iterator[Span]:
     """Yield credentials in the headers Authorization (RFC 6750, RFC 7617), Cookie and Set-Cookie."""
-    if "bearer" in lowered:
+    if "bearer" in lowered or "authorization" in lowered:
         for match in _BEARER.finditer(lowered):
             if _is_random(text[match.start(1) : match.end(1)]):
                 yield match.start(1), match.end(1), "bearer-token"

@@ -229,6 +229,7 @@ def _key_start(text: str, end: int, floor: int) -> int:
 
 _RUN = re.compile(r"[A-Za-z0-9_+/=.~:%-]{16,}")
 _TELLING = re.compile(r"[A-Z0-9]")  # most paths and names are all lower case; no key is
+_IS_HASH = re.compile(r"sha\d{1,3}[=:-]")
 _NEXT_PIECE = re.compile(r"[ \t]*\\?\r?\n[ \t>|]{0,40}([A-Za-z0-9_+/=.~-]{4,})")
 _SHORT_PIECE = re.compile(r"(?<![A-Za-z0-9_+/.~-])([A-Za-z0-9_+/=.~:%-]{3,15})[ \t]?\\?\r?$")
 _LONE_PIECE = re.compile(r"""[ \t]*\\?\r?\n[ \t>|]{0,40}([A-Za-z0-9+/_.~=-]{6,})(?=[\\"'`,;)\]}]*[ \t]*(?:\r?\n|\Z))""")
@@ -238,7 +239,7 @@ def _keys(text: str, runs: list[tuple[int, int]]) -> Iterator[Span]:
     """Yield the keys of services in the long runs of key characters, also when line breaks split them."""
     telling, begins = _TELLING.search, key_patterns.BEGINS.search
     for start, end in runs:
-        if not telling(text, start, end):
+        if not telling(text, start, end) or _IS_HASH.match(text, start):
             continue
         if text[start - 1 : start] in " \t\n" and start:
             yield from _cut_before(text, start)
@@ -304,7 +305,7 @@ _NOT_SECRET_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _NOT_SECRET = re.compile(
-    r"sha\d{1,3}-|eyJ(?:hbGci|0eXAi)|(?:[a-z]{2,12}[-_]){1,3}[A-Za-z0-9]{1,31}$"
+    r"sha\d{1,3}-|pk_(?:live|test)_|(?:[a-z]{2,20}/){2}|eyJ(?:hbGci|0eXAi)|(?:[a-z]{2,12}[-_]){1,3}[A-Za-z0-9]{1,31}$"
 )  # hash, JWT header, id
 
 
