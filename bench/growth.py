@@ -156,7 +156,6 @@ READERS: dict[str, Callable[[str], object]] = {
     "fence.neutral": fence.neutral,
     "fence.visible": fence.visible,
     "fence.wrapped": fence.wrapped,
-    "fence.shortened": lambda text: fence.shortened(fence.fenced("x", text), len(text) // 2),
     "printable.lines": printable.lines,
     "Reference.of": Reference.of,
     "documents.of a day": lambda text: list(documents.entries("daily/2026-11-20.md", text)),

@@ -11,12 +11,12 @@ import pytest
 
 from facts import a_fact
 from hooks import Client
-from memoria.base import project, state
+from memoria.base import state
 from memoria.daily.ledger import Call, Ledger
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.pages import day_report
-from memoria.recall import start_line
+from memoria.recall import session_start
 from memoria.recall.shown_notes import ShownNotes
 from memoria.statements.keeper import Keeper
 
@@ -45,7 +45,7 @@ def did(home: Home, when: datetime, *, notes: int = 0, usd: float = 0.0) -> None
 
 def line_at(home: Home, days_ahead: int) -> str:
     """What the first session says so many days from now."""
-    return start_line.take_day(home.paths.days, (noon(home) + timedelta(days=days_ahead)).timestamp())
+    return session_start.take_day(home.paths.days, (noon(home) + timedelta(days=days_ahead)).timestamp())
 
 
 def test_the_worker_prepares_the_days_figures_for_the_next_day(home: Home) -> None:
@@ -63,7 +63,6 @@ def test_a_session_says_at_most_one_line_and_the_setting_switches_it_off(tmp_pat
     client = Client(tmp_path)
     state.open_state(client.paths)
     client.fire("SessionStart", source="startup")  # the welcome
-    own = project.key_of_path(str(client.cwd))
     past, future = int(clock.now().timestamp()) - 60, int(clock.now().timestamp()) + 80_000
     Path(client.paths.days).mkdir()
 
@@ -71,13 +70,15 @@ def test_a_session_says_at_most_one_line_and_the_setting_switches_it_off(tmp_pat
         return str(json.loads(client.fire("SessionStart", source=source) or "{}").get("systemMessage", ""))
 
     def leave() -> None:
-        start_line.leave_day(client.paths.days, past, future, ("memoria: yesterday 1 learned", "memoria: earlier"))
-        start_line.leave_day(client.paths.days, past - 90_000, past, ("memoria: stale", "memoria: stale"))
+        for end, later, texts in (
+            (past, future, "yesterday 1 learned\nmemoria: earlier"),
+            (past - 90_000, past, "stale\nstale"),
+        ):
+            Path(client.paths.days, str(end)).write_text(f"{later}\nmemoria: {texts}\n", "utf-8")
 
     leave()
-    start_line.add_saved(client.paths.saved_of(own), 2)
     assert start("resume") == ""
-    assert start() == ("memoria: yesterday 1 learned · 2 conversations of this project saved since your last session.")
+    assert start() == "memoria: yesterday 1 learned"
     assert start() == ""
     leave()
     Path(client.paths.notice).write_text("memoria: the model is not logged in.\n", encoding="utf-8")

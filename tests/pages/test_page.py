@@ -20,7 +20,6 @@ from memoria.daily.ledger import Ledger
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.pages import refresh
-from memoria.recall import start_line
 from memoria.recall.session_start import session_start
 from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.keeper import Keeper
@@ -81,8 +80,6 @@ def test_a_folder_name_of_any_length_costs_no_project_its_page(home: Home, name:
         told = session_start(Event({"cwd": folder, "source": "startup"}), home.settings, home.paths)
         assert f"Only project {number} knows it." in json.dumps(told)
         assert f"Only project {1 - number}" not in json.dumps(told)
-        start_line.add_saved(home.paths.saved_of(keys[number]), 2 + number)
-    assert [start_line.take_saved(home.paths.saved_of(key)) for key in keys] == [2, 3]
     page(home)
     assert Path(home.paths.page_of(keys[0])).exists(), "pages in use are not cleared away"
 

@@ -7,7 +7,6 @@ import pytest
 
 from hooks import Client, exchange
 from memoria.base import project, state
-from memoria.recall import start_line
 from places import ROOT
 
 
@@ -65,17 +64,6 @@ def test_turns_of_a_session_that_never_ended_bring_up_a_worker(client: Client) -
     assert "worker" not in client.log()  # the session itself goes on
     client.fire("SessionStart", session_id="another")
     assert "worker started" in client.log()
-
-
-def test_what_was_saved_is_told_once_to_the_next_session_of_the_project(client: Client) -> None:
-    client.fire("SessionStart", source="startup")  # the welcome
-    own = project.key_of_path(str(client.cwd))
-    start_line.add_saved(client.paths.saved_of("another-1"), 5)
-    for _ in range(2):
-        start_line.add_saved(client.paths.saved_of(own), 1)
-    said = json.loads(client.fire("SessionStart", source="startup"))
-    assert said["systemMessage"] == "memoria: 2 conversations of this project saved since your last session."
-    assert "systemMessage" not in (client.fire("SessionStart", source="startup") or "{}")
 
 
 def test_hooks_that_are_installed_twice_inject_the_page_once_and_say_so_once(client: Client) -> None:

@@ -55,9 +55,6 @@ def test_titles_that_differ_in_endings_and_little_words_are_one() -> None:
 
 
 def test_each_stemmer_cuts_as_deep_as_its_use_allows() -> None:
-    assert [stemming.singular(word) for word in ("entries", "hooks", "status", "classes", "crashes")] == [
-        "entry", "hook", "status", "class", "crash"
-    ]  # fmt: skip
     assert stemming.without_ending("verwendungen") == "verwend"
     assert stemming.porter("generation") == stemming.porter("general") == "gener"
     assert stemming.porter("adoption") == stemming.porter("adopt") == "adopt"

@@ -251,7 +251,6 @@ def _caches(home: Home, ledger: Ledger) -> None:
             (home.paths.page, "**/*"),
             (home.paths.hints, "*"),
             (home.paths.where, "*.[mps]*"),
-            (home.paths.saved, "*"),
         ):
             for path in Path(folder).glob(pattern):
                 if path.is_file():

@@ -146,18 +146,3 @@ def fenced(label: str, text: str) -> str:
     while (mark := f"{number & 0xFFFFFF:06x}") in inner:  # counting up ends, whatever the text holds
         number += 1
     return f"<{label}-{mark}>\n{inner}\n</{label}-{mark}>"
-
-
-def shortened(text: str, limit: int) -> str:
-    """Return a text that ends in a fence, with as many of its lines as fit into ``limit`` characters.
-
-    The closing tag stays; the result is ``""`` when there is no room for a line between the tags.
-    """
-    if len(text) <= limit:
-        return text
-    body, _, closing = text.rstrip("\n").rpartition("\n")
-    kept = body[: max(0, limit - len(closing) - 1)].rpartition("\n")[0]
-    opening = "<" + closing[2:] + "\n"
-    if not closing.startswith("</") or not kept.partition(opening)[2].strip("\n"):
-        return ""
-    return f"{kept}\n{closing}\n"

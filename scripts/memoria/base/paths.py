@@ -123,8 +123,7 @@ class Paths:
         self.hidden = state + "hidden"
         self.named = state + "named"
         self.hints = state + "hints"
-        self.saved = state + "saved"
-        self.days = state + "days"
+        self.saved, self.days = state + "saved", state + "days"
         self.doubled = state + "doubled"
         self.notice = state + "notice"
         self.notices_given = state + "told.json"
@@ -174,10 +173,6 @@ class Paths:
     def page_of(self, project: str, *, short: bool = False) -> str:
         """Return the prepared page of a project (by key) or of ``global``; a ``short`` one leaves room for a block."""
         return os.path.join(self.short_page if short else self.page, file_name(project) + ".md")
-
-    def saved_of(self, project: str) -> str:
-        """Return the file that counts the conversations of a project that were saved, see ``recall.start_line``."""
-        return os.path.join(self.saved, file_name(project))
 
     @classmethod
     def of(cls, settings: Settings) -> Paths:

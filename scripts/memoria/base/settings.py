@@ -272,11 +272,6 @@ class Settings:
     transcript_wait_s = 10.0  # for a transcript that the client has not written yet
     stale_days = 180  # without a new entry, after which lint calls an article stale
     page_chars = 9_500  # given to a new session; the client cuts at 10,000
-    working_days = 30.0  # after which a session's working memory is forgotten
-    working_keys = 1_000  # of one session; the least recently used go
-    working_value_chars = 65_536  # of one value, as JSON
-    working_notes = 100  # of one session; the oldest go
-    working_checkpoints = 20  # of one session; the oldest go
     call_budget_usd = 0.25  # that one call may cost, by estimate
     search_wait_s = 0.5  # that a search brings the index up to date before it answers from what is there
     spawns_per_min = 6  # workers that hooks may start in a minute

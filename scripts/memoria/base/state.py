@@ -61,8 +61,8 @@ May be deleted, at a small price.
   exchanged            when an exchange was last tried
   told.json            what the user was told already, so that it is not said twice
   notice               what the next session's start tells the user
-  saved/               how many conversations of a project were saved since its last session
   days/                the line about each day that the next session's start tells the user
+  saved/               what version 0.2.0 had counted for such a line; it is removed
   doubled              says that you were told that the hooks run twice
   welcomed             says that the first greeting was given
   hints/               which notes each session was given; without it they may come twice

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memoria.ground.home import Home
 from memoria.mcp.answers import as_json, short
-from memoria.working import Limits, TaskState, WorkingMemory
+from memoria.working import TaskState, WorkingMemory
 from memoria.working.shared_store import open_store
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ class Memory:
 
     async def _with(self, work: Callable[[WorkingMemory], Awaitable[T]]) -> T:
         if self._memory is None:
-            store, limits = open_store(self._home.settings, self._home.paths), Limits.of(self._home.settings)
-            self._memory = await WorkingMemory.for_session(*self._scope, store=store, limits=limits)
+            store = open_store(self._home.settings, self._home.paths)
+            self._memory = await WorkingMemory.for_session(*self._scope, store=store)
         return await work(self._memory)
 
     def close(self) -> None:

@@ -1,18 +1,24 @@
-"""Day report: one line about what memoria recalled, learned and cost on a day, for the next day's first session."""
+"""Day report: one line about what memoria recalled, learned and cost on a day, for the next day's first session.
+
+It is a small file named after the second in which the day ends: the worker writes it while the day lasts, and the first
+session that starts afterwards takes it away (``recall.session_start``).
+"""
 
 from __future__ import annotations
 
 import logging
+import os
 from contextlib import closing
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
+from memoria.base import atomic
 from memoria.base.paths import Paths
 from memoria.daily.ledger import Ledger
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.ground.printable import counted
-from memoria.recall import shown_notes, start_line
+from memoria.recall import shown_notes
 from memoria.statements.store import Store
 
 log = logging.getLogger(__name__)
@@ -51,8 +57,8 @@ def _write(home: Home, day: date) -> None:
     cost = [f"${usd:.2f}" if usd >= LEAST_USD else "less than $0.01"] if usd else []
     figures = " · ".join([f"{counted(recalled, 'note')} recalled", f"{learned:,} learned", *cost])
     later = home.zone.midnight(day + timedelta(days=2))
-    texts = (f"memoria: yesterday {figures}", f"memoria: on {day} {figures}")
-    start_line.leave_day(home.paths.days, int(end.timestamp()), int(later.timestamp()), texts)
+    text = f"{int(later.timestamp())}\nmemoria: yesterday {figures}\nmemoria: on {day} {figures}\n"
+    atomic.replace(os.path.join(home.paths.days, str(int(end.timestamp()))), text.encode("utf-8"))  # noqa: PTH118 (text)
 
 
 def _spent(paths: Paths, start: datetime, end: datetime) -> float:

@@ -73,7 +73,8 @@ def clean(paths: Paths) -> None:
     folders = (
         paths.state, paths.archive, paths.page, paths.short_page, paths.where, paths.facts_outbox, paths.knowledge,
     )  # fmt: skip
-    shutil.rmtree(paths.server_outbox, ignore_errors=True)  # of 0.2.0; what waited there is found by comparing
+    for folder in (paths.server_outbox, paths.saved):  # of 0.2.0; what waited for a server is found by comparing
+        shutil.rmtree(folder, ignore_errors=True)
     hidden = [(folder, ".*.[0-9]*.tmp") for folder in folders]  # others are an editor's
     for folder, pattern in ((Spool(paths.spool).tmp, "*"), (paths.cursors, "*.tmp"), *hidden):
         for path in Path(folder).glob(pattern):

@@ -40,6 +40,7 @@ REFUSED = " must be "  # in what ``Settings.problems`` says of a value; a name t
 
 OFTEN_S = 600  # an exchange with other machines that is younger is not repeated at a session's start
 MAX_PAGE = 1_000_000  # characters of a prepared page that are read
+MAX_DAY = 1_000  # and of the line about a day
 
 
 def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[str, object] | None:
@@ -67,7 +68,7 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     if not message and source == "startup":
         message = _wrong_setting(settings)
     if not message and source in ("startup", "clear"):
-        message = _report(own, settings, paths)
+        message = take_day(paths.days, time.time()) if settings.day_notice else ""
     if not page and not message and not os.path.exists(paths.welcomed):
         os.close(os.open(paths.welcomed, os.O_WRONLY | os.O_CREAT, 0o600))
         message = _with("status", WELCOME)
@@ -120,37 +121,23 @@ def _wrong_setting(settings: Settings) -> str:
     return _with("doctor", FORMER_SETTING, *settings.gone[0]) if settings.gone else ""
 
 
-def _report(own: str, settings: Settings, paths: Paths) -> str:
-    """Return one line: what memoria did the day before, once a day, and what was saved of the project."""
-    parts = [_day(paths.days)] if settings.day_notice else []
-    if count := _saved(paths.saved_of(own)):
-        conversations = f"{count} conversation{'s' if count > 1 else ''}"
-        parts.append(f"{conversations} of this project saved since your last session.")
-    line = " · ".join(filter(None, parts))
-    return line if not line or line.startswith("memoria: ") else f"memoria: {line}"
-
-
-def _day(folder: str) -> str:
-    """Return the line about a past day, once; the folder holds one of a day that lasts most times."""
-    now = time.time()
+def take_day(folder: str, now: float) -> str:
+    """Return the line about the latest past day, once, and remove those of all past days; ``pages.day_report``."""
     try:
-        is_due = any(name.isdecimal() and int(name) <= now for name in os.listdir(folder))
+        due = sorted(int(name) for name in os.listdir(folder) if name.isdecimal() and int(name) <= now)
     except OSError:
         return ""
-    if not is_due:
-        return ""
-    from memoria.recall import start_line  # noqa: PLC0415 (once a day)
-
-    return start_line.take_day(folder, now)
-
-
-def _saved(path: str) -> int:
-    """Return how many conversations the file counts, once; it is missing most times."""
-    if not os.path.exists(path):
-        return 0
-    from memoria.recall import start_line  # noqa: PLC0415 (most sessions start with nothing new)
-
-    return start_line.take_saved(path)
+    line = ""
+    for end in due:
+        path = os.path.join(folder, str(end))
+        try:
+            with open(path, encoding="utf-8", errors="replace", opener=regular) as file:
+                later, yesterday, afterwards = file.read(MAX_DAY).split("\n")[:3]
+            os.unlink(path)  # of two sessions that start at once, one removes it
+            line = yesterday if now < float(later) else afterwards
+        except (OSError, ValueError):
+            continue
+    return line
 
 
 def _position_block(event: hook.Event, own: str, paths: Paths) -> str:
@@ -173,40 +160,23 @@ def _position_block(event: hook.Event, own: str, paths: Paths) -> str:
 def context(own: str, block: str, settings: Settings, paths: Paths) -> str:
     """Return the page and the block within the limit for both, with the short page if the long one does not fit."""
     room = settings.page_chars
-    is_outdated = _is_outdated(paths)
     if not block or len(block) > room:
-        return _page(paths, own, room, is_outdated=is_outdated)
+        return _page(paths, own)
     for short in (False, True):
-        page = _page(paths, own, room, short=short, is_outdated=is_outdated)
+        page = _page(paths, own, short=short)
         if len(page) + 1 + len(block) <= room:
             return f"{page}\n{block}" if page else block
     return block
 
 
-def _is_outdated(paths: Paths) -> bool:
-    """Return whether the pages are of 0.2 or before, with the setting that let them tell of other projects."""
-    try:
-        with open(paths.hidden, encoding="utf-8", errors="replace", opener=regular) as file:
-            return file.readline().rstrip("\n") == "shared"
-    except OSError:
-        return False
-
-
-def _page(paths: Paths, own: str, room: int, *, short: bool = False, is_outdated: bool = False) -> str:
-    for name in () if is_outdated else (own, "global"):
+def _page(paths: Paths, own: str, *, short: bool = False) -> str:
+    for name in (own, "global"):
         try:
             with open(paths.page_of(name, short=short), encoding="utf-8", errors="replace", opener=regular) as file:
-                text = file.read(MAX_PAGE)
+                return file.read(MAX_PAGE)
         except FileNotFoundError:
             continue
-        return text if len(text) <= room else _shortened(text, room)
     return ""
-
-
-def _shortened(page: str, room: int) -> str:
-    from memoria.base import fence  # noqa: PLC0415 (pages are written for the limit, which may have been lowered since)
-
-    return fence.shortened(page, room)
 
 
 def _take_notice(path: str) -> str:

@@ -366,12 +366,6 @@ class Finder:
             raise UnreadableError(str(error)) from None
         return bool(row) and row[0] > layout.AGAIN
 
-    def at(self, key: str, view: Visibility | None = None) -> Hit | None:
-        """Return the document with this key, or its successor, with its first passage; None when none is shown."""
-        row = self._db.execute(SHOW + " WHERE key = ?", (key,)).fetchone()
-        hits = self._shown(iter([(1.0, row[0], {})]), 1, view) if row else []
-        return hits[0] if hits else None
-
 
 def _opened(path: str) -> sqlite3.Connection:
     connection: sqlite3.Connection | None = None

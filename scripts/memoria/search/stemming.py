@@ -12,20 +12,6 @@ _ENDINGS = (
 _stems: dict[str, str] = {}
 
 
-def singular(word: str) -> str:
-    """Return the singular of a simple English plural.
-
-    For words that people read (titles, keywords), which must remain words.
-    """
-    if len(word) > 4 and word.endswith("ies"):
-        return word[:-3] + "y"
-    if word.endswith(("sses", "shes")):
-        return word[:-2]
-    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        return word[:-1]
-    return word
-
-
 def without_ending(word: str) -> str:
     """Return the word without one common English or German ending; at least three letters remain.
 

@@ -31,12 +31,6 @@ class Item:
     attempts: int = 0
     reason: str = ""
 
-    @property
-    def moment(self) -> float:
-        """When the item was added, in seconds since the epoch by this machine's clock."""
-        stamp = self.name.partition("-")[0]
-        return int(stamp) / 1e9 if stamp.isdigit() else 0.0
-
 
 class Outbox:
     """A folder of waiting work items."""
@@ -76,21 +70,6 @@ class Outbox:
         self._write(self.aside / item.name, worse)
         self.done(item)
         log.warning("set aside after %d failures (%s): %s", worse.attempts, worse.reason, self.aside / item.name)
-
-    def refuse(self, item: Item, reason: str) -> None:
-        """Set an item aside at once because a retry cannot help; it replaces older ones about the same id."""
-        for older in self.set_aside():
-            if item.body.get("id") and older.body.get("id") == item.body.get("id"):
-                (self.aside / older.name).unlink(missing_ok=True)
-        self._write(self.aside / item.name, Item(item.name, item.body, item.attempts + 1, reason[:500]))
-        self.done(item)
-        log.warning("set aside (%s): %s", reason, self.aside / item.name)
-
-    def settle(self, ident: str) -> None:
-        """Remove the items set aside about one id, because a later attempt has succeeded."""
-        for item in self.set_aside():
-            if item.body.get("id") == ident:
-                (self.aside / item.name).unlink(missing_ok=True)
 
     def retry(self) -> int:
         """Put all items that were set aside back into the queue; return how many there were."""

@@ -268,10 +268,6 @@ class Store:
         query = "SELECT DISTINCT project FROM holds JOIN facts USING (id) WHERE ended = '' AND project <> ? ORDER BY 1"
         return [project for (project,) in self.db.execute(query, (GLOBAL,))]
 
-    def counts(self) -> dict[str, int]:
-        """Return the number of live facts of each kind."""
-        return dict(self.db.execute("SELECT kind, count(*) FROM facts WHERE ended = '' GROUP BY kind ORDER BY kind"))
-
     # -- the logs
 
     def refresh(self, lines: Lines, record: Callable[[Changes], None]) -> None:

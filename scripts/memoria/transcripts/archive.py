@@ -125,10 +125,6 @@ class Archive:
             for name, status in self._files()
         ]
 
-    def size(self) -> int:
-        """Return the bytes that the kept files take."""
-        return sum(status.st_size for _, status in self._files())
-
     def prune(self, spare: Path | None = None) -> int:
         """Remove the oldest entries until the cap is kept; returns how many went.
 

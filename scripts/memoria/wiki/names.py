@@ -1,6 +1,6 @@
 """Names: whether a title is what someone would look up, which project a page belongs to, and names told apart.
 
-A bare number, a hash or a single generic word names nothing. A page belongs to one project, or to all. A project's
+A bare number, a hash or a single letter names nothing. A page belongs to one project, or to all. A project's
 claims go to its own pages or to those of all projects; what it may not touch it does not see either.
 """
 
@@ -10,11 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 
 from memoria.base.project import name_of
-from memoria.search.stemming import singular
-from memoria.search.words import word_set
 from memoria.wiki.folder import slugify
 
-GENERIC = "a single generic word"  # the fault of a word that can still be a heading on a page
 MAX_NAME = 79  # characters of a page's name with the hyphen before what tells it apart; a slug has 80
 GENERAL = "general"  # what tells a page apart that belongs to no project
 NOBODY = "?"  # whose a file is that has the name of a page and cannot be read as one
@@ -23,23 +20,6 @@ _QUOTES = "\"'“”„‘’«»"  # noqa: RUF001 (typographic quotes are meant
 _WORD = re.compile(r"[^\W_]+")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _NUMBER = re.compile(r"v?\d+|(?=[0-9a-f]*\d)[0-9a-f]{6,}", re.IGNORECASE)
-_WORDS = frozenset(
-    map(
-        singular,
-        word_set(
-            """agent api app application article branch bug build change class code command comment commit component
-            concept config configuration content data date debug decision default dev directory doc documentation entry
-            env environment error event example fact feature field file fix folder format function general global head
-            helper home id index info init input instance issue item json key kind lib library line link list localhost
-            log main master message method misc miscellaneous mode model module name new none note null number object
-            option origin other output overview package page path plan problem process project question readme release
-            repo repository request response result root run runtime schema script section server service session set
-            setting settings setup source src state status step string summary system table tag task temp test text
-            thing time title tmp todo token tool topic type undefined unknown untitled update url user util utils uuid
-            value var variable version view work yaml"""
-        ),
-    )
-)
 
 
 def clean(title: str) -> str:
@@ -63,8 +43,6 @@ def fault(title: str) -> str:
         return "a number or a hash"
     if [*map(len, words)] == [1] and letters[0].isascii():
         return "a single letter"
-    if len(words) == 1 and singular(words[0].casefold()) in _WORDS:
-        return GENERIC
     return ""
 
 

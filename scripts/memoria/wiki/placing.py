@@ -107,7 +107,7 @@ class Placing:
             return article, section
         title = names.clean(str(proposal["title"] or bare.replace("-", " ").capitalize()))
         if names.fault(title):
-            return self._own_page(), title if names.fault(title) == names.GENERIC else ""
+            return self._own_page(), ""
         waiting = self._waiting(title)
         if counts.get(bare, 0) + len(waiting) < ENOUGH:
             return self._own_page(), title
@@ -144,7 +144,7 @@ class Placing:
 
     def _own_title(self) -> str:
         label = self.owners.label(self.key).strip("- ") or "Notes"
-        return label if names.fault(label) in ("", names.GENERIC) else f"Project {label}"
+        return f"Project {label}" if names.fault(label) else label
 
     def _own_slug(self) -> str:
         """Return the project's own page, ``""`` when there is none yet."""

@@ -30,7 +30,7 @@ from memoria.transcripts import clients
 from memoria.transcripts.intake import Intake, UnreadableJobError
 from memoria.transcripts.screen import Screen
 from memoria.worker import urgency
-from memoria.working import Limits, WorkingMemory
+from memoria.working import WorkingMemory
 from memoria.working.shared_store import open_store
 from memoria.working.store import Store
 from memoria.working.task_reading import READ, observe, where_you_were
@@ -65,8 +65,7 @@ class Observer:
         return [news for news in self.places.news(self.home.paths.cursors) if news not in seen]
 
     async def _session(self, session: str, stamp: int) -> None:
-        limits = Limits.of(self.home.settings)
-        memory = await WorkingMemory.for_session(session, store=self.store, limits=limits)
+        memory = await WorkingMemory.for_session(session, store=self.store)
         before = await memory.get_observed()
         observed = self._grown(session, before)
         if observed != before:

@@ -37,7 +37,6 @@ from memoria.ground.errors import (
 from memoria.ground.home import Home
 from memoria.ground.printable import clause
 from memoria.pages import housekeeping
-from memoria.recall import start_line
 from memoria.search import layout
 from memoria.statements import store_file
 from memoria.transcripts.archive import Archive
@@ -252,9 +251,7 @@ class Worker:
             return
         for job in unwritten.intake.jobs:
             self.spool.claim(job)
-        for entry in self.flush.write_entries(unwritten):
-            report.entries.append(entry)
-            start_line.add_saved(self.home.paths.saved_of(unwritten.session.project), 1)
+        report.entries += self.flush.write_entries(unwritten)
         self._acknowledge(unwritten.intake)
 
     def _acknowledge(self, intake: Intake) -> None:

@@ -19,7 +19,6 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, Self, get_args
 from urllib.parse import quote, unquote
 
-from memoria.base.settings import Settings
 from memoria.ground import clock
 from memoria.ground.errors import BadKeyError, BadScopeError, BadValueError, CheckpointNotFoundError
 from memoria.working.store import (
@@ -103,17 +102,6 @@ class Limits:
     entry_chars: int = 4_096
     checkpoints: int = 20
     session_seconds: float = 30 * 86_400.0  # how long a session's record is kept after it was written
-
-    @classmethod
-    def of(cls, settings: Settings) -> Limits:
-        """Return how much working memory may hold, and for how long, as the settings say."""
-        return cls(
-            keys=settings.working_keys,
-            value_chars=settings.working_value_chars,
-            scratchpad_entries=settings.working_notes,
-            checkpoints=settings.working_checkpoints,
-            session_seconds=settings.working_days * 86_400.0,
-        )
 
 
 @dataclass(frozen=True, slots=True)
