@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from home_of import DAY, article, catalogued, entry, run
-from memoria.audit import finding
+from memoria.audit import checks
 from memoria.base import project
 from memoria.base.settings import Settings
 from memoria.base.visibility import Visibility
@@ -162,10 +162,11 @@ def test_what_remains_of_an_excluded_project_is_counted_and_can_be_forgotten(
     (world.bank / ".memoria-off").touch()
     key = world.keys[world.bank]
     ledger = Ledger.of(world.home.paths)
-    assert finding.excluded_entries(world.home, ledger) == {key: 1}
+    (found,) = checks.check_excluded(world.home)
+    assert found.text.startswith(f"1 entry of the excluded project {key},")
     assert run(forget, world.home, "--project", key, "--yes") == 0
     DailyLog.of(world.home.paths).refresh(ledger)
-    assert finding.excluded_entries(world.home, ledger) == {}
+    assert not list(checks.check_excluded(world.home))
     ledger.close()
     assert "nothing contains it" in capsys.readouterr().out
 

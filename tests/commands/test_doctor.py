@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from memoria import cli
-from memoria.audit import client_checks, self_test, state_checks
-from memoria.audit.finding import BROKEN, NOTE, OK, Finding
+from memoria.audit import checks, self_test
+from memoria.audit.checks import BROKEN, NOTE, OK, Finding
 from memoria.base import interpreter
 from memoria.base import paths as places
 from memoria.capture.spool import Spool
@@ -81,23 +81,23 @@ def test_packages_that_are_missing_are_noted_and_that_they_cannot_be_installed_i
     monkeypatch.delenv("MEMORIA_PYTHON")
     monkeypatch.setattr(places, "is_checkout", lambda: False)
     home = Home.open()
-    assert "not installed yet" in one(client_checks.check_worker(home), NOTE).text
+    assert "not installed yet" in one(checks.check_worker(home), NOTE).text
     failed = Path(interpreter.failure_file())
     failed.parent.mkdir(parents=True)
     failed.write_text("uv pip install: no route to the index\n")
-    assert "no route to the index" in one(client_checks.check_worker(home), BROKEN).text
+    assert "no route to the index" in one(checks.check_worker(home), BROKEN).text
 
 
 def test_hooks_that_cannot_run_are_broken(home: Home) -> None:
     plugin = {"enabledPlugins": {"memoria@memoria": True}}
     client_settings({**plugin, "disableAllHooks": True})
-    assert "disableAllHooks" in one(client_checks.check_hooks(home), BROKEN).text
+    assert "disableAllHooks" in one(checks.check_hooks(home), BROKEN).text
     client_settings({"enabledPlugins": {"memoria@memoria": False}})
-    assert "switched off" in one(client_checks.check_hooks(home), BROKEN).text
+    assert "switched off" in one(checks.check_hooks(home), BROKEN).text
     client_settings({})
-    assert "not installed" in one(client_checks.check_hooks(home), BROKEN).text
+    assert "not installed" in one(checks.check_hooks(home), BROKEN).text
     client_settings({}).write_text("{")
-    assert levels(client_checks.check_hooks(home)) == [BROKEN]
+    assert levels(checks.check_hooks(home)) == [BROKEN]
 
 
 @pytest.mark.parametrize("words", [("run", "stop"), ("stop.py",)], ids=["0.3", "0.2"])
@@ -105,81 +105,81 @@ def test_hooks_in_the_settings_are_an_older_install_and_broken_when_it_has_gone(
     command = shlex.join([str(ROOT / "hooks" / words[0]), *words[1:]])
     hooks = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": command}]}]}}
     path = client_settings(hooks)
-    assert "in the way of memoria 0.2" in one(client_checks.check_hooks(home), NOTE).text
+    assert "in the way of memoria 0.2" in one(checks.check_hooks(home), NOTE).text
     path.write_text(path.read_text().replace(str(ROOT), "/gone/memoria"))
-    assert "gone" in one(client_checks.check_hooks(home), BROKEN).text
+    assert "gone" in one(checks.check_hooks(home), BROKEN).text
     client_settings({**hooks, "enabledPlugins": {"memoria@memoria": True}})
-    assert levels(client_checks.check_hooks(home)) == [OK, NOTE]
+    assert levels(checks.check_hooks(home)) == [OK, NOTE]
 
 
 def test_hooks_that_do_not_fire_any_more_are_broken(home: Home, client: Shelf) -> None:
-    assert levels(client_checks.check_firing(home)) == [NOTE]
+    assert levels(checks.check_firing(home)) == [NOTE]
     log = Path(home.paths.hook_log)
     log.write_text(time.strftime("%Y-%m-%dT%H:%M:%SZ Stop s spooled\n", time.gmtime(time.time() - DAY)))
-    assert levels(client_checks.check_firing(home)) == [OK]
+    assert levels(checks.check_firing(home)) == [OK]
     client.session(1, age_s=HOUR)
-    assert "though a session ran" in one(client_checks.check_firing(home), BROKEN).text
+    assert "though a session ran" in one(checks.check_firing(home), BROKEN).text
 
 
 def test_a_worker_without_our_packages_is_broken(home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert levels(client_checks.check_worker(home)) == [OK]
+    assert levels(checks.check_worker(home)) == [OK]
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
     monkeypatch.setenv("MEMORIA_PYTHON", str(bare / "bin" / "python"))
-    assert "lacks memoria" in one(client_checks.check_worker(Home.open()), BROKEN).text
+    assert "lacks memoria" in one(checks.check_worker(Home.open()), BROKEN).text
     monkeypatch.setenv("MEMORIA_PYTHON", "/nowhere/python")
-    assert "does not run" in one(client_checks.check_worker(Home.open()), BROKEN).text
+    assert "does not run" in one(checks.check_worker(Home.open()), BROKEN).text
 
 
 def test_a_python3_that_is_missing_or_old_is_broken(
     home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "not found" in next(client_checks.check_pythons(home)).text
+    assert "not found" in next(checks.check_pythons(home)).text
     old = tmp_path / "python3"
     old.write_text("#!/bin/sh\necho 3.8.10\n")
     old.chmod(0o755)
-    found = next(client_checks.check_pythons(home))
+    found = next(checks.check_pythons(home))
     assert (found.level, "3.8.10" in found.text) == (BROKEN, True)
 
 
 def test_a_folder_that_cannot_lock_is_broken(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert levels(state_checks.check_lock(home)) == [OK]
+    assert levels(checks.check_lock(home)) == [OK]
     Path(home.paths.notices_lock).touch()
 
     def refuse(path: Path) -> None:
         raise CannotLockError(f"{path} cannot be locked")
 
     monkeypatch.setattr("memoria.ground.locks.held", refuse)
-    assert levels(state_checks.check_lock(home)) == [BROKEN]
+    assert levels(checks.check_lock(home)) == [BROKEN]
 
 
 @pytest.mark.parametrize(
     "folder", ["Dropbox", "OneDrive - Harbour", "Library/Mobile Documents", "Google Drive/My Drive"]
 )
 def test_a_home_in_a_synced_folder_is_told(tmp_path: Path, folder: str) -> None:
-    assert state_checks.sync_service(tmp_path / folder / "memoria")
-    assert not state_checks.sync_service(tmp_path / "notes" / "memoria")
+    assert checks.sync_service(tmp_path / folder / "memoria")
+    assert not checks.sync_service(tmp_path / "notes" / "memoria")
 
 
 def test_jobs_that_failed_or_wait_too_long_are_told(home: Home) -> None:
-    assert levels(state_checks.check_jobs(home)) == [OK]
+    assert levels(checks.check_jobs(home)) == [OK]
     spool = Spool(home.paths.spool)
     name = spool.add({"event": "Stop", "session": "s", "start": 0, "end": 0}, b"")
     old = Path(spool.new, name)
     old.rename(old.with_name(f"{time.time_ns() - 3 * 86_400 * 10**9:020d}.{name.split('.', 1)[1]}"))
-    assert "one for 3 days" in one(state_checks.check_jobs(home), NOTE).text
+    assert "one for 3 days" in one(checks.check_jobs(home), NOTE).text
     job = spool.jobs()[0]
     spool.claim(job)
     spool.fail(job, "a test")
-    assert "set aside" in one(state_checks.check_jobs(home), NOTE).text
+    assert "set aside" in one(checks.check_jobs(home), NOTE).text
 
 
 def test_the_model_is_asked_only_when_told_to(home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     script.write_text(json.dumps({"flush": [{"error": "unavailable", "message": "not logged in", "retry_now": False}]}))
     monkeypatch.setenv("MEMORIA_MODEL", f"scripted:{script}")
-    monkeypatch.setattr(doctor, "CHECKS", (state_checks.check_disk,))
+    monkeypatch.setattr(doctor, "CHECKS", (checks.check_disk,))
     assert cli.main(["doctor"]) == 0
     assert not script.with_name("script.json.calls").exists()
     assert cli.main(["doctor", "--deep"]) == 1

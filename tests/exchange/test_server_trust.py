@@ -19,7 +19,7 @@ import facts
 from facts import MONDAY, SHOP, Synced, a_fact, keeper, records_of, refused, server_state
 from home_lives import Machine
 from home_of import run
-from memoria.audit.finding import BROKEN, NOTE, OK
+from memoria.audit.checks import BROKEN, NOTE, OK
 from memoria.base.paths import Paths
 from memoria.commands import doctor, status
 from memoria.commands import learned as learned_command

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from home_of import DAY, article, entry
-from memoria.audit import state_checks
+from memoria.audit import checks
 from memoria.ground import home_files
 from memoria.ground.home import Home
 
@@ -79,7 +79,7 @@ def test_the_doctor_says_of_each_what_it_is(home: Home) -> None:
         "concepts/zero.md": "is a link that leads out of the folder",
         "pipe.md": "is no regular file",
     }
-    (named,) = state_checks.check_files(home)
+    (named,) = checks.check_files(home)
     assert named.text.endswith(" and more")
 
 

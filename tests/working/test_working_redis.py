@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memoria.audit.finding import BROKEN, OK
+from memoria.audit.checks import BROKEN, OK
 from memoria.base.settings import Settings
 from memoria.commands import doctor
 from memoria.ground.home import Home

@@ -16,8 +16,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from memoria.audit.checks import BROKEN, NOTE, OK, Finding, Findings
 from memoria.audit.client_settings import client_python
-from memoria.audit.finding import BROKEN, NOTE, OK, Finding, Findings
 from memoria.base import interpreter, invocation
 from memoria.base import paths as places
 from memoria.base.paths import Paths

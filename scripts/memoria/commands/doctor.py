@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 
-from memoria.audit import client_checks, self_test, state_checks
-from memoria.audit.finding import BROKEN, NOTE, OK, Finding, Findings
+from memoria.audit import checks, self_test
+from memoria.audit.checks import BROKEN, NOTE, OK, Finding, Findings
 from memoria.base.invocation import shown
 from memoria.base.paths import STATE_VERSION
 from memoria.base.settings import CHANGE_OPTION, PLUGIN_OPTION
@@ -44,8 +44,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
     """Print the findings; return 1 when something is broken."""
     if args.wiki:
         return _wiki(args, home)
-    checks = (*CHECKS, *([_model] if args.deep else []))
-    return _told(args, (finding for check in checks for finding in check(home)))
+    every = (*CHECKS, *([_model] if args.deep else []))
+    return _told(args, (finding for check in every for finding in check(home)))
 
 
 def refused(args: argparse.Namespace, error: HomeRefusedError) -> int:
@@ -191,11 +191,11 @@ async def _stats(home: Home) -> StoreStats:
 
 
 CHECKS: tuple[Callable[[Home], Findings], ...] = (
-    _settings, state_checks.check_excluded, state_checks.check_forgotten, state_checks.check_home,
-    state_checks.check_files,
-    client_checks.check_hooks, client_checks.check_firing, client_checks.check_pythons, client_checks.check_client,
-    state_checks.check_disk, state_checks.check_lock, state_checks.check_synced, state_checks.check_jobs,
-    state_checks.check_understood, check_sync, check_memory_server,
+    _settings, checks.check_excluded, checks.check_forgotten, checks.check_home,
+    checks.check_files,
+    checks.check_hooks, checks.check_firing, checks.check_pythons, checks.check_client,
+    checks.check_disk, checks.check_lock, checks.check_synced, checks.check_jobs,
+    checks.check_understood, check_sync, check_memory_server,
     check_redis,
     self_test.check_rehearsal,
 )  # fmt: skip

@@ -13,7 +13,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from memoria.audit import finding
 from memoria.base import invocation
 from memoria.base.paths import Paths
 from memoria.capture.spool import Spool
@@ -75,8 +74,6 @@ def gather(home: Home) -> dict[str, Any]:
                 for time, kind, subject, text in ledger.notes(limit=50)
                 if kind in ("missing", "refused", "compile-failed")
             ][:10],
-            "excluded": finding.excluded_entries(home, ledger),
-            "forgotten": [": ".join(found) for found in finding.forgetting_problems(paths)],
             "sync": _sync(home),
             "memory_server": _memory_server(home),
             "problems": [*home.settings.problems, *chain.problems(home.settings)],
@@ -225,12 +222,6 @@ def _lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
     ]
     rows += [f"note          {_wall(note['time'], zone)} {note['kind']}: {note['text']}" for note in facts["notes"]]
     rows += [f"settings      {problem}" for problem in facts["problems"]]
-    rows += [f"forgotten     {problem}" for problem in facts["forgotten"]]
-    rows += [
-        f"excluded      {finding.still_stored(project, count)}; "
-        f"{invocation.shown(f'forget --project {project}')} removes them"
-        for project, count in facts["excluded"].items()
-    ]
     return rows
 
 
