@@ -217,10 +217,8 @@ def _discard_output() -> None:
 
 
 def _reads(name: str, args: argparse.Namespace) -> bool:
-    """Return whether a verb only shows what is there; the exchange with a server brings something."""
-    if name in READING:
-        return getattr(args, "action", "") != "sync"
-    return any(getattr(args, option, None) for option in ("show", "status", "list", "dry_run"))
+    """Return whether a verb only shows what is there."""
+    return name in READING or any(getattr(args, option, None) for option in ("show", "status", "list", "dry_run"))
 
 
 def _run_in_home(verb: ModuleType, args: argparse.Namespace, *, reads: bool) -> int:

@@ -19,7 +19,6 @@ from client_session import wait_until
 from memoria import cli
 from memoria.capture.spool import Spool
 from memoria.ground.home import Home
-from memoria.models import metered
 from shelves import DAY, Shelf, entries, since
 
 pytestmark = pytest.mark.slow
@@ -57,9 +56,8 @@ def test_a_dry_run_says_what_it_would_cost_and_touches_nothing(client: Shelf, ho
     status, said = ingest("--dry-run")
     assert status == 0
     assert "1 session, about 10 turns" in said
-    assert all(f"{name} $" in said for name in metered.PRICES)
     assert "tokens in" in said
-    assert "2 model calls (1 for summaries, 1 for compiles)" in said
+    assert "2 model calls" in said
     assert entries(home) == []
     assert Spool(home.paths.spool).jobs() == []
 

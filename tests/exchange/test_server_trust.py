@@ -22,7 +22,7 @@ from home_of import run
 from memoria.audit.checks import BROKEN, NOTE, OK
 from memoria.base.paths import Paths
 from memoria.commands import doctor, status
-from memoria.commands import learned as learned_command
+from memoria.commands import sync as sync_command
 from memoria.exchange.memory_server import EVERYTHING, Page, Server
 from memoria.exchange.records import Records
 from memoria.exchange.rounds import Exchanged, Round
@@ -720,15 +720,15 @@ def test_the_command_and_the_doctor_say_what_a_proxy_answers_and_what_is_refused
     assert (sound.level, server.written()) == (OK, [])
     server.fault_for["GET"] = "proxy 302"
     with pytest.raises(ExpectedError, match="answered 302"):
-        run(learned_command, named, "sync")
+        run(sync_command, named)
     (broken,) = doctor.check_memory_server(named)
     assert (broken.level, "answered 302" in broken.text) == (BROKEN, True)
     server.fault_for.clear()
     server.fault_for["POST"] = 422
     with Keeper.at(named) as kept:
         learned(kept, PNPM)
-    with pytest.raises(ExpectedError, match=r"1 fact refused .*learned sync"):
-        run(learned_command, named, "sync")
+    with pytest.raises(ExpectedError, match=r"refused 1 fact .*sync"):
+        run(sync_command, named)
     (note,) = doctor.check_memory_server(named)
     assert (note.level, "refused 1 fact" in note.text) == (NOTE, True)
 

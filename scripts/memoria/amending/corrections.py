@@ -1,4 +1,4 @@
-"""Corrections: a person's change of a statement, with everything that follows from it.
+"""Corrections: a person's change of a statement with what follows from it, and taking back steps of the wiki.
 
 The daily log is changed first, then the store, then the articles that show it and the prepared pages. If there is a
 memory server, the change is queued for it.
@@ -10,16 +10,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memoria.ground import clock, locks
+from memoria.daily import gate
+from memoria.daily.ledger import Ledger
+from memoria.ground import clock, home_files, locks
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
 from memoria.index import sources
 from memoria.index.index import Index
+from memoria.pages import housekeeping
 from memoria.pages.refresh import consequences, renew
 from memoria.statements.fact import MAX_STORED, Ending, Fact
 from memoria.statements.keeper import Keeper
+from memoria.wiki import index_page
+from memoria.wiki.folder import LOG
 from memoria.wiki.settle import Settle
+from memoria.wiki.transaction import Transactions
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +93,50 @@ def retire(home: Home, ident: str) -> None:
         Settle(home, keeper, index, ends=[end] if shown else [], label="retired a statement").run()
     with Keeper.at(home) as keeper:  # without the lock, so that the wiki's own pages are brought up to date too
         renew(home, keeper)
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """A step that was undone: files ``restored`` and ``left_alone``, and the ids of the ``facts`` that hold again."""
+
+    label: str
+    restored: list[str]
+    left_alone: list[str]
+    facts: list[str]
+
+
+def undo(home: Home, steps: int) -> tuple[list[Undone], int]:
+    """Undo the newest steps; return them, and how many entries wait again. The caller holds the compile lock."""
+    transactions = Transactions.of(home.paths)
+    before = _taken(home)
+    undone = []
+    for _ in range(steps):
+        step = transactions.steps()[0]
+        undone.append(Undone(*transactions.undo(), [str(end["id"]) for end in step.facts]))
+    return undone, _settle(home, before, _taken(home))
+
+
+def _taken(home: Home) -> dict[str, str]:
+    try:
+        text = home_files.text(Path(home.paths.knowledge, LOG))
+    except FileNotFoundError:
+        return {}
+    return index_page.fingerprints(text)
+
+
+def _settle(home: Home, before: dict[str, str], after: dict[str, str]) -> int:
+    """Mark the entries as waiting, for one interval at least, and bring index and pages up to date."""
+    waiting = {ident for ident, took in before.items() if after.get(ident) != took}
+    ledger = Ledger.of(home.paths)
+    try:
+        ledger.mark_waiting(waiting - after.keys())
+        ledger.mark_compiled({ident: after[ident] for ident in waiting & after.keys()})
+        ledger.put(gate.COMPILED, clock.now().isoformat())
+        ledger.put(gate.FAILED, value=True)  # so that even the first entries wait for one interval
+        waiting &= {entry.id for entry in ledger.entries()}
+    finally:
+        ledger.close()
+    with Keeper.at(home) as keeper:
+        housekeeping.bring_in(keeper)
+        renew(home, keeper)
+    return len(waiting)

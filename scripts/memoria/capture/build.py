@@ -56,7 +56,8 @@ def main() -> None:
             build(interpreter.environment())
             remove_unused()
     except (BuildError, OSError) as error:
-        _note(str(error))
+        with open(interpreter.failure_file(), "w", encoding="utf-8", errors="replace") as file:
+            file.write(f"{error}\n")
         raise SystemExit(f"cannot build memoria's environment: {error}") from None
     finally:
         os.close(lock)
@@ -165,11 +166,6 @@ def _remove(folder: str) -> None:
     except OSError:  # Windows: something in it runs
         return
     shutil.rmtree(going, ignore_errors=True)
-
-
-def _note(reason: str) -> None:
-    with open(interpreter.failure_file(), "w", encoding="utf-8", errors="replace") as file:
-        file.write(reason + "\n")
 
 
 def _forget_failure() -> None:

@@ -36,7 +36,7 @@ HANDLERS = {  # by the name that ``hooks/run`` is given; as text, so that a hook
     "pre-compact": "capture.capture.capture",
     "post-compact": "capture.capture.capture",
     "session-end": "capture.capture.capture",
-    "codex": "recall.codex.codex",
+    "codex": "recall.session_start.codex",
 }
 DOCTOR = "{} says what to do; what is said meanwhile is read from the transcripts then."
 CLAUDE = "claude"

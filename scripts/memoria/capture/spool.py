@@ -108,7 +108,7 @@ class Spool:
                     found.append(Job(name))
                 except ValueError:
                     continue
-        found.sort(key=_stamp)
+        found.sort(key=lambda job: (job.stamp, job.name))
         return found
 
     def path(self, job: Job) -> str:
@@ -169,10 +169,6 @@ class Spool:
 
         os.rename(os.path.join(source, name), os.path.join(target, name))
         atomic.sync_folder(target)
-
-
-def _stamp(job: Job) -> tuple[int, str]:
-    return job.stamp, job.name
 
 
 def _header(line: bytes) -> dict[str, object]:

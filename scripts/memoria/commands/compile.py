@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Sequence
 from contextlib import closing
 from datetime import date
 from pathlib import Path
@@ -48,8 +48,9 @@ def command(args: argparse.Namespace, home: Home) -> int:
             failpoints.reached("compile.locked")
             _locked(args, home, seen)
         # A worker that found the lock held relies on this second check; what was looked at is left to the next compile.
-        if not args.due or not _is_due_now(home, seen):
-            break
+        with closing(Ledger.of(home.paths)) as ledger:
+            if not args.due or not gate.is_due(ledger, home, seen):
+                break
     if args.due and seen:
         worker.exchange(home, is_news=True)
     return 0
@@ -84,11 +85,6 @@ def _locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:
             )
     finally:
         compile_.close()
-
-
-def _is_due_now(home: Home, seen: Set[str]) -> bool:
-    with closing(Ledger.of(home.paths)) as ledger:
-        return gate.is_due(ledger, home, seen)
 
 
 def _day(name: str | None) -> str:

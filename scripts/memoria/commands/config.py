@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
-import os
 import re
 import shutil
 import sys
@@ -19,7 +18,7 @@ from typing import Any
 
 from memoria.base import invocation
 from memoria.base.paths import Paths
-from memoria.base.settings import CHANGE_OPTION, FORMER, MEND_CONFIG, PLUGIN_OPTION, Field, Settings, config_path
+from memoria.base.settings import CHANGE_OPTION, FORMER, MEND_CONFIG, PLUGIN_OPTION, Field, Settings
 from memoria.ground import clock, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import change_config
@@ -40,10 +39,9 @@ _PASSWORD = re.compile(r"(?<=:)[^:@/]+(?=@)")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``memoria config [list|get|set|unset|path]``; list is default."""
+    """Add the arguments of ``memoria config [list|get|set|unset]``; list is default."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     listed = actions.add_parser("list", help="every setting, its value and where that comes from (the default)")
-    listed.add_argument("--changed", action="store_true", help="only settings that are not at their default")
     listed.add_argument("--explain", action="store_true", help="say what each setting is")
     listed.add_argument("--json", action="store_true", help="print JSON")
     get = actions.add_parser("get", help="print the value of one setting")
@@ -54,16 +52,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     put.add_argument("value", nargs="+", help="the value; several words make a list where the setting is one")
     unset = actions.add_parser("unset", help="take settings out of config.json, so that the default holds")
     unset.add_argument("name", nargs="+")
-    actions.add_parser("path", help="print where config.json is")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(action="list", changed=False, explain=False)
+    parser.set_defaults(action="list", explain=False)
 
 
 def without_home(args: argparse.Namespace) -> int:
     """Run one action; no home is needed, so that a setting that hinders its opening can be corrected."""
-    if args.action == "path":
-        print(config_path(os.environ))
-        return 0
     settings = Settings.load()
     if settings.refusal:
         raise ExpectedError(f"{settings.refusal}: {MEND_CONFIG}")
@@ -71,21 +65,18 @@ def without_home(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace, settings: Settings) -> int:
-    fields = [field for field in Settings.fields() if not args.changed or field.name in settings.origins]
-    rows = [_row(field, settings) for field in fields]
+    rows = [_row(field, settings) for field in Settings.fields()]
     if args.json:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
         return 0
     for problem in settings.problems:
         print(f"memoria: {problem}", file=sys.stderr)
-    width = max((len(row["name"]) for row in rows), default=0)
+    width = max(len(row["name"]) for row in rows)
     for row in rows:
         origin = "" if row["origin"] == DEFAULT else f"  ({row['origin']})"
         print(f"{row['name']:<{width}}  {_shown(row['value'])}{origin}".rstrip())
         if args.explain:
             print(f"{'':<{width}}  {row['about']} [{row['variable']}]")
-    if not rows:
-        print("Every setting is at its default.")
     return 0
 
 

@@ -54,12 +54,8 @@ def without_home(args: argparse.Namespace) -> int:
     _say(demo.paths)
     print(f"\nThe next session starts with this page:\n\n{demo.page()}\n")
     print(f"Before `{COMMAND}` runs, Claude is given:\n\n{demo.note()}\n")
-    print(f"Look around: {_open(demo.paths)}")
+    print(f"Look around: MEMORIA_HOME={shlex.quote(demo.paths.home)} {invocation.called()} open")
     return 0
-
-
-def _open(paths: Paths) -> str:
-    return f"MEMORIA_HOME={shlex.quote(paths.home)} {invocation.called()} open"
 
 
 class _Demo:

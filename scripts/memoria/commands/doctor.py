@@ -1,7 +1,7 @@
 """Doctor: check everything that memoria depends on, and print each finding with its remedy.
 
-The checks look, and play a session through the real hooks into a scratch home. They change nothing; a model is asked
-only with ``--deep``. With ``--wiki`` it reports what is wrong with the wiki instead (``wiki.lint_rules``).
+The checks look, and play a session through the real hooks into a scratch home. They change nothing and ask no model.
+With ``--wiki`` it reports what is wrong with the wiki instead (``wiki.lint_rules``).
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 
@@ -18,15 +17,13 @@ from memoria.audit.checks import BROKEN, NOTE, OK, Finding, Findings
 from memoria.base.invocation import shown
 from memoria.base.paths import STATE_VERSION
 from memoria.base.settings import CHANGE_OPTION, PLUGIN_OPTION
-from memoria.daily.ledger import Ledger
 from memoria.exchange.memory_server import Server
 from memoria.exchange.records import Records
 from memoria.ground import clock
-from memoria.ground.errors import ExpectedError, HomeRefusedError, ModelError
+from memoria.ground.errors import ExpectedError, HomeRefusedError
 from memoria.ground.home import Home
 from memoria.ground.printable import counted, line
-from memoria.models import chain, tasks
-from memoria.models.metered import Metered
+from memoria.models import chain
 from memoria.wiki import lint_rules
 from memoria.wiki.lint_rules import Snapshot
 from memoria.working.shared_store import open_store
@@ -35,7 +32,6 @@ from memoria.working.store import StoreStats
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("--deep", action="store_true", help="also ask the model one short question (costs a little)")
     parser.add_argument("--wiki", action="store_true", help="report what is wrong with the wiki instead")
     parser.add_argument("--json", action="store_true", help="the same as one JSON object")
 
@@ -44,8 +40,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     """Print the findings; return 1 when something is broken."""
     if args.wiki:
         return _wiki(args, home)
-    every = (*CHECKS, *([_model] if args.deep else []))
-    return _told(args, (finding for check in every for finding in check(home)))
+    return _told(args, (finding for check in CHECKS for finding in check(home)))
 
 
 def refused(args: argparse.Namespace, error: HomeRefusedError) -> int:
@@ -112,24 +107,6 @@ def _settings(home: Home) -> Findings:
         yield Finding("settings", OK, f"home {home.paths.home}, state version {STATE_VERSION}")
 
 
-def _model(home: Home) -> Findings:
-    """Ask the model one short question, within the budget and booked like any other."""
-    ledger = Ledger.of(home.paths)
-    started = time.monotonic()
-    exchange = {"user": "Is it on?", "assistant": "Yes, it is on.", "tools": [], "errors": [], "notes": []}
-    try:
-        completion = Metered.of(home, ledger).complete(tasks.flush({"project": "doctor", "exchanges": [exchange]}), "")
-    except ModelError as error:
-        yield Finding("model", BROKEN, str(error), "log in, start the server, or choose another in MEMORIA_MODEL")
-        return
-    finally:
-        ledger.close()
-    usage = completion.usage
-    yield Finding(
-        "model", OK, f"{completion.model} answered in {time.monotonic() - started:.1f} s for ${usage.cost_usd:.4f}"
-    )
-
-
 def check_memory_server(home: Home) -> Findings:
     """Ask the memory server what has just changed, and say how the last exchange went."""
     settings = home.settings
@@ -145,10 +122,10 @@ def check_memory_server(home: Home) -> Findings:
     with Records.of(home.paths) as records:
         problem, refused = records.get("server", {}).get("problem"), records.get("refused", {})
     if problem:
-        yield Finding("server", NOTE, f"the last exchange failed: {problem}", f"run {shown('learned sync')}")
+        yield Finding("server", NOTE, f"the last exchange failed: {problem}", f"run {shown('sync')}")
     if refused:
         text = f"the memory server refused {counted(len(refused), 'fact')} ({next(iter(refused.values()))[1]})"
-        yield Finding("server", NOTE, text, f"edit them, or run {shown('learned sync')}")
+        yield Finding("server", NOTE, text, f"edit them, or run {shown('sync')}")
     if not (problem or refused):
         yield Finding("server", OK, f"the memory server at {server.address} answers")
 

@@ -30,7 +30,7 @@ from memoria.ground import clock, locks, printable, projects
 from memoria.ground.command_parser import positive
 from memoria.ground.errors import ExpectedError, UsageError
 from memoria.ground.home import Home
-from memoria.models import chain, metered, tasks
+from memoria.models import metered, tasks
 from memoria.models.metered import CHARS_PER_TOKEN
 from memoria.transcripts import client_files, clients
 from memoria.transcripts.client_files import Found, Head
@@ -157,15 +157,6 @@ def _counted(receipt: Receipt, found: Found, head: Head, owner: project.Project,
     return Item(account, account.open_turns, chars * account.open_turns // max(1, account.turns))
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """Model calls and tokens, estimated from characters."""
-
-    calls: int
-    input_tokens: int
-    output_tokens: int
-
-
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument(
@@ -198,9 +189,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
             return _nothing_more(home)
         if not args.yes and not _agreed():
             return 1
-        done = _bring_in(home, ledger, plan)
-        _say(done, plan)
-        return 0 if done.sessions == len(plan.items) else 1
+        return 0 if _bring_in(home, ledger, plan) == len(plan.items) else 1
     finally:
         ledger.close()
 
@@ -228,15 +217,6 @@ def _since(text: str, home: Home) -> float:
         raise UsageError(f"--since takes a day such as 2026-11-01, or 14d; not {text!r}.") from None
 
 
-def forecast(plan: Plan, call_chars: int) -> tuple[Estimate, Estimate]:
-    """Estimate the calls for the summaries and for the compiles after them."""
-    calls = sum(max(1, -(-item.chars // call_chars)) for item in plan.items)
-    fixed = len(tasks.flush({"project": "", "exchanges": []}).text) // CHARS_PER_TOKEN
-    flush = Estimate(calls, plan.chars // CHARS_PER_TOKEN + calls * fixed, calls * OUTPUT_TOKENS)
-    batches = -(-calls * ENTRY_TOKENS * CHARS_PER_TOKEN // call_chars)
-    return flush, Estimate(batches, calls * ENTRY_TOKENS + batches * COMPILE_TOKENS, batches * ARTICLE_TOKENS)
-
-
 def _described(plan: Plan, home: Home, sources: Sequence[Source]) -> Iterator[str]:
     yield f"{', '.join(str(path) for _, path in sources)}: read {plan.bytes / 1e6:,.1f} MB"
     turns, characters = printable.counted(plan.turns, "turn"), printable.counted(plan.chars, "character")
@@ -248,34 +228,28 @@ def _described(plan: Plan, home: Home, sources: Sequence[Source]) -> Iterator[st
     if not plan.items:
         yield "There is nothing to ingest now." if plan.quiet_at else "There is nothing to ingest."
         return
-    flush, rest = forecast(plan, home.settings.call_chars)
-    calls = flush.calls + rest.calls
-    tokens = flush.input_tokens + rest.input_tokens, flush.output_tokens + rest.output_tokens
-    yield (
-        f"estimated    {printable.counted(calls, 'model call')} ({flush.calls:,} for summaries, {rest.calls:,} for "
-        f"compiles), {tokens[0]:,} tokens in, {tokens[1]:,} out (at {CHARS_PER_TOKEN} characters per token)"
-    )
-    yield f"cost         {_costs(tokens)} (prices as of {metered.READ_ON}; a subscription counts usage instead)"
-    yield from _waits(home, tokens)
+    yield from _estimated(plan, home)
 
 
-def _costs(tokens: tuple[int, int]) -> str:
-    costs = [f"{name} ${price.of(*tokens):,.2f}" for name, price in metered.PRICES.items()]
-    free = [name for name, backend in chain.BACKENDS.items() if backend.is_free and name != "scripted"]
-    return " · ".join([*costs, f"{' and '.join(free)} $0"])
-
-
-def _waits(home: Home, tokens: tuple[int, int]) -> Iterator[str]:
+def _estimated(plan: Plan, home: Home) -> Iterator[str]:
+    """Yield what the calls for the summaries, and for the compiles after them, take by estimate."""
+    size = home.settings.call_chars
+    flushes = sum(max(1, -(-item.chars // size)) for item in plan.items)
+    compiles = -(-flushes * ENTRY_TOKENS * CHARS_PER_TOKEN // size)
+    fixed = len(tasks.flush({"project": "", "exchanges": []}).text) // CHARS_PER_TOKEN
+    given = plan.chars // CHARS_PER_TOKEN + flushes * (fixed + ENTRY_TOKENS) + compiles * COMPILE_TOKENS
+    written = flushes * OUTPUT_TOKENS + compiles * ARTICLE_TOKENS
+    yield (f"estimated    {printable.counted(flushes + compiles, 'model call')}, {given:,} tokens in, {written:,} out "
+           f"(at {CHARS_PER_TOKEN} characters per token)")  # fmt: skip
     name, daily = home.settings.model.split(",")[0], home.settings.daily_budget_usd
     price = metered.price_of(name)
-    cost = price.of(*tokens) if price else 0.0
-    yield f"model        {name}" + (f", about ${cost:,.2f}" if price else ", price unknown")
+    cost = price.of(given, written) if price else 0.0
+    told = f"about ${cost:,.2f} (prices as of {metered.READ_ON}; a subscription counts usage instead)"
+    yield f"model        {name}, {told if price else 'price unknown'}"
     if daily and cost > daily:
-        yield (
-            f"budget       daily_budget_usd is {printable.dollars(daily)}: this takes about "
-            f"{printable.counted(round(-(-cost // daily)), 'day')}. The rest waits; run the same command again, or set "
-            "MEMORIA_DAILY_BUDGET_USD."
-        )
+        days = printable.counted(round(-(-cost // daily)), "day")
+        yield (f"budget       daily_budget_usd is {printable.dollars(daily)}: this takes about {days}. The rest waits; "
+               "run the same command again, or set MEMORIA_DAILY_BUDGET_USD.")  # fmt: skip
 
 
 def _nothing_more(home: Home) -> int:
@@ -292,26 +266,8 @@ def _agreed() -> bool:
     return input("Ingest them? [y/N] ").strip().lower() in ("y", "yes")
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What was ingested; ``stopped`` says why that is not everything."""
-
-    sessions: int
-    calls: int
-    cost_usd: float
-    stopped: str
-
-
-def _say(done: Done, plan: Plan) -> None:
-    took = f"{printable.counted(done.calls, 'call')}, ${done.cost_usd:.4f}"
-    print(f"{done.sessions:,} of {printable.counted(len(plan.items), 'session')} ingested ({took}).")
-    if done.stopped:
-        stopped = printable.sentence(done.stopped)
-        print(f"Stopped: {stopped} Spooled sessions wait; run the same command again for the rest.")
-
-
-def _bring_in(home: Home, ledger: Ledger, plan: Plan) -> Done:
-    """Ingest the plan; a session counts when it is recorded or was found not worth recording."""
+def _bring_in(home: Home, ledger: Ledger, plan: Plan) -> int:
+    """Ingest the plan, say so, and return how many sessions are recorded or were found not worth recording."""
     began, sessions, stopped = clock.now(), 0, ""
     bar: tqdm[Any] = tqdm(total=plan.chars, unit="char", unit_scale=True, disable=None, desc="ingest")
     with bar:
@@ -324,7 +280,12 @@ def _bring_in(home: Home, ledger: Ledger, plan: Plan) -> Done:
             if stopped:
                 break
     calls = ledger.calls_since(began - timedelta(seconds=1))
-    return Done(sessions, len(calls), round(sum(call.cost_usd for _, call in calls), 6), stopped)
+    took = f"{printable.counted(len(calls), 'call')}, ${sum(call.cost_usd for _, call in calls):.4f}"
+    print(f"{sessions:,} of {printable.counted(len(plan.items), 'session')} ingested ({took}).")
+    if stopped:
+        stopped = printable.sentence(stopped)
+        print(f"Stopped: {stopped} Spooled sessions wait; run the same command again for the rest.")
+    return sessions
 
 
 def _batch(home: Home, ledger: Ledger, items: Sequence[Item]) -> str:

@@ -11,7 +11,6 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from pathlib import Path
 from typing import Final
 
 from memoria.amending import corrections
@@ -19,18 +18,16 @@ from memoria.amending.corrections import Corrected
 from memoria.base import invocation, project
 from memoria.daily.entry import FACT, Reference
 from memoria.daily.ledger import Ledger
-from memoria.exchange.records import Records
-from memoria.ground import locks, printable, projects
+from memoria.ground import printable, projects
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.statements.fact import GLOBAL, KINDS, Fact
 from memoria.statements.keeper import Keeper
 from memoria.statements.store import corrected
-from memoria.worker import together
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``memoria learned [list|edit|delete|promote|sync]``; list is default."""
+    """Add the arguments of ``memoria learned [list|edit|delete|promote]``; list is default."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     show = actions.add_parser("list", help="the facts, newest last (the default)")
     show.add_argument("words", nargs="*", help="only facts that share a word with these, best first; or an id")
@@ -44,7 +41,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     delete.add_argument("id", nargs="+")
     promote = actions.add_parser("promote", help="make facts hold in every project; without an id: list candidates")
     promote.add_argument("id", nargs="*")
-    actions.add_parser("sync", help="exchange facts with the memory server now, in full, also what it refused")
     parser.set_defaults(action="list", words=[], project="", kind="", ended=False)
     for taking in (parser, show):
         taking.add_argument("--json", action="store_true", help="print JSON")
@@ -105,28 +101,11 @@ def _promote(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     return 0
 
 
-def _sync(_: argparse.Namespace, home: Home, keeper: Keeper) -> int:
-    if (server := together.server_of(home)) is None:
-        raise ExpectedError("No memory server is configured; set MEMORY_API_URL and MEMORY_API_KEY.")
-    keeper.outbox.retry()
-    with locks.needed(Path(home.paths.sync_lock), "An exchange"), Records.of(home.paths) as records:
-        done = together.exchange(home, records, None, server, full=True)
-        refused = records.get("refused", {})
-    _write(f"{done.line[:1].upper()}{done.line[1:]}.")
-    if done.failure:
-        raise ExpectedError(f"{printable.sentence(str(done.failure))} What waits will be retried.")
-    if refused:
-        told = f"{printable.counted(len(refused), 'fact')} refused ({next(iter(refused.values()))[1]})"
-        raise ExpectedError(f"{told}. Edit the fact or run {invocation.shown('learned sync')} again.")
-    return 0
-
-
 _ACTIONS: Final[dict[str, Callable[[argparse.Namespace, Home, Keeper], int]]] = {
     "list": _list,
     "edit": _edit,
     "delete": _delete,
     "promote": _promote,
-    "sync": _sync,
 }
 
 
@@ -135,9 +114,7 @@ def _told(done: Corrected, home: Home) -> list[Fact]:
     if done.told:
         sys.stderr.write(f"{done.told}\n")
     if home.settings.memory_api_url:
-        sys.stderr.write(
-            f"The next worker will update the memory server; {invocation.shown('learned sync')} does it now.\n"
-        )
+        sys.stderr.write(f"The next worker will update the memory server; {invocation.shown('sync')} does it now.\n")
     return list(done.facts)
 
 

@@ -132,7 +132,7 @@ def _server_lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
         return []
     state = facts["problem"] or "in order"
     later = f", next try {_wall(facts['next_try'], zone)}" if facts["next_try"] else ""
-    refused = f", {len(facts['refused'])} refused ({invocation.shown('learned sync')})" if facts["refused"] else ""
+    refused = f", {len(facts['refused'])} refused ({invocation.shown('sync')})" if facts["refused"] else ""
     rows = [f"memory server {state}; {facts['waiting']} waiting{later}{refused}"]
     return rows + [f"  {one['id']}: {one['reason']}" for one in facts["refused"][:10]]
 

@@ -1,4 +1,4 @@
-"""Sync: let the memory of several machines be one, by a git repository or a folder of the user's own.
+"""Sync: let the memory of several machines be one, by a git repository, a folder of the user's own or a memory server.
 
 The same command on each machine; where the exchange is encrypted, the twelve words besides.
 """
@@ -24,6 +24,7 @@ from memoria.ground.home import Home, change_config
 from memoria.ground.printable import counted
 from memoria.ground.swap import Swap
 from memoria.statements.keeper import Keeper
+from memoria.statements.outbox import Outbox
 from memoria.worker import together
 
 LIMIT_S = 900.0  # for a fetch or push that a person waits for: the first one brings everything
@@ -58,6 +59,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         elif args.key:
             _key(args.key, home, records)
         else:
+            Outbox(Path(home.paths.facts_outbox)).retry()
             done = together.exchange(home, records, together.carrier_of(home, LIMIT_S), together.server_of(home),
                                      taken=args.deleted, restored=args.restore, full=True)  # fmt: skip
             if done.failure:
@@ -65,6 +67,9 @@ def command(args: argparse.Namespace, home: Home) -> int:
             print(f"{done.line[:1].upper()}{done.line[1:]}.")
             if done.held and not (args.deleted or args.restore):
                 print(together.HELD.format(counted(done.held, "piece")))
+            if refused := records.get("refused", {}):
+                what = f"the memory server refused {counted(len(refused), 'fact')} ({next(iter(refused.values()))[1]})"
+                raise ExpectedError(f"{what}. Edit the fact or run {invocation.shown('sync')} again.")
     return 0
 
 

@@ -11,7 +11,7 @@ import difflib
 from collections.abc import Iterator
 from pathlib import Path
 
-from memoria.amending.undo import Undone, undo
+from memoria.amending.corrections import Undone, undo
 from memoria.base import invocation
 from memoria.ground import locks, printable
 from memoria.ground.command_parser import positive

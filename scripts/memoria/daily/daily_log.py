@@ -125,7 +125,8 @@ class DailyLog:
                 # as bytes, because reading text would convert the line endings of a person's editor
                 home_files.check_place(path, self.folder)
                 before = self.swap.read(path)
-                text = _header(day) if before is None else before.decode("utf-8", "surrogateescape")
+                header = f"# Daily Log: {day.isoformat()}\n"
+                text = header if before is None else before.decode("utf-8", "surrogateescape")
                 changed = change(text)
                 if changed == text:
                     return False
@@ -233,7 +234,3 @@ def parsed(text: str, aliases: Mapping[str, str] = project.NO_ALIASES) -> DayTex
     from memoria.daily.day_text import DayText  # noqa: PLC0415 (takes 10 ms, needed only when a log has changed)
 
     return DayText(text, aliases)
-
-
-def _header(day: date) -> str:
-    return f"# Daily Log: {day.isoformat()}\n"

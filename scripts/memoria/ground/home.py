@@ -69,7 +69,8 @@ class Home:
         if not scratch:
             make_folders(paths, is_shared=settings.shared_home)
         if not reads and not settings.home:
-            _record(paths)
+            with suppress(OSError, ValueError, FileBusyError):  # a file that cannot be written is left as it is
+                change_config(Swap.of(paths), {"home": paths.home})
         return cls(settings, paths, Zone(settings.tz), scratch)
 
     @property
@@ -145,12 +146,6 @@ def change_config(exchange: Swap, values: Mapping[str, Any]) -> Path:
             path.chmod(PRIVATE)  # it may hold keys, also when it was there before
             return path
     raise FileBusyError(path)
-
-
-def _record(paths: Paths) -> None:
-    """Write the home to config.json, for every later process; a file that cannot be written is left as it is."""
-    with suppress(OSError, ValueError, FileBusyError):
-        change_config(Swap.of(paths), {"home": paths.home})
 
 
 def _is_open_to_others(path: Path) -> bool:

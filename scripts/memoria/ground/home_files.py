@@ -176,7 +176,7 @@ def _status(path: str, top: str) -> os.stat_result:
     """Return a file's status; raise RefusedFileError when it is not to be read."""
     status = os.lstat(path)
     if stat.S_ISLNK(status.st_mode):
-        if top and not _is_below(os.path.realpath(path), os.path.realpath(top)):
+        if top and not os.path.realpath(path).startswith(os.path.join(os.path.realpath(top), "")):  # noqa: PTH118 (text)
             raise RefusedFileError(path, "is a link that leads out of the folder")
         try:
             status = os.stat(path)  # noqa: PTH116 (called ten thousand times)
@@ -196,10 +196,6 @@ def _status(path: str, top: str) -> os.stat_result:
 def _shown(name: str) -> str:
     """Return a file's name with question marks for bytes of another encoding."""
     return name.encode("utf-8", "replace").decode()
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return path.startswith(os.path.join(folder, ""))  # noqa: PTH118 (text)
 
 
 def _original(folder: str, name: str, present: set[str]) -> str:

@@ -244,7 +244,9 @@ def find(given: str, keys: Iterable[str], known: project.Known) -> str:
 
     every = {name: key for key in sorted(keys) for name in called[key]}
     near = {every[name] for name in difflib.get_close_matches(given.casefold(), every, n=3, cutoff=0.5)}
-    there = f"Did you mean {', '.join(sorted(near))}?" if near else f"There are: {_enumerate(keys)}."
+    there = (
+        f"Did you mean {', '.join(sorted(near))}?" if near else f"There are: {', '.join(sorted(keys)) or 'none yet'}."
+    )
     raise UsageError(f"no project is called {given!r}. {there}")
 
 
@@ -296,10 +298,6 @@ def _names(keys: set[str], known: project.Known) -> dict[str, set[str]]:
 def _where(key: str, known: project.Known) -> str:
     folders = [root for root, about in sorted(known.folders.items()) if known.current(about.get("key", "")) == key]
     return ", ".join(folders)
-
-
-def _enumerate(keys: set[str]) -> str:
-    return ", ".join(sorted(keys)) or "none yet"
 
 
 def _root_commit(git: str, known: str) -> str:

@@ -137,7 +137,9 @@ def article(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> Do
     """Return the article in a file of ``knowledge/``; broken frontmatter is read as text."""
     front, body = markdown.read_page(text)
     body = _SOURCE.sub(r"\1", body)  # whose statement a line shows decides where it is shown
-    title = front.text("title") or markdown.first_heading(body.split("\n")) or _name(path)
+    title = (
+        front.text("title") or markdown.first_heading(body.split("\n")) or path.rsplit("/", 1)[-1].removesuffix(".md")
+    )
     opening = layout.SUMMARY if front.text("summary_digest") and "#^l-" in body else ""
     return Document(
         path=path,
@@ -282,10 +284,6 @@ def cut(text: str, label: str, *, own: bool = False) -> Iterator[Passage]:
         if passage:
             yield Passage(passage, label, own)
         start = end
-
-
-def _name(path: str) -> str:
-    return path.rsplit("/", 1)[-1].removesuffix(".md")
 
 
 def _day(text: str) -> str:

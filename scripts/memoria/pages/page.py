@@ -136,14 +136,9 @@ class Content:
 
     def _last(self) -> Iterator[str]:
         for entry in reversed(self.last[-LAST:]):
-            is_titled = entry.title and not _says(entry.context, entry.title)
+            is_titled = entry.title and _letters(entry.title) not in _letters(entry.context)
             said = " ".join([*([printable.sentence(entry.title)] if is_titled else []), *entry.context.split()])
             yield f"- {entry.day.isoformat()} {entry.time}, {entry.project}: {words.shorten(said, MAX_LAST)}"
-
-
-def _says(text: str, title: str) -> bool:
-    """Return whether a text holds a title that was cut from it: the same letters and digits in a row."""
-    return _letters(title) in _letters(text)
 
 
 def _letters(text: str) -> str:

@@ -220,7 +220,9 @@ class Watch:
         hidden = frozenset(("hidden", key) for key in self.visible().hidden())
         daily = DailyLog.of(self.home.paths)
         days = frozenset((day.isoformat(), daily.stamp(day)) for day in daily.days())
-        return frozenset(Wiki.of(self.home.paths).files()) | _settings(self.home) | hidden, days
+        said = (self.home.paths.projects, self.home.paths.folders)  # which projects there are, and which are hidden
+        projects = frozenset((path, change_time(path)) for path in said)
+        return frozenset(Wiki.of(self.home.paths).files()) | projects | hidden, days
 
     def _read_exclusions(self) -> None:
         """Let an exclusion hold that was set while the server runs; other settings hold after the next start."""
@@ -238,8 +240,3 @@ def change_time(path: str) -> int:
         return os.stat(path).st_mtime_ns  # noqa: PTH116 (as everywhere for paths of the home)
     except OSError:
         return 0
-
-
-def _settings(home: Home) -> frozenset[tuple[str, object]]:
-    """Return the stamps of the files that say which projects there are, and which are hidden."""
-    return frozenset((path, change_time(path)) for path in (home.paths.projects, home.paths.folders))

@@ -88,6 +88,17 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     return output or None
 
 
+def codex(event: hook.Event, settings: Settings, paths: Paths) -> dict[str, object] | None:
+    """Return the page for a session of Codex that starts; of any other event spool what its rollout has gained."""
+    event.agent = "codex"
+    if event.name == "SessionStart":
+        return session_start(event, settings, paths)
+    from memoria.capture.capture import capture  # noqa: PLC0415 (another event)
+
+    capture(event, settings, paths)
+    return None
+
+
 def _is_apart(paths: Paths) -> bool:
     """Return whether the last exchange with other machines is some time ago."""
     try:

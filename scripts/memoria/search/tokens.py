@@ -40,7 +40,7 @@ _MONTHS = (
 
 def of(text: str) -> list[str]:
     """Return the terms of a text to be indexed, in order and without stop words."""
-    return [term for chunk in _chunks(text) for term in _analysed(chunk)]
+    return [term for chunk in text.translate(_separators).split() for term in _analysed(chunk)]
 
 
 def of_day(day: str) -> list[str]:
@@ -92,10 +92,6 @@ def _is_unspaced(character: str) -> bool:
 
 _separators = _Separators()
 _cache: dict[str, tuple[str, ...]] = {}
-
-
-def _chunks(text: str) -> list[str]:
-    return text.translate(_separators).split()
 
 
 def _analysed(chunk: str) -> tuple[str, ...]:

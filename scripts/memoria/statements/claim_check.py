@@ -160,7 +160,8 @@ def _checked(claim: object, material: Material, stamp: Stamp, shown: Collection[
         raise _Refused(f"there is no kind {kind[:30]!r}")
     quote, origin = _proof(claim, material, stamp)
     content = _grounded(plain(claim.get("content")), quote, origin, ground)
-    _check_content(content)
+    if not MIN_CONTENT <= len(content) <= MAX_CONTENT:
+        raise _Refused(f"content of {len(content)} characters, not {MIN_CONTENT} to {MAX_CONTENT}")
     if origin == "tool" and (kind in _PERSONAL or _ORDER.search(content)):
         raise _Refused(f"came from a tool or a page and would be a {kind} or an instruction: {content[:60]}")
     if stamp.agent and kind in _PERSONAL:
@@ -244,11 +245,6 @@ def _named(value: object) -> str:
     """Return the id that a model's text begins with, ``""`` when there is none."""
     match = _ID.match(_text(value))
     return match[1] if match else ""
-
-
-def _check_content(content: str) -> None:
-    if not MIN_CONTENT <= len(content) <= MAX_CONTENT:
-        raise _Refused(f"content of {len(content)} characters, not {MIN_CONTENT} to {MAX_CONTENT}")
 
 
 def _proof(claim: Mapping[str, Any], material: Material, stamp: Stamp) -> tuple[str, str]:

@@ -164,7 +164,7 @@ class Decoder:
             try:
                 values = [json.loads(line)]
             except (ValueError, RecursionError):
-                values = list(_split_glued(line))
+                values = [value for value in objects(line) if value.get("type") in _LINES]  # glued, or a torn beginning
                 if not values and line.endswith(b"\n") and line.strip(b" \t\r\n\0"):
                     unreadable()
             for value in values:
@@ -219,11 +219,6 @@ class Decoder:
             shell = "\n".join(match[1] for part in parts if (match := _SHELL.match(_text(part, "text"))))
             if shell:
                 yield self._make.note(f"{ident}#shell", time, f"(the user ran in the shell: {shell})")
-
-
-def _split_glued(line: bytes) -> Iterator[Json]:
-    """Yield the whole objects of a line on which several stand, or which has a torn beginning."""
-    yield from (value for value in objects(line) if value.get("type") in _LINES)
 
 
 def _typed_block(part: Json) -> Json | None:

@@ -19,6 +19,7 @@ NAMES = 1_500  # characters of identifiers in it
 
 Input = Mapping[str, Any]
 
+_PLAN = "(the plan stands in the text)"
 _SPACE = re.compile(r"\s+")
 
 
@@ -100,10 +101,6 @@ def _todos(given: Input) -> str:
     return "; ".join(f"[{todo.get('status', '?')}] {one_line(todo.get('content'), 160)}" for todo in items)
 
 
-def _task_create(given: Input) -> str:
-    return _first(given, "subject")
-
-
 def _task_update(given: Input) -> str:
     """Return the change of a task: its status and, where a reader knows it, its subject in place of its number."""
     task = _first(given, "subject") or f"#{given.get('taskId', '?')}"
@@ -124,25 +121,17 @@ def _options(question: Input) -> str:
     return ", ".join(one_line(label, 80) for label in labels)
 
 
-def _plan(_given: Input) -> str:
-    return "(the plan stands in the text)"
-
-
 def _any(given: Input) -> str:
     """Describe a tool that is not known by name (an MCP server's, one to come): every short value under its key."""
     return " ".join(f"{key}={one_line(value, 200)}" for key, value in given.items() if value not in (None, "", [], {}))
 
 
-def _bash(given: Input) -> str:
-    return _first(given, "command")
-
-
 _FORMS: dict[str, Callable[[Input], str]] = {
     "Agent": _agent,
     "AskUserQuestion": _questions,
-    "Bash": _bash,
+    "Bash": lambda given: _first(given, "command"),
     "Edit": _edit,
-    "ExitPlanMode": _plan,
+    "ExitPlanMode": lambda _: _PLAN,
     "Glob": _search,
     "Grep": _search,
     "LS": _read,
@@ -150,12 +139,12 @@ _FORMS: dict[str, Callable[[Input], str]] = {
     "NotebookEdit": _edit,
     "Read": _read,
     "Task": _agent,
-    "TaskCreate": _task_create,
+    "TaskCreate": lambda given: _first(given, "subject"),
     "TaskUpdate": _task_update,
     "TodoWrite": _todos,
     "WebFetch": _web,
     "WebSearch": _web,
     "Workflow": _agent,
     "Write": _write,
-    "exit_plan_mode": _plan,
+    "exit_plan_mode": lambda _: _PLAN,
 }

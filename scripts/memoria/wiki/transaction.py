@@ -355,13 +355,10 @@ class Transactions:
                 shutil.rmtree(folder, ignore_errors=True)
         if not self.journal.exists():
             return
-        for folder in {self.root, *(path.parent for path in self._named())}:
+        left = [self.root / str(row["path"]) for step in self.steps()[:1] for row in step.files]  # by a kill, perhaps
+        for folder in {self.root, *(path.parent for path in left)}:
             self.swap.recover(folder)
             files.sweep(folder)
-
-    def _named(self) -> list[Path]:
-        """Return the files of the newest step, which may have left temporary copies when it was killed."""
-        return [self.root / str(row["path"]) for step in self.steps()[:1] for row in step.files]
 
 
 def _step(name: str, plan: Mapping[str, Any]) -> Step:

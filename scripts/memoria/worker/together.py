@@ -94,7 +94,7 @@ def _tell_of_server(home: Home, records: Records) -> None:
     first = next((f"{ident}: {reason}"[:160] for ident, (_, reason) in refused.items()), "")
     told = {
         "server refusals": f"memoria: the memory server refuses {counted(len(refused), 'fact')} ({first}). Nothing "
-        f"changes on this machine; edit the fact or run {invocation.shown('learned sync')}." if refused else "",
+        f"changes on this machine; edit the fact or run {invocation.shown('sync')}." if refused else "",
         "server": "memoria: the memory server refuses the key. Facts stay on this machine until MEMORY_API_KEY is "
         "right." if denied else "",
     }  # fmt: skip

@@ -216,7 +216,8 @@ class SqliteStore:
         def work(db: sqlite3.Connection) -> dict[str, Record]:
             query = "SELECT key, sent, value, version, expires FROM records WHERE scope = ?"
             ours = {key: (bool(sent), Record(*rest)) for key, sent, *rest in db.execute(query, (scope,))}
-            gone = {key: Record("", version, time.time() + kept_s) for key, version in _deleted(db, scope)}
+            deleted = db.execute("SELECT key, version FROM deleted WHERE scope = ?", (scope,))
+            gone = {key: Record("", version, time.time() + kept_s) for key, version in deleted}
             outgoing = gone | {key: record for key, (sent, record) in ours.items() if not sent}
             if theirs is None:
                 return outgoing
@@ -384,8 +385,3 @@ def _store(db: sqlite3.Connection, scope: str, key: str, record: Record, *, is_s
     row = (scope, key, is_internal(key), record.value, record.version, record.expires, time.time_ns(), is_sent)
     db.execute(_UPSERT, row)
     db.execute("DELETE FROM deleted WHERE scope = ? AND key = ?", (scope, key))
-
-
-def _deleted(db: sqlite3.Connection, scope: str) -> list[tuple[str, int]]:
-    """Return the keys of which the server does not know that they were deleted, and when they were."""
-    return db.execute("SELECT key, version FROM deleted WHERE scope = ?", (scope,)).fetchall()

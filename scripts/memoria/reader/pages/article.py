@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from memoria.amending.undo import undo
+from memoria.amending.corrections import undo
 from memoria.ground import locks
 from memoria.ground.errors import ExpectedError, PageNotFoundError
 from memoria.mcp.pages import Filter

@@ -43,6 +43,8 @@ def show(site: Site, asked: Asked) -> View:
     rows.sort(key=lambda row: row.updated, reverse=True)
     facts = [learned for learned in catalog.facts if not key or key in learned.fact.projects]
     latest = max([facts[0].day if facts else "", rows[0].updated if rows else ""])
+    with closing(Ledger.of(site.home.paths)) as ledger:
+        met = str(ledger.get(MET) or "") if site.home.settings.sync else ""
     values = {
         "today": site.today.isoformat(),
         "latest": latest,
@@ -54,7 +56,7 @@ def show(site: Site, asked: Asked) -> View:
         "project": key,
         "needs": needs(site.home),
         "counts": {"articles": len(catalog.rows), "facts": catalog.fact_count, "entries": len(catalog.entries)},
-        "met": _met(site.home) if site.home.settings.sync else "",
+        "met": met,
         "label": catalog.label,
         "line": site.markdown.line,
     }
@@ -107,11 +109,6 @@ def _machines(home: Home) -> Iterator[Need]:
     pairs = told["pairs"]
     for pair in pairs if isinstance(pairs, list) else ():
         yield Need("Two machines say this in other words", together.PAIR.format(**pair))
-
-
-def _met(home: Home) -> str:
-    with closing(Ledger.of(home.paths)) as ledger:
-        return str(ledger.get(MET) or "")
 
 
 def _budget(home: Home, ledger: Ledger) -> Iterator[Need]:
