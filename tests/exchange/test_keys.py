@@ -124,8 +124,8 @@ def test_a_new_key_seals_everything_anew_and_the_old_one_opens_nothing(tmp_path:
         Meeting(records(), folder, old, "a").hold()
     late = records()
     Meeting(late, folder, new, "c").hold()
-    assert late.live("l-one")
-    assert late.live("l-two")
+    assert late.standing("l-one")
+    assert late.standing("l-two")
     found = [segments.opened(data, new) for place, data in folder.read(folder.listed())
              if place[1].endswith(segments.ENDING)]  # fmt: skip
     assert None not in found

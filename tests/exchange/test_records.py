@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 import exchange_lives as lives
+from memoria.exchange import merge
 from memoria.exchange.keys import Key
-from memoria.exchange.records import Record, Records, digest_of
+from memoria.exchange.record import Record, digest_of
+from memoria.exchange.records import Records
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -39,7 +41,7 @@ def test_an_old_copy_of_a_text_is_known_by_the_digest_in_a_dot() -> None:
         there.put("l-1", "statement", "Use npm.", ())  # a home that was copied before, without its records
         for record in here.known("l-1"):
             there.add(record)
-        assert [record.text for record in there.live("l-1")] == ["Use pnpm."]
+        assert [record.text for record in merge.live(there.known("l-1"))] == ["Use pnpm."]
         assert here.is_former("l-1", first.digest)
 
 
@@ -51,16 +53,16 @@ def test_two_old_copies_do_not_hide_each_other() -> None:
         again = Record("l-1", "x", "e" * 16 + two.digest, (one.dot,), "two").written()
         for record in (back, again):
             known.add(record)
-        assert {record.text for record in known.live("l-1")} == {"one", "two"}
+        assert {record.text for record in merge.live(known.known("l-1"))} == {"one", "two"}
 
 
 def test_what_two_machines_deleted_is_deleted_once_and_stands_if_a_third_wrote_it() -> None:
     with records() as known:
         for machine in ("a", "b"):
             known.put("l-1", "x", None, (), machine=machine)
-        assert [record.text for record in known.live("l-1")] == [None]
+        assert [record.text for record in merge.live(known.known("l-1"))] == [None]
         known.put("l-1", "x", "one", (), machine="c")
-        assert [record.text for record in known.live("l-1")] == ["one"]
+        assert [record.text for record in merge.live(known.known("l-1"))] == ["one"]
 
 
 def test_what_a_formatter_changes_is_the_same_text() -> None:
@@ -77,5 +79,5 @@ def test_forgetting_takes_the_parts_along() -> None:
         known.put("l-10", "statement", "open", ())
         known.put("l-1", "forget", None, ())
         known.put("l-1#end", "end", "{}", ())
-        assert [record.text for record in known.live("l-10")] == ["open"]
-        assert known.live("l-1#end") == []
+        assert [record.text for record in merge.live(known.known("l-10"))] == ["open"]
+        assert merge.live(known.known("l-1#end")) == []

@@ -10,8 +10,8 @@ import pytest
 from facts import BLOG, MONDAY, SHOP, Synced, a_fact, keeper, records_of, refused, server_state, sync
 from home_of import run
 from memoria.commands import flush
-from memoria.exchange import rows
 from memoria.exchange.memory_server import MAX_TAGS, Memory, Page, Server
+from memoria.exchange.records import Records
 from memoria.exchange.rows import MOST_FAILURES, to_memory, to_told
 from memoria.ground import clock
 from memoria.ground.errors import (
@@ -324,7 +324,7 @@ def test_a_pull_that_breaks_off_here_is_made_again_and_one_that_succeeds_is_not(
     sync(here, server)
     exchanged(server, a_fact("Use pnpm, not npm."), there)
     with monkeypatch.context() as patch:
-        patch.setattr(rows, "settle", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+        patch.setattr(Records, "spread", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
         with pytest.raises(OSError, match="disk full"):
             sync(here, server)
     assert sync(here, server).pulled == 1

@@ -12,11 +12,12 @@ from unittest import mock
 
 import exchange_model as model
 from memoria.base import failpoints
-from memoria.exchange import segments
+from memoria.exchange import merge, segments
 from memoria.exchange.carriers import Carrier, CarrierError, Folder, Place
 from memoria.exchange.keys import Key
 from memoria.exchange.meeting import Meeting
-from memoria.exchange.records import FORGET, Records
+from memoria.exchange.record import FORGET
+from memoria.exchange.records import Records
 
 MEMORY = Path(":memory:")
 KILLS = ("exchange.read", "exchange.written")
@@ -61,7 +62,7 @@ class Machine:
         self.records.put(ident, FORGET, None, ())
 
     def live(self, ident: str) -> list[str]:
-        return sorted(record.text for record in self.records.live(ident) if record.text is not None)
+        return sorted(record.text for record in merge.live(self.records.known(ident)) if record.text is not None)
 
     def idents(self) -> list[str]:
         found = self.records.db.execute("SELECT DISTINCT id FROM records ORDER BY id").fetchall()

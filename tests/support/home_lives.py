@@ -32,7 +32,8 @@ from memoria.exchange.article_form import PROSE, Page
 from memoria.exchange.carriers import Carrier, CarrierError, Folder
 from memoria.exchange.day_form import Day
 from memoria.exchange.keys import Key
-from memoria.exchange.records import Records, digest_of
+from memoria.exchange.record import digest_of
+from memoria.exchange.records import Records
 from memoria.ground import clock
 from memoria.ground.clock import Zone
 from memoria.ground.home import Home

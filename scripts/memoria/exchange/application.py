@@ -3,36 +3,26 @@
 An id is written only where its file still holds what was last seen there: a person who saves in this moment is not
 overwritten, and their words become a record with the next scan. What was written is read back and noted as shown. A
 kill between the two is no harm, because the scan knows the text again.
-
-Where two machines changed one thing at once, what can be added up is added up, and both wordings stand otherwise, the
-second as a statement or entry of its own that names its machine. Every machine comes to the same records by itself.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Final
 
 from memoria.base.project import name_of
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.entry_form import SESSION, tombstone
-from memoria.exchange.article_form import ARTICLE, PLACE, PROSE, UNNAMED, prose_part
+from memoria.daily.entry_form import tombstone
 from memoria.exchange.articles import ArticleApplication
-from memoria.exchange.day_form import END, ENTRY, ITEM, STATEMENT, Day, day_of, fact_of
-from memoria.exchange.records import FORGET, GONE, Record, Records, Shown, beside, digest_in, digest_of
+from memoria.exchange.day_form import END, ENTRY, STATEMENT, Day, day_of, fact_of
+from memoria.exchange.record import FORGET, GONE, Record, digest_of
+from memoria.exchange.records import Records, Shown
 from memoria.ground.clock import Zone
 from memoria.ground.errors import FileBusyError
-from memoria.ground.files import sha256
 from memoria.statements import lines
-from memoria.statements.fact import GLOBAL, MAX_HISTORY, ORIGINS, Fact
+from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.keeper import Keeper
-from memoria.wiki.article import HISTORY
-
-Wording = tuple[str, str, str]
-"""An id, the text that it has, and the words by which an old copy is recognised."""
 
 
 @dataclass(slots=True)
@@ -64,8 +54,7 @@ class Application:
     def run(self) -> None:
         """Write what is due; what cannot be written now stays due."""
         with self.records.transaction():
-            for ident in self.records.due():
-                settle(self.records, ident)
+            self.records.spread()
         plan: dict[str, list[str]] = {}
         settled: list[str] = []
         due = list(dict.fromkeys(ident.partition("#")[0] for ident in self.records.due()))
@@ -96,12 +85,13 @@ class Application:
                 self.forgotten.append(whole)
             day = (gone.text or "").partition("\n")[0]
             return [f"daily/{day}"] if day and not stands else []
-        live = self.records.live(whole)
-        kinds = {record.kind for record in live}
-        if not kinds <= {ENTRY, STATEMENT} or self.hides(live[0].project if live else ""):
+        live = self.records.standing(whole)
+        if live is None:
+            return stands
+        if live.kind not in (ENTRY, STATEMENT) or self.hides(live.project):
             return []
         try:
-            return list(dict.fromkeys([*self._belongs(live[0]), *stands])) if live else stands
+            return list(dict.fromkeys([*self._belongs(live), *stands]))
         except ValueError:  # of a newer version, or no work of memoria's
             return []
 
@@ -140,7 +130,7 @@ class Application:
         """Return whether a file holds of an id what was last seen in it, or what it is to hold."""
         shown = self.before.get(ident) or self.records.shown(ident)
         seen = shown.digest if shown and shown.file == file else GONE
-        return held.get(ident, GONE) in (seen, *(record.full for record in self.records.live(ident)))
+        return held.get(ident, GONE) in (seen, _full(self.records, ident))
 
     def _note(self, file: str, day: date, done: Iterable[str]) -> None:
         """Note what the file holds now, for the next scan, and tell the keeper of statements."""
@@ -171,6 +161,12 @@ class Application:
                 self.keeper.take_over(ident, facts.get(ident), day)
 
 
+def _full(records: Records, ident: str) -> str:
+    """Return the digest of what the files are to hold of an id."""
+    found = records.standing(ident)
+    return found.full if found else GONE
+
+
 @dataclass(slots=True)
 class _Writing:
     """Writes ids into the rows of one day."""
@@ -182,7 +178,7 @@ class _Writing:
 
     def stands(self, ident: str, held: Mapping[str, str]) -> bool:
         """Return whether the rows hold of an id what they are to hold."""
-        live = next(iter(self.records.live(ident)), None)
+        live = self.records.standing(ident)
         return live is not None and held.get(ident, GONE) == live.full
 
     def write(self, idents: Iterable[str], held: Mapping[str, str]) -> None:
@@ -190,7 +186,7 @@ class _Writing:
         statements: dict[str, list[Fact]] = {}
         entries: dict[str, str] = {}
         for ident in idents:
-            live = next(iter(self.records.live(ident)), None)
+            live = self.records.standing(ident)
             if ident.startswith("l-"):
                 self._sort(ident, live, statements)
             elif live and live.kind == ENTRY and live.text:
@@ -224,161 +220,17 @@ class _Writing:
             self.rows.set_item(name, item, state)
 
     def _part(self, ident: str) -> str | None:
-        live = self.records.live(ident)
-        return live[0].text if live else None
+        live = self.records.standing(ident)
+        return live.text if live else None
 
     def _items(self, entry: str) -> dict[str, str]:
-        """Return the boxes of an entry that were closed, or opened again, on any machine."""
-        return {ident.partition("#")[2]: self._part(ident) or "" for ident in self.records.parts(entry)}
+        """Return the boxes of an entry that were closed, or opened again, on any machine; in all its wordings."""
+        wordings = (*self.records.firsts(entry), entry)
+        parts = [part for each in wordings for part in self.records.parts(each)]
+        return {ident.partition("#")[2]: self._part(ident) or "" for ident in parts}
 
     def _bury(self, ident: str, turns: str) -> None:
         name = ident.removeprefix("e-") if ident.startswith("e-") else "-"
         line = tombstone(name, turns.split("."))
         if line not in self.rows.rows and (name == "-" or name not in self.rows.ids()):
             self.rows.append(line)
-
-
-# -- two machines changed one thing
-
-
-def settle(records: Records, ident: str) -> None:
-    """Where several records of one id live, write those of what stands instead, the same on every machine."""
-    known = records.known(ident)
-    live = sorted(records.live(ident), key=lambda record: (record.machine != "", record.dot))  # merged ones first
-    if len(known) < 2 or live[0].text is None or live[0].kind not in _MERGED:
-        return
-    try:
-        wordings = _MERGED[live[0].kind](live, known)
-    except (ValueError, KeyError, TypeError):  # of a newer version
-        return
-    seed = " ".join(record.dot for record in known)
-    for record in known:
-        _end_former(records, record, seed)
-    double = beside(ident, digest_of(wordings[0][2]))
-    if any(record.text for record in records.live(double)):  # which another merge let stand beside
-        records.put(double, live[0].kind, None, records.dots(double), dot=sha256(f"- {double} {seed}")[:16])
-        records.be_due([double])
-    if len(wordings) == 1 and wordings[0][1] == live[0].text:
-        return  # what stands beside it is old
-    main = sha256(f"{ident} {seed}")[:16]
-    for name, text, words in wordings:
-        for part in records.parts(ident) if name != ident and live[0].kind == ENTRY else ():
-            item = records.live(part)[0]  # a box that was closed is closed in both wordings
-            records.put(f"{name}#{part.partition('#')[2]}", item.kind, item.text, (), dot=sha256(f"{part} {seed}")[:16])
-        dot = main if name == ident else _apart(name, main)
-        records.put(name, live[0].kind, text, records.dots(ident) if name == ident else (),
-                    dot=dot, project=live[0].project, words=words)  # fmt: skip
-    records.be_due(name for name, _, _ in wordings)  # no file holds them yet
-
-
-def _end_former(records: Records, record: Record, seed: str) -> None:
-    """Let a wording go that stands beside another although its machine has changed or deleted it meanwhile.
-
-    Not where the record replaces the very merge that let it stand there: then its machine changed the other one.
-    """
-    for dot in record.over if record.machine else ():
-        name = beside(record.id, digest_in(dot))
-        known_apart = {_apart(name, each[:16]) for each in record.over}
-        former = [known for known in records.known(name) if known.text is not None
-                  and known.digest == digest_in(dot) and known.dot[:16] not in known_apart]  # fmt: skip
-        if former:
-            over = [each for known in former for each in (known.dot, *known.over)]
-            records.put(name, record.kind, None, over, dot=sha256(f"- {name} {seed}")[:16])
-            records.be_due([name])
-
-
-def _apart(name: str, main: str) -> str:
-    """Return the dot of a wording that a merge, whose own dot is ``main``, lets stand beside the first."""
-    return sha256(f"{name} {main}")[:16]
-
-
-def _entries(live: Sequence[Record], _: object) -> list[Wording]:
-    first, *others = live
-    wordings = [(first.id, str(first.text), str(first.text))]
-    for other in others:
-        day, bare = day_of(str(other.text))
-        name = beside(other.id, other.digest)
-        rows = bare.split("\n")
-        rows[0] += f" ({other.machine})" if SESSION.fullmatch(rows[0]) and other.machine else ""
-        rows[-1] = rows[-1].replace(f"entry={first.id.removeprefix('e-')} ", f"{name.replace('e-', 'entry=')} ", 1)
-        wordings.append((name, "\n".join([str(day), *rows]), str(other.text)))
-    return wordings
-
-
-def _statements(live: Sequence[Record], known: Sequence[Record]) -> list[Wording]:
-    """Return one statement with what was counted of it anywhere, and each other wording as one of its own."""
-    told = [(record, json.loads(str(record.text))) for record in live]
-    reworded = [pair for pair in told if "worded" in pair[1]]  # what never was is what the others were made of
-    (_, first), *others = reworded or told
-    whole = _summed(first, [json.loads(record.text) for record in known if record.text])
-    former = {line[11:]: line for _, one in told for line in one.get("history", ())}
-    former |= {other["content"]: f"{other.get('worded', other['time'])[:10]} {other['content']}" for _, other in others}
-    former.pop(first["content"], None)
-    whole |= {"history": sorted(former.values())[-MAX_HISTORY:]} if others else {}
-    wordings = [(live[0].id, _json(whole), str(first["content"]))]
-    for record, other in others:
-        told_by = f"{record.id} {record.machine}".strip()
-        wordings.append((beside(record.id, record.digest), _json(other | {"beside": told_by}), str(other["content"])))
-    return wordings
-
-
-def _articles(live: Sequence[Record], _: object) -> list[Wording]:
-    """Return one description of an article with the names of all."""
-    told = [json.loads(str(record.text)) for record in live]
-    names = {key: list(dict.fromkeys(name for one in told for name in one.get(key, ()))) for key in ("aliases", "tags")}
-    whole = told[0] | {key: value for key, value in names.items() if value}
-    words = {name: value for name, value in whole.items() if name != "summary"}
-    return [(live[0].id, _json(whole), _json(words))]
-
-
-def _places(live: Sequence[Record], _: object) -> list[Wording]:
-    """Return one place with what a person nested below it on any machine."""
-    rows = sorted((str(record.text).split("\n") for record in live), key=lambda rows: rows[0] == HISTORY)
-    nested = list(dict.fromkeys(row for each in rows for row in each[2:]))
-    text = "\n".join([*rows[0][:2], *nested])
-    return [(live[0].id, text, text)]
-
-
-def _prose(live: Sequence[Record], _: object) -> list[Wording]:
-    """Return each wording of a person's prose, the others under a heading that names their machine."""
-    first, *others = live
-    wordings = [(first.id, str(first.text), str(first.text))]
-    for other in others:
-        raw, _, rest = str(other.text).partition("\n")
-        heading = f"{raw or f'## {UNNAMED}'} ({other.machine or 'another machine'})"
-        text = f"{heading}\n{rest}"
-        wordings.append((f"{other.whole}#{prose_part(heading.lstrip('# '))}", text, text))
-    return wordings
-
-
-def _summed(first: Mapping[str, Any], all_: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a statement with what each machine counted of it, in every project where one of them found it."""
-    places = list(dict.fromkeys(place for one in all_ for place in (one.get("project", ""), *one.get("also", ()))))
-    whole = dict(first)
-    for name, of in (("seen", max), ("last", max), ("importance", max)):
-        found = [one[name] for one in all_ if name in one]
-        whole |= {name: of(found)} if found else {}
-    whole["project"], also = (GLOBAL, []) if GLOBAL in places else (first.get("project", ""), places)
-    whole["also"] = [place for place in also if place not in ("", whole["project"])]
-    whole["origin"] = min((one.get("origin", "assistant") for one in all_), key=ORIGINS.index)
-    return {name: value for name, value in whole.items() if value}
-
-
-def _first_end(live: Sequence[Record], _: object) -> list[Wording]:
-    text = min(str(record.text) for record in live)
-    return [(live[0].id, text, text)]
-
-
-def _closed(live: Sequence[Record], _: object) -> list[Wording]:
-    text = max(str(record.text) for record in live)
-    return [(live[0].id, text, text)]
-
-
-def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-
-
-_MERGED: Final[Mapping[str, Callable[[Sequence[Record], Sequence[Record]], list[Wording]]]] = {
-    ENTRY: _entries, STATEMENT: _statements, END: _first_end, ITEM: _closed,
-    ARTICLE: _articles, PLACE: _places, PROSE: _prose,
-}  # fmt: skip

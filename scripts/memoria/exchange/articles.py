@@ -15,7 +15,8 @@ from memoria.base import failpoints
 from memoria.exchange import scan
 from memoria.exchange.article_form import ARTICLE, PLACE, PROSE, Page, new_page
 from memoria.exchange.day_form import Piece
-from memoria.exchange.records import GONE, Record, Records
+from memoria.exchange.record import GONE, Record
+from memoria.exchange.records import Records
 from memoria.ground.errors import SavedMeanwhileError
 from memoria.ground.swap import Swap
 from memoria.statements.keeper import Keeper
@@ -68,7 +69,7 @@ class ArticleApplication:
     def _write(self, slug: str) -> bool:
         """Bring one article up to date; return False when a person is writing it, or something is still missing."""
         parts = [part for part in (slug, *self.records.parts(slug)) if not self._is_strange(part)]
-        about = next(iter(self.records.live(slug)), None)
+        about = self.records.standing(slug)
         if not parts or (about and self.hides(about.project)):
             return True
         try:
@@ -89,7 +90,7 @@ class ArticleApplication:
             return False
         whole = True
         for part in sorted(wanted, key=self._order):
-            live = next(iter(self.records.live(part)), None)
+            live = self.records.standing(part)
             if page is None and part == slug and live and live.text:
                 page = new_page(slug, live.text)
             elif page is not None:
@@ -118,15 +119,12 @@ class ArticleApplication:
         return any(record.kind not in (ARTICLE, PLACE, PROSE) for record in self.records.known(part))
 
     def _stands(self, part: str, held: dict[str, str]) -> bool:
-        live = next(iter(self.records.live(part)), None)
+        live = self.records.standing(part)
         return held.get(part, GONE) == (live.full if live else GONE)
 
     def _is_as_seen(self, part: str, held: dict[str, str]) -> bool:
         shown = self.records.shown(part)
-        return held.get(part, GONE) in (
-            shown.digest if shown else GONE,
-            *(each.full for each in self.records.live(part)),
-        )
+        return self._stands(part, held) or held.get(part, GONE) == (shown.digest if shown else GONE)
 
     def _change(self, page: Page, part: str, live: Record | None) -> bool:
         """Write one piece into a page, or out of it; return False when its statement has not come yet."""
@@ -143,7 +141,7 @@ class ArticleApplication:
         else:
             fact = self.keeper.store.get(part)
             if fact is None:
-                return self.records.is_gone(part) or not self.records.live(part)
+                return self.records.is_gone(part) or not self.records.known(part)
             page.place(part, text, lines.claim_of(fact, self.keeper.store))
             if day := self.keeper.store.day(part):
                 page.touch(day)

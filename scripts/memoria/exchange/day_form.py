@@ -29,7 +29,7 @@ from memoria.daily.entry_form import (
     STRUCK,
 )  # fmt: skip
 from memoria.daily.open_items import ident as item_ident
-from memoria.exchange.records import BY_WORDS, FORGET, digest_of
+from memoria.exchange.record import BY_WORDS, FORGET, digest_of
 from memoria.ground import clock
 from memoria.statements import lines
 from memoria.statements.fact import Fact

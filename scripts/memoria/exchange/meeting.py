@@ -16,7 +16,8 @@ from memoria.base import failpoints
 from memoria.exchange import segments
 from memoria.exchange.carriers import Carrier, CarrierError, Place
 from memoria.exchange.keys import Key
-from memoria.exchange.records import Record, Records
+from memoria.exchange.record import Record
+from memoria.exchange.records import Records
 from memoria.ground.errors import ExpectedError
 from memoria.ground.files import sha256
 
@@ -98,7 +99,8 @@ class Meeting:
         fresh = {place for place in listed - known if place[1].endswith(segments.ENDING)}
         for place, data in self.carrier.read(fresh):
             found = segments.opened(data, self.key) or ()
-            self.records.hold(*place, found, {record.dot for record in found if self._take(record, place[0])})
+            self.records.scrub([record.dot for record in found if self._take(record, place[0])])
+            self.records.hold(*place, found)
         return self.records.forgotten_in()
 
     def _take(self, record: Record, machine: str) -> bool:

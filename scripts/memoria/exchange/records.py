@@ -1,39 +1,31 @@
-"""Records: what machines exchange, and how what several of them wrote becomes one state.
+"""Records: what one home knows of what machines exchange, and how that becomes one state.
 
-A record is one line of JSON: an id, a kind, a text (none when it was deleted), a random *dot*, and the dots that it
-replaces with all that those replaced. The state is the union of all records ever read: a record lives until one that
-replaces it is known, and ``forget`` beats every other record of its id. Neither a clock nor the name of a machine takes
-part, and order and repetition do not matter. A dot ends in a digest of its text, so that a text which another has
-replaced is recognised wherever it turns up again, such as in an old copy of a file.
+The state is the union of all records ever read: a record lives until one that replaces it is known, and ``forget``
+beats every other record of its id. Neither a clock nor the name of a machine takes part, and order and repetition do
+not matter. A record that this version does not understand is carried on as it came.
 
-An id may have parts (``l-7f3a#end``), which live by themselves and are forgotten together. A record that this version
-does not understand is carried on as it came.
+Where several records of one id live, each machine sees the same of them (``merge``) and writes nothing: one wording
+stands under the id, and each other one beside it, under an id of its own, until somebody changes or deletes one.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import sqlite3
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from memoria.base.paths import Paths
+from memoria.exchange import merge
+from memoria.exchange.record import FORGET, GONE, RANDOM, Record, digest_in, digest_of
 from memoria.ground import database
 from memoria.ground.errors import ExpectedError
 from memoria.ground.files import sha256
 
-FORGET: Final = "forget"
-BY_WORDS: Final = ("article",)  # kinds of which nothing but what their dots tell is compared
-GONE: Final = "-"  # the digest of no text
-_RANDOM: Final = 16  # digits of a dot before the digest
-_ESCAPE: Final = re.compile(r"\\(?=[^0-9A-Za-z\s])")
-_FORM: Final = re.compile(r"(?m)^\s*[-*+]\s+|\s+|(?<!\w)[*_]+|[*_]+(?!\w)")
-_KEYS: Final = {"id": "i", "kind": "k", "dot": "d", "over": "o", "text": "t", "project": "p", "machine": "m"}
 _MIGRATIONS: Final = (
     """
     CREATE TABLE records (
@@ -65,54 +57,12 @@ _MIGRATIONS: Final = (
     ) WITHOUT ROWID;
     CREATE INDEX rows_of ON rows (id);
     """,
+    """
+    ALTER TABLE held DROP COLUMN forgotten;
+    CREATE TABLE scrubbed (dot TEXT PRIMARY KEY) WITHOUT ROWID;  -- records that leave every segment
+    CREATE TABLE beside (name TEXT, id TEXT, PRIMARY KEY (name, id)) WITHOUT ROWID;  -- ids of second wordings
+    """,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One record; ``line`` is its JSON as it came, which is how it is carried on."""
-
-    id: str
-    kind: str
-    dot: str
-    over: tuple[str, ...] = ()
-    text: str | None = None
-    project: str = ""
-    machine: str = ""
-    line: str = ""
-
-    @classmethod
-    def parse(cls, line: str) -> Record:
-        """Return the record of a line; raise ValueError when it is none."""
-        found = json.loads(line)
-        if not isinstance(found, dict) or not all(isinstance(found.get(key), str) for key in "ikd"):
-            raise ValueError("no record")
-        over, text = found.get("o", ()), found.get("t")
-        if not isinstance(over, list | tuple) or not (text is None or isinstance(text, str)):
-            raise ValueError("no record")
-        project, machine = (str(found.get(key, "")) for key in "pm")
-        return cls(found["i"], found["k"], found["d"], tuple(map(str, over)), text, project, machine, line)
-
-    def written(self) -> Record:
-        """Return the record with its line."""
-        pairs = ((key, getattr(self, name)) for name, key in _KEYS.items())
-        line = json.dumps({key: value for key, value in pairs if value}, ensure_ascii=False, separators=(",", ":"))
-        return Record(self.id, self.kind, self.dot, self.over, self.text, self.project, self.machine, line)
-
-    @property
-    def digest(self) -> str:
-        """The digest of what its text says, by which an old copy is recognised."""
-        return digest_in(self.dot)
-
-    @property
-    def full(self) -> str:
-        """The digest by which it is compared with what a file holds."""
-        return self.digest if self.kind in BY_WORDS else digest_of(self.text)
-
-    @property
-    def whole(self) -> str:
-        """The id without its part."""
-        return self.id.partition("#")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,26 +79,8 @@ class NewerExchangeError(ExpectedError):
     """The records were written by a newer memoria."""
 
 
-def digest_of(text: str | None) -> str:
-    """Return the eight digits by which a text is compared; ``GONE`` for none.
-
-    What a formatter changes does not count: white space, the signs of lists and emphasis, and escapes.
-    """
-    return GONE if text is None else sha256(_FORM.sub("", _ESCAPE.sub("", text)))[:8]
-
-
-def beside(ident: str, digest: str) -> str:
-    """Return the id under which words of this digest stand beside the first wording."""
-    return ident[:2] + sha256(f"{ident} {digest}")[:8]
-
-
-def digest_in(dot: str) -> str:
-    """Return the digest that a dot ends in."""
-    return dot[_RANDOM:]
-
-
 def _random() -> str:
-    return os.urandom(_RANDOM // 2).hex()
+    return os.urandom(RANDOM // 2).hex()
 
 
 class Records:
@@ -158,6 +90,7 @@ class Records:
         """Open or create the file; one that cannot be read is set aside, and the next exchange fills a new one."""
         self.random = random
         self._known: dict[str, list[Record]] = {}  # by id, as they were last read
+        self._beside: dict[str, list[str]] | None = None
         self.db: sqlite3.Connection = database.open_or_replace(
             path, lambda: database.open_(path, _MIGRATIONS, newer=NewerExchangeError)
         )
@@ -183,6 +116,7 @@ class Records:
                 yield
         except BaseException:
             self._known.clear()
+            self._beside = None
             raise
 
     # -- the merge
@@ -197,20 +131,29 @@ class Records:
         if self.is_gone(record.whole):
             return False
         run = self.db.execute
-        self._known.pop(record.id, None)
-        for dot in record.over:
-            if run("INSERT OR IGNORE INTO replaced VALUES (?)", (dot,)).rowcount > 0:
-                run("DELETE FROM records WHERE dot = ?", (dot,))
+        self._replace(record)
         is_new = run("SELECT 1 FROM replaced WHERE dot = ?", (record.dot,)).fetchone() is None
         if is_new:
             row = (record.dot, record.id, record.kind, record.line, mine)
             is_new = run("INSERT OR IGNORE INTO records VALUES (?, ?, ?, ?, ?)", row).rowcount > 0
-        count = run("SELECT count(*) FROM records WHERE id = ?", (record.id,)).fetchone()[0] if mine else 0
-        if not mine or count > 1:  # what a scan found stands in the files
+        self._known.pop(record.id, None)
+        if not mine or len(self.known(record.id)) > 1:  # what a scan found stands in the files
             self.be_due([record.id])
         return is_new
 
+    def _replace(self, record: Record) -> None:
+        """Let no record live any more that this one replaces."""
+        run = self.db.execute
+        for dot in record.over:
+            if run("INSERT OR IGNORE INTO replaced VALUES (?)", (dot,)).rowcount > 0:
+                for (ident,) in run("SELECT id FROM records WHERE dot = ?", (dot,)).fetchall():
+                    run("DELETE FROM records WHERE dot = ?", (dot,))
+                    self._known.pop(ident, None)
+                    self.be_due([ident] if ident != record.id else ())
+
     def _forget(self, record: Record, *, mine: bool) -> bool:
+        self._replace(record)
+        self.scrub(record.over)
         known = self.gone(record.id)
         if known and known.dot <= record.dot:
             return False
@@ -221,6 +164,10 @@ class Records:
             self.db.execute("DELETE FROM records WHERE id = ?", (part,))
         self.be_due([record.id])
         return known is None
+
+    def scrub(self, dots: Iterable[str]) -> None:
+        """Let these records leave every segment."""
+        self.db.executemany("INSERT OR IGNORE INTO scrubbed VALUES (?)", [(dot,) for dot in dots])
 
     def put(self, ident: str, kind: str, text: str | None, over: Iterable[str], **about: str) -> Record:
         """Write a record that replaces these dots.
@@ -268,41 +215,46 @@ class Records:
         rows = self.db.execute("SELECT line FROM records WHERE kind = ? ORDER BY dot", (kind,))
         return [Record.parse(line) for (line,) in rows]
 
+    def idents(self, kind: str) -> list[str]:
+        """Return the ids under which something of a kind may stand."""
+        query = "SELECT {} FROM {} WHERE kind = ?1"
+        query = f"{query.format('id', 'records')} UNION {query.format('name', 'beside JOIN records USING (id)')}"
+        return [ident for (ident,) in self.db.execute(query, (kind,))]
+
     def written_elsewhere(self, kind: str) -> set[str]:
         """Return the ids of a kind of which this machine wrote no record."""
         return {ident for (ident,) in self.db.execute(
             "SELECT id FROM records WHERE kind = ? GROUP BY id HAVING max(mine) = 0", (kind,))}  # fmt: skip
 
     def known(self, ident: str) -> list[Record]:
-        """Return the records of an id that no known record replaces, in an order that is the same on all machines."""
+        """Return the records of an id that no known record replaces, in an order that is the same on all machines.
+
+        Those whose wording stands there beside that of another id are among them.
+        """
         if ident not in self._known:
             rows = self.db.execute("SELECT line FROM records WHERE id = ? ORDER BY dot", (ident,))
             self._known[ident] = [Record.parse(line) for (line,) in rows]
-        return self._known[ident]
+        if self._beside is None:
+            self._beside = {}
+            for name, first in self.db.execute("SELECT name, id FROM beside ORDER BY id"):
+                self._beside.setdefault(name, []).append(first)
+        others = [record for first in self._beside.get(ident, ()) for record in self.wordings(first)[1:]
+                  if record.id == ident]  # fmt: skip
+        return sorted([*self._known[ident], *others], key=lambda record: record.dot) if others else self._known[ident]
 
-    def live(self, ident: str) -> list[Record]:
-        """Return the records of an id whose texts stand, one for each text.
+    def wordings(self, ident: str) -> list[Record]:
+        """Return what stands of an id: under it first, then beside it."""
+        known = self.known(ident)
+        return known if len(known) < 2 else merge.wordings(ident, known)
 
-        A text that another of them has replaced before is an old copy, and a text stands above having been deleted.
-        """
-        found = self.known(ident)
-        if len(found) < 2:
-            return found
-        former = {record.dot: set(self._former(record)) for record in found}
-        left = [
-            record for record in found
-            if not any(record.digest in former[other.dot] and other.digest not in former[record.dot]
-                       for other in found if other.digest != record.digest)
-        ]  # fmt: skip
-        distinct = {record.digest: record for record in reversed(left)}
-        texts = [record for record in left if distinct[record.digest] is record and record.text is not None]
-        return texts or left[:1]
+    def standing(self, ident: str) -> Record | None:
+        """Return what stands under an id; it has no text when it was deleted."""
+        return next(iter(self.wordings(ident)), None)
 
-    def _former(self, record: Record) -> Iterator[str]:
-        """Yield the digests of the texts that a record has replaced; a merge lets some stand beside its own instead."""
-        for digest in set(map(digest_in, record.over)):
-            if record.machine or not self.known(beside(record.id, digest)):
-                yield digest
+    def dots(self, ident: str) -> tuple[str, ...]:
+        """Return the dots of what stands under an id with all that it replaced."""
+        found = self.standing(ident)
+        return found.dots if found else ()
 
     def is_former(self, ident: str, digest: str) -> bool:
         """Return whether live records replaced a text of this digest by another."""
@@ -310,19 +262,43 @@ class Records:
         former = {digest_in(dot) for record in known for dot in record.over}
         return digest in former - {record.digest for record in known}
 
-    def dots(self, ident: str, digest: str = "") -> tuple[str, ...]:
-        """Return the dots of an id's records with all that they replaced.
+    def spread(self) -> None:
+        """Note under which ids wordings stand beside those of the ids that are due; they are due as well."""
+        queue = self.due()
+        for ident in queue:
+            for record in self.wordings(ident)[1:]:
+                self.db.execute("INSERT OR IGNORE INTO beside VALUES (?, ?)", (record.id, ident))
+            self._beside = None
+            fresh = [name for name in self.beside(ident) if name not in queue]
+            self.be_due(fresh)
+            queue += fresh
 
-        ``digest``: of the text of one; those whose other text stands beside it are left out.
-        """
-        others = {record.dot for record in self.live(ident) if digest and record.full != digest}
-        behind = (record for record in self.known(ident) if record.dot not in others)
-        return tuple(sorted({dot for record in behind for dot in (record.dot, *record.over)}))
+    def beside(self, ident: str) -> list[str]:
+        """Return the ids under which wordings stand, or stood, beside that of an id."""
+        return [name for (name,) in self.db.execute("SELECT name FROM beside WHERE id = ? ORDER BY name", (ident,))]
+
+    def pairs(self) -> Iterator[tuple[Record, Record]]:
+        """Yield what stands of an id, and what stands beside it."""
+        for name, ident in self.db.execute("SELECT name, id FROM beside ORDER BY id, name").fetchall():
+            first, second = self.standing(ident), self.standing(name)
+            if first and second and first.text is not None and second.text is not None:
+                yield first, second
+
+    def firsts(self, name: str) -> list[str]:
+        """Return the ids beside which a wording stands under this one."""
+        return [ident for (ident,) in self.db.execute("SELECT id FROM beside WHERE name = ? ORDER BY id", (name,))]
+
+    def part(self, ident: str) -> None:
+        """Let a wording that stands beside another one be a record of its own."""
+        found = self.standing(ident)
+        if found and found.text is not None and not self._known[ident]:
+            self.add(replace(found, dot=self.random() + found.digest, over=found.dots).written(), mine=True)
 
     def parts(self, ident: str) -> list[str]:
         """Return the parts of an id of which there are records."""
-        query = "SELECT DISTINCT id FROM records WHERE id > ? AND id < ? ORDER BY id"
-        return [part for (part,) in self.db.execute(query, (f"{ident}#", f"{ident}$"))]  # "$" follows "#"
+        query = "SELECT {0} FROM {1} WHERE {0} > ?1 AND {0} < ?2"
+        union = f"{query.format('id', 'records')} UNION {query.format('name', 'beside')} ORDER BY 1"
+        return [part for (part,) in self.db.execute(union, (f"{ident}#", f"{ident}$"))]  # "$" follows "#"
 
     def be_due(self, idents: Iterable[str]) -> None:
         """Record that these ids may stand otherwise in the files."""
@@ -379,10 +355,10 @@ class Records:
         """Return the segments that were read, by machine and name."""
         return {(machine, name) for machine, name in self.db.execute("SELECT DISTINCT machine, name FROM held")}
 
-    def hold(self, machine: str, name: str, records: Iterable[Record], forgotten: Container[str] = ()) -> None:
-        """Record that a machine's folder has a segment of these records; ``forgotten``: the dots of those to go."""
-        rows = [(machine, name, record.dot, record.whole, record.dot in forgotten) for record in records]
-        self.db.executemany("INSERT OR IGNORE INTO held VALUES (?, ?, ?, ?, ?)", rows)
+    def hold(self, machine: str, name: str, records: Iterable[Record]) -> None:
+        """Record that a machine's folder has a segment of these records."""
+        rows = [(machine, name, record.dot, record.whole) for record in records]
+        self.db.executemany("INSERT OR IGNORE INTO held VALUES (?, ?, ?, ?)", rows)
 
     def release(self, machine: str, name: str) -> None:
         """Record that a segment is there no more."""
@@ -417,7 +393,7 @@ class Records:
         """Return the segments that hold what was forgotten."""
         query = (
             "SELECT machine, name FROM held JOIN gone USING (id) WHERE held.dot <> gone.dot "
-            "UNION SELECT machine, name FROM held WHERE forgotten"
+            "UNION SELECT machine, name FROM scrubbed JOIN held USING (dot)"
         )
         return {(machine, name) for machine, name in self.db.execute(query)}
 

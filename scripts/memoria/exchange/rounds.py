@@ -31,7 +31,8 @@ from memoria.exchange.carriers import Carrier
 from memoria.exchange.day_form import ENTRY, STATEMENT
 from memoria.exchange.meeting import Meeting
 from memoria.exchange.memory_server import Server
-from memoria.exchange.records import FORGET, Records
+from memoria.exchange.record import FORGET
+from memoria.exchange.records import Records
 from memoria.exchange.rows import SERVER, Rows
 from memoria.exchange.scan import Days, Scan, Source
 from memoria.ground import clock, database, files, locks
@@ -198,7 +199,9 @@ def forget(home: Home, gone: Mapping[str, str]) -> None:
         with records.transaction():
             for ident, text in gone.items():
                 if not records.is_gone(ident):
-                    records.put(ident, FORGET, text or None, (), machine=label())
+                    for name in records.beside(ident):
+                        records.part(name)
+                    records.put(ident, FORGET, text or None, records.dots(ident), machine=label())
                 for part in (ident, *(shown for shown in records.shown_parts(ident))):
                     records.unshow(part)
         _tell_stones(records, Tombstones.of(home.paths))

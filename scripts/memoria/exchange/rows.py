@@ -24,10 +24,10 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Any, Final
 
-from memoria.exchange.application import settle
 from memoria.exchange.day_form import END, STATEMENT, fact_of, texts_of
 from memoria.exchange.memory_server import EVERYTHING, MAX_TAGS, Memory, Page, Server
-from memoria.exchange.records import GONE, Records, beside, digest_in, digest_of
+from memoria.exchange.record import GONE, beside, digest_in, digest_of
+from memoria.exchange.records import Records
 from memoria.ground import clock
 from memoria.ground.errors import MemoryServerDeniedError, MemoryServerError, MemoryServerUnavailableError
 from memoria.statements.fact import GLOBAL, KINDS, MAX_HISTORY, Fact, Stamp, new_id, plain, words
@@ -243,8 +243,7 @@ class Rows:
         with self.records.transaction():
             for memory in sorted(page.memories, key=lambda memory: (memory.deleted, memory.id)):
                 self._bury(memory) if memory.deleted else self._take(memory)
-            for ident in self.records.due():
-                settle(self.records, ident)
+            self.records.spread()
             state["since"] = _next(page) or ("" if since == EVERYTHING else since)
             self.records.keep("server", state)
         if since == EVERYTHING:
@@ -270,11 +269,11 @@ class Rows:
         self.records.db.execute("DELETE FROM rows WHERE home = ? AND number = ?", (self.home, row.number))
 
     def _here(self, ident: str) -> Fact | None:
-        live, end = self.records.live(ident), self.records.live(f"{ident}#{END}")
-        if not live or live[0].kind != STATEMENT or not live[0].text:
+        live, end = self.records.standing(ident), self.records.standing(f"{ident}#{END}")
+        if live is None or live.kind != STATEMENT or not live.text:
             return None
         try:
-            return fact_of(ident, live[0].text, end[0].text if end else None)[0]
+            return fact_of(ident, live.text, end.text if end else None)[0]
         except (ValueError, KeyError, TypeError):  # of a newer version
             return None
 
@@ -288,7 +287,7 @@ class Rows:
     @cached_property
     def _by_words(self) -> dict[str, list[Fact]]:
         found: dict[str, list[Fact]] = {}
-        for ident in {record.id for record in self.records.of_kind(STATEMENT)}:
+        for ident in self.records.idents(STATEMENT):
             if fact := self._here(ident):
                 found.setdefault(said(fact.content), []).append(fact)
         return found
@@ -351,7 +350,7 @@ class Rows:
         ``is_next``: who wrote it knew what stands here, so that it also replaces what has the same words.
         """
         fact, raw, part = told.fact, digest_of(memory.content), f"{ident}#{END}"
-        known, live = self.records.known(ident), self.records.live(ident)
+        known, live = self.records.known(ident), self.records.standing(ident)
         if not known and ident in self._gone:  # deleted here before there were records
             self.records.put(ident, STATEMENT, None, self._over(ident, {raw, *told.was}))
             return
@@ -365,7 +364,7 @@ class Rows:
             fact = replace(fact, seen=max(mine.seen, fact.seen), last=last)
         if not is_next:
             replaced.discard(digest_of(fact.content))
-        stored = json.loads(live[0].text or "{}") if live else {}
+        stored = json.loads(live.text or "{}") if live else {}
         stored = {"day": str(self.keeper.zone.day(fact.time))} | {n: stored[n] for n in _OWN if n in stored}
         if mine and mine.content != fact.content and digest_of(mine.content) in replaced:
             former = f"{clock.now():%Y-%m-%d} {mine.content}"
@@ -374,13 +373,13 @@ class Rows:
         changed = self._put(ident, STATEMENT, text, self._over(ident, replaced), fact)
         if end and not self.records.is_former(part, digest_of(end)):
             changed |= self._put(part, END, end, self.records.dots(part) if is_next else (), fact)
-        elif not end and any(record.digest in told.resumed for record in self.records.live(part)):
+        elif not end and (ended := self.records.standing(part)) and ended.digest in told.resumed:
             changed |= self._put(part, END, None, self.records.dots(part), fact)
         self.came += changed
 
     def _put(self, ident: str, kind: str, text: str | None, over: Iterable[str], fact: Fact) -> bool:
-        live = self.records.live(ident)
-        if live and live[0].text == text:
+        live = self.records.standing(ident)
+        if live and live.text == text:
             return False
         about = {"words": fact.content} if kind == STATEMENT and text else {}
         self.records.put(ident, kind, text, over, project=fact.project, **about)  # of no machine, as what is merged
@@ -432,6 +431,9 @@ class Rows:
         for part, dot in self.records.db.execute(query, (STATEMENT, END)):
             ident = part.partition("#")[0]
             dots[ident] = f"{dots.get(ident, '')} {dot}".strip()
+        for first, second in self.records.pairs():
+            if first.kind == STATEMENT:
+                dots.setdefault(second.id, second.dot)
         rows: dict[str, list[tuple[str, str]]] = {}
         query = "SELECT id, dots, named FROM rows WHERE home = ? AND digest <> ?"
         for ident, held, named in self.records.db.execute(query, (self.home, GONE)):
@@ -527,8 +529,8 @@ class Rows:
         """Return what a row tells besides: former wordings, the latest first, and ends that were taken back."""
         former = [digest_in(dot) for record in self.records.known(ident) for dot in record.over]
         was = [digest_of(fact.content), *[GONE] * (GONE in former), *map(digest_of, reversed(fact.wordings)), *former]
-        ends = [record for record in self.records.live(f"{ident}#{END}") if record.text is None]
-        resumed = {digest_in(dot) for record in ends for dot in record.over} - {GONE}
+        end = self.records.standing(f"{ident}#{END}")
+        resumed = {digest_in(dot) for dot in end.over} - {GONE} if end and end.text is None else ()
         told = {name: value for name, value in fact.to_dict().items() if name in _MORE}
         was = [each for each in dict.fromkeys(was) if not self.records.known(beside(ident, each))]  # those stand yet
         lists = {"was": was, "resumed": sorted(resumed)}

@@ -27,7 +27,8 @@ from typing import Final, Protocol
 
 from memoria.daily.daily_log import DailyLog
 from memoria.exchange.day_form import STATEMENT, Day, Piece, reworded
-from memoria.exchange.records import FORGET, GONE, Record, Records, Shown, digest_of
+from memoria.exchange.record import FORGET, GONE, Record, digest_of
+from memoria.exchange.records import Records, Shown
 
 MOST_MISSING: Final = 20  # ids; more than this, and more than the share, is held
 SHARE_MISSING: Final = 0.1
@@ -77,15 +78,14 @@ def held(records: Records, piece: Piece) -> str:
     if not piece.follows:
         return piece.full
     shown = records.shown(piece.id)
-    live = (record.full for record in records.live(piece.id) if record.text is not None)
-    return next(live, shown.digest if shown else piece.full)
+    live = records.standing(piece.id)
+    return live.full if live and live.text is not None else shown.digest if shown else piece.full
 
 
-def _is_older(piece: Piece, live: Iterable[Record]) -> bool:
+def _is_older(piece: Piece, live: Record | None) -> bool:
     """Return whether a statement says itself that its words are from before those of its records."""
-    if piece.kind != STATEMENT:
-        return False
-    return any(_worded(piece.text) < _worded(record.text) for record in live if record.text)
+    text = live.text if live and piece.kind == STATEMENT else None
+    return text is not None and _worded(piece.text) < _worded(text)
 
 
 def _worded(text: str) -> str:
@@ -155,24 +155,25 @@ class Scan:
             return
         if self.hides(piece.project):
             return
-        digest, shown, live = held(self.records, piece), self.records.shown(piece.id), self.records.live(piece.id)
+        digest, shown, live = held(self.records, piece), self.records.shown(piece.id), self.records.standing(piece.id)
         if shown and shown.digest == digest:
             if shown.file != name:
                 self.records.show(piece.id, name, digest, shown.dots)
             return
-        is_known = any(record.text is not None and record.full == digest for record in live)
+        is_known = live is not None and live.text is not None and live.full == digest
         words = piece.words or piece.text
         is_old = (shown is None or _is_older(piece, live)) and self.records.is_former(piece.id, digest_of(words))
         if is_known or is_old or self.records.is_gone(piece.id):
-            self.records.show(piece.id, name, digest, self.records.dots(piece.id, digest) if is_known else ())
+            self.records.show(piece.id, name, digest, self.records.dots(piece.id) if is_known else ())
             self.records.be_due([piece.id] if is_old else ())
             return
-        text, is_apart = piece.text, shown is None and bool(live)
+        text, is_apart = piece.text, shown is None and live is not None
         if is_apart and piece.kind == STATEMENT:  # edited here after a kill, before it was noted what stood there
             text = reworded(text)
         record = self.records.put(piece.id, piece.kind, text, shown.dots if shown else (),
                                   project=piece.project, machine=self.machine, words=words)  # fmt: skip
-        self.records.show(piece.id, name, digest, (record.dot, *record.over))
+        self.records.show(piece.id, name, digest, record.dots)
+        self.records.part(record.whole)
         self.written += 1
 
     def _miss(
@@ -190,14 +191,11 @@ class Scan:
             held, missing = [*held, *missing], []
         self.held += held
         for shown in missing:
-            if all(record.text is None for record in self.records.live(shown.id)):
-                dots = self.records.dots(shown.id)
-            else:
-                kind = self.records.known(shown.id)[0].kind
-                record = self.records.put(shown.id, kind, None, shown.dots, machine=self.machine)
-                dots = (record.dot, *record.over)
+            record = self.records.standing(shown.id)
+            if record and record.text is not None:
+                record = self.records.put(shown.id, record.kind, None, shown.dots, machine=self.machine)
                 self.written += 1
-            self.records.show(shown.id, shown.file, GONE, dots)
+            self.records.show(shown.id, shown.file, GONE, record.dots if record else ())
         left = {shown.file for shown in self.held}
         self.records.db.executemany("DELETE FROM files WHERE name = ?", [(n,) for n in vanished if n not in left])
 

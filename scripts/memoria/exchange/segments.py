@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterable
 
 from memoria.exchange.keys import Key
-from memoria.exchange.records import Record
+from memoria.exchange.record import Record
 from memoria.ground.files import sha256
 
 _PLAIN, _SEALED = b"memoria records ", b"memoria sealed\n"

@@ -21,6 +21,7 @@ from memoria.exchange.article_form import PROSE, UNNAMED
 from memoria.exchange.carriers import Carrier, CarrierError
 from memoria.exchange.day_form import ENTRY
 from memoria.exchange.memory_server import Server
+from memoria.exchange.record import Record
 from memoria.exchange.records import Records
 from memoria.exchange.rounds import Exchanged, Round
 from memoria.ground import clock, locks
@@ -192,19 +193,20 @@ def _pairs(keeper: Keeper) -> Iterator[dict[str, str]]:
 
 def _sections(records: Records) -> Iterator[dict[str, str]]:
     """Yield the sections and entries that two people wrote otherwise at once, while both stand under their headings."""
-    found: set[tuple[str, str]] = set()  # of each its file and its heading
-    for record in (*records.of_kind(PROSE), *records.of_kind(ENTRY)):
-        if record.text is not None:
-            first, second = [*record.text.split("\n"), ""][:2]
-            is_day = record.kind == ENTRY
-            file = f"daily/{first}.md" if is_day else f"knowledge/{record.whole}.md"
-            found.add((file, (second if is_day else first).lstrip("# ") or UNNAMED))
-    labels = {str(told.get("label")) for told in records.get("others", {}).values()} | {rounds.label()}
-    for file, heading in sorted(found):
-        first, _, machine = heading.removesuffix(")").rpartition(" (")
-        if machine in labels and (file, first) in found:
-            yield {"one": first, "first": file, "other": heading, "second": file, "machine": machine,
-                   "settle": f"delete one in {file}, or make them one"}  # fmt: skip
+    for first, second in records.pairs():
+        if first.kind in (PROSE, ENTRY):
+            file, heading = _place(first)
+            yield {"one": heading, "first": file, "other": _place(second)[1], "second": file,
+                   "machine": second.machine or "another machine", "settle": f"delete one in {file}, or make them one"
+                   }  # fmt: skip
+
+
+def _place(record: Record) -> tuple[str, str]:
+    """Return the file and the heading of a section or an entry."""
+    first, second = [*str(record.text).split("\n"), ""][:2]
+    if record.kind == ENTRY:
+        return f"daily/{first}.md", second.lstrip("# ")
+    return f"knowledge/{record.whole}.md", first.lstrip("# ") or UNNAMED
 
 
 def _forget(home: Home, done: Exchanged) -> int:

@@ -1,0 +1,156 @@
+"""Merge: what stands of an id of which several machines wrote records at once, the same on every machine.
+
+What can be added up is added up. Both wordings stand otherwise: the first under the id, each other one beside it under
+an id of its own, which names its machine. Nothing is written for that, so that no two merges can meet.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from memoria.daily.entry_form import SESSION
+from memoria.exchange.article_form import ARTICLE, PLACE, PROSE, UNNAMED, prose_part
+from memoria.exchange.day_form import END, ENTRY, ITEM, STATEMENT, day_of
+from memoria.exchange.record import RANDOM, Record, beside, digest_in, digest_of
+from memoria.statements.fact import GLOBAL, MAX_HISTORY, ORIGINS
+from memoria.wiki.article import HISTORY
+
+Wording = tuple[Record, str, str, str]
+"""The record that it comes from, its id, its text, and the words by which an old copy is recognised."""
+
+
+def live(known: Sequence[Record]) -> list[Record]:
+    """Return those of an id's records whose texts stand, one for each text.
+
+    A text that another of them has replaced before is an old copy, and a text stands above having been deleted.
+    """
+    former = {record.dot: set(map(digest_in, record.over)) for record in known}
+    left = [
+        record for record in known
+        if not any(record.digest in former[other.dot] and other.digest not in former[record.dot]
+                   for other in known if other.digest != record.digest)
+    ]  # fmt: skip
+    distinct = {record.digest: record for record in reversed(left)}
+    texts = [record for record in left if distinct[record.digest] is record and record.text is not None]
+    return texts or left[:1]
+
+
+def wordings(ident: str, known: Sequence[Record]) -> list[Record]:
+    """Return what stands under an id, then what stands beside it; each replaces what was merged in it."""
+    same = {
+        record.digest: {dot for each in known if each.digest == record.digest for dot in each.dots} for record in known
+    }
+    standing = live(known)
+    common = set.intersection(*(same[record.digest] for record in standing)) if len(standing) > 1 else set()
+    standing.sort(
+        key=lambda record: min(same[record.digest] - common, default="")
+    )  # an edit takes nobody from the first place
+    first, kind = standing[0], standing[0].kind
+    told: list[Wording] = [(first, ident, str(first.text), "")]
+    if first.text is not None and kind in _MERGED:
+        with suppress(ValueError, KeyError, TypeError):  # of a newer version
+            told = _MERGED[kind](ident, standing, known)
+    apart = {record.digest for record, *_ in told[1:]}
+    whole = {dot for digest, dots in same.items() if digest not in apart for dot in dots}
+    made = []
+    for number, (record, name, text, words) in enumerate(told):
+        dot = record.dot[:RANDOM] + digest_of(words) if words else record.dot
+        over = tuple(sorted((same[record.digest] if number else whole) - {dot}))
+        made.append(Record(name, kind, dot, over, text if first.text is not None else None, record.project,
+                           record.machine))  # fmt: skip
+    return made
+
+
+def _entries(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
+    first, *others = live
+    told = [(first, ident, str(first.text), "")]
+    for other in others:
+        day, bare = day_of(str(other.text))
+        name = beside(ident, other.digest)
+        rows = bare.split("\n")
+        rows[0] += f" ({other.machine})" if SESSION.fullmatch(rows[0]) and other.machine else ""
+        rows[-1] = rows[-1].replace(f"entry={ident.removeprefix('e-')} ", f"{name.replace('e-', 'entry=')} ", 1)
+        text = "\n".join([str(day), *rows])
+        told.append((other, name, text, text))
+    return told
+
+
+def _statements(ident: str, live: Sequence[Record], known: Sequence[Record]) -> list[Wording]:
+    """Return one statement with what was counted of it anywhere, and each other wording as one of its own."""
+    told = [(record, json.loads(str(record.text))) for record in live]
+    reworded = [pair for pair in told if "worded" in pair[1]]  # what never was is what the others were made of
+    (main, first), *others = reworded or told
+    whole = _summed(first, [json.loads(record.text) for record in known if record.text])
+    former = {line[11:]: line for _, one in told for line in one.get("history", ())}
+    former.pop(first["content"], None)
+    whole |= {"history": sorted(former.values())[-MAX_HISTORY:]} if others and former else {}
+    found = [(main, ident, _json(whole), "")]
+    for record, other in others:
+        text = _json(other | {"beside": f"{ident} {record.machine}".strip()})
+        found.append((record, beside(ident, record.digest), text, ""))
+    return found
+
+
+def _articles(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
+    """Return one description of an article with the names of all."""
+    told = [json.loads(str(record.text)) for record in live]
+    names = {key: list(dict.fromkeys(name for one in told for name in one.get(key, ()))) for key in ("aliases", "tags")}
+    whole = told[0] | {key: value for key, value in names.items() if value}
+    words = {name: value for name, value in whole.items() if name != "summary"}
+    return [(live[0], ident, _json(whole), _json(words))]
+
+
+def _places(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
+    """Return one place with what a person nested below it on any machine."""
+    rows = sorted((str(record.text).split("\n") for record in live), key=lambda rows: rows[0] == HISTORY)
+    nested = list(dict.fromkeys(row for each in rows for row in each[2:]))
+    text = "\n".join([*rows[0][:2], *nested])
+    return [(live[0], ident, text, text)]
+
+
+def _prose(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
+    """Return each wording of a person's prose, the others under a heading that names their machine."""
+    first, *others = live
+    told = [(first, ident, str(first.text), "")]
+    for other in others:
+        raw, _, rest = str(other.text).partition("\n")
+        heading = f"{raw or f'## {UNNAMED}'} ({other.machine or 'another machine'})"
+        text = f"{heading}\n{rest}"
+        told.append((other, f"{other.whole}#{prose_part(heading.lstrip('# '))}", text, text))
+    return told
+
+
+def _summed(first: Mapping[str, Any], all_: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a statement with what each machine counted of it, in every project where one of them found it."""
+    places = list(dict.fromkeys(place for one in all_ for place in (one.get("project", ""), *one.get("also", ()))))
+    whole = dict(first)
+    for name, of in (("seen", max), ("last", max), ("importance", max)):
+        found = [one[name] for one in all_ if name in one]
+        whole |= {name: of(found)} if found else {}
+    whole["project"], also = (GLOBAL, []) if GLOBAL in places else (first.get("project", ""), places)
+    whole["also"] = [place for place in also if place not in ("", whole["project"])]
+    whole["origin"] = min((one.get("origin", "assistant") for one in all_), key=ORIGINS.index)
+    return {name: value for name, value in whole.items() if value}
+
+
+def _first_end(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
+    text = min(str(record.text) for record in live)
+    return [(live[0], ident, text, text)]
+
+
+def _closed(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
+    text = max(str(record.text) for record in live)
+    return [(live[0], ident, text, text)]
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+_MERGED: Final[Mapping[str, Callable[[str, Sequence[Record], Sequence[Record]], list[Wording]]]] = {
+    ENTRY: _entries, STATEMENT: _statements, END: _first_end, ITEM: _closed,
+    ARTICLE: _articles, PLACE: _places, PROSE: _prose,
+}  # fmt: skip

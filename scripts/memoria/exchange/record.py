@@ -1,0 +1,94 @@
+"""Record: one line of JSON of what machines exchange.
+
+It has an id, a kind, a text (none when it was deleted), a random *dot*, and the dots that it replaces with all that
+those replaced. A dot ends in a digest of its text, so that a text which another has replaced is recognised wherever it
+turns up again, such as in an old copy of a file. An id may have parts (``l-7f3a#end``), which live by themselves and
+are forgotten together.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from memoria.ground.files import sha256
+
+FORGET: Final = "forget"
+BY_WORDS: Final = ("article",)  # kinds of which nothing but what their dots tell is compared
+GONE: Final = "-"  # the digest of no text
+RANDOM: Final = 16  # digits of a dot before the digest
+_ESCAPE: Final = re.compile(r"\\(?=[^0-9A-Za-z\s])")
+_FORM: Final = re.compile(r"(?m)^\s*[-*+]\s+|\s+|(?<!\w)[*_]+|[*_]+(?!\w)")
+_KEYS: Final = {"id": "i", "kind": "k", "dot": "d", "over": "o", "text": "t", "project": "p", "machine": "m"}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record; ``line`` is its JSON as it came, which is how it is carried on."""
+
+    id: str
+    kind: str
+    dot: str
+    over: tuple[str, ...] = ()
+    text: str | None = None
+    project: str = ""
+    machine: str = ""
+    line: str = ""
+
+    @classmethod
+    def parse(cls, line: str) -> Record:
+        """Return the record of a line; raise ValueError when it is none."""
+        found = json.loads(line)
+        if not isinstance(found, dict) or not all(isinstance(found.get(key), str) for key in "ikd"):
+            raise ValueError("no record")
+        over, text = found.get("o", ()), found.get("t")
+        if not isinstance(over, list | tuple) or not (text is None or isinstance(text, str)):
+            raise ValueError("no record")
+        project, machine = (str(found.get(key, "")) for key in "pm")
+        return cls(found["i"], found["k"], found["d"], tuple(map(str, over)), text, project, machine, line)
+
+    def written(self) -> Record:
+        """Return the record with its line."""
+        pairs = ((key, getattr(self, name)) for name, key in _KEYS.items())
+        line = json.dumps({key: value for key, value in pairs if value}, ensure_ascii=False, separators=(",", ":"))
+        return Record(self.id, self.kind, self.dot, self.over, self.text, self.project, self.machine, line)
+
+    @property
+    def digest(self) -> str:
+        """The digest of what its text says, by which an old copy is recognised."""
+        return digest_in(self.dot)
+
+    @property
+    def full(self) -> str:
+        """The digest by which it is compared with what a file holds."""
+        return self.digest if self.kind in BY_WORDS else digest_of(self.text)
+
+    @property
+    def dots(self) -> tuple[str, ...]:
+        """Its dot with all that it replaces."""
+        return (self.dot, *self.over)
+
+    @property
+    def whole(self) -> str:
+        """The id without its part."""
+        return self.id.partition("#")[0]
+
+
+def digest_of(text: str | None) -> str:
+    """Return the eight digits by which a text is compared; ``GONE`` for none.
+
+    What a formatter changes does not count: white space, the signs of lists and emphasis, and escapes.
+    """
+    return GONE if text is None else sha256(_FORM.sub("", _ESCAPE.sub("", text)))[:8]
+
+
+def beside(ident: str, digest: str) -> str:
+    """Return the id under which words of this digest stand beside the first wording."""
+    return ident[:2] + sha256(f"{ident} {digest}")[:8]
+
+
+def digest_in(dot: str) -> str:
+    """Return the digest that a dot ends in."""
+    return dot[RANDOM:]
