@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import random
+import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 
 import exchange_lives as lives
 from memoria.exchange import merge
+from memoria.exchange.article_form import prose_part
 from memoria.exchange.keys import Key
 from memoria.exchange.record import Record, digest_of
 from memoria.exchange.records import Records
@@ -20,6 +23,70 @@ def test_the_records_come_to_what_the_model_comes_to(tmp_path: Path, seed: int) 
 @pytest.mark.parametrize("seed", range(8))
 def test_nothing_is_lost_twice_or_back_by_a_folder_that_lags_halves_and_copies(tmp_path: Path, seed: int) -> None:
     assert lives.Life(tmp_path, seed, Key.new() if seed % 2 else None).play(60) == []
+
+
+def entry(word: str, ident: str) -> str:
+    marker = f"<!-- memoria entry={ident[2:]} session=s turns=k project=shop-1a model=m -->"
+    return f"2026-11-23\n### Session (09:00) · shop · T\n\n**Context:** {word}\n\n{marker}"
+
+
+def seen(known: Records) -> dict[str, Record]:
+    """Return what stands under each id."""
+    idents = known.db.execute("SELECT id FROM records UNION SELECT name FROM beside")
+    found = {ident: known.standing(ident) for (ident,) in idents.fetchall()}
+    return {ident: record for ident, record in found.items() if record and record.text}
+
+
+@pytest.mark.parametrize("first", [
+    ("e-1", "entry", entry), (f"concepts/a#{prose_part('Notes')}", "prose", lambda word, _: f"## Notes\n{word}"),
+    ("l-1", "statement", lambda word, _: f'{{"content":"{word}","worded":"2026-11-23T09:00:00+00:00"}}'),
+])  # fmt: skip
+@pytest.mark.parametrize("seed", range(12))
+def test_each_wording_stands_once_wherever_machines_changed_one_thing_at_once(
+    first: tuple[str, str, Callable[[str, str], str]], seed: int
+) -> None:
+    ident, kind, text = first
+    rng = random.Random(seed)
+    homes = [records(100 * seed + number) for number in range(2 + seed % 4)]
+    said: set[str] = set()
+    replaced: set[str] = set()
+
+    def put(home: Records, ident: str, old: Record | None) -> None:
+        word = f"w{len(said):03d}x"
+        told = old.text.replace(words([old])[0], word) if old and old.text else text(word, ident)
+        left = told if old is None or rng.random() > 0.15 else None
+        said.update([word] if left else [])
+        replaced.update(words([old] if old else []))
+        about = {"machine": f"m{homes.index(home) % (1 + seed % 3)}"}
+        about |= {"words": word} if left and kind == "statement" else {}
+        home.put(ident, kind, left, old.dots if old else (), **about)
+
+    def meet(source: Records, target: Records) -> None:
+        for (line,) in source.db.execute("SELECT line FROM records").fetchall():
+            target.add(Record.parse(line))
+        target.spread()
+
+    put(homes[0], ident, None)
+    for home in homes:
+        meet(homes[0], home)
+    for _ in range(30):
+        home = rng.choice(homes)
+        if rng.random() < 0.4 and (there := seen(home)):
+            name = rng.choice(sorted(there))
+            put(home, name, there[name])
+        else:
+            meet(rng.choice(homes), home)
+    for _ in range(4):
+        for one in homes:
+            for other in homes:
+                meet(one, other)
+    views = [{ident: record.text for ident, record in seen(home).items()} for home in homes]
+    assert all(view == views[0] for view in views)
+    assert sorted(words(seen(homes[0]).values())) == sorted(said - replaced)
+
+
+def words(found: Iterable[Record]) -> list[str]:
+    return [word for record in found for word in re.findall(r"\bw\d{3}x\b", record.text or "")]
 
 
 def records(seed: int = 1) -> Records:

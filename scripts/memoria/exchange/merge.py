@@ -117,6 +117,8 @@ def _prose(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
     told = [(first, ident, str(first.text), "")]
     for other in others:
         raw, _, rest = str(other.text).partition("\n")
+        if raw and prose_part(raw.lstrip("# ")) != ident.partition("#")[2]:
+            raise ValueError("another heading's")  # it would stand beside itself
         heading = f"{raw or f'## {UNNAMED}'} ({other.machine or 'another machine'})"
         text = f"{heading}\n{rest}"
         told.append((other, f"{other.whole}#{prose_part(heading.lstrip('# '))}", text, text))
