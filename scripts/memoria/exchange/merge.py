@@ -85,8 +85,9 @@ def _statements(ident: str, live: Sequence[Record], known: Sequence[Record]) -> 
     (main, first), *others = reworded or told
     whole = _summed(first, [json.loads(record.text) for record in known if record.text])
     former = {line[11:]: line for _, one in told for line in one.get("history", ())}
-    former.pop(first["content"], None)
-    whole |= {"history": sorted(former.values())[-MAX_HISTORY:]} if others and former else {}
+    former |= {other["content"]: f"{other.get('worded', other['time'])[:10]} {other['content']}" for _, other in others}
+    former.pop(first["content"], None)  # articles that show the line in other words find these there, and follow
+    whole |= {"history": sorted(former.values())[-MAX_HISTORY:]} if others else {}
     found = [(main, ident, _json(whole), "")]
     for record, other in others:
         text = _json(other | {"beside": f"{ident} {record.machine}".strip()})
