@@ -20,16 +20,12 @@ EVERYWHERE = ("", "*")  # what belongs to no project, and what the user marked t
 
 
 class Visibility:
-    """What may be shown to a session of the project ``own``; to a person who searches everything, ``own`` is empty.
+    """What may be shown to a session of the project ``own``; to a person who searches everything, ``own`` is empty."""
 
-    ``is_apart``: whether other projects are left out.
-    """
-
-    __slots__ = ("_folders", "_hidden", "_paths", "_settings", "is_apart", "own")
+    __slots__ = ("_folders", "_hidden", "_paths", "_settings", "own")
 
     def __init__(self, settings: Settings, paths: Paths, own: str = "") -> None:
         self.own = own
-        self.is_apart = bool(own)
         self._settings = settings
         self._paths = paths
         self._folders: dict[str, list[str]] | None = None
@@ -39,7 +35,7 @@ class Visibility:
         """Return whether what belongs to a project (``""`` for none) may be shown."""
         if key in EVERYWHERE:
             return True
-        return not (self.is_apart and key != self.own) and not self.hides(key)
+        return self.own in ("", key) and not self.hides(key)
 
     def hides(self, key: str) -> bool:
         """Return whether all known folders of a project are excluded now."""
@@ -52,7 +48,7 @@ class Visibility:
         return self._hidden[key]
 
     def hidden(self) -> list[str]:
-        """Return the keys of all hidden projects."""
+        """Return the keys of all hidden projects, on which prepared pages depend."""
         return sorted(key for key in self._known() if self.hides(key))
 
     def _known(self) -> dict[str, list[str]]:
@@ -63,10 +59,6 @@ class Visibility:
         for key, found in recorded.items():
             known.setdefault(aliases.get(key, key), []).extend(found)
         return known
-
-    def state(self) -> list[str]:
-        """Return what prepared pages depend on: that projects are apart, then the keys of the hidden ones."""
-        return ["apart", *self.hidden()]
 
 
 def folders(path: str) -> dict[str, list[str]]:

@@ -165,7 +165,7 @@ class Round:
 
     def _begin(self, address: str) -> None:
         """Look at everything again where another carrier, another version or other exclusions make it necessary."""
-        state = [__version__, *Visibility(self.home.settings, self.home.paths).state()]
+        state = [__version__, *Visibility(self.home.settings, self.home.paths).hidden()]
         with self.records.transaction():
             if self.records.get("address") != address:
                 self.records.release_all()

@@ -186,7 +186,7 @@ def prepare(
     content.facts = [fact for fact in leading(keeper.store, GLOBAL) if fact.project == GLOBAL]
     _write_both(paths, "global", content, limit)
     _clear(paths, {*projects, "global"})
-    files.replace(Path(paths.hidden), "\n".join(view.state()), mode=0o600)
+    files.replace(Path(paths.hidden), "\n".join(view.hidden()), mode=0o600)
 
 
 def _clear(paths: Paths, known: set[str]) -> None:

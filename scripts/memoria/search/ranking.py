@@ -50,11 +50,11 @@ class Scope:
     def __init__(self, db: sqlite3.Connection, project: str, view: Visibility | None, kinds: Collection[str]) -> None:
         """Limit a search to the kinds, to one ``project`` unless it is empty, and to what a view shows."""
         places = [project] if project else []
-        if view and view.is_apart:
+        if view and view.own:
             places = [place for place in (view.own, "") if place in places or not places]
         self.expression = ""
         self.is_mixed = "turn" in kinds
-        if places or (view and view.is_apart):
+        if places or (view and view.own):
             self.expression += _one_of([layout.project_term(place) for place in places])
         if set(layout.KINDS).issubset(kinds):
             self.expression += "" if layout.HISTORY in kinds else f" NOT {_quoted(layout.kind_term(layout.HISTORY))}"
