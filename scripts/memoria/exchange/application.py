@@ -7,7 +7,7 @@ kill between the two is no harm, because the scan knows the text again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -17,7 +17,7 @@ from memoria.daily.entry_form import tombstone
 from memoria.exchange.articles import ArticleApplication
 from memoria.exchange.day_form import END, ENTRY, STATEMENT, Day, day_of, fact_of
 from memoria.exchange.record import FORGET, GONE, Record, digest_of
-from memoria.exchange.records import Records, Shown
+from memoria.exchange.records import Records
 from memoria.ground.clock import Zone
 from memoria.ground.errors import FileBusyError
 from memoria.statements import lines
@@ -30,8 +30,7 @@ class Application:
     """One bringing up to date of the daily logs.
 
     ``hides`` says whether a project is not exchanged. ``articles``: None while a compile is at work. ``forgotten``: the
-    ids that stand here and were forgotten elsewhere, which the caller forgets. ``before``: what was seen of ids that
-    move from one file to another.
+    ids that stand here and were forgotten elsewhere, which the caller forgets.
     """
 
     records: Records
@@ -39,7 +38,6 @@ class Application:
     hides: Callable[[str], bool] = lambda _: False
     articles: ArticleApplication | None = None
     forgotten: list[str] = field(default_factory=list)
-    before: dict[str, Shown] = field(default_factory=dict)
 
     @property
     def daily(self) -> DailyLog:
@@ -55,28 +53,25 @@ class Application:
         """Write what is due; what cannot be written now stays due."""
         with self.records.transaction():
             self.records.spread()
-        plan: dict[str, list[str]] = {}
-        settled: list[str] = []
+        plan: dict[tuple[bool, str], list[str]] = {}
         due = list(dict.fromkeys(ident.partition("#")[0] for ident in self.records.due()))
-        for whole in [whole for whole in due if "/" not in whole]:
-            files = self._files(whole)
-            settled += [] if files else [whole]
-            if len(files) > 1:
-                self.before |= {part: shown for part in (whole, *self.records.parts(whole))
-                                if (shown := self.records.shown(part))}  # fmt: skip
-            for file in files:
-                plan.setdefault(file, []).append(whole)
-        for file, idents in sorted(plan.items()):
-            settled += self._write(file, idents)
+        slugs = {whole for whole in due if "/" in whole}
+        for whole in [whole for whole in due if whole not in slugs]:
+            *others, last = self._files(whole) or [""]
+            for file in others:
+                plan.setdefault((False, file), []).append(whole)
+            plan.setdefault((True, last), []).append(whole)
+        left = slugs if self.articles is None else set()
+        for (_, file), idents in sorted(plan.items()):
+            left |= set(idents) - set(self._write(file, idents) if file else idents)
         if self.articles:
             self.keeper.refresh()  # new statements, which the articles link
-            settled += self.articles.run([whole for whole in due if "/" in whole])
+            left |= slugs - set(self.articles.run(sorted(slugs)))
         with self.records.transaction():
-            done = set(settled)
-            self.records.settle(ident for ident in self.records.due() if ident.partition("#")[0] in done)
+            self.records.settle(ident for ident in self.records.due() if ident.partition("#")[0] not in left)
 
     def _files(self, whole: str) -> list[str]:
-        """Return the files that an id stands in or belongs to; none when there is nothing to do for it."""
+        """Return the files that an id stands in, then the one that it belongs to; none when nothing is to be done."""
         shown = self.records.shown(whole)
         stands = [shown.file] if shown and shown.digest != GONE and shown.file.startswith("daily/") else []
         gone = self.records.gone(whole)
@@ -91,9 +86,10 @@ class Application:
         if live.kind not in (ENTRY, STATEMENT) or self.hides(live.project):
             return []
         try:
-            return list(dict.fromkeys([*self._belongs(live), *stands]))
+            belongs = self._belongs(live)
         except ValueError:  # of a newer version, or no work of memoria's
             return []
+        return [*(file for file in stands if file not in belongs), *belongs]
 
     def _belongs(self, record: Record) -> list[str]:
         if record.text is None:
@@ -113,10 +109,11 @@ class Application:
             for ident in held:
                 if ident not in parts.get(ident.partition("#")[0], [ident]):
                     parts[ident.partition("#")[0]].append(ident)
-            done[:] = [whole for whole, its in parts.items() if all(self._is_as_seen(part, file, held) for part in its)]
-            writing = _Writing(self.records, rows, file, self.zone)
-            wrong = [whole for whole in done if not all(writing.stands(part, held) for part in parts[whole])]
-            writing.write(wrong, held)
+            done[:] = [whole for whole, its in parts.items()
+                       if all(self.records.is_as_seen(part, file, held) for part in its)]  # fmt: skip
+            wrong = [whole for whole in done
+                     if any(held.get(part, GONE) != self.records.wanted(part) for part in parts[whole])]  # fmt: skip
+            _Writing(self.records, rows, file, self.zone).write(wrong, held)
             return rows.text
 
         try:
@@ -126,30 +123,13 @@ class Application:
         self._note(file, day, done)
         return done
 
-    def _is_as_seen(self, ident: str, file: str, held: Mapping[str, str]) -> bool:
-        """Return whether a file holds of an id what was last seen in it, or what it is to hold."""
-        shown = self.before.get(ident) or self.records.shown(ident)
-        seen = shown.digest if shown and shown.file == file else GONE
-        return held.get(ident, GONE) in (seen, _full(self.records, ident))
-
-    def _note(self, file: str, day: date, done: Iterable[str]) -> None:
+    def _note(self, file: str, day: date, done: Collection[str]) -> None:
         """Note what the file holds now, for the next scan, and tell the keeper of statements."""
-        wanted, stamp = set(done), self.daily.stamp(day)
-        rows = Day(self.daily.text(day))
+        stamp, rows = self.daily.stamp(day), Day(self.daily.text(day))
         held = {piece.id: piece.full for piece in rows.pieces(day) if piece.kind != FORGET}
         with self.records.transaction():
-            seen = self.records.shown_in(file)
-            for ident in {ident for ident in (*seen, *held) if ident.partition("#")[0] in wanted}:
-                if ident in held:
-                    self.records.show(ident, file, held[ident], self.records.dots(ident))
-                elif self.records.is_gone(ident.partition("#")[0]):
-                    self.records.unshow(ident)
-                else:
-                    self.records.show(ident, file, GONE, self.records.dots(ident))
-            now = {ident: shown.digest for ident, shown in self.records.shown_in(file).items() if shown.digest != GONE}
-            if now == held:
-                self.records.read(file, stamp)
-        self._tell(rows, day, [ident for ident in wanted if ident.startswith("l-")])
+            self.records.note(file, stamp, set(done), held)
+        self._tell(rows, day, [ident for ident in done if ident.startswith("l-")])
 
     def _tell(self, rows: Day, day: date, idents: Iterable[str]) -> None:
         """Tell the keeper of statements that it knew; it reads new ones from the log by itself."""
@@ -161,12 +141,6 @@ class Application:
                 self.keeper.take_over(ident, facts.get(ident), day)
 
 
-def _full(records: Records, ident: str) -> str:
-    """Return the digest of what the files are to hold of an id."""
-    found = records.standing(ident)
-    return found.full if found else GONE
-
-
 @dataclass(slots=True)
 class _Writing:
     """Writes ids into the rows of one day."""
@@ -175,11 +149,6 @@ class _Writing:
     rows: Day
     file: str
     zone: Zone
-
-    def stands(self, ident: str, held: Mapping[str, str]) -> bool:
-        """Return whether the rows hold of an id what they are to hold."""
-        live = self.records.standing(ident)
-        return live is not None and held.get(ident, GONE) == live.full
 
     def write(self, idents: Iterable[str], held: Mapping[str, str]) -> None:
         """Write what lives here, entries with all that stands in them first; take out what does not."""

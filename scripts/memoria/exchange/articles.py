@@ -85,8 +85,8 @@ class ArticleApplication:
         except ValueError:  # a person is changing its frontmatter
             return False
         held = self._held(page)
-        wanted = [part for part in parts if not self._stands(part, held)]
-        if not all(self._is_as_seen(part, held) for part in wanted):
+        wanted = [part for part in parts if held.get(part, GONE) != self.records.wanted(part)]
+        if not all(self.records.is_as_seen(part, f"knowledge/{slug}", held) for part in wanted):
             return False
         whole = True
         for part in sorted(wanted, key=self._order):
@@ -100,7 +100,7 @@ class ArticleApplication:
         after = None if page is None or self._is_empty(page, about) else Wiki.encode(page)
         if page is not None and after is not None and (about is None or about.text is None):
             self._revive(page)
-        return self._replace(slug, before, after, parts) and whole
+        return self._replace(slug, before, after) and whole
 
     def _order(self, ident: str) -> tuple[bool, bool, str, str]:
         """Return where a piece comes: the article itself, statements as they were said, a person's prose."""
@@ -117,14 +117,6 @@ class ArticleApplication:
     def _is_strange(self, part: str) -> bool:
         """Return whether this version knows nothing of the kind."""
         return any(record.kind not in (ARTICLE, PLACE, PROSE) for record in self.records.known(part))
-
-    def _stands(self, part: str, held: dict[str, str]) -> bool:
-        live = self.records.standing(part)
-        return held.get(part, GONE) == (live.full if live else GONE)
-
-    def _is_as_seen(self, part: str, held: dict[str, str]) -> bool:
-        shown = self.records.shown(part)
-        return self._stands(part, held) or held.get(part, GONE) == (shown.digest if shown else GONE)
 
     def _change(self, page: Page, part: str, live: Record | None) -> bool:
         """Write one piece into a page, or out of it; return False when its statement has not come yet."""
@@ -152,8 +144,8 @@ class ArticleApplication:
         is_deleted = about is None or about.text is None
         return is_deleted and not any(piece.kind in (PLACE, PROSE) for piece in page.pieces())
 
-    def _replace(self, slug: str, before: bytes | None, after: bytes | None, parts: list[str]) -> bool:
-        """Write an article, and note what it holds now of these parts."""
+    def _replace(self, slug: str, before: bytes | None, after: bytes | None) -> bool:
+        """Write an article, and note what it holds now."""
         page = Page(slug, after.decode("utf-8", "surrogateescape")) if after is not None else None
         if after != before:
             if before is not None:
@@ -163,22 +155,16 @@ class ArticleApplication:
             except SavedMeanwhileError:
                 return False
             failpoints.reached("exchange.placed")
-        file, mark = f"knowledge/{slug}", self.wiki.stamp(slug)
-        held = self._held(page)
+        mark = self.wiki.stamp(slug)
+        stamp = f"{mark[0]}-{mark[1]}" if mark and self.wiki.read(slug) == after else ""
         with self.records.transaction():
-            for part in parts:
-                if part in held or self.records.shown(part):
-                    self.records.show(part, file, held.get(part, GONE), self.records.dots(part))
-            if page is None or mark is None or self.wiki.read(slug) != after:
+            self.records.note(f"knowledge/{slug}", stamp, {slug}, self._held(page))
+            if page is None or not stamp:
                 self.keeper.store.forget_article(slug)
                 return True
             self.slugs.add(slug)
-            stamp = f"{mark[0]}-{mark[1]}"
             adopt(page, self.keeper)
             self.keeper.store.read_article(slug, stamp, lines.places(page))
-            shown = {ident: each.digest for ident, each in self.records.shown_in(file).items() if each.digest != GONE}
-            if shown.items() >= held.items():
-                self.records.read(file, stamp)
         return True
 
     def _let_go(self, slug: str, page: Page | None) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -335,6 +335,28 @@ class Records:
     def show(self, ident: str, file: str, digest: str, dots: Iterable[str]) -> None:
         """Record what a file holds of an id."""
         self.db.execute("INSERT OR REPLACE INTO shown VALUES (?, ?, ?, ?)", (ident, file, digest, " ".join(dots)))
+
+    def wanted(self, ident: str) -> str:
+        """Return the digest of what the files are to hold of an id."""
+        found = self.standing(ident)
+        return found.full if found else GONE
+
+    def is_as_seen(self, ident: str, file: str, held: Mapping[str, str]) -> bool:
+        """Return whether a file that holds this holds of an id what was last seen in it, or what it is to hold."""
+        shown = self.shown(ident)
+        seen = shown.digest if shown and shown.file == file else GONE
+        return held.get(ident, GONE) in (seen, self.wanted(ident))
+
+    def note(self, file: str, stamp: str, wholes: Collection[str], held: Mapping[str, str]) -> None:
+        """Record what a file holds, in which these ids were written with their parts; ``stamp``: if nobody else did."""
+        for ident in {*self.shown_in(file), *held}:
+            if ident.partition("#")[0] in wholes:
+                if ident in held or not self.is_gone(ident.partition("#")[0]):
+                    self.show(ident, file, held.get(ident, GONE), self.dots(ident))
+                else:
+                    self.unshow(ident)
+        if stamp and held == {ident: each.digest for ident, each in self.shown_in(file).items() if each.digest != GONE}:
+            self.read(file, stamp)
 
     def read(self, file: str, stamp: str) -> None:
         """Record that a file was looked at."""
