@@ -11,7 +11,6 @@ from typing import Any
 
 from memoria.working import WorkingMemory
 from memoria.working.shared_store import SharedStore
-from memoria.working.sqlite_store import SqliteStore
 
 
 def raw(url: str) -> Any:
@@ -23,7 +22,7 @@ def raw(url: str) -> Any:
 @asynccontextmanager
 async def machine(url: str, file: Path, session: str = "s") -> AsyncIterator[WorkingMemory]:
     """One machine, with an embedded store of its own."""
-    store = SharedStore(url, SqliteStore(file, is_shared=True))
+    store = SharedStore(url, file)
     memory = await WorkingMemory.for_session(session, store=store)
     try:
         yield memory

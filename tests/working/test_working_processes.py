@@ -14,7 +14,6 @@ import pytest
 from memoria.working import Limits, TaskState, WorkingMemory
 from memoria.working.shared_store import SharedStore
 from memoria.working.sqlite_store import SqliteStore
-from memoria.working.store import Store
 from redis_server import RedisServer, require_redis
 
 PROCESSES = 6
@@ -29,7 +28,7 @@ from memoria.working import Limits, WorkingMemory
 name, file, url, times, entries = sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
 from memoria.working.sqlite_store import SqliteStore
 from memoria.working.shared_store import SharedStore
-store = SharedStore(url, SqliteStore(file, is_shared=True)) if url else SqliteStore(file)
+store = SharedStore(url, file) if url else SqliteStore(file)
 async def main():
     async with await WorkingMemory.for_session("s", store=store, limits=Limits(scratchpad_entries=entries)) as memory:
         for turn in range(times):
@@ -41,19 +40,19 @@ asyncio.run(main())
 
 
 @pytest.fixture(params=["sqlite", "redis"])
-def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Callable[[], Store], list[str]]]:
+def shared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Callable[[], SqliteStore], list[str]]]:
     file = tmp_path / "working.db"
     if request.param == "sqlite":
         yield lambda: SqliteStore(file), [str(file), ""]
         return
     require_redis()
     server = RedisServer(tmp_path, "--appendfsync", "no").start()
-    yield lambda: SharedStore(server.url, SqliteStore(file, is_shared=True)), [str(file), server.url]
+    yield lambda: SharedStore(server.url, file), [str(file), server.url]
     server.stop()
 
 
 @pytest.mark.slow
-def test_processes_on_one_session_lose_no_update(shared: tuple[Callable[[], Store], list[str]]) -> None:
+def test_processes_on_one_session_lose_no_update(shared: tuple[Callable[[], SqliteStore], list[str]]) -> None:
     opener, (file, url) = shared
 
     async def before() -> None:
@@ -85,7 +84,7 @@ def test_processes_on_one_session_lose_no_update(shared: tuple[Callable[[], Stor
 
 async def replayed(file: Path, url: str) -> None:
     """Return when the server has what went elsewhere because it answered too late; a busy machine's may."""
-    store = SharedStore(url, SqliteStore(file, is_shared=True))
+    store = SharedStore(url, file)
     while (await store.stats()).degraded:
         await asyncio.sleep(0.01)
     await store.close()
@@ -105,7 +104,7 @@ async def main():
         start = time.monotonic()
         await call
         longest = max(longest, time.monotonic() - start)
-    store = SharedStore(url, SqliteStore(file, is_shared=True))
+    store = SharedStore(url, file)
     own = await WorkingMemory.for_session(name, store=store, limits=Limits(scratchpad_entries=entries))
     async with await WorkingMemory.for_session("s", store=store) as memory:
         while not stop.exists():
@@ -170,7 +169,7 @@ def test_writers_whose_server_is_killed_and_restarted_lose_nothing(tmp_path: Pat
             worker.wait(60)
 
     async def after() -> None:
-        store = SharedStore(server.url, SqliteStore(tmp_path / "machine 0" / "working.db", is_shared=True))
+        store = SharedStore(server.url, tmp_path / "machine 0" / "working.db")
         async with await WorkingMemory.for_session("s", store=store) as memory:
             made = {f"w{number}": int(turns) for number, (turns, _, _) in enumerate(said)}
             for name, count in made.items():
@@ -193,12 +192,12 @@ def test_what_waits_is_written_back_by_whoever_comes_next(tmp_path: Path) -> Non
     server = RedisServer(tmp_path)
 
     async def write() -> None:
-        store = SharedStore(server.url, SqliteStore(file, is_shared=True))
+        store = SharedStore(server.url, file)
         async with await WorkingMemory.for_session("s", store=store) as memory:
             await memory.set("k", "offline")
 
     async def read() -> None:
-        store = SharedStore(server.url, SqliteStore(file, is_shared=True))
+        store = SharedStore(server.url, file)
         async with await WorkingMemory.for_session("s", store=store) as memory:
             assert await memory.get("k") == "offline"
             stats = await memory.get_stats()

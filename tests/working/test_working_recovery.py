@@ -10,7 +10,6 @@ import pytest
 
 from memoria.working import TaskState
 from memoria.working.shared_store import SharedStore
-from memoria.working.sqlite_store import SqliteStore
 from memoria.working.store import Put
 from redis_server import RedisServer
 from shared_memory import machine, raw, until, until_back
@@ -137,7 +136,7 @@ async def test_a_full_server_keeps_task_state_notes_and_checkpoints(
 
 
 async def test_a_scope_goes_when_its_session_has_ended(server: RedisServer, tmp_path: Path) -> None:
-    store = SharedStore(server.url, SqliteStore(tmp_path / "a.db", is_shared=True))
+    store = SharedStore(server.url, tmp_path / "a.db")
     client = raw(server.url)
     await store.register("session:old", 0.05)
     await store.put("session:old", "_observed", Put("1", 0.05))

@@ -17,7 +17,7 @@ from memoria.commands import doctor
 from memoria.ground.home import Home
 from memoria.working import Limits, TaskState, WorkingMemory, shared_store
 from memoria.working.shared_store import SharedStore, open_store
-from memoria.working.sqlite_store import MIGRATIONS, SqliteStore
+from memoria.working.sqlite_store import MIGRATIONS
 from memoria.working.store import Put
 from redis_server import RedisServer
 from shared_memory import machine, raw, until_back
@@ -107,7 +107,7 @@ async def test_what_a_server_has_lost_it_is_given_again_and_what_was_deleted_lon
 
 async def test_keys_that_are_evicted_come_back_on_no_machine(server: RedisServer, tmp_path: Path) -> None:
     limits = Limits(keys=2)
-    stores = [SharedStore(server.url, SqliteStore(tmp_path / f"{name}.db", is_shared=True)) for name in "ab"]
+    stores = [SharedStore(server.url, tmp_path / f"{name}.db") for name in "ab"]
     here, there = [await WorkingMemory.for_session("s", store=store, limits=limits) for store in stores]
     for number in range(4):
         await (here, there)[number % 2].set(f"k{number}", number)
@@ -198,7 +198,7 @@ async def test_a_healthy_server_is_not_away_while_its_package_is_imported(
         time.sleep(1)
         return shared_store.connected(url)
 
-    store = SharedStore(server.url, SqliteStore(tmp_path / "a.db", is_shared=True), imported_under_load)
+    store = SharedStore(server.url, tmp_path / "a.db", imported_under_load)
     async with await WorkingMemory.for_session("s", store=store) as memory:
         await memory.set("k", 1)
         stats = await memory.get_stats()
@@ -206,7 +206,7 @@ async def test_a_healthy_server_is_not_away_while_its_package_is_imported(
 
 
 async def test_versions_grow_even_past_a_machine_whose_clock_is_ahead(server: RedisServer, tmp_path: Path) -> None:
-    store, client = SharedStore(server.url, SqliteStore(tmp_path / "a.db", is_shared=True)), raw(server.url)
+    store, client = SharedStore(server.url, tmp_path / "a.db"), raw(server.url)
     ahead = (int(time.time()) + 3600) * 1_000_000
     await client.hset("memoria:{session:s}", mapping={"": "word", "k": f"{ahead}:0:1", "old": f"{ahead}:1:1"})
     await store.put("session:s", "k", Put("2", 60))
@@ -274,7 +274,7 @@ def test_the_doctor_looks_at_the_server(server: RedisServer, monkeypatch: pytest
 
 async def test_a_password_in_the_address_is_never_shown(tmp_path: Path) -> None:
     pytest.importorskip("redis", reason="the extra memoria[redis] is not installed")
-    store = SharedStore("redis://user:secret@127.0.0.1:1/0", SqliteStore(tmp_path / "a.db", is_shared=True))
+    store = SharedStore("redis://user:secret@127.0.0.1:1/0", tmp_path / "a.db")
     stats = await store.stats()
     assert stats.degraded
     assert "secret" not in str(stats)

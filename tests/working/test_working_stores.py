@@ -14,7 +14,7 @@ from memoria.ground.errors import BadKeyError, BadValueError, CheckpointNotFound
 from memoria.working import Limits, Scope, TaskState, WorkingMemory
 from memoria.working.shared_store import SharedStore
 from memoria.working.sqlite_store import SqliteStore
-from memoria.working.store import Put, Store
+from memoria.working.store import Put
 from redis_server import RedisServer, require_redis
 
 pytestmark = pytest.mark.anyio
@@ -30,16 +30,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
 
 
 @pytest.fixture(params=KINDS)
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SqliteStore]:
     kind: str = request.param
-    made: Store = SqliteStore(tmp_path / "working.db")
+    made: SqliteStore = SqliteStore(tmp_path / "working.db")
     if kind != "sqlite":
         url = "redis://127.0.0.1:1/0"
         if kind == "redis":
             server: RedisServer = request.getfixturevalue("server")
             server.flush()
             url = server.url
-        made = SharedStore(url, SqliteStore(tmp_path / "working.db", is_shared=True))
+        made = SharedStore(url, tmp_path / "working.db")
     yield made
     await made.close()
 
@@ -51,7 +51,7 @@ async def until_gone(memory: WorkingMemory, key: str) -> None:
         await asyncio.sleep(0.02)
 
 
-async def test_a_value_comes_back_as_it_was_and_a_stored_null_is_not_a_miss(store: Store) -> None:
+async def test_a_value_comes_back_as_it_was_and_a_stored_null_is_not_a_miss(store: SqliteStore) -> None:
     memory = await WorkingMemory.for_session("s", store=store)
     values: tuple[object, ...] = (
         None,
@@ -75,7 +75,7 @@ async def test_a_value_comes_back_as_it_was_and_a_stored_null_is_not_a_miss(stor
     assert not await memory.exists("other")
 
 
-async def test_patterns_are_those_of_the_shell_and_nothing_else_is_special(store: Store) -> None:
+async def test_patterns_are_those_of_the_shell_and_nothing_else_is_special(store: SqliteStore) -> None:
     memory = await WorkingMemory.for_session("s", store=store)
     keys = ["a", "ab", "A", "a[b]", "a%b", "a\\b", "b:1", "b:2", "x^y", "{s}"]
     for key in keys:
@@ -97,7 +97,7 @@ async def test_patterns_are_those_of_the_shell_and_nothing_else_is_special(store
     assert await memory.list_keys() == sorted(keys)
 
 
-async def test_each_key_has_its_time_to_live_and_the_default_holds_for_the_rest(store: Store) -> None:
+async def test_each_key_has_its_time_to_live_and_the_default_holds_for_the_rest(store: SqliteStore) -> None:
     scope = Scope("project", "p")
     memory = await WorkingMemory.create(scope, default_ttl_seconds=100, store=store)
     await memory.set("default", 1)
@@ -116,7 +116,7 @@ async def test_each_key_has_its_time_to_live_and_the_default_holds_for_the_rest(
     assert await memory.clear() == 3
 
 
-async def test_a_session_ends_by_itself_and_a_project_does_not(store: Store) -> None:
+async def test_a_session_ends_by_itself_and_a_project_does_not(store: SqliteStore) -> None:
     limits = Limits(session_seconds=100)
     session = await WorkingMemory.for_session("s", "p", store=store, limits=limits)
     await session.set("k", 1)
@@ -128,7 +128,7 @@ async def test_a_session_ends_by_itself_and_a_project_does_not(store: Store) -> 
     assert await project.get_ttl("k") is None
 
 
-async def test_lookups_go_outwards_only_when_asked_and_the_nearest_wins(store: Store) -> None:
+async def test_lookups_go_outwards_only_when_asked_and_the_nearest_wins(store: SqliteStore) -> None:
     session = await WorkingMemory.for_session("s", "p", "a", store=store)
     project = await WorkingMemory.create(Scope("project", "p"), store=store)
     agent = await WorkingMemory.create(Scope("agent", "a"), store=store)
@@ -145,7 +145,7 @@ async def test_lookups_go_outwards_only_when_asked_and_the_nearest_wins(store: S
     assert await other.get("k", outwards=True) == "agent"
 
 
-async def test_keys_and_values_that_cannot_be_kept_are_refused_clearly(store: Store) -> None:
+async def test_keys_and_values_that_cannot_be_kept_are_refused_clearly(store: SqliteStore) -> None:
     memory = await WorkingMemory.for_session("s", store=store)
     for key in ("", "_task", "_", "a\nb", "a\x00b", "\ud800", "k" * 257):
         with pytest.raises(BadKeyError):
@@ -163,7 +163,7 @@ async def test_keys_and_values_that_cannot_be_kept_are_refused_clearly(store: St
     assert await memory.list_keys() == []
 
 
-async def test_the_length_of_a_value_is_that_of_its_characters_and_not_of_their_escapes(store: Store) -> None:
+async def test_the_length_of_a_value_is_that_of_its_characters_and_not_of_their_escapes(store: SqliteStore) -> None:
     memory = await WorkingMemory.for_session("s", store=store)
     for value in ("ключ\n" * 12_000, "🐙" * 60_000, 'say "no"' * 8_000):
         await memory.set("k", value)
@@ -173,7 +173,7 @@ async def test_the_length_of_a_value_is_that_of_its_characters_and_not_of_their_
             await memory.set("k", value)
 
 
-async def test_the_least_recently_used_key_goes_first_and_never_an_internal_one(store: Store) -> None:
+async def test_the_least_recently_used_key_goes_first_and_never_an_internal_one(store: SqliteStore) -> None:
     memory = await WorkingMemory.for_session("s", store=store, limits=Limits(keys=3))
     await memory.set_task_state(TaskState("the goal"))
     await memory.append_scratchpad("a note")
@@ -195,7 +195,7 @@ async def test_the_least_recently_used_key_goes_first_and_never_an_internal_one(
     assert [each.id for each in await memory.list_checkpoints()] == [checkpoint]
 
 
-async def test_task_state_is_kept_and_progress_changes_only_what_it_names(store: Store) -> None:
+async def test_task_state_is_kept_and_progress_changes_only_what_it_names(store: SqliteStore) -> None:
     memory = await WorkingMemory.for_session("s", store=store)
     assert await memory.get_task_state() is None
     first = await memory.set_task_state(TaskState("Ship it", step="plan", percent=-5, details={"files": ["a.py"]}))
@@ -216,7 +216,7 @@ async def test_task_state_is_kept_and_progress_changes_only_what_it_names(store:
     assert await memory.get_task_state() == third
 
 
-async def test_the_scratchpad_keeps_order_and_drops_the_oldest(store: Store) -> None:
+async def test_the_scratchpad_keeps_order_and_drops_the_oldest(store: SqliteStore) -> None:
     memory = await WorkingMemory.for_session("s", store=store, limits=Limits(scratchpad_entries=3))
     for number in range(5):
         await memory.append_scratchpad(f"note {number}")
@@ -231,7 +231,7 @@ async def test_the_scratchpad_keeps_order_and_drops_the_oldest(store: Store) -> 
     assert await memory.get_scratchpad() == ["anew"]
 
 
-async def test_clear_keeps_task_state_scratchpad_checkpoints_and_metadata(store: Store) -> None:
+async def test_clear_keeps_task_state_scratchpad_checkpoints_and_metadata(store: SqliteStore) -> None:
     memory = await WorkingMemory.for_session("s", store=store)
     await memory.set_task_state(TaskState("goal"))
     await memory.append_scratchpad("note")
@@ -250,7 +250,7 @@ async def test_clear_keeps_task_state_scratchpad_checkpoints_and_metadata(store:
     assert (await memory.get_stats())["created"] == created is not None
 
 
-async def test_a_checkpoint_brings_back_keys_task_and_scratchpad_as_they_were(store: Store) -> None:
+async def test_a_checkpoint_brings_back_keys_task_and_scratchpad_as_they_were(store: SqliteStore) -> None:
     memory = await WorkingMemory.for_session("s", store=store)
     await memory.set("stays", None)
     await memory.set("changes", "old")
@@ -271,7 +271,7 @@ async def test_a_checkpoint_brings_back_keys_task_and_scratchpad_as_they_were(st
     assert await memory.get_scratchpad() == ["early"]
 
 
-async def test_only_so_many_checkpoints_are_kept_and_a_missing_one_is_an_error_of_its_own(store: Store) -> None:
+async def test_only_so_many_checkpoints_are_kept_and_a_missing_one_is_an_error_of_its_own(store: SqliteStore) -> None:
     memory = await WorkingMemory.for_session("s", store=store, limits=Limits(checkpoints=2))
     made = [await memory.create_checkpoint(str(number)) for number in range(4)]
     assert all(len(checkpoint) == 36 for checkpoint in made)
@@ -286,7 +286,7 @@ async def test_only_so_many_checkpoints_are_kept_and_a_missing_one_is_an_error_o
     assert [key for key in kept if key.startswith("_checkpoint:")] == [f"_checkpoint:{made[2]}"]
 
 
-async def test_versions_grow_with_every_write_of_a_key(store: Store) -> None:
+async def test_versions_grow_with_every_write_of_a_key(store: SqliteStore) -> None:
     versions = list[int]()
     for _ in range(50):
         await store.put("session:s", "k", Put("1"))

@@ -21,13 +21,13 @@ from urllib.parse import quote, unquote
 
 from memoria.ground import clock
 from memoria.ground.errors import BadKeyError, BadScopeError, BadValueError, CheckpointNotFoundError
+from memoria.working.sqlite_store import SqliteStore
 from memoria.working.store import (
     CHECKPOINTS,
     SCRATCHPAD,
     TASK,
     Put,
     Record,
-    Store,
     StoreStats,
     appending,
     is_internal,
@@ -143,7 +143,7 @@ class WorkingMemory:
     """The memory of one scope. Open it with ``create`` or ``for_session``; close it or use it as a context manager."""
 
     def __init__(
-        self, scope: Scope, store: Store, default_ttl_seconds: float | None = None, limits: Limits | None = None
+        self, scope: Scope, store: SqliteStore, default_ttl_seconds: float | None = None, limits: Limits | None = None
     ) -> None:
         """Use ``create`` instead, which also registers the scope with the store."""
         self.scope = scope
@@ -159,7 +159,7 @@ class WorkingMemory:
         scope: Scope,
         default_ttl_seconds: float | None = None,
         *,
-        store: Store | None = None,
+        store: SqliteStore | None = None,
         limits: Limits | None = None,
     ) -> Self:
         """Open the memory of a scope, by default in the store that the settings name.
@@ -186,7 +186,7 @@ class WorkingMemory:
         agent_instance_id: str | None = None,
         *,
         default_ttl_seconds: float | None = None,
-        store: Store | None = None,
+        store: SqliteStore | None = None,
         limits: Limits | None = None,
     ) -> Self:
         """Open a session's memory; with a project and an agent, lookups can include their memory."""

@@ -22,17 +22,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from memoria.base.invocation import DISTRIBUTION
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.ground.errors import StoreUnreachableError, WorkingStoreError
 from memoria.working.sqlite_store import SqliteStore
-from memoria.working.store import Change, Put, Record, Store, StoreStats
+from memoria.working.store import Change, Put, Record, StoreStats
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
 Client = Any  # the package leaves its pipelines untyped
 
 PREFIX = "memoria:"
@@ -48,12 +47,12 @@ _EVICTS = (
 )
 
 
-def open_store(settings: Settings | None = None, paths: Paths | None = None) -> Store:
+def open_store(settings: Settings | None = None, paths: Paths | None = None) -> SqliteStore:
     """Return the embedded store in the state folder, exchanged with Redis when ``redis_url`` is set."""
     settings = settings or Settings.load()
     file = Path((paths or Paths.of(settings)).working)
     url = settings.redis_url
-    return SharedStore(url, SqliteStore(file, is_shared=True)) if url else SqliteStore(file)
+    return SharedStore(url, file) if url else SqliteStore(file)
 
 
 def connected(url: str) -> Client:
@@ -78,12 +77,13 @@ def connected(url: str) -> Client:
         raise StoreUnreachableError(f"MEMORIA_REDIS_URL is not a valid Redis URL: {error}") from error
 
 
-class SharedStore:
-    """``embedded``, exchanged with the Redis server at ``url``, version 6.2 or later."""
+class SharedStore(SqliteStore):
+    """The embedded store, exchanged with the Redis server at ``url``, version 6.2 or later."""
 
-    def __init__(self, url: str, embedded: SqliteStore, connect: Callable[[str], Client] = connected) -> None:
+    def __init__(self, url: str, path: Path, connect: Callable[[str], Client] = connected) -> None:
         """``connect`` may raise ``StoreUnreachableError``; nothing is connected yet."""
-        self._url, self._embedded, self._connect = url, embedded, connect
+        super().__init__(path, is_shared=True)
+        self._url, self._connect = url, connect
         self._client: Client = None
         self._known: dict[str, str | None] = {}  # the word of each scope when it was last exchanged
         self._up = False
@@ -95,44 +95,49 @@ class SharedStore:
         self.where = f"{scheme}://{rest.rpartition('@')[2]}"  # without a password
 
     async def get(self, scope: str, key: str) -> Record | None:
-        """See ``Store.get``."""
+        """Exchange the scope, then as without a server."""
         await self._meet(scope)
-        return await self._embedded.get(scope, key)
+        return await super().get(scope, key)
 
     async def records(self, scope: str, *, internal: bool = False) -> dict[str, Record]:
-        """See ``Store.records``."""
+        """Exchange the scope, then as without a server."""
         await self._meet(scope)
-        return await self._embedded.records(scope, internal=internal)
+        return await super().records(scope, internal=internal)
 
     async def put(self, scope: str, key: str, put: Put, *, limit: int | None = None) -> None:
-        """See ``Store.put``."""
-        await self._write(scope, lambda: self._embedded.put(scope, key, put, limit=limit))
+        """Exchange the scope before and after."""
+        async with self._met(scope):
+            await super().put(scope, key, put, limit=limit)
 
     async def change(self, scope: str, key: str, change: Change, *, ttl: float | None) -> str:
-        """See ``Store.change``."""
-        return await self._write(scope, lambda: self._embedded.change(scope, key, change, ttl=ttl))
+        """Exchange the scope before and after."""
+        async with self._met(scope):
+            return await super().change(scope, key, change, ttl=ttl)
 
     async def delete(self, scope: str, key: str) -> bool:
-        """See ``Store.delete``."""
-        return await self._write(scope, lambda: self._embedded.delete(scope, key))
+        """Exchange the scope before and after."""
+        async with self._met(scope):
+            return await super().delete(scope, key)
 
     async def clear(self, scope: str) -> int:
-        """See ``Store.clear``."""
-        return await self._write(scope, lambda: self._embedded.clear(scope))
+        """Exchange the scope before and after."""
+        async with self._met(scope):
+            return await super().clear(scope)
 
     async def restore(self, scope: str, puts: Mapping[str, Put], internal: tuple[str, ...]) -> None:
-        """See ``Store.restore``."""
-        await self._write(scope, lambda: self._embedded.restore(scope, puts, internal))
+        """Exchange the scope before and after."""
+        async with self._met(scope):
+            await super().restore(scope, puts, internal)
 
     async def register(self, scope: str, ttl: float | None) -> None:
-        """See ``Store.register``."""
-        await self._embedded.register(scope, ttl)
+        """Record that the scope was opened, and exchange it as one that is not known."""
+        await super().register(scope, ttl)
         self._known.pop(scope, None)
         await self._meet(scope)
 
     async def scopes(self) -> list[str]:
-        """See ``Store.scopes``; also those that only other machines have opened."""
-        found = set(await self._embedded.scopes())
+        """Return the scopes, also those that only other machines have opened."""
+        found = set(await super().scopes())
 
         async def add() -> None:
             found.update(await self._client.zrangebyscore(ENDS, time.time(), "inf"))
@@ -148,7 +153,7 @@ class SharedStore:
             memory.update(await self._client.info("memory"))
 
         await self._meet("", ask)
-        stats = await self._embedded.stats()
+        stats = await super().stats()
         if not self._up:
             return replace(stats, degraded=True, reason=self._reason)
         policy = str(memory.get("maxmemory_policy", ""))
@@ -157,18 +162,18 @@ class SharedStore:
         return StoreStats("redis", healthy=stats.healthy, reason=reason, where=self.where)
 
     async def close(self) -> None:
-        """See ``Store.close``."""
+        """Close the connection to the server and the file."""
         if self._client is not None:
             with suppress(StoreUnreachableError):
                 async with self._limit():
                     await self._client.aclose()
-        await self._embedded.close()
+        await super().close()
 
-    async def _write(self, scope: str, call: Callable[[], Awaitable[T]]) -> T:
+    @asynccontextmanager
+    async def _met(self, scope: str) -> AsyncIterator[None]:
         await self._meet(scope)
-        result = await call()
+        yield
         await self._meet(scope)
-        return result
 
     async def _meet(self, scope: str, work: Callable[[], Awaitable[None]] | None = None) -> None:
         """Exchange a scope with the server, or do other ``work`` there, if it can be used."""
@@ -178,7 +183,7 @@ class SharedStore:
             try:
                 self._client = self._client or self._connect(self._url)  # under load its import takes long
                 async with self._limit():
-                    for waiting in () if self._up else await self._embedded.unsent_scopes():
+                    for waiting in () if self._up else await self.unsent_scopes():
                         await self._exchange(waiting)
                     await (work() if work else self._exchange(scope))
             except WorkingStoreError as error:
@@ -190,7 +195,7 @@ class SharedStore:
         """Take over what is newer on the server, and send what is newer here."""
         name = f"{PREFIX}{{{scope}}}"
         known = self._known.get(scope)
-        if known and not await self._embedded.has_unsent(scope) and await self._client.hget(name, WORD) == known:
+        if known and not await self.has_unsent(scope) and await self._client.hget(name, WORD) == known:
             return  # nothing is new on either side
         async with self._client.pipeline() as pipe:
             while True:
@@ -202,7 +207,7 @@ class SharedStore:
                 if word is None or word != self._known.get(scope):
                     stored = await pipe.hgetall(name)
                     theirs = {key: _record(text) for key, text in stored.items() if key != WORD}
-                outgoing = await self._embedded.unite(scope, theirs, TOMBSTONE_S)
+                outgoing = await self.unite(scope, theirs, TOMBSTONE_S)
                 expired = [key for key, record in (theirs or {}).items() if record.is_expired and key not in outgoing]
                 if outgoing or expired:
                     word = uuid.uuid4().hex
@@ -213,13 +218,13 @@ class SharedStore:
                     if not await _is_done(pipe):
                         await asyncio.sleep(random.uniform(0, 0.005))  # noqa: S311 (jitter, not a secret)
                         continue
-                    await self._embedded.mark_sent(scope, {key: each.version for key, each in outgoing.items()})
+                    await self.mark_sent(scope, {key: each.version for key, each in outgoing.items()})
                 self._known[scope] = word
                 return
 
     async def _announce(self, scope: str) -> bool:
         """Record that a scope is open, and delete a few that are forgotten by now; return whether it is open here."""
-        now, opened = time.time(), await self._embedded.opened(scope)
+        now, opened = time.time(), await self.opened(scope)
         for former in await self._client.zrange(FORMER, 0, -1):
             await self._take_over(former)
         async with self._client.pipeline(transaction=False) as pipe:

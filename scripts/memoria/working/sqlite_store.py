@@ -95,7 +95,10 @@ _LIVE = "(expires IS NULL OR expires > ?)"
 
 
 class SqliteStore:
-    """A store in one SQLite file (WAL); any number of processes may share it."""
+    """A store in one SQLite file (WAL); any number of processes may share it.
+
+    All methods may raise ``WorkingStoreError``; one that cannot be used now raises ``StoreUnreachableError``.
+    """
 
     def __init__(self, path: Path, *, is_shared: bool = False) -> None:
         """The file and its folder are made by the first call that needs them."""
@@ -106,7 +109,7 @@ class SqliteStore:
         self._touched: dict[tuple[str, str], int] = {}
 
     async def get(self, scope: str, key: str) -> Record | None:
-        """See ``Store.get``."""
+        """Return the live record and make it the most recently used one; return None when there is none."""
         record = await self._run(lambda db: _select(db, scope, key))
         if record is not None and not is_internal(key):
             self._touched[scope, key] = time.time_ns()
@@ -115,13 +118,13 @@ class SqliteStore:
         return record
 
     async def records(self, scope: str, *, internal: bool = False) -> dict[str, Record]:
-        """See ``Store.records``."""
+        """Return all live records of the scope, either internal or not, sorted by key."""
         query = f"SELECT key, value, version, expires FROM records WHERE scope = ? AND internal = ? AND {_LIVE}"  # noqa: S608 (a constant)
         rows = await self._run(lambda db: db.execute(query, (scope, internal, time.time())).fetchall())
         return {key: Record(*rest) for key, *rest in sorted(rows)}
 
     async def put(self, scope: str, key: str, put: Put, *, limit: int | None = None) -> None:
-        """See ``Store.put``."""
+        """Write a value. At most ``limit`` keys that are not internal stay; the least recently used ones go."""
 
         def work(db: sqlite3.Connection) -> None:
             _upsert(db, scope, key, put)
@@ -130,7 +133,7 @@ class SqliteStore:
         await self._write(work)
 
     async def change(self, scope: str, key: str, change: Change, *, ttl: float | None) -> str:
-        """See ``Store.change``."""
+        """Apply a change atomically and return the new JSON text."""
 
         def work(db: sqlite3.Connection) -> str:
             old = _select(db, scope, key)
@@ -141,15 +144,15 @@ class SqliteStore:
         return await self._write(work)
 
     async def delete(self, scope: str, key: str) -> bool:
-        """See ``Store.delete``."""
+        """Delete the record; return whether there was a live one."""
         return await self._write(lambda db: self._drop(db, scope, key)) > 0
 
     async def clear(self, scope: str) -> int:
-        """See ``Store.clear``."""
+        """Delete all keys that are not internal; return how many live ones there were."""
         return await self._write(lambda db: self._drop(db, scope))
 
     async def restore(self, scope: str, puts: Mapping[str, Put], internal: tuple[str, ...]) -> None:
-        """See ``Store.restore``."""
+        """Replace all keys that are not internal, and the named internal ones, with ``puts`` in one step."""
 
         def work(db: sqlite3.Connection) -> None:
             for key in ("", *internal):
@@ -160,7 +163,7 @@ class SqliteStore:
         await self._write(work)
 
     async def register(self, scope: str, ttl: float | None) -> None:
-        """See ``Store.register``."""
+        """Record for ``scopes`` that the scope was opened; the record expires after ``ttl`` seconds."""
         now = time.time()
 
         def work(db: sqlite3.Connection) -> None:
@@ -170,21 +173,21 @@ class SqliteStore:
         await self._write(work)
 
     async def scopes(self) -> list[str]:
-        """See ``Store.scopes``."""
+        """Return the names of the registered scopes, sorted."""
         query = f"SELECT name FROM scopes WHERE {_LIVE} ORDER BY name"  # noqa: S608 (a constant)
         rows = await self._run(lambda db: db.execute(query, (time.time(),)).fetchall())
         return [name for (name,) in rows]
 
     async def stats(self) -> StoreStats:
-        """See ``Store.stats``."""
+        """Return the store's condition; never raise ``StoreUnreachableError``."""
         try:
-            await self.scopes()
+            await self._run(lambda db: db.execute("SELECT 1 FROM scopes").fetchone())
         except WorkingStoreError as error:
             return StoreStats("sqlite", healthy=False, reason=str(error), where=str(self.path))
         return StoreStats("sqlite", healthy=True, where=str(self.path))
 
     async def close(self) -> None:
-        """See ``Store.close``."""
+        """Close files and connections; closing twice is allowed."""
         if self._connection is not None:
             if self._touched:
                 await self._write(_nothing)

@@ -1,4 +1,4 @@
-"""Store: the protocol of a store of working memory, the types that it uses, and the changes that build on a value.
+"""Store: what a store of working memory holds, and the changes that build on a value.
 
 A store holds records (JSON text, a version, an expiry time) under a scope's name and a key. Internal keys begin with
 ``_``; they are never listed with the others, never evicted, and kept by ``clear``. A change is a pure function of the
@@ -11,7 +11,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 INTERNAL = "_"  # first character of internal keys
 TASK, SCRATCHPAD, CHECKPOINTS = "_task", "_scratchpad", "_checkpoints"
@@ -65,43 +65,6 @@ class StoreStats:
     degraded: bool = False
     reason: str = ""
     where: str = ""
-
-
-class Store(Protocol):
-    """All methods may raise ``WorkingStoreError``; one that cannot be used now raises ``StoreUnreachableError``."""
-
-    async def get(self, scope: str, key: str) -> Record | None:
-        """Return the live record and make it the most recently used one; return None when there is none."""
-
-    async def records(self, scope: str, *, internal: bool = False) -> dict[str, Record]:
-        """Return all live records of the scope, either internal or not, sorted by key."""
-
-    async def put(self, scope: str, key: str, put: Put, *, limit: int | None = None) -> None:
-        """Write a value. At most ``limit`` keys that are not internal stay; the least recently used ones go."""
-
-    async def change(self, scope: str, key: str, change: Change, *, ttl: float | None) -> str:
-        """Apply a change atomically and return the new JSON text."""
-
-    async def delete(self, scope: str, key: str) -> bool:
-        """Delete the record; return whether there was a live one."""
-
-    async def clear(self, scope: str) -> int:
-        """Delete all keys that are not internal; return how many live ones there were."""
-
-    async def restore(self, scope: str, puts: Mapping[str, Put], internal: tuple[str, ...]) -> None:
-        """Replace all keys that are not internal, and the named internal ones, with ``puts`` in one step."""
-
-    async def register(self, scope: str, ttl: float | None) -> None:
-        """Record for ``scopes`` that the scope was opened; the record expires after ``ttl`` seconds."""
-
-    async def scopes(self) -> list[str]:
-        """Return the names of the registered scopes, sorted."""
-
-    async def stats(self) -> StoreStats:
-        """Return the store's condition; never raise ``StoreUnreachableError``."""
-
-    async def close(self) -> None:
-        """Close files and connections; closing twice is allowed."""
 
 
 def is_internal(key: str) -> bool:

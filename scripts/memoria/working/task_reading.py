@@ -23,7 +23,7 @@ from memoria.transcripts.answers import REPORTED
 from memoria.transcripts.turn import Turn
 from memoria.transcripts.turn_reader import Reader
 from memoria.working.memory import Note, TaskState, WorkingMemory
-from memoria.working.store import Store
+from memoria.working.sqlite_store import SqliteStore
 
 Json = dict[str, Any]
 
@@ -205,7 +205,7 @@ def _fitted(part: str, room: int) -> str:
     return "\n".join(rows) if len(rows) > 1 else ""
 
 
-async def pass_over(session: str, cursors: str, store: Store) -> None:
+async def pass_over(session: str, cursors: str, store: SqliteStore) -> None:
     """Let the next look at a session, whose name is a safe one, begin after what its transcript says now."""
     memory = await WorkingMemory.for_session(session, store=store)
     place = cursor.latest(cursors, session)
