@@ -18,6 +18,7 @@ from memoria.base import project
 from memoria.base.project import Project
 from memoria.capture import hook
 from memoria.commands import learned
+from memoria.commands import sync as sync_verb
 from memoria.exchange.memory_server import Memory
 from memoria.exchange.rows import to_told
 from memoria.ground.home import Home
@@ -142,7 +143,7 @@ def test_a_week_ends_right_in_store_logs_page_search_and_server(person: Person) 
     assert person.everywhere(BLOG)
 
     assert run(learned, person.home, "promote", live.id) == 0  # Friday: accepted, and the other machine looks in
-    assert run(learned, person.home, "sync") == 0
+    assert run(sync_verb, person.home) == 0
     person.elsewhere()
     assert [event.content for event in person.other.store.facts(project="third-000000")] == [PNPM]
     assert person.everywhere()
@@ -161,7 +162,7 @@ def test_a_week_ends_right_in_store_logs_page_search_and_server(person: Person) 
     assert person.everywhere()
 
     assert run(learned, person.home, "delete", live.id) == 0  # Sunday: forgotten
-    assert run(learned, person.home, "sync") == 0
+    assert run(sync_verb, person.home) == 0
     person.elsewhere()
     assert person.in_store() == []
     assert person.everywhere()
