@@ -16,8 +16,8 @@ from memoria.commands import status
 from memoria.daily import gate
 from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
-from memoria.exchange import segments
 from memoria.exchange.carriers import Folder
+from memoria.exchange.record import opened
 from memoria.exchange.records import Records
 from memoria.pages import refresh
 from memoria.reader.pages import home as reader_home
@@ -205,7 +205,7 @@ def test_too_much_that_is_missing_at_once_is_held_until_a_person_says_what_it_is
     meet(desk, laptop)
     lose(day(laptop))
     held = []
-    for restored in (False, True, False):
+    for restored in (False, True):
         laptop.sync(restored=restored)
         desk.sync()
         assert len(desk.facts()) == 30
@@ -319,7 +319,7 @@ def test_a_carrier_that_was_replaced_by_an_empty_one_is_filled_again(homes: Home
     for machine, name in carrier.listed():
         (carrier.root / machine / name).unlink()
     laptop.sync()
-    held = [record.text for _, data in carrier.read(carrier.listed()) for record in segments.opened(data, None) or ()]
+    held = [record.text for _, data in carrier.read(carrier.listed()) for record in opened(data, None)]
     assert any("Use pnpm." in (text or "") for text in held)
 
 

@@ -7,10 +7,11 @@ import pytest
 
 from exchange_lives import MEMORY
 from memoria.base.paths import Paths
-from memoria.exchange import keys, segments
+from memoria.exchange import keys
 from memoria.exchange.carriers import CarrierError, Folder
 from memoria.exchange.keys import Key
 from memoria.exchange.meeting import TEST, Meeting, WrongKeyError
+from memoria.exchange.record import ENDING, opened, sealed
 from memoria.exchange.records import Records
 from memoria.ground.errors import ExpectedError
 
@@ -75,13 +76,13 @@ def test_the_keyring_keeps_it_where_there_is_one(paths: Paths, monkeypatch: pyte
 
 def test_a_sealed_segment_tells_nothing_and_another_key_opens_nothing() -> None:
     key = Key.new()
-    _, data = segments.sealed(['{"i":"l-1","k":"x","d":"1","t":"a secret"}'], key)
+    _, data = sealed(['{"i":"l-1","k":"x","d":"1","t":"a secret"}'], key)
     assert b"secret" not in data
-    assert [record.text for record in segments.opened(data, key) or ()] == ["a secret"]
-    assert segments.opened(data, Key.new()) is None
-    assert segments.opened(data, None) is None
-    assert segments.opened(data[:-1], key) is None
-    assert segments.opened(segments.sealed(["{}"], None)[1], key) is None, "nobody slips in what is not sealed"
+    assert [record.text for record in opened(data, key)] == ["a secret"]
+    assert opened(data, Key.new()) == []
+    assert opened(data, None) == []
+    assert opened(data[:-1], key) == []
+    assert opened(sealed(["{}"], None)[1], key) == [], "nobody slips in what is not sealed"
 
 
 def records(*texts: str) -> Records:
@@ -126,6 +127,6 @@ def test_a_new_key_seals_everything_anew_and_the_old_one_opens_nothing(tmp_path:
     Meeting(late, folder, new, "c").hold()
     assert late.standing("l-one")
     assert late.standing("l-two")
-    found = [segments.opened(data, new) for place, data in folder.read(folder.listed())
-             if place[1].endswith(segments.ENDING)]  # fmt: skip
+    found = [opened(data, new) for place, data in folder.read(folder.listed())
+             if place[1].endswith(ENDING)]  # fmt: skip
     assert None not in found

@@ -12,11 +12,11 @@ from unittest import mock
 
 import exchange_model as model
 from memoria.base import failpoints
-from memoria.exchange import merge, segments
+from memoria.exchange import merge
 from memoria.exchange.carriers import Carrier, CarrierError, Folder, Place
 from memoria.exchange.keys import Key
 from memoria.exchange.meeting import Meeting
-from memoria.exchange.record import FORGET
+from memoria.exchange.record import FORGET, opened
 from memoria.exchange.records import Records
 
 MEMORY = Path(":memory:")
@@ -276,7 +276,7 @@ class Life:
     def _left(self) -> Iterator[str]:
         for replica in self.replicas:
             for _, data in replica.read(replica.listed()):
-                for record in segments.opened(data, self.key) or ():
+                for record in opened(data, self.key):
                     if record.text is not None and self.said.get(record.text) in self.forgotten:
                         yield f"left: {record.text}"
 

@@ -27,12 +27,12 @@ from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
-from memoria.exchange import carriers, keys, rounds, segments
+from memoria.exchange import carriers, keys, rounds
 from memoria.exchange.article_form import PROSE, Page
 from memoria.exchange.carriers import Carrier, CarrierError, Folder
 from memoria.exchange.day_form import Day
 from memoria.exchange.keys import Key
-from memoria.exchange.record import digest_of
+from memoria.exchange.record import digest_of, opened
 from memoria.exchange.records import Records
 from memoria.ground import clock
 from memoria.ground.clock import Zone
@@ -486,7 +486,7 @@ class Life:
         carrier: Carrier = carriers.opened(self.address, Path(self.machines[0].home.paths.exchange_clone))
         key: Key | None = keys.kept(self.machines[0].home.paths)
         for _, data in carrier.read(carrier.listed()):
-            for record in segments.opened(data, key) or ():
+            for record in opened(data, key):
                 if words := self.forgotten.intersection(WORD.findall(record.text or "")):
                     yield f"left in the carrier: {words} {record.id}"
         for machine in self.machines:

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from memoria.base import invocation
-from memoria.exchange import carriers, keys, meeting, segments
+from memoria.exchange import carriers, keys, meeting
 from memoria.exchange.carriers import Carrier
 from memoria.exchange.keys import Key
 from memoria.exchange.meeting import Meeting
+from memoria.exchange.record import ENDING
 from memoria.exchange.records import Records
 from memoria.exchange.rounds import Round
 from memoria.ground import clock, files, locks
@@ -65,7 +66,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
             if done.failure:
                 raise done.failure
             print(f"{done.line[:1].upper()}{done.line[1:]}.")
-            if done.held and not (args.deleted or args.restore):
+            if done.held:
                 print(together.HELD.format(counted(done.held, "piece")))
             if refused := records.get("refused", {}):
                 what = f"the memory server refused {counted(len(refused), 'fact')} ({next(iter(refused.values()))[1]})"
@@ -103,7 +104,7 @@ def _key_for(listed: set[carriers.Place], carrier: Carrier, home: Home, *, is_wa
     """Return the key of what lies there: the kept one, the one of the words that a person gives, or a new one."""
     kept = keys.kept(home.paths)
     if meeting.TEST not in listed:
-        if any(name.endswith(segments.ENDING) for _, name in listed) and (is_wanted or kept):
+        if any(name.endswith(ENDING) for _, name in listed) and (is_wanted or kept):
             raise ExpectedError("What lies there is not encrypted; use it without --encrypt, then change the key.")
         if is_wanted and not kept:
             kept = Key.new()

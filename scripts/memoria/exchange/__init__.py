@@ -1,8 +1,9 @@
 """Let one memory live on several machines and in a team.
 
 - ``rounds``: one exchange, from the files to the files; ``scan`` and ``application`` are its two ends
-- ``records``: what is exchanged, and how it becomes one state; ``day_form`` and ``article_form``: as which records
-- ``meeting`` and ``carriers``: the other machines, by a folder or git; ``segments`` and ``keys``: how it lies there
+- ``record``, ``records`` and ``merge``: what is exchanged, and how it becomes one state
+- ``day_form`` and ``article_form``: as which records
+- ``meeting`` and ``carriers``: the other machines, by a folder or git; ``keys``: how it is sealed there
 - ``rows`` and ``memory_server``: a memory server, for statements
 - ``team``: statements in a repository
 """

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from memoria.base import failpoints
-from memoria.exchange import segments
 from memoria.exchange.carriers import Carrier, CarrierError, Place
 from memoria.exchange.keys import Key
-from memoria.exchange.record import Record
+from memoria.exchange.record import ENDING, Record, opened, sealed
 from memoria.exchange.records import Records
 from memoria.ground.errors import ExpectedError
 from memoria.ground.files import sha256
@@ -68,10 +67,10 @@ class Meeting:
     def rekey(self, key: Key | None) -> None:
         """Write everything anew with another key, and delete what was sealed with the old one, or with none."""
         self.hold()
-        listed = {place for place in self.carrier.listed() if place[1].endswith(segments.ENDING) or place[1] == ABOUT}
+        listed = {place for place in self.carrier.listed() if place[1].endswith(ENDING) or place[1] == ABOUT}
         self.key = key
         with self.records.transaction():
-            self.records.release_all()
+            self.records.release(self.records.segments())
         new, _ = self._changes(set(), ())
         if not self._write(new, listed - new.keys()):
             raise CarrierError("Another machine was writing at the same time; try again.")
@@ -87,18 +86,17 @@ class Meeting:
                 raise WrongKeyError("What lies there is encrypted, and this machine has no key.")
             if self.key.open(sealed) != _PROOF:
                 raise WrongKeyError("What lies there is encrypted with another key.")
-        return {place for place in listed if place[1].endswith(segments.ENDING) or place[1] == ABOUT or place == TEST}
+        return {place for place in listed if place[1].endswith(ENDING) or place[1] == ABOUT or place == TEST}
 
     # -- reading
 
     def _read(self, listed: set[Place]) -> set[Place]:
         """Take in what is new; return the segments that hold what is forgotten."""
         known = self.records.segments()
-        for place in known - listed:
-            self.records.release(*place)
-        fresh = {place for place in listed - known if place[1].endswith(segments.ENDING)}
+        self.records.release(known - listed)
+        fresh = {place for place in listed - known if place[1].endswith(ENDING)}
         for place, data in self.carrier.read(fresh):
-            found = segments.opened(data, self.key) or ()
+            found = opened(data, self.key)
             self.records.scrub([record.dot for record in found if self._take(record, place[0])])
             self.records.hold(*place, found)
         return self.records.forgotten_in()
@@ -146,7 +144,7 @@ class Meeting:
         part: list[str] = []
         for line in (*lines, ""):
             if part and (not line or sum(map(len, part)) + len(line) > MOST_BYTES):
-                name, data = segments.sealed(part, self.key)
+                name, data = sealed(part, self.key)
                 made[machine, name] = data
                 part = []
             part.append(line)
@@ -172,10 +170,9 @@ class Meeting:
             return False
         failpoints.reached("exchange.sent")
         with self.records.transaction():
-            for place in gone:
-                self.records.release(*place)
+            self.records.release(gone)
             for place, data in new.items():
-                self.records.hold(*place, segments.opened(data, self.key) or ())
+                self.records.hold(*place, opened(data, self.key))
         return True
 
     def others(self) -> dict[str, dict[str, Any]]:

@@ -4,20 +4,28 @@ It has an id, a kind, a text (none when it was deleted), a random *dot*, and the
 those replaced. A dot ends in a digest of its text, so that a text which another has replaced is recognised wherever it
 turns up again, such as in an old copy of a file. An id may have parts (``l-7f3a#end``), which live by themselves and
 are forgotten together.
+
+Records lie in *segments*, files that never change and tell whether they are whole. The name of one is of no account: a
+sync program may have renamed a copy. What is not whole, or sealed with another key, stays: it may be on its way.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from memoria.exchange.keys import Key
 from memoria.ground.files import sha256
 
 FORGET: Final = "forget"
 BY_WORDS: Final = ("article",)  # kinds of which nothing but what their dots tell is compared
 GONE: Final = "-"  # the digest of no text
+ENDING: Final = ".records"  # of a segment's name
+_PLAIN, _SEALED = b"memoria records ", b"memoria sealed\n"
 RANDOM: Final = 16  # digits of a dot before the digest
 _ESCAPE: Final = re.compile(r"\\(?=[^0-9A-Za-z\s])")
 _FORM: Final = re.compile(r"(?m)^\s*[-*+]\s+|\s+|(?<!\w)[*_]+|[*_]+(?!\w)")
@@ -92,3 +100,24 @@ def beside(ident: str, digest: str) -> str:
 def digest_in(dot: str) -> str:
     """Return the digest that a dot ends in."""
     return dot[RANDOM:]
+
+
+def sealed(lines: Iterable[str], key: Key | None) -> tuple[str, bytes]:
+    """Return the name and the content of a segment with these records."""
+    body = "".join(f"{line}\n" for line in sorted(lines)).encode("utf-8", "replace")
+    data = _SEALED + key.seal(zlib.compress(body)) if key else _PLAIN + sha256(body)[:16].encode() + b"\n" + body
+    return sha256(data)[:16] + ENDING, data
+
+
+def opened(data: bytes, key: Key | None) -> list[Record]:
+    """Return the records of a segment; none when it is not whole, or another key's, or open where a key is used."""
+    head, _, body = data.partition(b"\n")
+    if key:
+        packed = key.open(data[len(_SEALED) :]) if data.startswith(_SEALED) else None
+        body = zlib.decompress(packed) if packed else b""
+    elif head != _PLAIN + sha256(body)[:16].encode():
+        return []
+    try:
+        return [Record.parse(line) for line in body.decode("utf-8").split("\n") if line]
+    except ValueError:
+        return []

@@ -210,11 +210,6 @@ class Records:
         """Return whether an id was forgotten."""
         return self.db.execute("SELECT 1 FROM gone WHERE id = ?", (ident,)).fetchone() is not None
 
-    def of_kind(self, kind: str) -> list[Record]:
-        """Return the records of a kind."""
-        rows = self.db.execute("SELECT line FROM records WHERE kind = ? ORDER BY dot", (kind,))
-        return [Record.parse(line) for (line,) in rows]
-
     def idents(self, kind: str) -> list[str]:
         """Return the ids under which something of a kind may stand."""
         query = "SELECT {} FROM {} WHERE kind = ?1"
@@ -234,12 +229,7 @@ class Records:
         if ident not in self._known:
             rows = self.db.execute("SELECT line FROM records WHERE id = ? ORDER BY dot", (ident,))
             self._known[ident] = [Record.parse(line) for (line,) in rows]
-        if self._beside is None:
-            self._beside = {}
-            for name, first in self.db.execute("SELECT name, id FROM beside ORDER BY id"):
-                self._beside.setdefault(name, []).append(first)
-        others = [record for first in self._beside.get(ident, ()) for record in self.wordings(first)[1:]
-                  if record.id == ident]  # fmt: skip
+        others = [record for first in self.firsts(ident) for record in self.wordings(first)[1:] if record.id == ident]
         return sorted([*self._known[ident], *others], key=lambda record: record.dot) if others else self._known[ident]
 
     def wordings(self, ident: str) -> list[Record]:
@@ -286,7 +276,11 @@ class Records:
 
     def firsts(self, name: str) -> list[str]:
         """Return the ids beside which a wording stands under this one."""
-        return [ident for (ident,) in self.db.execute("SELECT id FROM beside WHERE name = ? ORDER BY id", (name,))]
+        if self._beside is None:
+            self._beside = {}
+            for other, ident in self.db.execute("SELECT name, id FROM beside ORDER BY id"):
+                self._beside.setdefault(other, []).append(ident)
+        return self._beside.get(name, [])
 
     def part(self, ident: str) -> None:
         """Let a wording that stands beside another one be a record of its own."""
@@ -327,11 +321,6 @@ class Records:
         """Return what a file held when it was last looked at, by id."""
         return {row[0]: _shown(row) for row in self.db.execute("SELECT * FROM shown WHERE file = ?", (file,))}
 
-    def shown_parts(self, ident: str) -> list[str]:
-        """Return the parts of an id that a file held."""
-        rows = self.db.execute("SELECT id FROM shown WHERE id > ? AND id < ?", (f"{ident}#", f"{ident}$"))
-        return [part for (part,) in rows]
-
     def show(self, ident: str, file: str, digest: str, dots: Iterable[str]) -> None:
         """Record what a file holds of an id."""
         self.db.execute("INSERT OR REPLACE INTO shown VALUES (?, ?, ?, ?)", (ident, file, digest, " ".join(dots)))
@@ -363,8 +352,8 @@ class Records:
         self.db.execute("INSERT OR REPLACE INTO files VALUES (?, ?)", (file, stamp))
 
     def unshow(self, ident: str) -> None:
-        """Record that no file was ever seen to hold an id."""
-        self.db.execute("DELETE FROM shown WHERE id = ?", (ident,))
+        """Record that no file was ever seen to hold an id, or a part of it."""
+        self.db.execute("DELETE FROM shown WHERE id = ? OR (id > ? AND id < ?)", (ident, f"{ident}#", f"{ident}$"))
 
     def count_shown(self, folder: str) -> int:
         """Return how many ids the files of a folder held, without their parts."""
@@ -382,9 +371,9 @@ class Records:
         rows = [(machine, name, record.dot, record.whole) for record in records]
         self.db.executemany("INSERT OR IGNORE INTO held VALUES (?, ?, ?, ?)", rows)
 
-    def release(self, machine: str, name: str) -> None:
-        """Record that a segment is there no more."""
-        self.db.execute("DELETE FROM held WHERE machine = ? AND name = ?", (machine, name))
+    def release(self, places: Iterable[tuple[str, str]]) -> None:
+        """Record that segments are there no more, or are to be read again."""
+        self.db.executemany("DELETE FROM held WHERE machine = ? AND name = ?", list(places))
 
     def unsent(self, machine: str) -> list[str]:
         """Return the lines of live records that this machine must write: its own, and those that no other one holds."""
@@ -394,10 +383,6 @@ class Records:
         )
         union = f"{query.format('records')} UNION ALL {query.format('gone')}"
         return [line for (line,) in self.db.execute(union, (machine,))]
-
-    def release_all(self) -> None:
-        """Record that no segment was read, so that all are read again."""
-        self.db.execute("DELETE FROM held")
 
     def alive(self, machine: str, name: str) -> list[str]:
         """Return the lines of a segment's records that live."""

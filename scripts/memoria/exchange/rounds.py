@@ -144,13 +144,8 @@ class Round:
             if mine and self.home.settings.sync:
                 refresh.settle(self.home, self.keeper)
                 sources.append(Articles(Wiki.of(self.home.paths), self.keeper))
-            scan = Scan(self.records, sources, label(), self.hides, self.taken)
+            scan = Scan(self.records, sources, label(), self.hides, self.taken, self.restored)
             scan.run()
-        if self.restored:
-            with self.records.transaction():
-                for shown in scan.held:
-                    self.records.unshow(shown.id)
-                self.records.be_due(shown.id for shown in scan.held)
         return scan
 
     def apply(self) -> Application:
@@ -168,7 +163,7 @@ class Round:
         state = [__version__, *Visibility(self.home.settings, self.home.paths).hidden()]
         with self.records.transaction():
             if self.records.get("address") != address:
-                self.records.release_all()
+                self.records.release(self.records.segments())
                 self.records.keep("address", address)
             if self.records.get("state") != state:
                 self.records.all_due()
@@ -180,9 +175,8 @@ class Round:
 
     def _take_stones(self, stones: Tombstones) -> bool:
         """Take over the texts that were forgotten elsewhere; return whether there are any."""
-        known = {f"x-{stone.digest}" for stone in stones.stones}
-        new = [record for record in self.records.of_kind(STONE) if record.id not in known]
-        for record in new:
+        new = set(self.records.idents(STONE)) - {f"x-{stone.digest}" for stone in stones.stones}
+        for record in filter(None, map(self.records.standing, sorted(new))):
             with suppress(ValueError, KeyError, TypeError):  # of a newer version
                 stones.take(stone_of(json.loads(str(record.text))))
         return bool(new)
@@ -202,8 +196,7 @@ def forget(home: Home, gone: Mapping[str, str]) -> None:
                     for name in records.beside(ident):
                         records.part(name)
                     records.put(ident, FORGET, text or None, records.dots(ident), machine=label())
-                for part in (ident, *(shown for shown in records.shown_parts(ident))):
-                    records.unshow(part)
+                records.unshow(ident)
         _tell_stones(records, Tombstones.of(home.paths))
         database.shred(records.db)
     shutil.rmtree(home.paths.exchange_clone, ignore_errors=True)  # it is fetched again
@@ -211,7 +204,7 @@ def forget(home: Home, gone: Mapping[str, str]) -> None:
 
 def _tell_stones(records: Records, stones: Tombstones) -> None:
     """Write a record of each forgotten text, and look for the new ones in every folder."""
-    known = {record.id for record in records.of_kind(STONE)}
+    known = records.idents(STONE)
     new = [stone for stone in stones.stones if f"x-{stone.digest}" not in known]
     with records.transaction():
         for stone in new:
@@ -224,7 +217,7 @@ def _tell_stones(records: Records, stones: Tombstones) -> None:
 def _look_again(records: Records, stones: Tombstones) -> None:
     """Take the forgotten texts out of all records, and have every segment searched for them."""
     with records.transaction():
-        records.release_all()
+        records.release(records.segments())
         records.clean(stones.without)
 
 

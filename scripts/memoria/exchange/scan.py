@@ -98,7 +98,8 @@ class Scan:
     """One look at the files of a home.
 
     ``machine`` is its label in what it writes, ``hides`` says whether a project is not exchanged. ``taken``: what is
-    missing was meant, however much it is. ``held``: what is missing and waits for a person.
+    missing was meant, however much it is; ``restored``: it is to be written again. ``held``: what is missing and waits
+    for a person.
     """
 
     records: Records
@@ -106,7 +107,7 @@ class Scan:
     machine: str
     hides: Callable[[str], bool] = lambda _: False
     taken: bool = False
-    written: int = 0
+    restored: bool = False
     held: list[Shown] = field(default_factory=list)
 
     def run(self) -> None:
@@ -114,6 +115,10 @@ class Scan:
         with self.records.transaction():
             for source in self.sources:
                 self._look(source)
+            while self.restored and self.held:
+                ident = self.held.pop().id
+                self.records.unshow(ident)
+                self.records.be_due([ident])
             self.records.keep("held", len(self.held))
 
     def _look(self, source: Source) -> None:
@@ -174,7 +179,6 @@ class Scan:
                                   project=piece.project, machine=self.machine, words=words)  # fmt: skip
         self.records.show(piece.id, name, digest, record.dots)
         self.records.part(record.whole)
-        self.written += 1
 
     def _miss(
         self, source: Source, found: Mapping[str, object], texts: Mapping[str, str], vanished: Iterable[str], *,
@@ -194,7 +198,6 @@ class Scan:
             record = self.records.standing(shown.id)
             if record and record.text is not None:
                 record = self.records.put(shown.id, record.kind, None, shown.dots, machine=self.machine)
-                self.written += 1
             self.records.show(shown.id, shown.file, GONE, record.dots if record else ())
         left = {shown.file for shown in self.held}
         self.records.db.executemany("DELETE FROM files WHERE name = ?", [(n,) for n in vanished if n not in left])
