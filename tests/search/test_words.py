@@ -126,6 +126,7 @@ def test_the_opposite_is_no_duplicate(one: str, other: str) -> None:
         ),
         ("Deploy from main at noon on Tuesday.", "Deploy from main at noon on Thursday."),
         ("In web/ use tabs, not spaces.", "In api/ use spaces, not tabs."),
+        ("No, no tests.", "`mise run test` runs the unit tests before each commit."),
     ],
 )
 def test_different_things_are_neither(one: str, other: str) -> None:

@@ -176,7 +176,8 @@ def opposed(one: Words, other: Words) -> bool:
     rest, others = one.stems - conflict, other.stems - conflict
     if rest and others and not rest & others:  # the same choice about two things: "in web/ …", "in api/ …"
         return False
-    return bool(conflict) and (jaccard(one.stems, other.stems) >= TOPIC or (one.stems - one.against == other.against))
+    chosen = one.stems - one.against
+    return bool(conflict) and (jaccard(one.stems, other.stems) >= TOPIC or (bool(chosen) and chosen == other.against))
 
 
 def _other_letter(one: Words, other: Words) -> bool:
