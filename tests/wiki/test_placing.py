@@ -320,6 +320,25 @@ def test_what_ends_with_the_answer_that_places_it_stands_under_the_history_of_it
     assert LISTENS not in wiki.text("concepts/tides")
 
 
+@pytest.mark.parametrize("is_opened", [True, False])
+def test_what_the_answer_places_takes_no_other_place(wiki: WikiHome, is_opened: bool) -> None:
+    wiki.compile([PORT_PAGE])
+    wiki.log(entry("b2", 18, learned=stated("The port of the listener is 9090.", *TIDES, "The port has a master.")))
+    rest = placed("port", "l-b23") if is_opened else placed("tides", "l-b23")
+    wiki.compile([placed("tides", "l-b20", "l-b21", "l-b22", ends=[{"id": "l-a10", "by": "l-b20"}]), rest])
+    now, _, history = wiki.text(SLUG).partition("## History")
+    assert "9090" in wiki.text("concepts/tides")
+    assert "9090" not in now
+    assert "- Until 2026-11-18: The port of the listener is 8080." in history
+
+
+def test_what_ended_is_no_statement_of_a_topic(wiki: WikiHome) -> None:
+    wiki.compile([placed("ports", "l-a10", title="Ports"), placed("hosts", "l-a11", title="Hosts")])
+    wiki.log(entry("b2", 18, learned=stated("The port of the listener is 9090.")))
+    wiki.compile([placed("ports", "l-b20", title="Ports", ends=[{"id": "l-a10", "by": "l-b20"}])])
+    assert slugs(wiki) == ["concepts/shop"]
+
+
 def test_a_summary_may_not_tell_what_ended_nor_stay_when_the_page_supports_it_no_more(wiki: WikiHome) -> None:
     wiki.log(entry("b2", 17, learned=stated("Carts are kept in Redis.", "Carts have an owner.")))
     wiki.compile([placed("carts", "l-b20", "l-b21", summary="Carts are kept in Redis.")])

@@ -15,6 +15,7 @@ from memoria.ground import home as ground
 from memoria.ground.errors import ExpectedError, ModelUnavailableError
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
+from memoria.worker.compiler import AGAIN
 from memoria.worker.consolidation import MAX_PAIRS, near_pairs
 from wiki_home import WikiHome, answer_of, entry, placed, stated
 
@@ -63,7 +64,9 @@ class Person(WikiHome):
         (material,) = [prompt.material for prompt in self.prompts[before:]]
         idents = [row["id"] for row in material["statements"]]
         assert len(idents) == len(set(idents))
-        asked = [row["text"] for row in material["statements"] if "ploads" in row["text"]]
+        again = [row for row in material["statements"] if "ploads" in row["text"]]
+        assert all(row["about"] == AGAIN for row in again)
+        asked = [row["text"] for row in again]
         shown = {line["text"] for article in material["articles"] for line in article["lines"]}
         assert not asked or (set(asked) <= shown and shown & {QUEUE, DIRECT} - set(asked))
         return asked
@@ -83,6 +86,13 @@ def test_what_was_placed_without_a_model_is_shown_beside_what_contradicts_it_and
     assert QUEUE not in above
     assert DIRECT in above
     assert QUEUE in history
+
+
+def test_a_new_article_is_as_old_as_what_is_new(person: Person) -> None:
+    person.log(entry("gate", 19, learned=stated("The gate opens at six.", "The gate closes at nine.")))
+    person.compile([placed("gates", "l-gate0", "l-gate1")])
+    assert [row["text"] for row in person.prompts[-1].material["statements"]][2:] == [DIRECT]
+    assert "created: '2026-11-19'" in person.text("concepts/gates")
 
 
 def test_it_is_asked_about_once(person: Person) -> None:

@@ -363,6 +363,10 @@ class Store:
         """Return the ids of all facts that have a line on an article."""
         return {ident for (ident,) in self.db.execute("SELECT DISTINCT id FROM places")}
 
+    def told(self) -> set[str]:
+        """Return the ids of all facts that an article tells as current."""
+        return {ident for (ident,) in self.db.execute("SELECT DISTINCT id FROM places WHERE is_current")}
+
     def out_of_step(self) -> list[str]:
         """Return the articles of which a line no longer shows what its fact says, or where it is written."""
         query = """

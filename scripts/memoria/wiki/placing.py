@@ -70,10 +70,11 @@ class Placing:
             self._connect(row)
         for name in proposals:
             self.open(find_slug(name, self.owners.visible(self.key)))
+        told = self.keeper.store.told() | wanted.keys()
         for slug in list(self.articles):
             article, proposed = self.articles[slug], proposals.get(_name(slug), {})
             former = article.summary
-            bring(article, self.keeper)
+            bring(article, self.keeper, told=told)
             self._name_article(article, proposed)
             self._summarise(article, proposed, former)
 
@@ -92,9 +93,13 @@ class Placing:
                 self.refused.append(f"{ident[:20]!r} was not shown")
             elif not slugify(_name(row["article"])):
                 self.refused.append(f"{ident} stands on an article without a name")
-            else:
+            elif self._holds(ident):
                 found.setdefault(ident, (row["article"], row["section"]))
         return found
+
+    def _holds(self, ident: str) -> bool:
+        fact = self.new.get(ident) or self.keeper.store.get(ident)
+        return fact is not None and fact.ended is None
 
     def _target(
         self, name: str, section: str, proposals: Mapping[str, JsonObject], counts: Mapping[str, int]
@@ -120,7 +125,8 @@ class Placing:
         """Return the other statements of a topic without an article, which stand on the project's page by its name."""
         page = self.open(self._own_slug())
         lines_ = page.lines() if page else ()
-        return [claim.id for part, _, claim in lines_ if claim.id and claim.id not in self.new and part.named(title)]
+        found = [claim.id for part, _, claim in lines_ if claim.id not in self.new and part.named(title)]
+        return list(filter(self._holds, found))
 
     def _known(self, name: str, proposal: JsonObject) -> str:
         """Return the article that this project sees under a slug or name, ``""`` when there is none."""
@@ -175,7 +181,8 @@ class Placing:
             return article
         taken = {name.casefold() for row in self.rows.values() for name in (row.title, *row.aliases)}
         title = self.owners.distinct_title(title, self.key, taken)
-        day = min((self.keeper.zone.day(fact.time) for fact in self.new.values()), default=date.today())
+        unplaced = [fact for fact in self.new.values() if not self.keeper.store.places_of(fact.id)]
+        day = min((self.keeper.zone.day(fact.time) for fact in unplaced), default=date.today())
         article = Article.new(slug, title, "", day)
         article.give_to(self.key)
         self.owners.enter(slug, self.key)
@@ -186,7 +193,7 @@ class Placing:
     def _place(self, ident: str, article: Article, section: str) -> None:
         """Let a statement stand on an article; one that stands on another page of the project moves."""
         fact = self.new.get(ident) or self.keeper.store.get(ident)
-        if fact is None or fact.ended is not None:
+        if fact is None:
             return
         heading = heading_of(section) or lines.section_of(fact.kind)
         if article.shows(ident):

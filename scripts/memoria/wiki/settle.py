@@ -105,11 +105,12 @@ class Settle:
         if self._articles.keys() - known.keys():
             self._logged = {(fact.project, lines.folded(fact.content)): fact
                             for fact in store.facts() if store.day(fact.id)}  # fmt: skip
+        told = store.told() | {claim.id for article in self._articles.values() for claim in article.claims}
         for slug in sorted(self._articles):
             if slug not in known:
                 self._name(self._articles[slug])
             over = [self._said_before[edit.id] for edit in found if edit.slug == slug and edit.id in self._said_before]
-            bring(self._articles[slug], self.keeper, over)
+            bring(self._articles[slug], self.keeper, over, told)
         written = {slug: page for slug, page in self._articles.items() if Wiki.encode(page) != before[slug]}
         if written or self.ends:
             self._commit(written, [*self.ends, *ends])
@@ -280,15 +281,16 @@ def _add_past(article: Article, claim: Claim, day: date, instead: Claim | None =
 # -- lines and statements
 
 
-def bring(article: Article, keeper: Keeper, over: Iterable[str] = ()) -> bool:
+def bring(article: Article, keeper: Keeper, over: Iterable[str] = (), told: Collection[str] = ()) -> bool:
     """Let every line of an article show what its statement says now; return whether anything changed.
 
-    ``over``: what a person took from the page.
+    ``over``: what a person took from the page. ``told``: the ids of statements that stand on an article already, and
+    take no other's place.
     """
     ended = list(over)
     changed = article.forget_reasons(keeper.store.gone())
     for _ in range(BOUND):
-        if not any(_bring_line(article, keeper, line, ended) for line in list(article.lines())):
+        if not any(_bring_line(article, keeper, line, ended, told) for line in list(article.lines())):
             break
         changed = True
     if ended:
@@ -296,7 +298,9 @@ def bring(article: Article, keeper: Keeper, over: Iterable[str] = ()) -> bool:
     return changed
 
 
-def _bring_line(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], ended: list[str]) -> bool:
+def _bring_line(
+    article: Article, keeper: Keeper, line: tuple[Section, int, Claim], ended: list[str], told: Collection[str]
+) -> bool:
     """Bring one line in step; return whether it changed, because the rows of the others are others then."""
     section, _, claim = line
     store, is_past = keeper.store, section.named(HISTORY)
@@ -309,7 +313,7 @@ def _bring_line(article: Article, keeper: Keeper, line: tuple[Section, int, Clai
         return fact.ended is None and _resume(article, line, fact)
     if fact.ended is not None:
         ended.append(claim.text)
-        _retire(article, keeper, line, fact)
+        _retire(article, keeper, line, fact, told)
         return True
     return _reword(article, keeper, line, fact, ended)
 
@@ -366,13 +370,16 @@ def _resume(article: Article, line: tuple[Section, int, Claim], fact: Fact) -> b
     return True
 
 
-def _retire(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], fact: Fact) -> None:
+def _retire(
+    article: Article, keeper: Keeper, line: tuple[Section, int, Claim], fact: Fact, told: Collection[str]
+) -> None:
     """Move an ended statement to the history; its successor, if it may stand here, takes its place."""
     section, number, claim = line
     store, zone = keeper.store, keeper.zone
     now = store.current(fact)
     successor = lines.claim_of(now, store) if now else None
-    if now and successor and _belongs(article, now) and not article.shows(now.id) and not successor.is_own:
+    is_placed = now is not None and (now.id in told or article.shows(now.id))
+    if now and successor and _belongs(article, now) and not is_placed and not successor.is_own:
         section.rows.insert(number, successor.render())
         number += 1
     if fact.repetition:

@@ -48,6 +48,7 @@ log = logging.getLogger(__name__)
 
 SHOWN_REASONS = 20  # what was wrong with the last answer
 BAD_ANSWERS = 3  # after as many batches in a row that failed the fault is the model's, and more calls only cost money
+AGAIN = "Placed already: does it end or repeat a line?"  # in a request, above statements that are asked about once more
 REDRAFTS = 5  # new drafts of one batch when a person saves a page in the meantime
 SINCE = "statements_since"  # in the ledger: the day from which statements that are in no entry are placed
 
@@ -263,7 +264,8 @@ class Compile:
         key = "" if batch.key == GLOBAL else batch.key
         store = self.keeper.store
         beside = {fact.id: slug for pair in batch.pairs for fact in pair for slug in store.places_of(fact.id)[:1]}
-        return self.requests.of(batch.asked, key, self.article_cache.rows(), batch.titles, beside)
+        titles = {**batch.titles, **{newer.id: AGAIN for newer, _ in batch.pairs}}
+        return self.requests.of(batch.asked, key, self.article_cache.rows(), titles, beside)
 
     def _place(self, answer: JsonObject, batch: Batch, request: Request) -> Placing:
         """Return the articles as an answer makes them, from the wiki as it is now."""
