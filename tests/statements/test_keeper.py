@@ -17,7 +17,7 @@ from memoria.pages import housekeeping
 from memoria.statements.fact import GLOBAL, Ending
 from memoria.statements.keeper import Keeper
 from memoria.statements.lines import Lines
-from memoria.statements.outbox import Outbox
+from memoria.statements.outbox import Item
 from memoria.statements.store import Store
 
 
@@ -252,7 +252,7 @@ def test_a_crash_at_any_step_leaves_the_fact_once(tmp_path: Path, monkeypatch: p
     old, new = a_fact("Use tabs for indentation, not spaces."), a_fact("Use spaces for indentation, not tabs.", day=1)
     with keeper(tmp_path) as home:
         home.take([old])
-        owner, name = {"log": (Lines, "add"), "store": (Store, "put"), "acknowledge": (Outbox, "done")}[step]
+        owner, name = {"log": (Lines, "add"), "store": (Store, "put"), "acknowledge": (Item, "done")}[step]
         with monkeypatch.context() as broken:
             broken.setattr(owner, name, _raise(KeyboardInterrupt()))
             with pytest.raises(KeyboardInterrupt):

@@ -151,11 +151,9 @@ def _spool(home: Home, plan: Plan) -> None:
 def _outbox(outbox: Outbox, plan: Plan) -> None:
     """Remove the facts that wait to be stored and go, and whatever contains the text."""
     facts, held = {fact.id for fact in plan.facts}, plan.held
-    for folder, items in ((outbox.folder, outbox.waiting()), (outbox.aside, outbox.set_aside())):
-        for item in items:
-            goes = "event" in item.body and item.body.get("id") in facts
-            if goes or held(json.dumps([item.body, item.reason])):
-                (folder / item.name).unlink(missing_ok=True)
+    for item in outbox.waiting():
+        if ("event" in item.body and item.body.get("id") in facts) or held(json.dumps(item.body)):
+            item.done()
 
 
 async def _working(home: Home, plan: Plan) -> None:

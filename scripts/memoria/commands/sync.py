@@ -25,7 +25,6 @@ from memoria.ground.home import Home, change_config
 from memoria.ground.printable import counted
 from memoria.ground.swap import Swap
 from memoria.statements.keeper import Keeper
-from memoria.statements.outbox import Outbox
 from memoria.worker import together
 
 LIMIT_S = 900.0  # for a fetch or push that a person waits for: the first one brings everything
@@ -60,7 +59,6 @@ def command(args: argparse.Namespace, home: Home) -> int:
         elif args.key:
             _key(args.key, home, records)
         else:
-            Outbox(Path(home.paths.facts_outbox)).retry()
             done = together.exchange(home, records, together.carrier_of(home, LIMIT_S), together.server_of(home),
                                      taken=args.deleted, restored=args.restore, full=True)  # fmt: skip
             if done.failure:

@@ -78,7 +78,7 @@ def set_aside(path: Path) -> Path:
     """Rename an unreadable file to ``<name>.bak-<UTC time>``, log a warning and return the new path."""
     aside = path.with_name(f"{path.name}.bak-{clock.now():%Y%m%dT%H%M%S.%fZ}")
     path.replace(aside)
-    log.warning("%s cannot be read; it was renamed to %s and will be rebuilt", path, aside.name)
+    log.warning("%s cannot be read; it was renamed to %s", path, aside.name)
     return aside
 
 

@@ -20,7 +20,7 @@ from memoria.base import invocation
 from memoria.base.paths import Paths
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import ENTRY, Entry, Reference
-from memoria.ground import clock
+from memoria.ground import clock, files
 from memoria.ground.clock import Zone
 from memoria.ground.errors import ExpectedError, MemoryStoreError
 from memoria.ground.home import Home
@@ -147,9 +147,10 @@ class Keeper:
                 reasons.append(str(error))
                 continue
             except (ValueError, KeyError, TypeError) as error:  # somebody changed the file
-                self.outbox.failed(item, f"not a fact: {error}")
+                log.warning("%s is no fact: %s", item.path, error)
+                files.set_aside(item.path)
                 continue
-            self.outbox.done(item)
+            item.done()
         if reasons:
             raise MemoryStoreError(
                 f"{counted(len(reasons), 'learned fact')} could not be stored ({reasons[0]}). memoria will try again "
@@ -158,8 +159,8 @@ class Keeper:
         return kept
 
     def waiting(self) -> Iterator[Fact]:
-        """Yield the facts that wait in the outbox or were set aside."""
-        for item in (*self.outbox.waiting(), *self.outbox.set_aside()):
+        """Yield the facts that wait in the outbox."""
+        for item in self.outbox.waiting():
             with suppress(ValueError, KeyError, TypeError):
                 yield Fact.from_dict(item.body["event"])
 
@@ -374,7 +375,9 @@ class Keeper:
         self._restate(fact, "")
         self.store.mark_deleted(fact.id, fact)  # first: without it, a memory server would bring the fact back
         day = self.store.day(fact.id)
-        self.outbox.forget(fact.id)
+        for item in self.outbox.waiting():
+            if item.body.get("id") == fact.id:
+                item.done()
         if day:
             self.lines.remove(fact.id, day)
         self.store.remove(fact.id)
