@@ -86,3 +86,10 @@ def test_no_test_and_no_bench_sets_what_is_none_any_more() -> None:
     variables = {f"MEMORIA_{name.upper()}" for name in FORMER}
     words = {path.name: variables.intersection(re.findall(r"MEMORIA_\w+", path.read_text("utf-8"))) for path in files}
     assert {name: found for name, found in words.items() if found} == {}
+
+
+@pytest.mark.parametrize("given", [7, [7], {"a": "b"}, True, [None]])
+def test_a_list_of_words_takes_nothing_else(tmp_path: Path, given: object) -> None:
+    settings = load(tmp_path, {"exclude": given})
+    assert settings.exclude == ()
+    assert [problem for problem in settings.problems if "exclude must be a list of strings, not" in problem]

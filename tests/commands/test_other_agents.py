@@ -69,7 +69,9 @@ def test_a_session_is_taken_from_any_place_by_its_name(home: Home, tmp_path: Pat
     place.rename(moved)
     found = clients.CLIENTS["codex"].transcripts(moved)[0].path
     assert run("ingest", "--yes", str(found))[0] == 0
-    assert [entry.agent for entry in entries(home)] == ["codex"]
+    (entry,) = entries(home)
+    assert entry.agent == "codex"
+    assert f"· {entry.time}, codex · " in run("why", f"e-{entry.id}")[1]
 
 
 def held_by(home: Home, words: str) -> list[Path]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,18 @@ def test_what_waits_and_what_failed_is_named_with_the_reason(home: Home, capsys:
     assert "Stop of waiting-one" in said
     assert "the model answered junk" in said
     assert "--retry-failed" in said
+
+
+def test_a_flush_that_leaves_jobs_says_why(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    job = spooled(home, "waiting-one")
+    with closing(Ledger.of(home.paths)) as ledger:
+        ledger.failed([job], counted=False, not_before=time.time() + 3600, reason="the day's money is spent")
+    assert main(["flush"]) == 0
+    said = capsys.readouterr().out
+    assert "1 job waiting: the day's money is spent; " in said
+    assert "flush --now" in said
+    assert main(["status"]) == 0
+    assert "failed 0 times" not in capsys.readouterr().out
 
 
 def test_the_json_holds_every_fact(home: Home, capsys: pytest.CaptureFixture[str]) -> None:

@@ -133,6 +133,16 @@ def test_forget_says_who_was_not_met_and_what_a_host_may_keep(tmp_path: Path, ru
     assert known() == set()
 
 
+def test_a_memory_server_without_an_address_of_machines_is_told_by_its_own_line(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORY_API_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("MEMORY_API_KEY", "key")
+    assert run("desk", "sync", "--status") == "0 memory server http://127.0.0.1:9: not asked yet\n"
+    assert run("desk", "sync").startswith("1 memoria: ")
+    assert "cannot be reached" in run("desk", "sync", "--status")
+
+
 def test_what_cannot_be_reached_is_an_error_of_one_line_that_status_and_doctor_repeat(tmp_path: Path, run: Run) -> None:
     run("desk", "sync", tmp_path / "shared")
     (tmp_path / "shared").rename(tmp_path / "away")

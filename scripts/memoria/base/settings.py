@@ -90,13 +90,12 @@ class Field:
 
     def _parse_several(self, raw: object) -> tuple[object, ...]:
         parts = raw if isinstance(raw, list) else _several(raw) if isinstance(raw, str) else [raw]
-        if isinstance(raw, dict) or any(isinstance(part, (bool, list, dict)) for part in parts):
-            raise ValueError("a list")
-        words = [str(part).strip() for part in parts]
-        words = [word for word in words if word]
         if isinstance(self.default, tuple) and any(isinstance(usual, float) for usual in self.default):
-            return tuple(_parse_number(word, float) for word in words)
-        return tuple(words)
+            return tuple(_parse_number(part, float) for part in parts)
+        if not all(isinstance(part, str) for part in parts):
+            raise ValueError("a list of strings")
+        words = [str(part).strip() for part in parts]
+        return tuple(word for word in words if word)
 
     def _parse_text(self, raw: object) -> str:
         if not isinstance(raw, str):

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from contextlib import closing
 
+from memoria.base import invocation
 from memoria.capture import detach
-from memoria.capture.spool import Spool
+from memoria.capture.spool import Job, Spool
+from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
 from memoria.ground.printable import counted
 from memoria.pages.housekeeping import retry_failed
@@ -28,8 +32,19 @@ def command(args: argparse.Namespace, home: Home) -> int:
         retry_failed(home)
     entries = work(home, insist=args.now)
     if not detach.is_detached():
-        waiting = counted(len(Spool(home.paths.spool).jobs()), "job")
-        is_busy = detach.is_locked(home.paths.worker_lock)
-        hint = ": another worker is at work and will look at them when it is done" if is_busy else ""
-        print(f"Wrote {counted(entries, 'entry')}; {waiting} waiting{hint}.")
+        jobs = Spool(home.paths.spool).jobs()
+        hint = f": {_why(home, jobs)}" if jobs else ""
+        print(f"Wrote {counted(entries, 'entry')}; {counted(len(jobs), 'job')} waiting{hint}.")
     return 0
+
+
+def _why(home: Home, jobs: Sequence[Job]) -> str:
+    """Return why jobs wait, and what can be done."""
+    if detach.is_locked(home.paths.worker_lock):
+        return "another worker is at work and will look at them when it is done"
+    now = invocation.shown("flush --now")
+    with closing(Ledger.of(home.paths)) as ledger:
+        reasons = [reason for job in jobs if (reason := ledger.tries(job.name)[2])]
+    return (
+        f"{reasons[0].rstrip('.')}; {now} tries again" if reasons else f"for more turns; {now} takes them as they are"
+    )

@@ -228,8 +228,8 @@ def _lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
 def _retry(job: dict[str, Any], zone: clock.Zone) -> str:
     if "reason" not in job:
         return ""
-    tries = printable.counted(job["tries"], "time")
-    return f": failed {tries}, next attempt {_wall(job['next_try'], zone)}: {job['reason']}"
+    failed = f"failed {printable.counted(job['tries'], 'time')}, " if job["tries"] else ""
+    return f": {failed}next attempt {_wall(job['next_try'], zone)}: {job['reason']}"
 
 
 def _wall(time: str | None, zone: clock.Zone) -> str:

@@ -55,7 +55,11 @@ def command(args: argparse.Namespace, home: Home) -> int:
     with locks.needed(Path(home.paths.sync_lock), "An exchange", LIMIT_S), Records.of(home.paths) as records:
         if args.status:
             told = together.state(home, records)
-            print(json.dumps(told, indent=2, ensure_ascii=False) if args.json else "\n".join(_lines(home, told)))
+            print(
+                json.dumps(told, indent=2, ensure_ascii=False)
+                if args.json
+                else "\n".join(_lines(home, told, records.get("server", {})))
+            )
         elif args.key:
             _key(args.key, home, records)
         else:
@@ -137,9 +141,13 @@ def _key(action: str, home: Home, records: Records) -> None:
           f"There, run {invocation.shown(f'sync {home.settings.sync}')}.")  # fmt: skip
 
 
-def _lines(home: Home, told: dict[str, object]) -> Iterator[str]:
-    yield f"{told['address']}, {'encrypted' if told['encrypted'] else 'not encrypted'}"
-    yield f"last exchange {_when(home, told['last'])}" + (f"; {told['problem']}" if told["problem"] else "")
+def _lines(home: Home, told: dict[str, object], server: dict[str, object]) -> Iterator[str]:
+    if told["address"]:
+        yield f"{told['address']}, {'encrypted' if told['encrypted'] else 'not encrypted'}"
+        yield f"last exchange {_when(home, told['last'])}" + (f"; {told['problem']}" if told["problem"] else "")
+    if home.settings.memory_api_url:
+        state = server.get("problem") or ("in order" if server else "not asked yet")
+        yield f"memory server {home.settings.memory_api_url}: {state}"
     machines = told["machines"]
     for machine in machines if isinstance(machines, list) else ():
         yield f"{machine['label']} met {_when(home, machine['met'])}"

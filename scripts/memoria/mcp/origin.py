@@ -238,7 +238,8 @@ def lines(
         if trace.entry is None:
             yield f"  from [[{trace.source}]], which is not in the daily logs"
             continue
-        yield f"  from [[{trace.source}]] · {trace.entry.time} · {trace.entry.project} · {clean(trace.entry.title)}"
+        when = ", ".join(filter(None, (trace.entry.time, trace.entry.agent)))
+        yield f"  from [[{trace.source}]] · {when} · {trace.entry.project} · {clean(trace.entry.title)}"
         if hidden := sum(bool(origin.withheld) for origin in trace.origins):
             yield f"    {counted(hidden, 'turn')} of it: not shown"
         elif trace.origins and not any(origin.turn for origin in trace.origins):

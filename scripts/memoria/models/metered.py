@@ -194,17 +194,14 @@ def decide(
         return Decision(True)
     if estimate_usd > daily_usd:
         return Decision(False, None, _over("daily_budget_usd", "one call", estimate_usd, daily_usd))
-    reason = (
-        f"today's {dollars(spent)} and the next call's {dollars(estimate_usd)} would exceed daily_budget_usd "
-        f"({dollars(daily_usd)}); the work waits until {zone.local(end):%Y-%m-%d %H:%M}"
-    )
+    further = f" and the next call's {dollars(estimate_usd)}" if estimate_usd else " and one more call"
+    waits = f"the work waits until {zone.local(end):%Y-%m-%d %H:%M}"
+    reason = f"today's {dollars(spent)}{further} would exceed daily_budget_usd ({dollars(daily_usd)}); {waits}"
     return Decision(False, end, reason)
 
 
 def _over(setting: str, what: str, estimate: float, limit: float) -> str:
-    return (
-        f"{what} would cost about {dollars(estimate)}, over {setting} ({dollars(limit)}); raise it, or lower call_chars"
-    )
+    return f"{what} would cost about {dollars(estimate)}, over {setting} ({dollars(limit)}); raise it"
 
 
 def day_bounds(now: datetime, zone: Zone) -> tuple[datetime, datetime]:

@@ -138,7 +138,8 @@ class Content:
         for entry in reversed(self.last[-LAST:]):
             is_titled = entry.title and _letters(entry.title) not in _letters(entry.context)
             said = " ".join([*([printable.sentence(entry.title)] if is_titled else []), *entry.context.split()])
-            yield f"- {entry.day.isoformat()} {entry.time}, {entry.project}: {words.shorten(said, MAX_LAST)}"
+            where = f"{entry.agent}, {entry.project}" if entry.agent else entry.project
+            yield f"- {entry.day.isoformat()} {entry.time}, {where}: {words.shorten(said, MAX_LAST)}"
 
 
 def _letters(text: str) -> str:
