@@ -170,6 +170,14 @@ def test_two_that_say_the_same_are_one_line(wiki: WikiHome) -> None:
     assert LISTENS not in text
 
 
+def test_one_of_two_new_ones_that_say_the_same_is_placed_and_none_is_refused(wiki: WikiHome) -> None:
+    wiki.log(entry("b2", 17, learned=stated(TIDES[0], "Harmonics are what tides are computed from, no less.")))
+    wiki.compile([placed("port", "l-a10", "l-a11"), placed("tides", same=[{"id": "l-b20", "other": "l-b21"}])])
+    text = "".join(data.decode() for name, data in wiki.files().items() if name.startswith("concepts/"))
+    assert (TIDES[0] in text, text.count("- Harmonics are what")) == (False, 1)
+    assert refused(wiki) == []
+
+
 @pytest.mark.parametrize(
     ("proposed", "stands"),
     [

@@ -62,7 +62,8 @@ class Placing:
         for ident, (name, section) in wanted.items():
             self._place(ident, *self._target(name, section, proposals, counts))
         for ident in [ident for ident in self.new if ident not in wanted]:
-            if not self.keeper.store.places_of(ident):  # otherwise it is placed again, and stays where it stands
+            is_again = self.keeper.store.places_of(ident)  # placed again, it stays where it stands
+            if not is_again and self._holds(ident):
                 self._place(ident, self._own_page(), "")
         for row in answer["links"]:
             self._link(row)

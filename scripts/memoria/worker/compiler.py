@@ -272,7 +272,7 @@ class Compile:
         rows = self.article_cache.rows()
         key = "" if batch.key == GLOBAL else batch.key
         known = (self.keeper.store.get(fact.id) for fact in batch.asked)
-        new = {fact.id: fact for fact in known if fact and fact.ended is None}
+        new = {fact.id: fact for fact in known if fact}
         placing = Placing(self.wiki, self.keeper, self.owners(rows), rows, key, new, request.shown)
         placing.take(answer)
         return placing
