@@ -135,6 +135,11 @@ def given(printed: str) -> str:
     return str(output["additionalContext"])
 
 
+def offered(call: dict[str, Any]) -> list[str]:
+    """The notes among which a model was to choose."""
+    return re.findall(r"^\d+: - (.*)$", call["text"], re.MULTILINE)
+
+
 def test_the_chosen_notes_are_given_fenced_and_recorded(make: Make) -> None:
     world = make({"needed": [3, 1]})
     text = given(world.weigh())
@@ -330,12 +335,11 @@ def test_the_model_names_words_by_which_more_than_can_be_offered_is_searched(mak
     assert (widened["task"], weighed["task"]) == ("widen", "weigh")
     assert "two fields" in widened["text"]
     assert "Money" not in widened["text"]
-    rows = re.findall(r"^(\d+): (- .*)$", weighed["text"], re.MULTILINE)
-    assert "A discount is never" in "".join(row for _, row in rows[:3])
+    assert offered(weighed) == [
+        "[fact] Money is an integer of cents.", "[fact] A discount is never above ten percent.",
+    ], "what shares no word is left out, however important it is"  # fmt: skip
     assert "A discount of others" not in weighed["text"]
     assert "#^l-" not in weighed["text"], "where a note stands says nothing to the one who chooses"
-    assert 20 < len(rows) <= NOTES_OFFERED
-    assert sum(len(row) for _, row in rows) <= MAX_CHARS
 
 
 def test_where_no_note_can_matter_none_is_weighed_and_the_model_is_not_asked_again(make: Make) -> None:
@@ -351,6 +355,9 @@ def test_without_an_answer_about_words_those_of_the_prompt_are_searched(make: Ma
     world.learns(("A discount is never above ten percent.", "fact"))
     world.names(answer)
     assert "never above ten" in given(world.weigh())
+    notes = offered(world.calls()[-1])
+    assert 20 < len(notes) <= NOTES_OFFERED
+    assert sum(map(len, notes)) <= MAX_CHARS
 
 
 def test_a_heading_without_text_of_its_own_is_not_offered(make: Make) -> None:

@@ -64,7 +64,8 @@ class Offer:
         query, room = " ".join((*words, self._asked)), note_rows.NOTE_CHARS
         with Finder(self._home.paths.index) as finder:
             found = finder.notes(query, limit=NOTES, room=room, view=self._view, kinds=KINDS)
-            told = self._new([*found, *finder.worthiest(view=self._view, most=NOTES)])
+            rest = [] if words else finder.worthiest(view=self._view, most=NOTES)  # all, where there is room for all
+            told = self._new([*found, *rest])
             if all(statement.hit.kind == RECORD for statement in told):
                 return []
             return list(_fitting(self._notes(finder, told)))
