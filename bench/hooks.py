@@ -33,7 +33,7 @@ from memoria.capture.hook import ENTRYPOINT
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
 from memoria.recall import naming_notes
-from memoria.search.words import word_set
+from memoria.search.tokens import word_set
 
 ROOT = Path(__file__).resolve().parents[1]
 

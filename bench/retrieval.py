@@ -29,7 +29,7 @@ from typing import Any
 
 from memoria.index.documents import Document, cut
 from memoria.index.index import Index
-from memoria.search.words import FUNCTION_WORDS
+from memoria.search.tokens import FUNCTION_WORDS
 
 JsonObject = dict[str, Any]
 Search = Callable[[str, str], list[str]]

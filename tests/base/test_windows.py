@@ -19,7 +19,7 @@ from memoria.base import atomic, sqlite, user_environment
 from memoria.base import paths as places
 from memoria.base.paths import Paths
 from memoria.capture import detach
-from memoria.search.words import word_set
+from memoria.search.tokens import word_set
 from places import ROOT
 from syntax import nodes, tree
 

@@ -7,7 +7,8 @@ import pytest
 from memoria.search import comparison, cues, identifiers, stemming, tokens, words
 from memoria.search.comparison import LIGHT_WORDS
 from memoria.search.stemming import porter
-from memoria.search.words import FUNCTION_WORDS, stems
+from memoria.search.tokens import FUNCTION_WORDS
+from memoria.search.words import stems
 
 # -- tokens
 

@@ -12,7 +12,7 @@ from memoria.base.visibility import Visibility
 from memoria.capture import hook
 from memoria.recall import note_rows, shown_notes
 from memoria.search import reader, tokens
-from memoria.search.words import FUNCTION_WORDS
+from memoria.search.tokens import FUNCTION_WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import unicodedata
 
 from memoria.base.pattern import Pattern
 from memoria.search.stemming import without_ending
-from memoria.search.words import ENGLISH, GERMAN, coverage, jaccard, overlap, word_set
+from memoria.search.tokens import ENGLISH, GERMAN, word_set
+from memoria.search.words import coverage, jaccard, overlap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
