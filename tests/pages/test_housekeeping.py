@@ -50,6 +50,18 @@ def test_what_a_killed_hook_left_in_the_spool_goes_after_a_day_and_what_is_being
     assert list(folder.iterdir()) == [written]
 
 
+def test_a_damaged_index_goes_after_a_day_and_other_files_that_were_set_aside_stay(tmp_path: Path) -> None:
+    paths = Paths(str(tmp_path))
+    Path(paths.state).mkdir(parents=True, exist_ok=True)
+    names = ("index.db.bak-20261101T080000.000000Z", "ledger.db.bak-20261101T080000.000000Z", "index.db.bak-x")
+    for name, age in zip(names, (2, 2, 0), strict=True):
+        path = Path(paths.state, name)
+        path.write_text("damaged")
+        os.utime(path, (0, time.time() - age * 86_400))
+    housekeeping.clean(paths)
+    assert {path.name for path in Path(paths.state).glob("*.bak-*")} == {names[1], names[2]}
+
+
 def test_a_long_log_becomes_the_old_one_and_a_short_one_stays() -> None:
     home = Home.open()
     logs = [Path(path) for path in (home.paths.memoria_log, home.paths.hook_log)]

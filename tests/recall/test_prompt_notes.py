@@ -229,7 +229,7 @@ def test_a_fact_and_the_turn_it_was_learned_from_take_one_place(world: Paths) ->
     article = Document(path="knowledge/concepts/bills.md", kind="article", title="Bills", passages=(claim,))
     remember(world, conversation("abcd1234", ("user", CENTS), session="then"), entry, fact, article)
     (row,) = rows(ask(world, "do we bill in whole cents?"))
-    assert row.startswith("- [fact, 2026-11-19, the user] We bill in whole cents; amounts are integers. (daily/")
+    assert row.startswith("- [decision, 2026-11-19, the user] We bill in whole cents; amounts are integers. (daily/")
 
 
 def test_of_a_long_prompt_the_beginning_and_the_end_are_the_question(world: Paths) -> None:

@@ -73,7 +73,7 @@ def told_of(fields: dict[str, object], paths: Paths, **env: str) -> dict[str, An
 def test_an_edit_is_given_the_correction_that_names_its_file_once_a_session(world: Paths) -> None:
     remember(world, fact(TABS))
     said = use(world, "Edit", file_path=f"{CWD}/Makefile", old_string="a", new_string="b")
-    assert f"- [fact, 2026-11-20, the user] {TABS} (daily/2026-11-20.md#^l-00000001)" in said
+    assert f"- [correction, 2026-11-20, the user] {TABS} (daily/2026-11-20.md#^l-00000001)" in said
     assert use(world, "Edit", file_path=f"{CWD}/Makefile", old_string="b", new_string="c") == ""
     assert TABS in use(world, "Write", session="s2", file_path=f"{CWD}/Makefile", content="all:\n")
 
@@ -180,7 +180,7 @@ def test_a_line_of_an_article_is_given_as_the_statement_that_it_shows(world: Pat
     )
     said = use(world, "Edit", file_path=f"{CWD}/src/prices.py")
     assert [line for line in said.splitlines() if line.startswith("- ")] == [
-        f"- [fact, 2026-11-20, the user] {rule} (daily/2026-11-20.md#^l-00000002)"
+        f"- [correction, 2026-11-20, the user] {rule} (daily/2026-11-20.md#^l-00000002)"
     ]
 
 

@@ -618,3 +618,12 @@ def test_turns_in_which_nobody_speaks_are_recorded_and_not_sent(bench: Bench) ->
     verb, _ = bench.flush()
     assert bench.model.prompts == []
     assert [bool(verb.ledger.reason_of(key)) for key in keys(note)] == [True]
+
+
+def test_the_summary_of_a_compaction_goes_with_the_next_prompt_also_on_another_day(bench: Bench) -> None:
+    note = b'{"type":"memoria-note","uuid":"n1","text":"The mole was said.","timestamp":"2026-11-20T20:00:00.000Z"}\n'
+    bench.job(note, "PostCompact")
+    bench.job(exchange(1, time="2026-11-21T08:00:00Z"))
+    bench.flush()
+    assert [(entry.day.day, entry.time) for entry in bench.entries()] == [(21, "08:00")]
+    assert "The mole was said." in bench.said()

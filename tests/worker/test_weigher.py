@@ -144,7 +144,7 @@ def test_the_chosen_notes_are_given_fenced_and_recorded(make: Make) -> None:
     world = make({"needed": [3, 1]})
     text = given(world.weigh())
     assert [line for line in text.splitlines() if line.startswith("- ")] == [
-        f"- [fact, 2026-11-20] {NOTES[0]} ({key(1)})", f"- [fact, 2026-11-20] {NOTES[2]} ({key(3)})",
+        f"- [decision, 2026-11-20] {NOTES[0]} ({key(1)})", f"- [decision, 2026-11-20] {NOTES[2]} ({key(3)})",
     ]  # fmt: skip
     assert "<memoria-notes-" in text
     assert ShownNotes(world.home.paths.hints, SESSION).keys() == {key(1), key(3)}
@@ -235,7 +235,7 @@ def test_the_model_is_told_the_end_of_the_conversation_without_the_prompt_itself
     assert "[user] user turn 3" in asked
     assert "turn 2" not in asked
     assert asked.count("Add a discount code") == 1
-    assert "1: - [fact, 2026-11-20] Prices are whole cents." in asked
+    assert "1: - [decision, 2026-11-20] Prices are whole cents." in asked
 
 
 def test_secrets_forgotten_texts_and_what_was_said_elsewhere_are_not_sent(
@@ -298,7 +298,7 @@ def test_an_article_leads_to_the_statement_that_its_line_shows(make: Make) -> No
         index.add(documents.of_file("knowledge/concepts/own.md", "# Discount code\n## Gotchas\n- Codes are short."))
     text = given(world.weigh())
     rows = [line for line in text.splitlines() if line.startswith("- ")]
-    assert f"- [fact, 2026-11-20] {NOTES[1]} ({key(2)})" in rows[:2], "the title led to it"
+    assert f"- [decision, 2026-11-20] {NOTES[1]} ({key(2)})" in rows[:2], "the title led to it"
     assert sum(NOTES[1] in row for row in rows) == 1
     assert "Gone." not in world.asked()
     assert "Codes are short. (knowledge/concepts/own.md)" in text

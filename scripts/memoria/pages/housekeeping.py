@@ -68,7 +68,7 @@ def lower_priority() -> None:
 
 
 def clean(paths: Paths) -> None:
-    """Remove the temporary files of processes that died, and bring the state folder's README up to date."""
+    """Remove what died processes left and damaged indexes, and bring the state folder's README up to date."""
     state.sign(paths)
     folders = (
         paths.state, paths.archive, paths.page, paths.short_page, paths.where, paths.facts_outbox, paths.knowledge,
@@ -76,7 +76,8 @@ def clean(paths: Paths) -> None:
     for folder in (paths.server_outbox, paths.saved):  # of 0.2.0; what waited for a server is found by comparing
         shutil.rmtree(folder, ignore_errors=True)
     hidden = [(folder, ".*.[0-9]*.tmp") for folder in folders]  # others are an editor's
-    for folder, pattern in ((Spool(paths.spool).tmp, "*"), (paths.cursors, "*.tmp"), *hidden):
+    aside = (paths.state, f"{Path(paths.index).name}.bak-*")  # of what is rebuilt; other files set aside are the user's
+    for folder, pattern in ((Spool(paths.spool).tmp, "*"), (paths.cursors, "*.tmp"), aside, *hidden):
         for path in Path(folder).glob(pattern):
             with suppress(FileNotFoundError):  # the hook has just moved the file
                 if abs(time.time() - path.stat().st_mtime) > STALE_TMP_S:

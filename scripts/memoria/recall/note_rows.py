@@ -57,7 +57,8 @@ def row(statement: Statement, own: str, *, is_sourced: bool = True) -> str:
         return ""
     where = "" if hit.project in (*EVERYWHERE, own) else name_beside(hit.project, own)
     who = {"user": "the user", "assistant": "Claude"}.get(statement.speaker, "")
-    about = ", ".join(part for part in (hit.kind, _day(hit), who, where) if part)
+    kind = (hit.kind == "fact" and statement.label) or hit.kind
+    about = ", ".join(part for part in (kind, _day(hit), who, where) if part)
     is_said = set(tokens.of(hit.title)) <= set(tokens.of(text))
     title = "" if is_said else line(hit.title, TITLE_CHARS)
     source = f" ({line(hit.key, 200)})" if is_sourced else ""

@@ -324,7 +324,7 @@ def _begins_new(turn: Turn, held: list[Turn], size: int, limit: int, zone: clock
     # A stretch that is nearly full ends where a new request begins, rather than in the middle of it.
     if size > limit * 0.8:
         return True
-    times = [other.time for other in held if other.time]
+    times = [other.time for other in held if other.time and other.role != "note"]  # a note goes with what follows it
     if not times or not turn.time or abs(turn.time - times[-1]) < NIGHT:
         return False
     return zone.day(times[0]) != zone.day(turn.time)

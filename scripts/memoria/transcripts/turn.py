@@ -54,8 +54,9 @@ class Exchange:
 
     @property
     def time(self) -> datetime | None:
-        """The first known time of its turns, UTC."""
-        return next((turn.time for turn in self.turns if turn.time), None)
+        """The first known time of its turns, UTC; that of a note, which may be older, only when there is no other."""
+        times = {turn.role == "note": turn.time for turn in reversed(self.turns) if turn.time}
+        return times.get(False) or times.get(True)
 
     @property
     def size(self) -> int:
