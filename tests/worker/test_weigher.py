@@ -336,7 +336,7 @@ def test_the_model_names_words_by_which_more_than_can_be_offered_is_searched(mak
     assert "two fields" in widened["text"]
     assert "Money" not in widened["text"]
     assert offered(weighed) == [
-        "[fact] Money is an integer of cents.", "[fact] A discount is never above ten percent.",
+        "[decision] Money is an integer of cents.", "[fact] A discount is never above ten percent.",
     ], "what shares no word is left out, however important it is"  # fmt: skip
     assert "A discount of others" not in weighed["text"]
     assert "#^l-" not in weighed["text"], "where a note stands says nothing to the one who chooses"
