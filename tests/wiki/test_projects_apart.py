@@ -11,8 +11,10 @@ from memoria.base.settings import Settings
 from memoria.base.visibility import Visibility
 from memoria.capture.hook import Event
 from memoria.commands import undo
+from memoria.daily.ledger import Ledger
 from memoria.index import sources
 from memoria.index.index import Index
+from memoria.pages.refresh import OWNED
 from memoria.recall import session_start
 from memoria.wiki.article import Article, Claim
 from wiki_home import WikiHome, entry, placed
@@ -63,8 +65,8 @@ def test_two_projects_share_neither_a_call_nor_an_article_and_names_tell_them_ap
     assert not any(TABS in prompt.text and SPACES in prompt.text for prompt in home.prompts)
 
 
-def old_page(home: WikiHome, *sources: str) -> Path:
-    """A page with both clients' rules and no owner; memoria 0.1.0 named the ``sources``, which a person does not."""
+def old_page(home: WikiHome) -> Path:
+    """A page as memoria 0.1.0 wrote it: both clients' rules, no owner."""
     both(home)
     article = Article.new(
         "concepts/api-conventions", "api: conventions", "How things are done in api.", entry("a1").day
@@ -76,28 +78,34 @@ def old_page(home: WikiHome, *sources: str) -> Path:
     section, number, _ = list(article.lines())[1]
     article.retire(section, number, "2026-11-18")
     article.section("Key Points").add("- a person's own line")
-    article.extend("sources", sources)
     path = home.wiki.path(article.slug)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(article.render())
     return path
 
 
-def test_a_mixed_page_of_an_older_wiki_goes_to_the_project_that_it_cites_most(home: WikiHome) -> None:
-    path = old_page(home, "[[daily/2026-11-16]]", "[[daily/2026-11-17]]")
+def test_a_mixed_page_of_an_older_wiki_is_divided_once_and_undo_takes_it_back(home: WikiHome) -> None:
+    path = old_page(home)
     before = path.read_bytes()
     home.compile([])
-    text = pages(home)["api-conventions"]
-    assert f"project: api · {ONE}" in text
-    assert all(said in text for said in (TABS, SPACES, "Both run on Debian", "a person's own line"))
+    found = pages(home)
+    one, two = found["api-conventions"], found["client2-api-conventions"]
+    assert f"project: api · {ONE}" in one
+    assert f"project: api · {TWO}" in two
+    assert all(text in one for text in (TABS, "Reviews are on Tuesdays", "Both run on Debian", "a person's own line"))
+    assert all(text in two for text in (SPACES, "Both run on Debian", "## History", "Until 2026-11-18"))
+    assert SPACES not in one
+    assert TABS not in two
+    assert "e-b1" not in one
+    assert "e-a1" not in two
+    assert "client2-api-conventions" in Path(home.home.paths.knowledge, "index.md").read_text()
+    home.run(undo)  # the compile's
     while path.read_bytes() != before:
         assert home.run(undo) == 0
-
-
-def test_an_article_of_a_person_that_cites_two_projects_is_for_all(home: WikiHome) -> None:
-    path = old_page(home)
+    assert set(pages(home)) == {"api-conventions"}
     home.compile([])
-    assert "project:" not in path.read_text().split("---")[1]
+    assert path.read_bytes() == before, "what a person took back is not done again"
+    assert Ledger.of(home.home.paths).get(OWNED)
 
 
 def test_a_session_sees_its_own_project_and_what_is_for_all(home: WikiHome, monkeypatch: pytest.MonkeyPatch) -> None:

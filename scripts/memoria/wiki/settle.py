@@ -8,7 +8,6 @@ first, as the user's word. Everything is one transaction, which ``memoria undo``
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -41,7 +40,8 @@ IMPORTANCE = 0.9  # of what a person took the trouble to write
 class Settle:
     """One run over a home's articles; the caller holds the compile lock.
 
-    ``ends`` and ``label``: of the step that ``memoria undo`` takes back.
+    ``ends`` and ``label``: of the step that ``memoria undo`` takes back. ``is_owned``: every page has the project that
+    it belongs to; a page of version 0.1 gets it with the next compile, and is left alone until then.
 
     ``takes_all``: a person said that all changes in articles are theirs, however many there are. ``held``: how many
     lines changed or are gone that no person can have done at once; their articles are left as they are.
@@ -53,6 +53,7 @@ class Settle:
     takes_all: bool = False
     ends: list[End] = field(default_factory=list)
     label: str = ""
+    is_owned: bool = True
     held: int = 0
     _articles: dict[str, Article] = field(default_factory=dict)
     _read: dict[str, str] = field(default_factory=dict)
@@ -83,6 +84,9 @@ class Settle:
         self._articles, self._read = {}, {}
         for slug in {*changed, *store.out_of_step()} & marks.keys():
             self._open(wiki, slug)
+        for slug in [] if self.is_owned else [*self._articles]:
+            if not self._articles[slug].project and any(claim.day for claim in self._articles[slug].claims):
+                del self._articles[slug]
         gone = known.keys() - marks.keys()
         found = [edit for slug in changed if slug in known and slug in self._articles and slug not in ours
                  for edit in by_hand.edits(self._articles[slug], store.places(slug), store)]  # fmt: skip
@@ -228,10 +232,10 @@ class Settle:
         """Give the lines of an article that was never read the ids of statements.
 
         One that says what a known statement says becomes its line, in the words that it has; another is a statement
-        that is written there. A page that names no project is given to the one that its lines come from.
+        that is written there. A page of 0.1.0, which names no project, is given to the one that its lines come from.
         """
-        if not article.project and (key := self._project(article)):
-            article.give_to(key)
+        if not article.project and len(projects := self._projects(article)) == 1:
+            article.give_to(*projects)
         store, undated = self.keeper.store, _undated(article, self.keeper)
         for section, number, claim in lines.unnamed(article):
             fact = lines.found_on(article, section, claim, undated)
@@ -243,17 +247,11 @@ class Settle:
                 section.put(number, Claim(claim.text, claim.sources, fact.id).render())
         adopt(article, self.keeper)
 
-    def _project(self, article: Article) -> str:
-        """Return the project of the entries that an article cites; ``""`` if a person's article cites several's.
-
-        Of an article that 0.1.0 wrote, which has sources, it is the one that it cites most.
-        """
+    def _projects(self, article: Article) -> set[str]:
+        """Return the projects of the entries that an article cites."""
         known = self.index.entries()
-        cited = [source.rpartition("#^e-")[2] for claim in article.claims for source in claim.sources]
-        found = Counter(known[ident].project for ident in cited if ident in known)
-        if len(found) > 1 and not article.front.texts("sources"):
-            return ""
-        return max(found, key=lambda key: (found[key], key), default="")
+        cited = {source.rpartition("#^e-")[2] for claim in article.claims for source in claim.sources}
+        return {known[ident].project for ident in cited & known.keys()}
 
 
 def adopt(article: Article, keeper: Keeper) -> None:
