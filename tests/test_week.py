@@ -94,7 +94,7 @@ class Person:
             told = prompt_notes.user_prompt_submit(
                 hook.Event({**given, "cwd": "/nowhere"}), self.home.settings, self.home.paths
             )
-        hinted = re.findall(r"- \[fact[^]]*\] (?:[^(\n]*: )?([^(\n]*?) \(daily", _context(told))
+        hinted = re.findall(r"- \[\w+[^]]*\] (?:[^(\n]*: )?([^(\n]*?) \(daily", _context(told))
         asked = search.found(Session(self.home, own, "s"), "npm yarn packages", 5, ("fact",))
         return [{hit.passages[0] for hit in hits}, set(hinted), {one.passages[0] for one in asked[0]}]
 
