@@ -165,8 +165,12 @@ class _Writing:
             else:
                 self.rows.drop_entry(ident.removeprefix("e-"))
         for ident, text in entries.items():
-            is_new, stands = held.get(ident) != digest_of(text), ident in held
-            self._entry(ident, text, statements, is_new=is_new, stands=stands)
+            name = ident.removeprefix("e-")
+            if held.get(ident) != digest_of(text):
+                own = [lines.learned(fact) for fact in statements.pop(name, ())]
+                self.rows.put_entry(name, day_of(text)[1], own)
+            for item, state in self._items(ident).items():
+                self.rows.set_item(name, item, state)
         for entry, facts in statements.items():
             for fact in facts:
                 time, where = f"{self.zone.local(fact.time):%H:%M}", "everywhere" if fact.project == GLOBAL else ""
@@ -179,14 +183,6 @@ class _Writing:
             statements.setdefault(found[2], []).append(found[0])
         elif line := self.rows.line_of(ident):
             self.rows.remove(line)
-
-    def _entry(self, ident: str, text: str, statements: dict[str, list[Fact]], *, is_new: bool, stands: bool) -> None:
-        name, items = ident.removeprefix("e-"), self._items(ident)
-        if is_new:
-            own = [lines.learned(fact) for fact in statements.pop(name, ())]
-            self.rows.put_entry(name, day_of(text)[1], own, items, stands=stands)
-        for item, state in () if is_new else items.items():
-            self.rows.set_item(name, item, state)
 
     def _part(self, ident: str) -> str | None:
         live = self.records.standing(ident)

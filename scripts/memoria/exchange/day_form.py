@@ -96,26 +96,18 @@ class Day(DayText):
         match = BOX.fullmatch(self.rows[item.row])
         return _DROPPED if match and STRUCK.fullmatch(match["text"]) else _TICKED
 
-    def _closed(self, ident: str) -> dict[str, str]:
-        """Return the closed boxes of an entry, each with how it is closed."""
-        mine = (item for item in self.items() if item.entry == ident and not item.is_open)
-        return {item_ident(item.text): self._state(item) for item in mine}
-
     # -- writing
 
-    def put_entry(
-        self, ident: str, bare: str, statements: Sequence[Learned], closed: Mapping[str, str], *, stands: bool
-    ) -> None:
-        """Write an entry in place of what ``stands`` of it, or anew; statements that stand in it stay in it."""
-        span = next((span for span in self._spans() if span.marker[1] == ident), None) if stands else None
+    def put_entry(self, ident: str, bare: str, statements: Sequence[Learned]) -> None:
+        """Write an entry with its boxes open; statements that stand in it stay in it."""
+        span = next((span for span in self._spans() if span.marker[1] == ident), None)
         if span is None:
-            self._insert(block(bare, statements, closed))
+            self._insert(block(bare, statements))
             return
         known = {learned.id for learned in statements}
         there = [line.learned for line in self.learned()
                  if span.first <= line.first <= span.last and line.learned.id not in known]  # fmt: skip
-        text = block(bare, [*there, *statements], self._closed(ident) | dict(closed))
-        self._put(span.first, span.last + 1, text.removesuffix("\n").split("\n"))
+        self._put(span.first, span.last + 1, block(bare, [*there, *statements]).removesuffix("\n").split("\n"))
 
     def put_statement(self, learned: Learned, entry: str, time: str, project: str) -> None:
         """Write a statement's line in place of the old one, into its entry, or below a heading of its own."""
@@ -198,8 +190,8 @@ def day_of(text: str) -> tuple[date, str]:
     return date.fromisoformat(day), bare
 
 
-def block(bare: str, statements: Sequence[Learned], closed: Mapping[str, str]) -> str:
-    """Return the lines of an entry with its statements, each in its section, and its boxes as they were closed."""
+def block(bare: str, statements: Sequence[Learned]) -> str:
+    """Return the lines of an entry with its statements, each in its section."""
     *rows, marker = bare.split("\n")
     while rows and not rows[-1].strip():
         rows.pop()
@@ -207,13 +199,7 @@ def block(bare: str, statements: Sequence[Learned], closed: Mapping[str, str]) -
     if match is None:
         raise ValueError("no entry")
     rows = _with_statements([*rows, ""], statements)
-    text = "\n".join([*rows, f"^e-{match[1]}", "", marker]) + "\n"
-    if not closed:
-        return text
-    day = Day(text)
-    for name, state in closed.items():
-        day.set_item(match[1], name, state)
-    return day.text
+    return "\n".join([*rows, f"^e-{match[1]}", "", marker]) + "\n"
 
 
 def _with_statements(rows: Sequence[str], statements: Sequence[Learned]) -> list[str]:
