@@ -32,22 +32,24 @@ def live(known: Sequence[Record]) -> list[Record]:
         record for record in known
         if not any(record.digest in former[other.dot] and other.digest not in former[record.dot]
                    for other in known if other.digest != record.digest)
-    ]  # fmt: skip
+    ] or list(known)  # fmt: skip
     distinct = {record.digest: record for record in reversed(left)}
     texts = [record for record in left if distinct[record.digest] is record and record.text is not None]
     return texts or left[:1]
 
 
 def wordings(ident: str, known: Sequence[Record]) -> list[Record]:
-    """Return what stands under an id, then what stands beside it; each replaces what was merged in it."""
-    same = {
-        record.digest: {dot for each in known if each.digest == record.digest for dot in each.dots} for record in known
-    }
+    """Return what stands under an id, then what stands beside it; each replaces what was merged in it.
+
+    Which is the first depends on words alone, also on those that it had before, so that an edit does not change it.
+    """
+    same: dict[str, set[str]] = {}  # by digest: the dots of all with these words, and of what they replaced
+    for record in known:
+        same.setdefault(record.digest, set()).update(record.dots)
     standing = live(known)
-    common = set.intersection(*(same[record.digest] for record in standing)) if len(standing) > 1 else set()
-    standing.sort(
-        key=lambda record: min(same[record.digest] - common, default="")
-    )  # an edit takes nobody from the first place
+    said = {record.digest: set(map(digest_in, same[record.digest])) for record in standing}
+    common = set.intersection(*said.values())
+    standing.sort(key=lambda record: (min(said[record.digest] - common, default=""), record.digest))
     first, kind = standing[0], standing[0].kind
     told: list[Wording] = [(first, ident, str(first.text), "")]
     if first.text is not None and kind in _MERGED:

@@ -144,8 +144,8 @@ class Records:
     def _replace(self, record: Record) -> None:
         """Let no record live any more that this one replaces."""
         run = self.db.execute
-        for dot in record.over:
-            if run("INSERT OR IGNORE INTO replaced VALUES (?)", (dot,)).rowcount > 0:
+        for dot in (*record.over, *map(parted, record.over)):
+            if dot != record.dot and run("INSERT OR IGNORE INTO replaced VALUES (?)", (dot,)).rowcount > 0:
                 for (ident,) in run("SELECT id FROM records WHERE dot = ?", (dot,)).fetchall():
                     run("DELETE FROM records WHERE dot = ?", (dot,))
                     self._known.pop(ident, None)
@@ -286,7 +286,8 @@ class Records:
         """Let a wording that stands beside another one be a record of its own."""
         found = self.standing(ident)
         if found and found.text is not None and not self._known[ident]:
-            self.add(replace(found, dot=self.random() + found.digest, over=found.dots).written(), mine=True)
+            self.add(replace(found, dot=parted(found.dot), over=found.dots).written(), mine=True)
+            self.be_due([ident])
 
     def parts(self, ident: str) -> list[str]:
         """Return the parts of an id of which there are records."""
@@ -414,6 +415,11 @@ class Records:
     def keep(self, key: str, value: Any) -> None:
         """Store one of the small values."""
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json.dumps(value, ensure_ascii=False)))
+
+
+def parted(dot: str) -> str:
+    """Return the dot that a wording gets with an id of its own; who replaces the one dot replaces the other."""
+    return sha256(f"part {dot[:RANDOM]}")[:RANDOM] + digest_in(dot)
 
 
 def _shown(row: tuple[str, str, str, str]) -> Shown:

@@ -351,7 +351,8 @@ class Rows:
         """
         fact, raw, part = told.fact, digest_of(memory.content), f"{ident}#{END}"
         known, live = self.records.known(ident), self.records.standing(ident)
-        if not known and ident in self._gone:  # deleted here before there were records
+        first = fact.beside.partition(" ")[0]
+        if not known and (ident in self._gone or self.records.is_former(first, raw)):  # it went here before
             self.records.put(ident, STATEMENT, None, self._over(ident, {raw, *told.was}))
             return
         replaced = {raw, *told.was}
@@ -426,14 +427,14 @@ class Rows:
 
     def _unsent(self) -> dict[str, str]:
         """Return the statements that no row holds as they are, each with the dots of its records."""
+        for first, second in list(self.records.pairs()):
+            if first.kind == STATEMENT:
+                self.records.part(second.id)  # a row has no dots, so that its words are known by its id
         dots: dict[str, str] = {}
         query = "SELECT id, dot FROM records WHERE kind IN (?, ?) ORDER BY dot"
         for part, dot in self.records.db.execute(query, (STATEMENT, END)):
             ident = part.partition("#")[0]
             dots[ident] = f"{dots.get(ident, '')} {dot}".strip()
-        for first, second in self.records.pairs():
-            if first.kind == STATEMENT:
-                dots.setdefault(second.id, second.dot)
         rows: dict[str, list[tuple[str, str]]] = {}
         query = "SELECT id, dots, named FROM rows WHERE home = ? AND digest <> ?"
         for ident, held, named in self.records.db.execute(query, (self.home, GONE)):
