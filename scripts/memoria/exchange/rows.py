@@ -383,7 +383,7 @@ class Rows:
         if live and live.text == text:
             return False
         about = {"words": fact.content} if kind == STATEMENT and text else {}
-        self.records.put(ident, kind, text, over, project=fact.project, **about)  # of no machine, as what is merged
+        self.records.put(ident, kind, text, over, project=fact.project, machine=SERVER, **about)
         self.records.be_due([ident])
         return True
 
