@@ -345,6 +345,25 @@ def test_what_is_forgotten_on_one_machine_is_forgotten_on_all(homes: Homes) -> N
     assert contents(laptop) == {"Use pnpm.", "Nothing else goes."}
 
 
+@pytest.mark.parametrize("place", [0, 1])
+def test_one_of_two_wordings_that_is_forgotten_leaves_every_folder_and_the_other_stands(
+    homes: Homes, place: int
+) -> None:
+    desk, laptop = homes
+    (fact,) = learn(desk, "Use pnpm here.")
+    meet(desk, laptop)
+    for machine in homes:
+        save(machine, "Use pnpm here.", f"Use {machine.name}pm here.")
+    meet(desk, laptop)
+    gone, kept = sorted(desk.facts(), key=lambda each: (each.id == fact.id) == bool(place))
+    desk.forget(gone.id)
+    meet(desk, laptop)
+    assert contents(desk) == contents(laptop) == {kept.content}
+    word = gone.content.split()[1]
+    left = [path for path, data in texts(homes) if word.encode() in data and path.parent.name != "replaced"]
+    assert left == [], "also where its machine had written it under the id of the first"
+
+
 def test_an_entry_that_is_forgotten_leaves_its_turns_alone_for_good(homes: Homes) -> None:
     desk, laptop = homes
     write_entry(desk, "aaa111", a_fact("Use pnpm."), a_fact("Use tabs."))

@@ -258,7 +258,7 @@ class Records:
         for ident in queue:
             for record in self.wordings(ident)[1:]:
                 self.db.execute("INSERT OR IGNORE INTO beside VALUES (?, ?)", (record.id, ident))
-            self._beside = None
+                self._beside = None
             fresh = [name for name in self.beside(ident) if name not in queue]
             self.be_due(fresh)
             queue += fresh
