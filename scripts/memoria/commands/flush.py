@@ -33,18 +33,16 @@ def command(args: argparse.Namespace, home: Home) -> int:
     entries = work(home, insist=args.now)
     if not detach.is_detached():
         jobs = Spool(home.paths.spool).jobs()
-        hint = f": {_why(home, jobs)}" if jobs else ""
+        hint = f": {_why(home, jobs, insisted=args.now)}" if jobs else ""
         print(f"Wrote {counted(entries, 'entry')}; {counted(len(jobs), 'job')} waiting{hint}.")
     return 0
 
 
-def _why(home: Home, jobs: Sequence[Job]) -> str:
+def _why(home: Home, jobs: Sequence[Job], *, insisted: bool) -> str:
     """Return why jobs wait, and what can be done."""
     if detach.is_locked(home.paths.worker_lock):
         return "another worker is at work and will look at them when it is done"
-    now = invocation.shown("flush --now")
+    now = "" if insisted else f"; {invocation.shown('flush --now')} does not wait"
     with closing(Ledger.of(home.paths)) as ledger:
         reasons = [reason for job in jobs if (reason := ledger.tries(job.name)[2])]
-    return (
-        f"{reasons[0].rstrip('.')}; {now} tries again" if reasons else f"for more turns; {now} takes them as they are"
-    )
+    return (reasons[0].rstrip(".") if reasons else "for more turns") + now
