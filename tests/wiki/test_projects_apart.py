@@ -108,6 +108,23 @@ def test_a_mixed_page_of_an_older_wiki_is_divided_once_and_undo_takes_it_back(ho
     assert Ledger.of(home.home.paths).get(OWNED)
 
 
+def test_a_mixed_page_is_divided_where_the_names_for_its_part_are_taken(home: WikiHome) -> None:
+    path = old_page(home)
+    own = Article.new("concepts/client2-api-conventions", "Client code", "Written before.", entry("b1").day)
+    own.give_to(TWO)
+    own.section("Key Points").add("- a line of its own")
+    home.wiki.path(own.slug).write_text(own.render())
+    unreadable = path.with_name(f"api-conventions-{TWO}.md")
+    unreadable.write_text("---\ntitle: [\n---\n")
+    home.compile([])
+    assert SPACES not in path.read_text()
+    assert SPACES in pages(home)[f"api-conventions-{TWO}-2"]
+    kept = home.wiki.path(own.slug).read_text()
+    assert "- a line of its own" in kept
+    assert SPACES not in kept
+    assert unreadable.read_text() == "---\ntitle: [\n---\n"
+
+
 def test_a_session_sees_its_own_project_and_what_is_for_all(home: WikiHome, monkeypatch: pytest.MonkeyPatch) -> None:
     both(home)
     home.compile([placed("tabs")])

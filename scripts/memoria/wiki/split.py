@@ -44,8 +44,7 @@ def divided(article: Article, projects: Mapping[str, str], owners: Owners, title
 def _taken(article: Article, key: str, projects: Mapping[str, str], owners: Owners, titles: set[str]) -> Article:
     """Move the claims of the project ``key`` to a page of its own."""
     folder, name = article.slug.split("/", 1)
-    owners.enter(article.slug, "-")  # of nobody, so that the new page gets another name
-    slug = owners.free_slug(folder, name, key)
+    slug = owners.free_slug(folder, name, key, is_new=True)
     title = owners.distinct_title(article.title, key, titles | {article.title.casefold()})
     days = [claim.day for claim in (*article.claims, *article.past) if key in _keys(claim, projects)]
     page = Article.new(slug, title, "", date.fromisoformat(min(days)))
