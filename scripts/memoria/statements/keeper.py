@@ -45,6 +45,8 @@ from memoria.statements.store import Changes, Store
 
 log = logging.getLogger(__name__)
 
+STANDS = "%s stands: what the user said yields to the user alone, and to nothing older (the %s would have ended it)"
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -193,6 +195,7 @@ class Keeper:
         """
         fact = self.store.get(end.id)
         if fact is None or not yields(fact, end.time, end.origin):
+            log.warning(STANDS, end.id, end.origin)
             return Outcome()
         if fact.ended:
             if end.successor not in ("", fact.successor):
@@ -278,6 +281,8 @@ class Keeper:
         found = self.store.contradicted_by(fact)
         olds = [old for old in found if yields(old, fact.time, fact.origin)]
         outlived = [old for old in found if old not in olds]
+        for ident in set(original.supersedes).difference(old.id for old in olds):
+            log.warning(STANDS, ident, fact.origin)
         fact = replace(fact, supersedes=tuple(old.id for old in olds if not is_elsewhere(old, fact)))
         if outlived:  # an old session was read late, or only the user can take back what the user said
             fact = replace(fact, ended=max(fact.time, said(outlived[0])), successor=outlived[0].id)

@@ -289,6 +289,8 @@ class Compile:
             end = judge(one, other) if one and other else None
             if end and end.successor not in ends:
                 ends.setdefault(end.id, end)
+            elif one and other:
+                log.warning("%s stands beside %s: said later, by the user alone, or over", one.id, other.id)
         if ends:
             self.keeper.take([], endings=ends.values())
         told = {ident: fact.content for ident in ends if (fact := self.keeper.store.get(ident))}
