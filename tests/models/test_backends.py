@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from memoria.base.settings import Settings
 from memoria.ground import client_program
 from memoria.ground.errors import BadAnswerError, ModelUnavailableError
 from memoria.models import answer, chain, tasks
-from memoria.models.claude import Claude
+from memoria.models.claude import TOOL_SERVERS, Claude
 from memoria.models.ollama import Ollama, grammar, window
 from memoria.models.protocol import JsonObject, Model, Prompt
 from messages_api import Hang, MessagesApi, Reply, Status
@@ -139,6 +140,18 @@ def test_a_model_that_is_away_says_so(backend: Backend) -> None:
 
 
 # ---- claude
+
+
+@pytest.mark.parametrize(("stands_in", "left"), [(TOOL_SERVERS, "set()"), (("mcp",), "{'mcp'}")])
+def test_the_sdk_is_loaded_without_what_serves_tools_unless_it_needs_more(
+    stands_in: tuple[str, ...], left: str
+) -> None:
+    told = (
+        f"import sys; from memoria.models import claude; claude.TOOL_SERVERS = {stands_in}; claude.load_sdk(); "
+        "from claude_agent_sdk import query; print({'mcp'}.intersection(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == left
 
 
 @pytest.mark.slow
