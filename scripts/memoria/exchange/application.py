@@ -44,11 +44,6 @@ class Application:
         """The daily logs."""
         return self.keeper.lines.daily
 
-    @property
-    def zone(self) -> Zone:
-        """The user's zone."""
-        return self.keeper.zone
-
     def run(self) -> None:
         """Write what is due; what cannot be written now stays due."""
         with self.records.transaction():
@@ -81,21 +76,15 @@ class Application:
             day = (gone.text or "").partition("\n")[0]
             return [f"daily/{day}"] if day and not stands else []
         live = self.records.standing(whole)
-        if live is None:
-            return stands
-        if live.kind not in (ENTRY, STATEMENT) or self.hides(live.project):
+        if live and (live.kind not in (ENTRY, STATEMENT) or self.hides(live.project)):
             return []
+        if live is None or live.text is None:
+            return stands
         try:
-            belongs = self._belongs(live)
+            belongs = day_of(live.text)[0] if live.kind == ENTRY else fact_of(whole, live.text, None)[1]
         except ValueError:  # of a newer version, or no work of memoria's
             return []
-        return [*(file for file in stands if file not in belongs), *belongs]
-
-    def _belongs(self, record: Record) -> list[str]:
-        if record.text is None:
-            return []
-        day = day_of(record.text)[0] if record.kind == ENTRY else fact_of(record.id, record.text, None)[1]
-        return [f"daily/{day}"]
+        return [*(file for file in stands if file != f"daily/{belongs}"), f"daily/{belongs}"]
 
     def _write(self, file: str, idents: Sequence[str]) -> list[str]:
         """Write these ids into a day's file, or out of it; return those that stand there now as in the records."""
@@ -113,7 +102,7 @@ class Application:
                        if all(self.records.is_as_seen(part, file, held) for part in its)]  # fmt: skip
             wrong = [whole for whole in done
                      if any(held.get(part, GONE) != self.records.wanted(part) for part in parts[whole])]  # fmt: skip
-            _Writing(self.records, rows, file, self.zone).write(wrong, held)
+            _Writing(self.records, rows, file, self.keeper.zone).write(wrong, held)
             return rows.text
 
         try:

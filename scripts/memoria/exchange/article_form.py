@@ -15,6 +15,7 @@ from datetime import date
 from typing import Any, Final
 
 from memoria.exchange.day_form import Piece
+from memoria.exchange.record import packed
 from memoria.ground import clock, markdown
 from memoria.ground.files import sha256
 from memoria.wiki.article import HISTORY, RELATED, Article, Claim, Section
@@ -32,9 +33,9 @@ class Page(Article):
         told: dict[str, Any] = {name: self.front.text(name) for name in ("project", "created")}
         told |= {name: self.front.texts(name) for name in ("aliases", "tags")}
         told = {name: value for name, value in told.items() if value} | {"title": self.title}
-        words = _json(told)
+        words = packed(told)
         summary = {"summary": self.summary} if self.wrote_summary and self.summary else {}
-        yield Piece(self.slug, ARTICLE, _json(told | summary), self.project, words)
+        yield Piece(self.slug, ARTICLE, packed(told | summary), self.project, words)
         placed: set[str] = set()
         for section in sorted(self.sections, key=lambda section: section.named(HISTORY)):
             for _, part, text in self._rows(section):
@@ -149,7 +150,3 @@ def _stripped(rows: list[str]) -> list[str]:
     while rows and not rows[-1].strip():
         rows = rows[:-1]
     return rows
-
-
-def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

@@ -29,7 +29,7 @@ from memoria.daily.entry_form import (
     STRUCK,
 )  # fmt: skip
 from memoria.daily.open_items import ident as item_ident
-from memoria.exchange.record import BY_WORDS, FORGET, digest_of
+from memoria.exchange.record import BY_WORDS, FORGET, digest_of, packed
 from memoria.ground import clock
 from memoria.statements import lines
 from memoria.statements.fact import Fact
@@ -168,7 +168,7 @@ def texts_of(stored: Mapping[str, Any]) -> tuple[str, str]:
     """Return the texts of a statement's record and of that of its end, ``""`` when it has none."""
     end = {name: stored[name] for name in _END if name in stored}
     bare = {name: value for name, value in stored.items() if value and name not in ("id", *_END)}
-    return _json(bare), _json(end) if end else ""
+    return packed(bare), packed(end) if end else ""
 
 
 def fact_of(ident: str, text: str, end: str | None) -> tuple[Fact, date, str]:
@@ -179,7 +179,7 @@ def fact_of(ident: str, text: str, end: str | None) -> tuple[Fact, date, str]:
 
 def reworded(text: str) -> str:
     """Return a statement's record with a note that its words are not its first ones, if it has none."""
-    return _json({"worded": clock.now().isoformat(), **json.loads(text)})
+    return packed({"worded": clock.now().isoformat(), **json.loads(text)})
 
 
 def day_of(text: str) -> tuple[date, str]:
@@ -252,7 +252,3 @@ def _with_box(row: str, text: str, state: str) -> str:
 def _is_bare_label(row: str) -> bool:
     match = LABEL.fullmatch(row)
     return match is not None and not match["rest"]
-
-
-def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

@@ -14,7 +14,7 @@ from typing import Any, Final
 from memoria.daily.entry_form import SESSION
 from memoria.exchange.article_form import ARTICLE, PLACE, PROSE, UNNAMED, prose_part
 from memoria.exchange.day_form import END, ENTRY, ITEM, STATEMENT, day_of
-from memoria.exchange.record import RANDOM, Record, beside, digest_in, digest_of
+from memoria.exchange.record import RANDOM, Record, beside, digest_in, digest_of, packed
 from memoria.statements.fact import GLOBAL, MAX_HISTORY, ORIGINS
 from memoria.wiki.article import HISTORY
 
@@ -90,9 +90,9 @@ def _statements(ident: str, live: Sequence[Record], known: Sequence[Record]) -> 
     former |= {other["content"]: f"{other.get('worded', other['time'])[:10]} {other['content']}" for _, other in others}
     former.pop(first["content"], None)  # articles that show the line in other words find these there, and follow
     whole |= {"history": sorted(former.values())[-MAX_HISTORY:]} if others else {}
-    found = [(main, ident, _json(whole), "")]
+    found = [(main, ident, packed(whole), "")]
     for record, other in others:
-        text = _json(other | {"beside": f"{ident} {record.machine}".strip()})
+        text = packed(other | {"beside": f"{ident} {record.machine}".strip()})
         found.append((record, beside(ident, record.digest), text, ""))
     return found
 
@@ -103,7 +103,7 @@ def _articles(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
     names = {key: list(dict.fromkeys(name for one in told for name in one.get(key, ()))) for key in ("aliases", "tags")}
     whole = told[0] | {key: value for key, value in names.items() if value}
     words = {name: value for name, value in whole.items() if name != "summary"}
-    return [(live[0], ident, _json(whole), _json(words))]
+    return [(live[0], ident, packed(whole), packed(words))]
 
 
 def _places(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
@@ -141,21 +141,13 @@ def _summed(first: Mapping[str, Any], all_: Sequence[Mapping[str, Any]]) -> dict
     return {name: value for name, value in whole.items() if value}
 
 
-def _first_end(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
-    text = min(str(record.text) for record in live)
+def _ends(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
+    """Return the first end of a statement, or a box as closed as on any machine."""
+    text = (max if live[0].kind == ITEM else min)(str(record.text) for record in live)
     return [(live[0], ident, text, text)]
-
-
-def _closed(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
-    text = max(str(record.text) for record in live)
-    return [(live[0], ident, text, text)]
-
-
-def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 _MERGED: Final[Mapping[str, Callable[[str, Sequence[Record], Sequence[Record]], list[Wording]]]] = {
-    ENTRY: _entries, STATEMENT: _statements, END: _first_end, ITEM: _closed,
+    ENTRY: _entries, STATEMENT: _statements, END: _ends, ITEM: _ends,
     ARTICLE: _articles, PLACE: _places, PROSE: _prose,
 }  # fmt: skip

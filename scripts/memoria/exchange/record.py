@@ -14,9 +14,9 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from memoria.exchange.keys import Key
 from memoria.ground.files import sha256
@@ -95,6 +95,11 @@ def digest_of(text: str | None) -> str:
 def beside(ident: str, digest: str) -> str:
     """Return the id under which words of this digest stand beside the first wording."""
     return ident[:2] + sha256(f"{ident} {digest}")[:8]
+
+
+def packed(value: Mapping[str, Any]) -> str:
+    """Return values as a text that is the same for the same values."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def digest_in(dot: str) -> str:

@@ -14,7 +14,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -49,7 +49,7 @@ OFTEN_S: Final = 600  # an exchange that is younger is not repeated when a sessi
 STONE: Final = "stone"  # a record by which a forgotten text is recognised
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Exchanged:
     """What a round did.
 
@@ -62,7 +62,7 @@ class Exchanged:
     came: dict[str, Counter[str]] = field(default_factory=dict)
     sent: Counter[str] = field(default_factory=Counter)
     stored: int = 0
-    forgotten: tuple[str, ...] = ()
+    forgotten: list[str] = field(default_factory=list)
     stones: bool = False
     held: int = 0
     count: int = 0
@@ -101,26 +101,30 @@ class Round:
         if server:
             rows = Rows(self.records, self.keeper, server, self.hides, stones.without)
             rows.meet(full=full)
-            came = {SERVER: Counter({STATEMENT: rows.came})} if rows.came else {}
-            done = replace(done, came=came, stored=rows.sent, failure=rows.failure)
+            done.came |= {SERVER: Counter({STATEMENT: rows.came})} if rows.came else {}
+            done.stored, done.failure = rows.sent, rows.failure
         try:
-            done = self._meet(carrier, stones, done) if carrier else done
+            if carrier:
+                self._meet(carrier, stones, done)
         except ExpectedError as error:
-            done = replace(done, failure=error)
-        return replace(done, forgotten=tuple(self.apply().forgotten))
+            done.failure = error
+        done.forgotten = self.apply().forgotten
+        return done
 
-    def _meet(self, carrier: Carrier, stones: Tombstones, done: Exchanged) -> Exchanged:
+    def _meet(self, carrier: Carrier, stones: Tombstones, done: Exchanged) -> None:
         """Exchange with the other machines; CarrierError when that cannot be now, WrongKeyError with another key."""
         _tell_stones(self.records, stones)
         key = keys.kept(self.home.paths)
         meeting = Meeting(self.records, carrier, key, self.machine, stones.without, self._about())
         meeting.hold()
-        if fresh := self._take_stones(stones):
+        done.stones = self._take_stones(stones)
+        if done.stones:
             _look_again(self.records, stones)
             meeting.hold()
         self.records.keep("last", clock.now().isoformat())
         self.records.keep("others", meeting.others())
-        return replace(done, came=done.came | meeting.came, sent=meeting.sent, stones=fresh)
+        done.came |= meeting.came
+        done.sent = meeting.sent
 
     @property
     def machine(self) -> str:

@@ -253,13 +253,13 @@ class Rows:
 
     # -- what is known
 
-    def _rows(self, column: str, value: object) -> list[Row]:
-        query = f"SELECT * FROM rows WHERE home = ? AND {column} = ? ORDER BY number"  # noqa: S608 (constant)
-        return [Row(*values) for values in self.records.db.execute(query, (self.home, value))]
+    def _rows(self, where: str, *values: object) -> list[Row]:
+        query = f"SELECT * FROM rows WHERE {where} ORDER BY number"  # noqa: S608 (constant)
+        return [Row(*each) for each in self.records.db.execute(query, values)]
 
     def _own(self, ident: str) -> list[Row]:
         """Return the live rows that memoria wrote for a statement, lowest number first; the first counts."""
-        return [row for row in self._rows("id", ident) if row.named and row.digest != GONE]
+        return self._rows("home = ? AND id = ? AND named <> '' AND digest <> ?", self.home, ident, GONE)
 
     def _keep(self, row: Row) -> None:
         query = "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -306,7 +306,7 @@ class Rows:
 
     def _row_of(self, memory: Memory) -> Row | None:
         """Return what is known of this row; what was known of another one under its number is void."""
-        for row in self._rows("number", memory.id):
+        for row in self._rows("home = ? AND number = ?", self.home, memory.id):
             if row.is_of(memory):
                 return row
             log.warning("row %d of the memory server is another than before: it was restored or replaced", row.number)
@@ -415,8 +415,8 @@ class Rows:
         that the listing is not whole.
         """
         listed = {memory.id for memory in page.memories}
-        rows = [Row(*values) for values in self.records.db.execute("SELECT * FROM rows WHERE home = ?", (self.home,))]
-        missing = [row for row in rows if row.number not in listed and row.digest != GONE] if page.whole else []
+        rows = self._rows("home = ? AND digest <> ?", self.home, GONE)
+        missing = [row for row in rows if row.number not in listed] if page.whole else []
         if any(self._proved(row) for row in missing[:: -(-len(missing) // MOST_ASKED) or 1]):
             log.warning("the memory server's listing is not whole: it lacks rows that are there")
             return
@@ -486,9 +486,8 @@ class Rows:
                 return self._write(own[0], replace(row, is_sent=True), memory)
             self._keep(row)
             return False
-        query = "SELECT * FROM rows WHERE id = ? AND named = '' AND digest = ? AND (home = ? OR adopted)"
-        found = self.records.db.execute(query, (ident, said(fact.content), self.home))
-        foreign = [Row(*values) for values in found]
+        where = "id = ? AND named = '' AND digest = ? AND (home = ? OR adopted)"
+        foreign = self._rows(where, ident, said(fact.content), self.home)
         for row in foreign:  # another program keeps these very words, here or on another server, where they stay
             self._keep(replace(row, dots=dots))
         if foreign:

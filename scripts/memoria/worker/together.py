@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from pathlib import Path
 
 from memoria.amending import forget_plan, proof, removal
@@ -142,7 +141,8 @@ def exchange(
             refresh.renew(home, keeper)
     if carrier and not done.failure:
         records.keep("problem", "")
-    return replace(done, count=count)
+    done.count = count
+    return done
 
 
 def spread_forgetting(home: Home) -> list[str]:
