@@ -74,6 +74,8 @@ def test_each_wording_stands_once_wherever_machines_changed_one_thing_at_once(
         if rng.random() < 0.4 and (there := seen(home)):
             name = rng.choice(sorted(there))
             put(home, name, there[name])
+        elif rng.random() < 0.1 and kind != "prose":
+            home.part(rng.choice(sorted(seen(home)) or [ident]))
         else:
             meet(rng.choice(homes), home)
     for _ in range(4):
