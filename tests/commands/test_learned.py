@@ -10,7 +10,7 @@ import pytest
 from facts import BLOG, SHOP, a_fact
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
-from memoria.commands import learned, sync
+from memoria.commands import learned, sync, why
 from memoria.ground.clock import Zone
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
@@ -99,3 +99,18 @@ def test_a_server_that_is_away_is_named_and_nothing_is_lost(
         sync.command(parser.parse_args([]), home)
     capsys.readouterr()
     assert told(home, capsys) == before
+
+
+def test_why_says_of_a_statement_without_a_conversation_that_none_is_known(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told, learned_there = (
+        a_fact("Use tabs.", quote="", session=""),
+        a_fact("Use pnpm.", quote="no, pnpm here", session=""),
+    )
+    with Keeper.at(home) as keeper:
+        keeper.take([told, learned_there])
+    assert why.command(argparse.Namespace(claim=[told.id], json=False), home) == 0
+    assert "no conversation of this machine is known" in capsys.readouterr().out
+    assert why.command(argparse.Namespace(claim=[learned_there.id], json=False), home) == 0
+    assert "learned from: no, pnpm here" in capsys.readouterr().out

@@ -38,6 +38,7 @@ MAX_CLAIMS = 5  # claims that a text may refer to
 MAX_TRACED = 12  # claims of one article that are traced in one answer of the tool
 MAX_TURNS = 4  # of one source that are shown
 TURN_CHARS = 1_200  # of a turn in an answer of the tool
+ELSEWHERE = "no conversation of this machine is known: it was written by hand, or came from elsewhere"
 NEAR_BEST = 0.6  # least share of the best turn's words that another turn must have
 
 
@@ -231,7 +232,8 @@ def lines(
     """Yield what a person or a model reads of a claim; ``clean`` makes one line of any text, ``quoted`` of a turn's."""
     yield f"{clean(claimed.text)}\n  in [[{claimed.place}]]"
     if not traces and claimed.place.startswith("daily/"):
-        yield f"  learned from: {clean(claimed.words)}"
+        is_quoted = claimed.words != claimed.text
+        yield f"  learned from: {clean(claimed.words)}" if is_quoted else f"  {ELSEWHERE}"
     elif not traces:
         yield "  names no source: a person wrote it, or its source was forgotten"
     for trace in traces:
