@@ -25,7 +25,7 @@ _WORDS = (
     "|passord|adgangskode|hasło|heslo|salasana|jelszó|пароль|şifre|parola|비밀번호|암호|密码|密碼|口令|パスワード|暗証番号|mật khẩu"
     "|kata sandi|κωδικός|สรหัสผ่าน|पासवर्ड|סיסמה|كلمة المرور|كلمة السر"
 )
-_VERBS = "is|was|are|were|to|ist|war|lautet|heißt|est|était|es|era|é|è|är|var|er|je|on|olarak|это|la|là|هي"
+_VERBS = "is|was|are|were|be|should be|must be|to|wird|sein|ist|war|lautet|heißt|est|était|es|era|é|è|är|var|er|je|on|olarak|это|la|là|هي"
 _ADVERBS = "now|still|jetzt|noch|maintenant|ahora|agora|ora|nu|eerst"
 _SAYS = (
     rf"(?:[ \t](?:{_VERBS})(?: (?:{_ADVERBS}))?:?[ \t]{{1,3}}"
@@ -58,7 +58,8 @@ def _rule(beginnings: str, pattern: str, kind: str = "password") -> _Rule:
 
 _RULES = (
     # options and files of tools
-    _rule("login|mongo|sqlcmd|ipmitool", rf"[a-z]{{4,13}}[ \t]{_ARGS}-p{_OPTION}"),
+    _rule(" -u ", r" -u[ \t]\S{1,60}[ \t](?:(?!mkdir|cp |tar |ssh |[|;]).){0,80}?-p[ \t][\"']?(?P<value>(?=\S*[a-z])[^\s\"'$</:-][^\s\"'</:]{3,100})"),
+    _rule("login ", rf"login[ \t]{_ARGS}-p{_OPTION}"),
     _rule("vault login|cargo login", r"[a-z]{5} login[ \t](?P<value>[^\s\"'$<=-][^\s\"'$<=]{15,100})", "token"),
     _rule("freerdp", rf"freerdp[ \t][^\n|;]{{0,120}}?[ \t]/p:{_GIVEN}"),
     _rule("htpasswd -", rf"htpasswd[ \t]-[a-z]{{0,4}}b[a-z]{{0,4}}[ \t]\S{{1,100}}[ \t]\S{{1,60}}[ \t]{_GIVEN}"),
@@ -68,7 +69,7 @@ _RULES = (
     _rule("ldap", rf"ldap[a-z]{{2,10}}[ \t]{_ARGS}-w{_OPTION}"),
     _rule("zip ", rf"zip[ \t](?:{_ARGS})?-p{_OPTION}"),
     _rule("7z ", r"7z[ \t](?:[^\n|;]{0,120}?[ \t])?-p(?P<value>[^\s\"'$<]{4,100})"),
-    _rule("smbclient|rpcclient|lftp", rf"[a-z]{{4,9}}[ \t](?:{_ARGS})?-u[ \t]?[^\s%,]{{1,60}}[%,](?P<value>[^\s\"'$<]{{4,100}})"),
+    _rule(" -u", r" -u[ \t]?[\"']?[\w.@/\\-]{1,60}[%,](?P<value>[^\s\"'$<]{4,100})"),
     _rule("net use", r"net use[ \t](?:[a-z]:|\*)[ \t]\S{1,100}[ \t](?P<value>[^\s/\"'$<]\S{3,100})[ \t]/user"),
     _rule("net use", r"net use[ \t][^\n|;]{0,120}?/user:\S{1,60}[ \t](?P<value>[^\s/\"'$<]\S{3,100})"),
     _rule("storepass|keypass", rf"(?:store|key)pass{_OPTION}"),
@@ -79,6 +80,7 @@ _RULES = (
     _rule("convertto-securestring", rf"convertto-securestring(?:[ \t]-string)?{_OPTION}"),
     _rule("redis-cli", r"redis-cli\"[^\n\]]{0,100}\"-a\",[ \t]?\"(?P<value>[^\"\n$]{4,100})\""),
     _rule("client-key-data", r"client-key-data\\{0,2}[\"']?[ \t]{0,4}:[ \t]{0,4}\\{0,2}[\"']?(?P<value>[a-z0-9+/]{40,}={0,2})", "key"),
+    _rule("\"kty\"", r"\"kty\"[^{}]{0,3000}?\"[dk]\"[ ]?:[ ]?\"(?P<value>[\w-]{20,700})\"", "private-key"),
     # declarations
     _rule("variable", rf"variable[ \t]{{1,3}}\"{_NAME}\"[ \t]{{0,3}}\{{[^{{}}]{{0,400}}?\bdefault[ \t]{{0,12}}=[ \t]{{0,3}}\"(?P<value>[^\"\n]{{4,200}})\""),
     _rule("define(", rf"define\([ \t]{{0,3}}[\"']{_NAME}[\"'][ \t]{{0,3}},[ \t]{{0,3}}[\"'](?P<value>[^\"'\n]{{4,200}})[\"']"),
@@ -91,7 +93,8 @@ _RULES = (
     # said in prose, where no word for a password stands
     _rule("recovery|backup|2fa|rescue|wiederherstellung|einmal", r"[a-z0-9]{3,20}[ -]?codes?(?:[ \t](?:is|are|ist|sind))?[ \t]?:?\s{0,8}(?P<code>(?=[a-z]*\d)[a-z0-9]{4,10}(?:(?:-|[\s,;*•-]{1,8}|[ \t](?:and|und)[ \t])(?=[a-z]*\d)[a-z0-9]{4,10}){1,40})"),
     _rule("pin", rf"(?<![a-z])pin(?:[ -]?code)?(?:[ \t][^\n.;:?!0-9]{{1,30}}?)?{_SAYS}(?P<pin>\d{{4,8}})(?![\w.])"),
-    _rule(f"api|{_KEY}|token|secret|jeton", rf"{_KEY_NAME}(?:[ \t][^\n.;:?!]{{1,40}}?)?{_SAYS}(?P<random>[\w.~+/=-]{{16,200}})", "key"),
+    _rule("wlan|wifi|wi-fi", rf"w(?:lan|i-?fi)[ -]?(?:key|code|schlüssel|passwort|kennwort|password){_SAYS}(?P<pin>\d{{8,24}})(?!\w)"),
+    _rule(f"api|{_KEY}|token|secret|jeton", rf"{_KEY_NAME}(?:[ \t][^\n.;:?!]{{1,40}}?)?{_SAYS}[\"'`]?(?P<random>[\w.~+/=-]{{16,200}})", "key"),
 )  # fmt: skip
 
 _BY_BEGINNING = [(beginning, rule) for rule in _RULES for beginning in rule.beginnings]
@@ -197,7 +200,7 @@ def _beside(text: str, start: int, end: int, *, is_given: bool) -> Iterator[Span
     is_quoted = text[start - 1 : start] in _QUOTES if start else False
     start, end = _whole(text, start) if is_quoted else _bare(text, start, end)
     value = text[start:end]
-    if not (_is_strong(value) or (is_given and _WORDS_AND_NUMBER.match(value))):
+    if not (_is_strong(value) or (is_given and (_WORDS_AND_NUMBER.match(value) or _is_code(value, 0.35)))):
         return
     if not is_given:
         if len(value) < (6 if is_quoted else 8) or _OTHER.search(value):
@@ -275,8 +278,11 @@ def _is_random(value: str) -> bool:
     return has_digit and has_letter and assignments.is_mixed(value) and not assignments.is_slug(value)
 
 
-def _is_code(value: str) -> bool:
-    return any(map(str.isdigit, value)) and not assignments.is_slug(value.replace(" ", "-"))
+def _is_code(value: str, share: float = 0.0) -> bool:
+    """Return whether a value of digits and letters is no words and, with ``share``, as mixed as a random one."""
+    has_both = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+    is_random = not share or (len(value) >= 8 and not _OTHER.search(value) and assignments.is_mixed(value, share))
+    return has_both and is_random and not assignments.is_slug(value.replace(" ", "-"))
 
 
 _JUDGES = {"value": _is_literal, "random": _is_random, "code": _is_code, "pin": str.isdigit}

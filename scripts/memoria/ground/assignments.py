@@ -21,7 +21,7 @@ Span = tuple[int, int, str]
 # Searched in the lower-cased text (same offsets): case-insensitive matching would take ten times as long. The pattern
 # begins with plain literals; the text before ``key`` and ``sig`` is examined only where one was found.
 _WORD = re.compile(
-    r"(passw(?:or)?d|passwort|passphrase|passcode|pass|pwd|pw|psk|secret|token|key|credential|auth(?!0)|seed|sig(?:nature)?(?==))"
+    r"(passw(?:or)?d|passwort|passphrase|passcode|pass|pwd|pw|psk|secret|token|key|credential|auth(?!0)|seed|salt|pepper|sessid|jsessionid|sig(?:nature)?(?==))"
     r"([a-z0-9_-]{0,40})"
 )
 _WHOSE_KEY = re.compile(
@@ -94,7 +94,8 @@ _TYPE = re.compile(r"(?:[A-Z][a-z]+)+\d{0,3}(?:[A-Z][a-z]+)*(?:[\[<].*)?$")
 _TYPE_SAID = re.compile(r"(?:[A-Z][a-z]+)+\d?(?:[A-Z][a-z]+)*$|Base\d\d")
 _TAILS = ("s", "key", "token", "secret", "value", "string", "text", "keys", "tokens", "orization")
 _SHORT = ("pass", "pw", "pwd", "psk", "sig", "auth", "seed")  # other words end in them too
-_VAGUE = ("auth", "credential", "seed", "sig", "signature")
+_GLUED = re.compile(r"(?:db|root|user|admin|my|ftp|mail|key|store|bind)(?:pass|pwd?)$")  # ``$dbpass``, ``bindpw``
+_VAGUE = ("auth", "credential", "seed", "salt", "pepper", "sessid", "jsessionid", "sig", "signature")
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
 _SYMBOL = re.compile(r"[!@#$%^&*+=~?]")
@@ -155,11 +156,15 @@ def _kind(name: str) -> str:
 def _fits(text: str, lowered: str, word: re.Match[str]) -> bool:
     """Return whether the whole name denotes a secret: ``api_key``, but not ``monkey`` or ``passwordFile``."""
     core, tail = word.groups()
-    start = word.start()
+    start, end = word.span(1)
     before = lowered[max(0, start - 16) : start]
     if core == "key" and (_WHOSE_NO_SECRET.search(before) or not (_WHOSE.search(before) or _WHOSE_KEY.search(before))):
         return False
-    if core in _SHORT and lowered[max(0, start - 1) : start].isalnum():
+    if (
+        core in _SHORT
+        and lowered[max(0, start - 1) : start].isalnum()
+        and not _GLUED.search(lowered, max(0, start - 5), end)
+    ):
         return False
     if not tail or tail in _TAILS:
         return True

@@ -86,7 +86,7 @@ SHAPES = (
     Shape("webhook", "hooks.zapier.com/", r"hooks\.zapier\.com/hooks/catch/\d{4,12}/\w{5,}"),
     Shape(
         "webhook",
-        "hooks.slack.com/|hooks/|webhook/|webhooks/|webhookb2/|IncomingWebhook/",
+        "hooks.slack.com/|hooks/|webhook/|webhooks/|webhookb2/|IncomingWebhook/|reset/|verify/|invite/|confirm/",
         r"[A-Za-z.]{4,16}2?/(?:[\w.@%-]{1,80}/){0,4}(?P<rest>[\w-]{20,}(?:/[\w-]{20,})?)",
     ),
     Shape("office-token", "pk_", r"pk_\d{6,12}_[A-Z0-9]{32}"),
