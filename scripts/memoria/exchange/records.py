@@ -132,7 +132,8 @@ class Records:
             return False
         run = self.db.execute
         self._replace(record)
-        is_new = run("SELECT 1 FROM replaced WHERE dot = ?", (record.dot,)).fetchone() is None
+        pair = (record.dot, record.dot[:RANDOM])
+        is_new = run("SELECT 1 FROM replaced WHERE dot IN (?, ?)", pair).fetchone() is None
         if is_new:
             row = (record.dot, record.id, record.kind, record.line, mine)
             is_new = run("INSERT OR IGNORE INTO records VALUES (?, ?, ?, ?, ?)", row).rowcount > 0
@@ -145,9 +146,12 @@ class Records:
         """Let no record live any more that this one replaces."""
         run = self.db.execute
         for dot in (*record.over, *map(parted, record.over)):
-            if dot != record.dot and run("INSERT OR IGNORE INTO replaced VALUES (?)", (dot,)).rowcount > 0:
-                for (ident,) in run("SELECT id FROM records WHERE dot = ?", (dot,)).fetchall():
-                    run("DELETE FROM records WHERE dot = ?", (dot,))
+            if record.dot.startswith(dot):
+                continue
+            if run("INSERT OR IGNORE INTO replaced VALUES (?)", (dot,)).rowcount > 0:
+                these = "FROM records WHERE dot >= ?1 AND dot < ?1 || '~'"  # whatever their digest
+                for (ident,) in run(f"SELECT id {these}", (dot,)).fetchall():
+                    run(f"DELETE {these}", (dot,))
                     self._known.pop(ident, None)
                     self.be_due([ident] if ident != record.id else ())
 
@@ -286,7 +290,7 @@ class Records:
         """Let a wording that stands beside another one be a record of its own."""
         found = self.standing(ident)
         if found and found.text is not None and not self._known[ident]:
-            self.add(replace(found, dot=parted(found.dot), over=found.dots).written(), mine=True)
+            self.add(replace(found, dot=parted(found.dot) + found.digest, over=found.dots).written(), mine=True)
             self.be_due([ident])
 
     def parts(self, ident: str) -> list[str]:
@@ -418,8 +422,8 @@ class Records:
 
 
 def parted(dot: str) -> str:
-    """Return the dot that a wording gets with an id of its own; who replaces the one dot replaces the other."""
-    return sha256(f"part {dot[:RANDOM]}")[:RANDOM] + digest_in(dot)
+    """Return how the dot of a wording begins that has an id of its own now; who replaces the one replaces the other."""
+    return sha256(f"part {dot[:RANDOM]}")[:RANDOM]
 
 
 def _shown(row: tuple[str, str, str, str]) -> Shown:
