@@ -124,6 +124,11 @@ def test_a_session_that_is_compacted_is_told_where_it_was(world: tuple[World, Me
         for line in block.splitlines():
             if GOAL in line or TASK in line or "exit 3" in line:
                 assert as_sent(line) in sent
+        for request in api.requests[before:]:
+            whole = json.dumps(request.body)
+            assert whole.count("<where-you-were-") <= 1
+            assert whole.count("hooks/run") <= 2, "the client's own line about each of our two hooks, and no more"
+            assert "import " not in whole.split("Compacted")[-1].split("local-command-stdout")[0]
         session.end()
     wait_until(lambda: len(person.checkpoints(session.id)) == 1, "the compaction left a checkpoint", 60)
 
