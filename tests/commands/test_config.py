@@ -139,3 +139,14 @@ def test_a_broken_file_is_named_and_left(surroundings: Path, capsys: pytest.Capt
     assert cli.main(["config", "set", "day_notice", "false"]) == 1
     assert str(surroundings) in capsys.readouterr().err
     assert surroundings.read_text() == "{broken"
+
+
+def test_a_wrong_value_that_lets_nothing_be_kept_can_be_set_right(
+    surroundings: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    surroundings.parent.mkdir(parents=True, exist_ok=True)
+    surroundings.write_text('{"exclude": 7}')
+    assert cli.main(["status"]) == 1
+    assert "exclude must be a list of strings" in capsys.readouterr().err
+    assert cli.main(["config", "set", "exclude", "~/jobs"]) == 0
+    assert cli.main(["status"]) == 0

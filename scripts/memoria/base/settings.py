@@ -180,6 +180,9 @@ else:
     setting = Field
 
 
+DECIDING = ("disabled", "home", "state", "exclude")  # say whether and where anything is kept: a wrong one keeps nothing
+
+
 class Settings:
     """Every setting as an attribute, resolved. ``Settings.load()`` reads them; ``problems`` names what was refused.
 
@@ -311,7 +314,10 @@ class Settings:
                         if raw is not None:  # null in the file: not set
                             self._take(field, source, field.parse(raw), origins)
                     except ValueError as error:
-                        problems.append(f"{source}: {field.name} must be {error}, not {raw!r}; ignored")
+                        problem = f"{source}: {field.name} must be {error}, not {raw!r}"
+                        problems.append(f"{problem}; ignored")
+                        if field.name in DECIDING:
+                            self.refusal = self.refusal or problem
         unknown = given.difference(known, FORMER)
         for source, stored in files.items() if unknown else ():
             problems += [f"{source}: there is no setting {name!r}; ignored" for name in stored if name in unknown]

@@ -59,7 +59,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def without_home(args: argparse.Namespace) -> int:
     """Run one action; no home is needed, so that a setting that hinders its opening can be corrected."""
     settings = Settings.load()
-    if settings.refusal:
+    is_wrong_value = any(problem.startswith(settings.refusal) for problem in settings.problems)  # can be set here
+    if settings.refusal and not is_wrong_value:
         raise ExpectedError(f"{settings.refusal}: {MEND_CONFIG}")
     return {"list": _list, "get": _get, "set": _set, "unset": _unset}[args.action](args, settings)
 
