@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from memoria.base import failpoints
-from memoria.exchange import scan
 from memoria.exchange.article_form import ARTICLE, PLACE, PROSE, Page, new_page
 from memoria.exchange.day_form import Piece
 from memoria.exchange.record import GONE, Record
@@ -175,4 +174,4 @@ class ArticleApplication:
             store.read_article(slug, mark, [place for place in store.places(slug).values() if place.id in left])
 
     def _held(self, page: Page | None) -> dict[str, str]:
-        return {piece.id: scan.held(self.records, piece) for piece in page.pieces()} if page else {}
+        return {piece.id: self.records.held(piece) for piece in page.pieces()} if page else {}

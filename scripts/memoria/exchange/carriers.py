@@ -15,7 +15,7 @@ import subprocess
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from memoria.base import failpoints
 from memoria.ground import files, home_files
@@ -37,24 +37,11 @@ class CarrierError(ExpectedError):
     """The carrier cannot be used now; nothing is lost, and the next exchange tries again."""
 
 
-class Carrier(Protocol):
-    """A place for segments."""
-
-    def listed(self) -> set[Place]:
-        """Return the files that are there; raise CarrierError when that cannot be said."""
-
-    def read(self, places: Collection[Place]) -> Iterator[tuple[Place, bytes]]:
-        """Yield the contents of those files that can be read."""
-
-    def write(self, new: Mapping[Place, bytes], gone: Collection[Place]) -> bool:
-        """Write files, then delete others; return False when another machine was faster, and nothing was changed."""
-
-    def shred(self) -> None:
-        """Keep no copy here of what was deleted."""
-
-
 class Folder:
-    """A folder that something else synchronises, or that several machines can reach."""
+    """A folder that something else synchronises, or that several machines can reach.
+
+    Each method raises CarrierError when the carrier cannot be used now, as those of ``Git`` do.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -79,7 +66,7 @@ class Folder:
                 yield (machine, name), home_files.read(self.root / machine / name)
 
     def write(self, new: Mapping[Place, bytes], gone: Collection[Place]) -> bool:
-        """Write files, then delete others."""
+        """Write files, then delete others; return whether no other machine was faster, which changes nothing."""
         try:
             for (machine, name), data in new.items():
                 files.replace(self.root / machine / name, data)
@@ -91,7 +78,7 @@ class Folder:
         return True
 
     def shred(self) -> None:
-        """Nothing more is kept than the files."""
+        """Keep no copy here of what was deleted: there is none."""
 
 
 class Git:
@@ -196,6 +183,9 @@ class Git:
             rows = [row for row in told.decode("utf-8", "replace").splitlines() if row.strip()]
             raise CarrierError(f"git could not use {self.address}: {' '.join(rows[:3]) or 'it gave no reason'}")
         return output
+
+
+Carrier = Folder | Git
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

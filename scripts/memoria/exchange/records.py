@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from memoria.base.paths import Paths
 from memoria.exchange import merge
+from memoria.exchange.day_form import Piece
 from memoria.exchange.record import FORGET, GONE, RANDOM, Record, digest_in, digest_of
 from memoria.ground import database
 from memoria.ground.errors import ExpectedError
@@ -334,6 +335,13 @@ class Records:
         """Return the digest of what the files are to hold of an id."""
         found = self.standing(ident)
         return found.full if found else GONE
+
+    def held(self, piece: Piece) -> str:
+        """Return the digest of what a file holds of an id: that of its record where memoria moved it."""
+        if not piece.follows:
+            return piece.full
+        shown, wanted = self.shown(piece.id), self.wanted(piece.id)
+        return wanted if wanted != GONE else shown.digest if shown else piece.full
 
     def is_as_seen(self, ident: str, file: str, held: Mapping[str, str]) -> bool:
         """Return whether a file that holds this holds of an id what was last seen in it, or what it is to hold."""

@@ -34,7 +34,7 @@ from memoria.exchange.memory_server import Server
 from memoria.exchange.record import FORGET
 from memoria.exchange.records import Records
 from memoria.exchange.rows import SERVER, Rows
-from memoria.exchange.scan import Days, Scan, Source
+from memoria.exchange.scan import Days, Scan
 from memoria.ground import clock, database, files, locks
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
@@ -144,7 +144,7 @@ class Round:
         self.keeper.lines.daily.take_in_copies()
         self.keeper.refresh()
         with locks.held(Path(self.home.paths.compile_lock)) as mine:
-            sources: list[Source] = [Days(self.keeper.lines.daily)]
+            sources: list[Days | Articles] = [Days(self.keeper.lines.daily)]
             if mine and self.home.settings.sync:
                 refresh.settle(self.home, self.keeper)
                 sources.append(Articles(Wiki.of(self.home.paths), self.keeper))

@@ -391,7 +391,7 @@ class Rows:
         """Return the dots of the records of these wordings, with those that they replaced."""
         wanted = set(digests)
         replaced = [record for record in self.records.known(ident) if record.digest in wanted]
-        return {dot for record in replaced for dot in (record.dot, *record.over)} | {_FORMER + each for each in wanted}
+        return {dot for record in replaced for dot in record.dots} | {_FORMER + each for each in wanted}
 
     def _bury(self, memory: Memory) -> None:
         """Delete the statement of a deleted row, in the wordings that the row had, unless another row stands for it."""

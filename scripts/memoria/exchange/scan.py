@@ -20,12 +20,13 @@ changes is taken where it stands; the files are not written here.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Final, Protocol
+from typing import Final
 
 from memoria.daily.daily_log import DailyLog
+from memoria.exchange.articles import Articles
 from memoria.exchange.day_form import STATEMENT, Day, Piece, reworded
 from memoria.exchange.record import FORGET, GONE, Record, digest_of
 from memoria.exchange.records import Records, Shown
@@ -34,26 +35,8 @@ MOST_MISSING: Final = 20  # ids; more than this, and more than the share, is hel
 SHARE_MISSING: Final = 0.1
 
 
-class Source(Protocol):
-    """A kind of files, each by its name."""
-
-    folder: str
-    """What their names begin with."""
-    may_vanish: bool
-    """Whether a person deletes such a file as a whole; if not, one that is gone is held."""
-
-    def stamps(self) -> Mapping[str, str]:
-        """Return the names, each with a text that changes when the file does."""
-
-    def text(self, name: str) -> str:
-        """Return a file's text; raise OSError when it cannot be read."""
-
-    def pieces(self, name: str, text: str) -> Iterable[Piece]:
-        """Return what the text holds; raise ValueError when it cannot be understood now."""
-
-
 class Days:
-    """The daily logs."""
+    """The daily logs. A whole one that is missing is held, while a person may delete an article."""
 
     folder, may_vanish = "daily/", False
 
@@ -71,15 +54,6 @@ class Days:
     def pieces(self, name: str, text: str) -> Iterator[Piece]:
         """Return what a day holds."""
         return Day(text).pieces(date.fromisoformat(name.removeprefix("daily/")))
-
-
-def held(records: Records, piece: Piece) -> str:
-    """Return the digest of what a file holds of an id: that of its record where memoria moved it."""
-    if not piece.follows:
-        return piece.full
-    shown = records.shown(piece.id)
-    live = records.standing(piece.id)
-    return live.full if live and live.text is not None else shown.digest if shown else piece.full
 
 
 def _is_older(piece: Piece, live: Record | None) -> bool:
@@ -103,7 +77,7 @@ class Scan:
     """
 
     records: Records
-    sources: Iterable[Source]
+    sources: Iterable[Days | Articles]
     machine: str
     hides: Callable[[str], bool] = lambda _: False
     taken: bool = False
@@ -121,7 +95,7 @@ class Scan:
                 self.records.be_due([ident])
             self.records.keep("held", len(self.held))
 
-    def _look(self, source: Source) -> None:
+    def _look(self, source: Days | Articles) -> None:
         known = {name: stamp for name, stamp in self.records.db.execute("SELECT name, stamp FROM files")
                  if name.startswith(source.folder)}  # fmt: skip
         stamps = source.stamps()
@@ -147,7 +121,7 @@ class Scan:
                     found[piece.id] = (piece, name)
         for piece, name in found.values():
             self._compare(piece, name)
-        self._miss(source, found, texts, [name for name in known if name not in stamps], is_there=bool(stamps))
+        self._miss(source, found, texts, sorted(known.keys() - stamps.keys()), source.may_vanish and bool(stamps))
         left = {shown.file for shown in self.held}
         for name in texts:
             if name not in left:
@@ -160,7 +134,7 @@ class Scan:
             return
         if self.hides(piece.project):
             return
-        digest, shown, live = held(self.records, piece), self.records.shown(piece.id), self.records.standing(piece.id)
+        digest, shown, live = self.records.held(piece), self.records.shown(piece.id), self.records.standing(piece.id)
         if shown and shown.digest == digest:
             if shown.file != name:
                 self.records.show(piece.id, name, digest, shown.dots)
@@ -181,13 +155,12 @@ class Scan:
         self.records.part(record.whole)
 
     def _miss(
-        self, source: Source, found: Mapping[str, object], texts: Mapping[str, str], vanished: Iterable[str], *,
-        is_there: bool,
+        self, source: Days | Articles, found: Mapping[str, object], texts: Mapping[str, str], vanished: Collection[str],
+        may_vanish: bool,
     ) -> None:  # fmt: skip
         """Turn what a person deleted into records; hold what is missing otherwise."""
         missing = [shown for name, text in texts.items() for shown in self._gone_from(name, found, text)]
         whole = [shown for name in vanished for shown in self._gone_from(name, found, "")]
-        may_vanish = source.may_vanish and is_there
         held = whole if not (may_vanish or self.taken) else []
         missing += whole if not held else []
         most = max(MOST_MISSING, SHARE_MISSING * self.records.count_shown(source.folder))
