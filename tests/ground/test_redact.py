@@ -147,6 +147,7 @@ def test_a_password_that_is_said_is_removed_in_seven_languages(text: str, kept: 
         ("I typed Pumice!Stone40 at the password prompt", "I typed [redacted:password] at the password prompt"),
         ("J'ai mis Papillon*Noir7 comme mot de passe", "J'ai mis [redacted:password] comme mot de passe"),
         ("page.fill('#password', 'Moss&Fern2199')", "page.fill('#password', '[redacted:password]')"),
+        ('expect "Password:" { send "Meise%7115\\r" }', 'expect "Password:" { send "[redacted:password]\\r" }'),
         ("The shared secret for the hook is b1946ac92492d2347c62", "The shared secret for the hook is [redacted:key]"),
         ("De sleutel voor de API is 1f8ac10f23c5b5bc1167", "De sleutel voor de API is [redacted:key]"),
         (f"tls.key: LS0tLS1CRUdJTiBSU0EgUFJJ{'VkFU' * 20}==", "tls.key: [redacted:private-key]"),

@@ -30,7 +30,8 @@ def bundled_claude() -> Path:
     assert spec is not None
     assert spec.origin is not None
     program = Path(spec.origin).parent / "_bundled" / ("claude.exe" if os.name == "nt" else "claude")
-    assert program.is_file(), f"the SDK's wheel holds no client at {program}"
+    remedy = "the demo's command left it out; `uv sync --all-extras --reinstall-package claude-agent-sdk` brings it"
+    assert program.is_file(), f"the SDK's wheel holds no client at {program}: {remedy}"
     return program
 
 

@@ -215,7 +215,7 @@ def _whole(text: str, start: int) -> tuple[int, int]:
     closing = _QUOTES.get(text[start - 1 : start]) if start else None
     close = text.find(closing, start, start + 100) if closing else -1
     if close > start and not re.search(r"\s", text[start:close]):
-        return start, close
+        return start, close - 2 * text.endswith(("\\r", "\\n"), start, close)
     value = _VALUE.match(text, start)
     return _bare(text, start, value.end() if value else start)
 
@@ -239,8 +239,8 @@ def _bare(text: str, start: int, end: int) -> tuple[int, int]:
     """Return the place of a word without the quotes and full stops around it."""
     while start < end and text[start] in "\"'`*(<":
         start += 1
-    while end > start and text[end - 1] in _AROUND:
-        end -= 1
+    while end > start and (text[end - 1] in _AROUND or text.endswith(("\\r", "\\n"), start, end)):
+        end -= 1 if text[end - 1] in _AROUND else 2
     return start, end
 
 

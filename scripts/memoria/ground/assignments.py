@@ -179,6 +179,8 @@ def _form(text: str, lowered: str, start: int, end: int, *, password: bool) -> t
     ``assign`` is ``NAME=value``, ``spaced`` any other assignment sign, ``flag`` a command line option, ``quoted`` an
     attribute, ``said`` prose, ``beside`` a value right after the name, and ``""`` no value.
     """
+    if start and text[start - 1] in "\"'" and text.startswith(f":{text[start - 1]}", end):
+        return "", end  # a prompt in quotes, as ``expect "Password:"``: nothing is assigned to it
     if match := _ASSIGN.match(text, end):
         return ("spaced" if text[match.start() : match.end()].strip(" \t") != "=" else "assign"), match.end()
     before = text[max(text.rfind("\n", max(0, start - 60), start) + 1, start - 60, 0) : start]
