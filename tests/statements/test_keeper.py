@@ -171,6 +171,24 @@ def test_several_facts_end_at_once_and_their_copies_with_them(tmp_path: Path) ->
         assert logs(home).count(f'"successor": "{new.id}"') == 3
 
 
+def test_what_ends_while_a_person_takes_its_line_out_waits_until_that_is_known(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        old = a_fact("Installs run with pnpm.")
+        home.take([old, a_fact("The lock file is Bun's.")])
+        (log,) = Path(home.lines.daily.folder).glob("*.md")
+        text = log.read_text(encoding="utf-8")
+        rows = text.splitlines(keepends=True)
+        start = next(n for n, row in enumerate(rows) if old.id in row)
+        end = next((n for n in range(start + 1, len(rows)) if rows[n].startswith("- ")), len(rows))
+        log.write_text("".join(rows[:start] + rows[end:]), encoding="utf-8")
+        home.take([], endings=[Ending(old.id, old.time + timedelta(days=1), "user")])
+        assert len(list(home.outbox.waiting())) == 1
+        home.refresh()
+        home.drain()
+        assert contents(home) == ["The lock file is Bun's."]
+        assert list(home.outbox.waiting()) == []
+
+
 def test_a_fact_is_taken_back_without_another_in_its_place(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         fact = a_fact("Installs run with pnpm.")

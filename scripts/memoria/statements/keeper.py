@@ -148,6 +148,9 @@ class Keeper:
             except (OSError, sqlite3.Error) as error:
                 reasons.append(str(error))
                 continue
+            except ExpectedError as error:  # a person has just taken a line out, which the next refresh will find
+                log.info("%s waits: %s", item.path, error)
+                continue
             except (ValueError, KeyError, TypeError) as error:  # somebody changed the file
                 log.warning("%s is no fact: %s", item.path, error)
                 files.set_aside(item.path)
