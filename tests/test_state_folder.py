@@ -14,7 +14,7 @@ NAME = re.compile(r"[.\w-]+(?:/[\w.-]*)*")
 
 def named() -> set[str]:
     """The files and folders (with a slash at the end) that the README's lists begin with."""
-    rows = [row[2:] for row in state.README.splitlines() if re.match(r"  \S", row)]
+    rows = [row[2:] for row in state.readme().decode().splitlines() if re.match(r"  \S", row)]
     found = set()
     for row in rows:
         parts = [part.strip() for part in row.split("  ") if part.strip()]
@@ -35,7 +35,7 @@ def test_a_readme_that_an_older_memoria_wrote_is_replaced_by_the_worker(paths: P
     readme = Path(paths.readme)
     readme.write_text("what an older version said\n", encoding="utf-8")
     housekeeping.clean(paths)
-    assert readme.read_text("utf-8") == state.README
+    assert readme.read_bytes() == state.readme()
     before = readme.stat().st_ino
     housekeeping.clean(paths)
     assert readme.stat().st_ino == before, "what says the same is not written again"

@@ -96,12 +96,9 @@ def test_what_failed_is_on_the_first_page_with_a_button_that_tries_again(
     assert "could not be summarised" not in browser.get("/").text
 
 
-@pytest.mark.parametrize("kind", ["compile-refused", "compile-failed"])
-def test_what_was_refused_has_a_button_that_starts_it_again(
-    browser: Browser, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
+def test_what_was_refused_has_a_button_that_starts_it_again(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(Ledger.of(browser.home.paths)) as ledger:
-        ledger.note(kind, "c1" if kind == "compile-refused" else "", "It would drop much of a page.")
+        ledger.note("compile-failed", "", "It would drop much of a page.")
     needs = browser.get("/").text.partition("Needs you")[2]
     assert "It would drop much of a page." in needs
     assert 'action="/retry/waiting"' in needs

@@ -25,7 +25,7 @@ def test_the_showcase_has_something_to_show_on_every_page(browser: Browser) -> N
     assert f"{len(SHOWN['articles'])} articles" in home
     assert "Learned today" in home
     assert "could not be summarised" in home
-    assert "A compile was refused" in home
+    assert "A claim was not written" in home
     article = browser.get("/article/concepts/departure-times").text
     assert "2 claims that no longer hold" in article
     receipt = browser.get("/receipt").text

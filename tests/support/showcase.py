@@ -152,5 +152,5 @@ def _fail(home: Home, ledger: Ledger) -> None:
     for job in spool.jobs():
         spool.claim(job)
         spool.fail(job, "the model was overloaded")
-    ledger.note("compile-refused", "f18", "The draft of “GTFS export” left out two claims that still hold; "
+    ledger.note("refused", "f18", "The draft of “GTFS export” left out two claims that still hold; "
                 "the article stays as it was, and the entry waits for the next compile.")  # fmt: skip

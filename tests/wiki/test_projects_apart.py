@@ -16,6 +16,8 @@ from memoria.index import sources
 from memoria.index.index import Index
 from memoria.pages.refresh import OWNED
 from memoria.recall import session_start
+from memoria.statements.fact import GLOBAL
+from memoria.statements.keeper import Keeper
 from memoria.wiki.article import Article, Claim
 from wiki_home import WikiHome, entry, placed
 
@@ -123,6 +125,20 @@ def test_a_mixed_page_is_divided_where_the_names_for_its_part_are_taken(home: Wi
     assert "- a line of its own" in kept
     assert SPACES not in kept
     assert unreadable.read_text() == "---\ntitle: [\n---\n"
+
+
+def test_a_line_of_all_belongs_where_it_was_said(home: WikiHome) -> None:
+    Ledger.of(home.home.paths).put(OWNED, value=True)  # so that the page is a person's, and no older one
+    path = old_page(home)
+    wrong = "- No day [[daily/2026-02-30#^e-a1]]\n- No month [[daily/2026-13-01#^e-a1]]\n"
+    path.write_text(f"{path.read_text()}\n## Notes\n\n{wrong}")
+    home.compile([])
+    assert "project:" not in path.read_text().split("---")[1]
+    with Keeper.at(home.home) as keeper:
+        where = {fact.content: fact.projects for fact in keeper.store.facts()}
+    assert where["Reviews are on Tuesdays"] == (ONE,), "what was said in a project is nobody else's"
+    assert set(where["Both run on Debian"]) == {ONE, TWO}
+    assert where["No day"] == (GLOBAL,)
 
 
 def test_a_session_sees_its_own_project_and_what_is_for_all(home: WikiHome, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,7 +52,8 @@ REPLANS = 5  # new plans when a person saves a page in the meantime
 def carry_out(home: Home, plan: Plan) -> None:
     """Remove everything in the plan; the caller keeps worker, compile and observer from running."""
     paths = home.paths
-    _begin(home, plan)
+    record = {"kind": plan.kind, "target": plan.target, "needles": plan.needles, "proving": plan.proving}
+    files.replace(Path(paths.forgetting), json.dumps(record), mode=atomic.PRIVATE)
     if plan.needle:  # first, so that nothing takes the text in again meanwhile
         Tombstones.of(paths).add(plan.needle)
     for session in plan.sessions:
@@ -111,11 +112,6 @@ def finish(home: Home) -> Plan | None:
     plan.earlier, plan.earlier_proving = needles, proving
     carry_out(home, plan)
     return plan
-
-
-def _begin(home: Home, plan: Plan) -> None:
-    record = {"kind": plan.kind, "target": plan.target, "needles": plan.needles, "proving": plan.proving}
-    files.replace(Path(home.paths.forgetting), json.dumps(record), mode=atomic.PRIVATE)
 
 
 def _deleted(keeper: Keeper, plan: Plan) -> list[str]:

@@ -85,7 +85,10 @@ def survey(
     only project to ingest; UsageError when no transcript is of it. ``limit``: most sessions, 0 for all.
     """
     plan = Plan()
-    transcripts = _listed(home, sources)
+    sides = home.settings.keep_sidechains
+    transcripts = client_files.in_order(
+        found for client, path in sources for found in client.transcripts(path, sides=sides)
+    )
     wanted = _wanted(home, transcripts, name)
     receipt = Receipt(home, ledger, Spool(home.paths.spool))
     for found in transcripts:
@@ -108,12 +111,6 @@ def survey(
         elif item:
             plan.passed["nothing was said"] += 1
     return plan
-
-
-def _listed(home: Home, sources: Sequence[Source]) -> list[Found]:
-    """Return the transcripts of all sources, the one that changed longest ago first."""
-    sides = home.settings.keep_sidechains
-    return client_files.in_order(found for client, path in sources for found in client.transcripts(path, sides=sides))
 
 
 def _wanted(home: Home, transcripts: Sequence[Found], name: str) -> str:

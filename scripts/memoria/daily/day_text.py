@@ -181,8 +181,10 @@ class DayText:
             while end < len(self.rows) and (QUOTE.fullmatch(self.rows[end]) or PARTICULARS.fullmatch(self.rows[end])):
                 end += 1
             learned = Learned(match["kind"] or "fact", match["text"], match["id"], tuple(self.rows[number + 1 : end]))
-            inside = span is not None and number >= span.first
-            place = (span.marker[2], self._key(written_key(span.marker)), span.marker[1]) if span and inside else ()
+            place: tuple[str, ...] = ()
+            if span is not None and number >= span.first:
+                key = written_key(span.marker)
+                place = span.marker[2], self.aliases.get(key, key), span.marker[1]
             yield LearnedLine(learned, number, end, *place)
 
     def items(self) -> Iterator[ItemLine]:
@@ -233,10 +235,6 @@ class DayText:
 
     def _entry(self, span: _Span, day: date) -> Entry:
         return entry_form.read(self.rows[span.first : span.last], span.heading, span.marker, day, self.aliases)
-
-    def _key(self, written: str) -> str:
-        """Return the present key of the project whose key is ``written`` in the text."""
-        return self.aliases.get(written, written)
 
     def _spans(self) -> list[_Span]:
         """Return the entries. One whose heading a person changed begins at the last heading before its marker."""

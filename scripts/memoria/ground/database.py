@@ -44,8 +44,9 @@ def open_(
     newer: type[ExpectedError],
     wait_s: float = WRITE_WAIT_S,
     factory: type[sqlite3.Connection] = sqlite3.Connection,
+    reads_all: bool = False,
 ) -> sqlite3.Connection:
-    """Open or create a database and apply the migrations that it lacks.
+    """Open or create a database and apply the migrations that it lacks; ``reads_all``: look for damage everywhere.
 
     Migration n leads from version n to n + 1. Raises ``newer`` when a newer memoria wrote the file, DamagedError when a
     table is missing, and sqlite3.Error or OSError when the file cannot be used.
@@ -63,6 +64,8 @@ def open_(
         script = "".join(migrations)
         if missing := set(_TABLES.findall(script)) - set(_DROPPED.findall(script)) - there:
             raise DamagedError(f"the database lacks {', '.join(sorted(missing))}")
+        if reads_all and (found := _execute(db, "PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+            raise DamagedError(found)
     except BaseException:
         db.close()
         raise
@@ -134,13 +137,6 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
         if db.in_transaction:  # some errors (disk full) have already rolled back
             db.execute("ROLLBACK")
         raise
-
-
-def check(db: sqlite3.Connection) -> None:
-    """Read the whole file; raise DamagedError when something is wrong with it."""
-    found = _execute(db, "PRAGMA quick_check(1)").fetchone()[0]
-    if found != "ok":
-        raise DamagedError(found)
 
 
 def shred(db: sqlite3.Connection) -> None:

@@ -33,10 +33,6 @@ def _nothing(_: str) -> Sequence[Past]:
     return ()
 
 
-def _unknown(_: str) -> Fact | None:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class Ended:
     """What no longer holds of what entries say.
@@ -48,7 +44,7 @@ class Ended:
     """
 
     past: Callable[[str], Sequence[Past]] = _nothing
-    fact: Callable[[str], Fact | None] = _unknown
+    fact: Callable[[str], Fact | None] = lambda _: None
     deleted: Callable[[str], Sequence[Past]] = _nothing
     stamps: Mapping[str, int] = field(default_factory=dict)
 
@@ -120,7 +116,8 @@ def history_stamps(histories: Mapping[str, tuple[str, str]]) -> dict[str, int]:
     for former, _ in histories.values():
         for day, said in _UNTIL.findall(former):
             for source, _ in _SOURCE.findall(said):
-                _add(stamps, source, f"{day} {said}")
+                cited = source.partition("#")[0]
+                stamps[cited] = stamps.get(cited, 0) ^ crc32(f"{source} {day} {said}".encode("utf-8", "replace"))
     return stamps
 
 
@@ -157,12 +154,6 @@ def of(histories: Callable[[], Mapping[str, tuple[str, str]]], stamps: Mapping[s
         lambda session: deleted().get(session, ()) if session else (),
         stamps,
     )
-
-
-def _add(stamps: dict[str, int], source: str, text: str) -> None:
-    """Let the stamp of a source's day depend on a text; the order of the texts does not matter."""
-    day = source.partition("#")[0]
-    stamps[day] = stamps.get(day, 0) ^ crc32(f"{source} {text}".encode("utf-8", "replace"))
 
 
 def _opened(path: Path, read: Callable[[Store], list[Fact]]) -> list[Fact]:

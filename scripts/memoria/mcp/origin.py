@@ -212,13 +212,9 @@ def _matching(origins: Sequence[Origin], wanted: set[str]) -> tuple[Origin, ...]
     for number in sorted(range(len(origins)), key=lambda number: (-shares[number], number)):
         if shares[number] < NEAR_BEST * best or len(chosen) >= MAX_TURNS:
             break
-        prompts = (before for before in range(number, -1, -1) if _is_prompt(origins[before]))
+        prompts = (before for before in range(number, -1, -1) if (turn := origins[before].turn) and turn.role == "user")
         chosen |= {number, next(prompts, number)}
     return tuple(origins[number] for number in sorted(chosen))
-
-
-def _is_prompt(origin: Origin) -> bool:
-    return origin.turn is not None and origin.turn.role == "user"
 
 
 def said(origin: Origin) -> str:

@@ -43,17 +43,14 @@ def fold(hits: list[Hit], hit: Hit, sessions: Collection[str]) -> bool:
     better = next((known for known in hits if known.session in sessions), None)
     if better is None:
         return False
-    shown, other = (hit, better) if _stands_for(hit, better) else (better, hit)
+    is_shown = hit.kind != better.kind and (hit.kind == "entry" or better.kind == "turn")
+    shown, other = (hit, better) if is_shown else (better, hit)
     best = other.passages[:1] if other.kind != "turn" or (other is better and shown.kind == "entry") else []
     passages = _without(shown.passages, sentence(best[0])) if best else shown.passages
     shown.passages = ([*best, *passages] if other is better else [*passages, *best])[:PASSAGES]
     shown.score, shown.also = better.score, [*better.also, other.key]
     hits[hits.index(better)] = shown
     return True
-
-
-def _stands_for(hit: Hit, other: Hit) -> bool:
-    return other.kind != hit.kind and (hit.kind == "entry" or other.kind == "turn")
 
 
 def sentence(passage: str) -> list[str]:

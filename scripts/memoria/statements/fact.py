@@ -233,12 +233,8 @@ def new_id(kind: str, content: str, stamp: Stamp) -> str:
     seed = "\n".join((kind, content.casefold(), stamp.project, stamp.session, stamp.time.isoformat()))
     import hashlib  # noqa: PLC0415 (loads OpenSSL: four megabytes in every MCP server)
 
-    return "l-" + _base32(hashlib.sha256(seed.encode("utf-8", "replace")).digest())
-
-
-def _base32(digest: bytes) -> str:
-    number = int.from_bytes(digest[:5], "big")
-    return "".join("0123456789abcdefghjkmnpqrstvwxyz"[number >> shift & 31] for shift in range(35, -1, -5))
+    number = int.from_bytes(hashlib.sha256(seed.encode("utf-8", "replace")).digest()[:5], "big")
+    return "l-" + "".join("0123456789abcdefghjkmnpqrstvwxyz"[number >> shift & 31] for shift in range(35, -1, -5))
 
 
 # -- which of two holds

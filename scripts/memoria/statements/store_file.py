@@ -69,7 +69,9 @@ MIGRATIONS: Final = (
 
 def opened(path: Path) -> sqlite3.Connection:
     """Open or create the file, and read all of it; one that cannot be read is set aside."""
-    return database.open_or_replace(path, lambda: _open(path))
+    return database.open_or_replace(
+        path, lambda: database.open_(path, MIGRATIONS, newer=MemoryStoreError, reads_all=True)
+    )
 
 
 def has_news(paths: Paths, stamps: Mapping[str, str]) -> bool:
@@ -91,13 +93,3 @@ def changed_logs(db: sqlite3.Connection, stamps: Mapping[str, str]) -> tuple[lis
     known = dict(db.execute("SELECT day, mark FROM logs"))
     stale = [day for day, stamp in stamps.items() if known.get(day) != stamp]
     return stale, [day for day in known if day not in stamps]
-
-
-def _open(path: Path) -> sqlite3.Connection:
-    db = database.open_(path, MIGRATIONS, newer=MemoryStoreError)
-    try:
-        database.check(db)
-    except BaseException:
-        db.close()
-        raise
-    return db

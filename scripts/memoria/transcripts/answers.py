@@ -118,7 +118,8 @@ def report(content: object, result: object, use: Use | None) -> str:
     ``content``: the result's blocks, ``result``: the line's decoded ``toolUseResult``.
     """
     given: Mapping[str, Any] = result if isinstance(result, Mapping) else {}
-    if use.name not in AGENTS if use else not _is_report(given):
+    is_like = isinstance(given.get("content"), list) and isinstance(given.get("totalToolUseCount"), int)
+    if use.name not in AGENTS if use else not is_like:
         return ""
     if given.get("status", "completed") != "completed":
         return ""
@@ -127,10 +128,6 @@ def report(content: object, result: object, use: Use | None) -> str:
     words = [text.strip() for text in texts if isinstance(text, str) and not text.startswith(_OF_THE_CLIENT)]
     told = "\n".join(filter(None, words))
     return f"{REPORTED}{': ' + use.about if use and use.about else ''})\n{told}" if told else ""
-
-
-def _is_report(given: Mapping[str, Any]) -> bool:
-    return isinstance(given.get("content"), list) and isinstance(given.get("totalToolUseCount"), int)
 
 
 def _is_asked(given: Mapping[str, Any]) -> bool:

@@ -93,7 +93,7 @@ def transcripts(root: Path, *, sides: bool = False) -> list[Found]:
 
     What is no regular file or vanishes meanwhile is passed over.
     """
-    found_here = (item for path in _files(root) for item in _transcript_at(path))
+    found_here = (item for path in _files(root) for item in at_path(path, session=path.stem, side=_is_side(path)))
     return in_order(item for item in found_here if sides or not item.side)
 
 
@@ -109,10 +109,6 @@ def _files(root: Path) -> Iterator[Path]:
     for place, folders, names in os.walk(root):
         folders.sort()
         yield from (Path(place, name) for name in names if name.endswith(".jsonl"))
-
-
-def _transcript_at(path: Path) -> Iterator[Found]:
-    return at_path(path, session=path.stem, side=_is_side(path))
 
 
 def at_path(path: Path, *, session: str, side: bool, agent: str = "claude") -> Iterator[Found]:

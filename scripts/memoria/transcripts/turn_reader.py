@@ -252,13 +252,10 @@ def _assistant(value: dict[str, Any], describing: bool) -> list[Turn]:
     uses = [block for block in blocks if block.get("type") == "tool_use"]
     texts += [use["input"]["plan"] for use in uses if _holds_plan(use)]
     text = "\n\n".join(text for text in texts if isinstance(text, str) and text.strip())
-    tools = tuple([_line(str(use.get("name", "tool")), use.get("input"), describing) for use in uses])
+    named = [(str(use.get("name", "tool")), use.get("input")) for use in uses]
+    tools = tuple([prompt.clean(describe(name, given) if describing else name) for name, given in named])
     turn = _turn(value, "assistant", text, tools)
     return [replace(turn, uses=tuple(_string(use, "id") for use in uses))] if text or tools else []
-
-
-def _line(name: str, given: object, describing: bool) -> str:
-    return prompt.clean(describe(name, given) if describing else name)
 
 
 def _holds_plan(use: dict[str, Any]) -> bool:

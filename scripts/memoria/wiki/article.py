@@ -33,7 +33,7 @@ SUMMARY_DIGEST = "summary_digest"  # in the frontmatter: the digest of the summa
 _SINCE = "  - Since then: "  # begins the row below a claim of the history that says what holds instead
 SINCE_ROWS = (_SINCE, "  - Why: ")  # the second as earlier versions wrote it
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_SOURCE = re.compile(r"(?<!\s)\s*\[\[(daily/\d{4}-\d{2}-\d{2}#\^[el]-[0-9a-z]{1,40})(?:\|[^\]]{0,400})?\]\]")
+_SOURCE = re.compile(r"(?<!\s)\s*\[\[(daily/\d{4}-(?:0\d|1[0-2])-\d{2}#\^[el]-[0-9a-z]{1,40})(?:\|[^\]]{0,400})?\]\]")
 _NESTED = re.compile(r"\s+(?:[-*+>] |\d+[.)] |<!--|```|~~~)")  # an indented row that is no more of the text above it
 _BULLET = re.compile(r"[-*+] ")
 _UNTIL = re.compile(r"Until (\d{4}-\d{2}-\d{2}): ")
@@ -331,6 +331,11 @@ class Article:
         """Every wikilink on the page."""
         rows = [*self.lead, *(row for section in self.sections for row in section.rows)]
         return markdown.links("\n".join(rows))
+
+    @property
+    def related(self) -> int:
+        """How many articles it names as related."""
+        return sum(row.startswith("- [[") for part in self.sections if part.named(RELATED) for row in part.rows)
 
     def section(self, heading: str) -> Section:
         """Return the section with this heading; insert it in its place when it is missing (history last)."""

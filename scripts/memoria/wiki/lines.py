@@ -5,10 +5,11 @@ All functions are pure but for looking a statement up in the store.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, time
 from typing import Final
 
-from memoria.ground import markdown
+from memoria.ground import clock, markdown
 from memoria.search import comparison, identifiers
 from memoria.search.words import words
 from memoria.statements.fact import GLOBAL, Fact, Stamp, new_id
@@ -107,15 +108,17 @@ def unnamed(article: Article) -> list[tuple[Section, int, Claim]]:
     ]  # fmt: skip
 
 
-def found_on(article: Article, section: Section, claim: Claim, undated: date) -> Fact:
+def found_on(article: Article, section: Section, claim: Claim, undated: date, origins: Mapping[str, str]) -> Fact:
     """Return the statement that stands on an article alone, of an earlier version or by a person.
 
     Its day is that of the newest entry that it cites, ``undated`` when it cites none; it was said by the user when it
-    cites none, because then a person wrote it there.
+    cites none, because then a person wrote it there. It belongs where the entries do whose ``origins`` are known.
     """
-    day = date.fromisoformat(claim.day) if claim.day else undated
-    stamp = Stamp(article.project or GLOBAL, "", datetime.combine(day, time(12), UTC))
+    day = date.fromisoformat(claim.day) if clock.is_day(claim.day) else undated
+    projects = dict.fromkeys(origins[source] for source in claim.sources if source in origins)
+    place, *others = projects or (article.project or GLOBAL,)
+    stamp = Stamp(place, "", datetime.combine(day, time(12), UTC))
     kind, content = kind_of(section.heading), claim.text
     ident = new_id(article.slug, content, stamp)
     origin = "assistant" if claim.sources else "user"
-    return Fact(kind, content, 0.5, origin, stamp.project, stamp.time, ident)
+    return Fact(kind, content, 0.5, origin, stamp.project, stamp.time, ident, also=tuple(others))

@@ -142,7 +142,7 @@ def backlinks(snapshot: Snapshot) -> Found:
         for link in Article(slug, "\n".join(rows)).links:
             other = snapshot.targets.page(link.target).removeprefix("knowledge/")
             known = snapshot.articles.get(other)
-            if not known or other == slug or slug in snapshot.linked[other] or _related(known) >= _MAX_RELATED:
+            if not known or other == slug or slug in snapshot.linked[other] or known.related >= _MAX_RELATED:
                 continue
             if snapshot.owners[slug] in ("", snapshot.owners[other]):
                 yield other, f"does not link back to [[{slug}]]"
@@ -198,10 +198,6 @@ def page_of(name: str) -> str:
 
 def _is_source(link: Link) -> bool:
     return link.target.startswith("daily/") and link.anchor.startswith(("#^e-", "#^l-"))
-
-
-def _related(article: Article) -> int:
-    return sum(row.startswith("- [[") for part in article.sections if part.heading == RELATED for row in part.rows)
 
 
 def _day(text: str) -> date | None:

@@ -18,7 +18,7 @@ from memoria.statements.claim_check import unheard
 from memoria.statements.fact import Fact, plain
 from memoria.statements.keeper import Keeper
 from memoria.wiki import lines, names, summary
-from memoria.wiki.article import CONNECTIONS, HISTORY, RELATED, Article, Claim, heading_of
+from memoria.wiki.article import CONNECTIONS, HISTORY, Article, Claim, heading_of
 from memoria.wiki.article_cache import Row
 from memoria.wiki.folder import FOLDERS, Wiki, find_slug, slugify
 from memoria.wiki.names import Owners
@@ -259,7 +259,7 @@ class Placing:
             self.refused.append(f"no link between {row['from'][:60]!r} and {row['to'][:60]!r}")
             return
         for here, there in ((page, target), (target, page)):
-            if _related(here) < MAX_RELATED and self.owners.pages.get(there.slug, "") in ("", here.project):
+            if here.related < MAX_RELATED and self.owners.pages.get(there.slug, "") in ("", here.project):
                 here.relate(there.slug, there.title, plain(row["why"]))
 
     def _connect(self, row: JsonObject) -> None:
@@ -287,8 +287,3 @@ def _ident(text: str) -> str:
 
 def _name(slug: str) -> str:
     return slug.strip().removesuffix(".md").rsplit("/", 1)[-1]
-
-
-def _related(article: Article) -> int:
-    rows = [row for section in article.sections if section.named(RELATED) for row in section.rows]
-    return sum(row.startswith("- [[") for row in rows)

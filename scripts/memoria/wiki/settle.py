@@ -234,36 +234,40 @@ class Settle:
         One that says what a known statement says becomes its line, in the words that it has; another is a statement
         that is written there. A page of 0.1.0, which names no project, is given to the one that its lines come from.
         """
-        if not article.project and len(projects := self._projects(article)) == 1:
-            article.give_to(*projects)
+        origins = _origins(article, self.keeper)
+        found = {origins[source] for claim in article.claims for source in claim.sources if source in origins}
+        if len(found) == 1:
+            article.give_to(*found)
         store, undated = self.keeper.store, _undated(article, self.keeper)
         for section, number, claim in lines.unnamed(article):
-            fact = lines.found_on(article, section, claim, undated)
+            fact = lines.found_on(article, section, claim, undated, origins)
             alike = (other for other in store.twins(fact) if other.project == fact.project and store.day(other.id))
             twin = self._logged.get((fact.project, lines.folded(fact.content))) or next(alike, None)
             if twin and not article.shows(twin.id):
                 section.put(number, replace(lines.claim_of(twin, store), text=claim.text).render())
             elif twin is None:
                 section.put(number, Claim(claim.text, claim.sources, fact.id).render())
-        adopt(article, self.keeper)
-
-    def _projects(self, article: Article) -> set[str]:
-        """Return the projects of the entries that an article cites."""
-        known = self.index.entries()
-        cited = {source.rpartition("#^e-")[2] for claim in article.claims for source in claim.sources}
-        return {known[ident].project for ident in cited & known.keys()}
+        adopt(article, self.keeper, origins)
 
 
-def adopt(article: Article, keeper: Keeper) -> None:
-    """Let the store know the statements that are written on an article alone."""
-    undated = _undated(article, keeper)
+def adopt(article: Article, keeper: Keeper, origins: Mapping[str, str] | None = None) -> None:
+    """Let the store know the statements that are written on an article alone; ``origins``: of the entries it cites."""
+    undated, origins = _undated(article, keeper), _origins(article, keeper) if origins is None else origins
     own = [
-        replace(lines.found_on(article, section, claim, undated), id=claim.id)
+        replace(lines.found_on(article, section, claim, undated, origins), id=claim.id)
         for section, _, claim in article.lines()
         if claim.is_own and not section.named(HISTORY) and keeper.store.get(claim.id) is None
     ]
     if own:
         keeper.store.put_of_article(own, article.slug)
+
+
+def _origins(article: Article, keeper: Keeper) -> dict[str, str]:
+    """Return the projects of the entries that an article cites, by their links, when it names no project itself."""
+    cited = {source[6:16] for claim in article.claims for source in claim.sources if not article.project}
+    days = map(date.fromisoformat, filter(clock.is_day, cited))
+    entries = (entry for day in days for entry in keeper.lines.daily.entries(day))
+    return {entry.source: entry.project_key for entry in entries}
 
 
 def _undated(article: Article, keeper: Keeper) -> date:

@@ -195,9 +195,8 @@ class Worker:
         from memoria.audit.receipt import check_some  # noqa: PLC0415 (only when a transcript changed)
 
         for account in check_some(self.home, self.ledger, self.spool):
-            text = f"{account.missing} of {account.turns} turns were picked up from {account.found.path}"
-            self.ledger.note("picked-up", account.session, text)
-            log.info("session %s: %s", account.session, text)
+            missing, path = account.missing, account.found.path
+            log.info("session %s: %d of %d turns were picked up from %s", account.session, missing, account.turns, path)
 
     def _sessions(self) -> list[list[Job]]:
         """Return the waiting jobs grouped by session, the session that has waited longest first."""

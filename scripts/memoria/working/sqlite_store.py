@@ -316,7 +316,7 @@ class SqliteStore:
             except sqlite3.Error as error:
                 if database.is_damaged(error) and not mended:
                     self._drop_connection()
-                    database.open_or_replace(self.path, lambda: _open_sound(self.path)).close()
+                    database.open_or_replace(self.path, lambda: _open(self.path, reads_all=True)).close()
                     mended = True
                     continue
                 if not database.is_busy(error):
@@ -355,19 +355,8 @@ def _nothing(_: sqlite3.Connection) -> None:
     """For the sake of what each transaction does beside its work."""
 
 
-def _open(path: Path) -> sqlite3.Connection:
-    return database.open_(path, MIGRATIONS, newer=WorkingStoreError, wait_s=STEP_WAIT_S)
-
-
-def _open_sound(path: Path) -> sqlite3.Connection:
-    """Open the file and read the whole of it."""
-    db = _open(path)
-    try:
-        database.check(db)
-    except BaseException:
-        db.close()
-        raise
-    return db
+def _open(path: Path, *, reads_all: bool = False) -> sqlite3.Connection:
+    return database.open_(path, MIGRATIONS, newer=WorkingStoreError, wait_s=STEP_WAIT_S, reads_all=reads_all)
 
 
 def _select(db: sqlite3.Connection, scope: str, key: str) -> Record | None:

@@ -156,12 +156,13 @@ def _parts(observed: Mapping[str, Any], task: TaskState | None, notes: Sequence[
     """Return each part as lines, neutralised already so that fencing does not lengthen them."""
     failure = observed.get("failure") or {}
     status = "" if failure.get("status") is None else f" (exit {failure['status']})"
+    tasks = [each for each in observed.get("tasks", ()) if each["status"] not in _DONE]
     failed = f"Last failure: {_line(failure['command'], 160)}{status}" if failure else ""
     return [
         _labelled("Goal", observed.get("goal"), 450),
         _labelled("The user's last message", observed.get("said"), 200),
         _task_line(task),
-        _listed("Open tasks", [_open(each) for each in observed.get("tasks", ()) if each["status"] not in _DONE][:10]),
+        _listed("Open tasks", [f"[{_line(each['status'], 20)}] {_line(each['text'], 120)}" for each in tasks[:10]]),
         failed,
         _labelled("Open question", observed.get("question"), 200),
         _labelled("Files touched", ", ".join(_line(path, 80) for path in reversed(observed.get("files", ()))), 400),
@@ -174,10 +175,6 @@ def _task_line(task: TaskState | None) -> str:
         return ""
     step = f", now: {_line(task.step, 120)}" if task.step else ""
     return f"Task: {_line(task.description, 250)} [{task.status}, {task.percent:g} %{step}]"
-
-
-def _open(task: Mapping[str, Any]) -> str:
-    return f"[{_line(task['status'], 20)}] {_line(task['text'], 120)}"
 
 
 def _labelled(label: str, text: object, most: int) -> str:

@@ -26,11 +26,9 @@ MAX_LEARNED, MAX_ARTICLES = 8, 6
 NOTE_DAYS = 7  # for which a refused compile is shown
 _NOTED = {
     "refused": "A claim was not written",
-    "compile-refused": "A compile was refused",
     "compile-failed": "A compile failed",
     "missing": "A part of a conversation is missing",
 }
-_COMPILES = ("compile-refused", "compile-failed")
 _COMPILE_AGAIN = ("/retry/waiting", "Compile again")
 
 
@@ -128,16 +126,15 @@ def _settings(home: Home) -> Iterator[Need]:
 
 def _notes(ledger: Ledger) -> Iterator[Need]:
     """Yield what was noted of late and is not over: not of entries compiled since, nor of those that were set aside."""
-    waiting = {entry.id for entry in ledger.entries(waiting=True)}
+    waiting = any(ledger.entries(waiting=True))
     aside = {entry for entry, _ in ledger.failed_compiles()}
     since = (clock.now() - timedelta(days=NOTE_DAYS)).isoformat()
     seen = set()
     for time, kind, subject, text in ledger.notes(limit=50):
-        concerned = {*subject.split(",")} if subject else waiting
-        is_over = concerned <= aside if kind == "refused" else kind in _COMPILES and not concerned & waiting
+        is_over = {*subject.split(",")} <= aside if kind == "refused" else kind == "compile-failed" and not waiting
         if kind in _NOTED and time >= since and (kind, text) not in seen and not is_over:
             seen.add((kind, text))
-            yield Need(_NOTED[kind], text, *(_COMPILE_AGAIN if kind in _COMPILES else ()))
+            yield Need(_NOTED[kind], text, *(_COMPILE_AGAIN if kind == "compile-failed" else ()))
 
 
 def retry_flush(site: Site, _: Asked) -> Done:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
@@ -175,7 +175,8 @@ def show_one(site: Site, asked: Asked) -> View:
     with closing(Ledger.of(site.home.paths)) as ledger:
         turns = _turns(site, one) if asked.query.get("turns") and one.transcript else []
         shown = address.paginate(turns, PAGE_TURNS, address.session(ident), asked.query) if turns else None
-        fates = _fates(site, shown.items, ledger) if shown else []
+        screen = Screen.of(site.home)  # what memoria may not keep is not shown either, although the transcript has it
+        fates = [_fate(site, turn, ledger, screen.reason(turn, cwd)) for turn, cwd in shown.items] if shown else []
         counts = {entry.id: len(ledger.turns_of(entry.id)) for entry in one.entries}
     values = {
         "session": one,
@@ -201,12 +202,6 @@ def _turns(site: Site, one: Session) -> list[tuple[Turn, str]]:
         cwd = turn.cwd or cwd
         found.append((turn, cwd))
     return found
-
-
-def _fates(site: Site, turns: Sequence[tuple[Turn, str]], ledger: Ledger) -> list[Fate]:
-    """Return what became of turns; what memoria may not keep is not shown either, although the transcript has it."""
-    screen = Screen.of(site.home)
-    return [_fate(site, turn, ledger, screen.reason(turn, cwd)) for turn, cwd in turns]
 
 
 def _fate(site: Site, turn: Turn, ledger: Ledger, hidden: str) -> Fate:
