@@ -31,7 +31,8 @@ from memoria.ground import markdown, printable
 from memoria.ground.redact import Redactor
 from memoria.index import documents, highlight
 from memoria.models import answer
-from memoria.search import comparison, cues, duplicates, identifiers, tokens, words
+from memoria.search import comparison, cues, identifiers, tokens, words
+from memoria.search.reader import sentence
 from memoria.statements import claim_check
 from memoria.statements import lines as fact_lines
 from memoria.transcripts import prompt, tool_lines
@@ -163,7 +164,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "highlight": lambda text: highlight.highlighted(text, {"a"}, bold=True),
     "tokens.of": tokens.of,
     "tokens.of_query": tokens.of_query,
-    "duplicates.sentence": duplicates.sentence,
+    "reader.sentence": sentence,
     "cues.stated": cues.stated,
     "identifiers.in_prose": identifiers.in_prose,
     "identifiers.in_code": lambda text: identifiers.in_code([text]),

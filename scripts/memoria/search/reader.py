@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from memoria.base import sqlite
 from memoria.base.visibility import EVERYWHERE
-from memoria.search import duplicates, layout, ranking, tokens
+from memoria.search import layout, ranking, tokens
 from memoria.search.hit import Hit, Statement, around
 
 TYPE_CHECKING = False
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _QUERY_CHARS = 20_000  # characters; only the start of a longer query is read
 QUERY_WORDS = 48  # terms of a query that are looked up; the others are ignored
 PASSAGES = 3  # of a document that are shown
+SAME = 0.7  # least Jaccard similarity of word pairs; "tabs, not spaces" and "spaces, not tabs" share no pair
+_TOLD = ("article", "entry", "fact")  # an archived turn is kept: it is their evidence
+_AROUND = "`'\"()[]{}<>,.;:!?*_|\\"
 _SUCCESSIONS = 8  # greatest length of a chain of superseded facts that is followed
 SHOW = "SELECT id, key, path, kind, anchor, session, project, title, date, superseded_by, source, hidden FROM documents"
 
@@ -324,8 +327,8 @@ class Finder:
                 continue
             seen.add(row[1])
             hit = self._hit(row, score, scored if row[0] == document else {}, view)
-            if hit and not (is_folded and duplicates.fold(hits, hit, self._stored.sessions(hit))):
-                duplicates.add(hits, hit)
+            if hit and not (is_folded and _fold(hits, hit, self._stored.sessions(hit))):
+                _add(hits, hit)
         return hits
 
     def _hit(
@@ -381,3 +384,77 @@ def _opened(path: str) -> sqlite3.Connection:
         connection.close()
         raise UnreadableError(f"{path}: version {version}, not {layout.VERSION}")
     return connection
+
+
+# -- results that say the same: a learned fact, the entry that holds it, an article's claim
+#
+# Two results are duplicates when their best passages are the same sentence, apart from punctuation and links: nearly
+# the same words in the same order, and the same numbers. The test is strict, so that it hides nothing new.
+
+
+def _add(hits: list[Hit], hit: Hit) -> None:
+    """Append a result to better ones, unless it duplicates one; drop passages that repeat another's best one."""
+    others = [known for known in hits if known.kind != hit.kind and known.kind in _TOLD and known.passages]
+    if hit.kind in _TOLD and hit.passages and others:
+        said = sentence(hit.passages[0])
+        if any(_same(sentence(known.passages[0]), said) for known in others):
+            return
+        for known in others:
+            hit.passages[1:] = _without(hit.passages[1:], sentence(known.passages[0]))
+            known.passages[1:] = _without(known.passages[1:], said)
+    hits.append(hit)
+
+
+def _fold(hits: list[Hit], hit: Hit, sessions: Collection[str]) -> bool:
+    """Make one result of a result and a better one about the same session; return False when there is none.
+
+    ``sessions`` are those in which its best passage was said: a claim of an article that rests on several is a result
+    of its own. An entry stands for its session, with what else fits; a fact or a claim stands for the turns that it was
+    made from.
+    """
+    if len(sessions) != 1:
+        return False
+    better = next((known for known in hits if known.session in sessions), None)
+    if better is None:
+        return False
+    is_shown = hit.kind != better.kind and (hit.kind == "entry" or better.kind == "turn")
+    shown, other = (hit, better) if is_shown else (better, hit)
+    best = other.passages[:1] if other.kind != "turn" or (other is better and shown.kind == "entry") else []
+    passages = _without(shown.passages, sentence(best[0])) if best else shown.passages
+    shown.passages = ([*best, *passages] if other is better else [*passages, *best])[:PASSAGES]
+    shown.score, shown.also = better.score, [*better.also, other.key]
+    hits[hits.index(better)] = shown
+    return True
+
+
+def sentence(passage: str) -> list[str]:
+    """Return the words of a passage's first line, without its bullet, its ``[kind]`` and its sources."""
+    line = passage.strip().partition("\n")[0].removeprefix("- ") if passage else ""
+    if line.startswith("[") and "] " in line:
+        line = line.partition("] ")[2]
+    words = (word.strip(_AROUND) for word in line.lower().split() if not word.startswith("daily/"))
+    return [word for word in words if word]
+
+
+def _without(passages: list[str], said: list[str]) -> list[str]:
+    return [passage for passage in passages if not _same(sentence(passage), said)]
+
+
+def _same(one: list[str], other: list[str]) -> bool:
+    """Return whether two sentences, as lists of words, say the same.
+
+    Each word that only one of them holds stands in a pair that only that one holds, and a pair has two words. Both have
+    fewer pairs than words together, so that with more such words than ``differing`` the similarity is below ``SAME``.
+    """
+    if one == other:
+        return bool(one)
+    differing = 2 * (1 - SAME) * (len(one) + len(other))
+    if len(set(one).symmetric_difference(other)) > differing:
+        return False
+    from memoria.search.words import bigrams, jaccard  # noqa: PLC0415 (a hook that compares none does not pay)
+
+    return jaccard(bigrams(one), bigrams(other)) >= SAME and _numbers(one) == _numbers(other)
+
+
+def _numbers(words: list[str]) -> list[str]:
+    return [word for word in words if any(letter.isdigit() for letter in word)]

@@ -8,7 +8,7 @@ first, as the user's word. Everything is one transaction, which ``memoria undo``
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 
@@ -17,13 +17,13 @@ from memoria.ground import clock, printable
 from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
 from memoria.index.index import Index
-from memoria.statements.fact import GLOBAL, Ending, Fact, Stamp, new_id, plain
+from memoria.search.words import words
+from memoria.statements.fact import GLOBAL, MAX_STORED, Ending, Fact, Stamp, new_id, plain
 from memoria.statements.keeper import Keeper
-from memoria.statements.store import half_saved
-from memoria.wiki import by_hand, index_page, lines, summary
+from memoria.statements.store import Place, Store, half_saved
+from memoria.wiki import index_page, lines, summary
 from memoria.wiki.article import HISTORY, Article, Claim, Section
 from memoria.wiki.article_cache import ArticleCache
-from memoria.wiki.by_hand import Edit
 from memoria.wiki.folder import Wiki
 from memoria.wiki.index_page import commit
 from memoria.wiki.transaction import ChangedError, End, Transactions, digest
@@ -34,6 +34,19 @@ TRIES = 3  # when a person saves a page meanwhile
 UNREAD = 500  # articles that were never read, of one run: the next one goes on
 BOUND = 10_000  # changes of one article in one run
 IMPORTANCE = 0.9  # of what a person took the trouble to write
+REWORDED, REPLACED, GONE, NEW, RELINKED = "reworded", "replaced", "gone", "new", "relinked"
+MANY, SHARE = 20, 0.1  # more changed or missing lines at once, and this share of all, are no person's work
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One change of a person: what it is, of which statement, and the words and heading that stand there now."""
+
+    what: str
+    slug: str
+    id: str = ""
+    text: str = ""
+    heading: str = ""
 
 
 @dataclass(slots=True)
@@ -89,10 +102,10 @@ class Settle:
                 del self._articles[slug]
         gone = known.keys() - marks.keys()
         found = [edit for slug in changed if slug in known and slug in self._articles and slug not in ours
-                 for edit in by_hand.edits(self._articles[slug], store.places(slug), store)]  # fmt: skip
+                 for edit in _edits(self._articles[slug], store.places(slug), store)]  # fmt: skip
         self.held = 0
         found = self._without_half_saved(found, known, marks)
-        if not self.takes_all and not by_hand.is_a_person(found, len(store.placed())):
+        if not self.takes_all and not is_a_person(found, len(store.placed())):
             self.held = len(found)
             for slug in {edit.slug for edit in found}:
                 del self._articles[slug]
@@ -120,7 +133,7 @@ class Settle:
 
     def _without_half_saved(self, found: list[Edit], known: Mapping[str, str], marks: Mapping[str, str]) -> list[Edit]:
         """Return the edits without those of articles that seem half saved, which are left alone."""
-        for slug in {edit.slug for edit in found if edit.what == by_hand.GONE}:
+        for slug in {edit.slug for edit in found if edit.what == GONE}:
             if seen := half_saved(self._articles[slug].render(), known[slug], marks[slug]):
                 self.keeper.store.mark_article(slug, seen)
                 del self._articles[slug]
@@ -152,16 +165,16 @@ class Settle:
 
     def _take(self, found: Collection[Edit]) -> list[End]:
         """Write a person's changes to the statements, and their ids to the lines; return the ends."""
-        moved = by_hand.moved(found, self._articles.values())
+        moved = _moved(found, self._articles.values())
         ends: list[End] = []
         for edit in found:
-            if edit.what == by_hand.REWORDED:
+            if edit.what == REWORDED:
                 self.keeper.edit(edit.id, edit.text)
-            elif edit.what == by_hand.REPLACED:
+            elif edit.what == REPLACED:
                 ends += self._replace(edit)
-            elif edit.what == by_hand.NEW:
+            elif edit.what == NEW:
                 self._add(edit)
-            elif edit.what == by_hand.RELINKED and (fact := self.keeper.store.get(edit.id)):
+            elif edit.what == RELINKED and (fact := self.keeper.store.get(edit.id)):
                 self._relink(edit, fact)
             elif edit.id not in moved and self.keeper.store.places_of(edit.id) == [edit.slug]:
                 ends += self._end(edit)
@@ -248,6 +261,52 @@ class Settle:
             elif twin is None:
                 section.put(number, Claim(claim.text, claim.sources, fact.id).render())
         adopt(article, self.keeper, origins)
+
+
+# -- what a person changed in an article since it was last read
+
+
+def _edits(article: Article, known: Mapping[str, Place], store: Store) -> Iterator[Edit]:
+    """Yield what a person changed; ``known``: the lines that the article had when it was last read."""
+    current: set[str] = set()
+    for section, _, claim in article.lines():
+        if section.named(HISTORY) or not claim.id:
+            continue
+        current.add(claim.id)
+        fact, is_known = store.get(claim.id), claim.id in known
+        if len(claim.text) > MAX_STORED or (is_known and lines.is_same_text(claim.text, known[claim.id].words)):
+            continue  # an article of an earlier version has words of its own
+        if fact is None:  # deleted meanwhile: other words are another statement
+            if is_known:
+                yield Edit(NEW, article.slug, claim.id, claim.text, section.heading)
+            continue
+        if any(lines.is_same_text(claim.text, wording) for wording in (fact.content, *fact.wordings)):
+            continue  # a copy from before the statement was reworded
+        same = fact.ended is None and lines.is_rewording(claim.text, fact.content)
+        yield Edit(REWORDED if same else REPLACED, article.slug, claim.id, claim.text, section.heading)
+    live = {ident: fact for ident, place in known.items() if place.is_current and (fact := store.get(ident))}
+    gone = {ident: fact for ident, fact in live.items() if ident not in current and fact.ended is None}
+    for section, _, claim in lines.unnamed(article):
+        if claim.sources or len(claim.text) > MAX_STORED or not words(plain(claim.text)):
+            continue
+        own = next((ident for ident, fact in gone.items() if lines.is_same_text(claim.text, fact.content)), "")
+        gone.pop(own, None)  # only its link is gone
+        yield Edit(RELINKED if own else NEW, article.slug, own, claim.text, section.heading)
+    yield from (Edit(GONE, article.slug, ident) for ident in gone)
+
+
+def is_a_person(found: Iterable[Edit], total: int) -> bool:
+    """Return whether so many changes at once are a person's, and no formatter's, checkout's or half a save's."""
+    return sum(edit.what in (REWORDED, REPLACED, GONE) for edit in found) <= max(MANY, SHARE * total)
+
+
+def _moved(found: Collection[Edit], articles: Iterable[Article]) -> set[str]:
+    """Return the ids of the lines that are gone from one article because they stand on another one now."""
+    gone = {edit.id for edit in found if edit.what == GONE}
+    return gone & {claim.id for article in articles for claim in article.claims}
+
+
+# -- articles of earlier versions, and by hand
 
 
 def adopt(article: Article, keeper: Keeper, origins: Mapping[str, str] | None = None) -> None:
