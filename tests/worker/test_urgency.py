@@ -10,6 +10,8 @@ import json
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -192,12 +194,11 @@ def test_it_can_be_left_to_the_end(person: Person) -> None:
     assert person.contents() == learned(flag(1))
 
 
-def test_turns_that_come_while_one_summary_runs_are_taken_together_by_one_trailing_run(
-    person: Person, tmp_path: Path
-) -> None:
-    gate, script = tmp_path / "gate", tmp_path / "answers.json"
+@contextmanager
+def at_work(person: Person, folder: Path) -> Iterator[list[list[str]]]:
+    """A worker that has asked a model about ``flag(1)`` and is answered at the end; what the user said in each call."""
+    gate, script = folder / "gate", folder / "answers.json"
     person.set("MEMORIA_MODEL", f"scripted:{script}")
-    person.set("MEMORIA_PYTHON", "/bin/true")
     nothing = {"worth_saving": False}
     script.write_text(json.dumps({"flush": [{"wait_for": str(gate), "answer": nothing}, nothing]}))
     person.says(flag(1))
@@ -205,44 +206,44 @@ def test_turns_that_come_while_one_summary_runs_are_taken_together_by_one_traili
     running.start()
     calls = script.with_name("answers.json.calls")
     wait_until(calls.exists, "the model is asked")
-    for number in (2, 3, 4):
-        person.says(flag(number))
-        DueCheck(person.home).run()
-    assert detach.start_worker(person.home.settings, person.home.paths) == "worker busy"
+    asked: list[list[str]] = []
+    yield asked
     gate.touch()
     running.join()
-    asked = [json.loads(row)["material"]["exchanges"] for row in calls.read_text(encoding="utf-8").splitlines()]
-    assert [[part["user"] for part in parts] for parts in asked] == [[flag(1)], [flag(2), flag(3), flag(4)]]
+    wait_until(lambda: len(calls.read_text(encoding="utf-8").splitlines()) > 1, "there is a second call")
+    material = [json.loads(row)["material"] for row in calls.read_text(encoding="utf-8").splitlines()]
+    asked += [[part["user"] for part in each["exchanges"]] for each in material]
+
+
+def test_turns_that_come_while_one_summary_runs_are_taken_together_by_one_trailing_run(
+    person: Person, tmp_path: Path
+) -> None:
+    person.set("MEMORIA_PYTHON", "/bin/true")
+    with at_work(person, tmp_path) as asked:
+        for number in (2, 3, 4):
+            person.says(flag(number))
+            DueCheck(person.home).run()
+        assert detach.start_worker(person.home.settings, person.home.paths) == "worker busy"
+    assert asked == [[flag(1)], [flag(2), flag(3), flag(4)]]
 
 
 def test_who_asks_for_it_gets_what_the_worker_at_work_leaves(
     person: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gate, script = tmp_path / "gate", tmp_path / "answers.json"
-    person.set("MEMORIA_MODEL", f"scripted:{script}")
-    nothing = {"worth_saving": False}
-    script.write_text(json.dumps({"flush": [{"wait_for": str(gate), "answer": nothing}, nothing]}))
-    person.says(flag(1))
-    running = threading.Thread(target=worker.work, args=(person.home,))
-    running.start()
-    calls = script.with_name("answers.json.calls")
-    wait_until(calls.exists, "the model is asked")
-    person.says(plain(2))
-    asking = threading.Thread(target=worker.work, args=(person.home,), kwargs={"insist": True})
     waits, sleep = threading.Event(), time.sleep
 
     def look_again(seconds: float) -> None:
         waits.set()
         sleep(seconds)
 
-    monkeypatch.setattr(time, "sleep", look_again)
-    asking.start()
-    wait_until(lambda: waits.is_set() or not asking.is_alive(), "who asks has found the other at work")
-    gate.touch()
-    running.join()
+    with at_work(person, tmp_path) as asked:
+        person.says(plain(2))
+        asking = threading.Thread(target=worker.work, args=(person.home,), kwargs={"insist": True})
+        monkeypatch.setattr(time, "sleep", look_again)
+        asking.start()
+        wait_until(lambda: waits.is_set() or not asking.is_alive(), "who asks has found the other at work")
     asking.join()
-    asked = [json.loads(row)["material"]["exchanges"] for row in calls.read_text(encoding="utf-8").splitlines()]
-    assert [[part["user"] for part in parts] for parts in asked] == [[flag(1)], [plain(2)]]
+    assert asked == [[flag(1)], [plain(2)]]
 
 
 RULE, REVERSAL = (
