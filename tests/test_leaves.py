@@ -49,7 +49,9 @@ def become(monkeypatch: pytest.MonkeyPatch, env: dict[str, str]) -> None:
 
 
 def files(folder: Path) -> set[str]:
-    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    """Without what the client was still writing when it ended, which it writes beside the file and renames."""
+    found = (path for path in folder.rglob("*") if path.is_file() and ".tmp." not in path.name)
+    return {str(path.relative_to(folder)) for path in found}
 
 
 @pytest.mark.slow
