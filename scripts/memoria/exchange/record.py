@@ -118,8 +118,8 @@ def opened(data: bytes, key: Key | None) -> list[Record]:
     """Return the records of a segment; none when it is not whole, or another key's, or open where a key is used."""
     head, _, body = data.partition(b"\n")
     if key:
-        packed = key.open(data[len(_SEALED) :]) if data.startswith(_SEALED) else None
-        body = zlib.decompress(packed) if packed else b""
+        inside = key.open(data[len(_SEALED) :]) if data.startswith(_SEALED) else None
+        body = zlib.decompress(inside) if inside else b""
     elif head != _PLAIN + sha256(body)[:16].encode():
         return []
     try:

@@ -45,7 +45,7 @@ from memoria.statements.store import Changes, Store
 
 log = logging.getLogger(__name__)
 
-STANDS = "%s stands: what the user said yields to the user alone, and to nothing older (the %s would have ended it)"
+STANDS = "%s stands: it was said again later, or by the user, whose word alone ends it (this end came from: %s)"
 
 
 @dataclass(frozen=True, slots=True)
