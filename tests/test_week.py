@@ -44,7 +44,7 @@ class Person:
         self.sessions = 0
         self.home = Home.open()
         for number in range(20):  # so that words can be rare
-            article(self.home, f"concepts/tides-{number}", f"Tides {number}", ("Tables come from harmonics.", "x"))
+            article(self.home, f"concepts/tides-{number}", f"Tides {number}")
 
     def says(self, fact: Fact) -> None:
         """A fact is learned; then the worker does what it does after every run."""

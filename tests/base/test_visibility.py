@@ -29,6 +29,7 @@ from memoria.recall.session_start import session_start
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
 from memoria.wiki.folder import Wiki
+from reader_home import Browser
 
 SHOP_WORDS = "The pelican importer of the shop reads invoices from the harbour"
 BANK_WORDS = "The quagga ledger of the bank rounds invoices at the harbour"
@@ -53,14 +54,18 @@ class World:
             assert page
             page.give_to(self.keys[place])
             Wiki.of(home.paths).path(slug).write_text(page.render(), encoding="utf-8")
-        # A page without a project is for all: its owner has marked it so.
-        article(
+        # A page without a project is for all: its owner has marked it so, or 0.1.0 wrote it.
+        both = article(
             home,
             "concepts/all",
             "Invoices",
             ("The heron reads invoices.", "01aa"),
             ("The ibis reads invoices.", "01bb"),
+            ("The ibis of old read letters.", "01bb"),
         )
+        both.retire(*list(both.lines())[-1][:2], str(DAY))
+        both.summarise("The heron and the ibis read invoices.")
+        Wiki.of(home.paths).path(both.slug).write_text(both.render(), encoding="utf-8")
         catalogued(home, first, second)
         moment = datetime(2026, 11, 20, 14, 5, tzinfo=UTC)
         with Keeper.at(home) as keeper:
@@ -146,6 +151,12 @@ def test_what_is_excluded_later_is_told_nowhere_from_then_on(
         assert "quagga" not in told
         assert "ibis" not in told
         assert "heron" in told
+    browser = Browser(Home.open()).enter()
+    read = "".join(browser.get(path).text for path in ("/article/concepts/all", "/search?q=ibis+invoices", "/facts"))
+    assert "heron" in read
+    assert "ibis reads" not in read
+    assert "ibis of old" not in read
+    assert "the ibis" not in read
     assert SHOP_WORDS in world.told(world.shop)
     assert run(search, Home.open(), "quagga", "ledger", "bank") == 0
     assert "quagga" not in capsys.readouterr().out

@@ -10,11 +10,8 @@ import pytest
 from memoria.base.settings import Settings
 from memoria.base.visibility import Visibility
 from memoria.capture.hook import Event
-from memoria.commands import undo
-from memoria.daily.ledger import Ledger
 from memoria.index import sources
 from memoria.index.index import Index
-from memoria.pages.refresh import OWNED
 from memoria.recall import session_start
 from memoria.statements.fact import GLOBAL
 from memoria.statements.keeper import Keeper
@@ -86,49 +83,7 @@ def old_page(home: WikiHome) -> Path:
     return path
 
 
-def test_a_mixed_page_of_an_older_wiki_is_divided_once_and_undo_takes_it_back(home: WikiHome) -> None:
-    path = old_page(home)
-    before = path.read_bytes()
-    home.compile([])
-    found = pages(home)
-    one, two = found["api-conventions"], found["client2-api-conventions"]
-    assert f"project: api · {ONE}" in one
-    assert f"project: api · {TWO}" in two
-    assert all(text in one for text in (TABS, "Reviews are on Tuesdays", "Both run on Debian", "a person's own line"))
-    assert all(text in two for text in (SPACES, "Both run on Debian", "## History", "Until 2026-11-18"))
-    assert SPACES not in one
-    assert TABS not in two
-    assert "e-b1" not in one
-    assert "e-a1" not in two
-    assert "client2-api-conventions" in Path(home.home.paths.knowledge, "index.md").read_text()
-    home.run(undo)  # the compile's
-    while path.read_bytes() != before:
-        assert home.run(undo) == 0
-    assert set(pages(home)) == {"api-conventions"}
-    home.compile([])
-    assert path.read_bytes() == before, "what a person took back is not done again"
-    assert Ledger.of(home.home.paths).get(OWNED)
-
-
-def test_a_mixed_page_is_divided_where_the_names_for_its_part_are_taken(home: WikiHome) -> None:
-    path = old_page(home)
-    own = Article.new("concepts/client2-api-conventions", "Client code", "Written before.", entry("b1").day)
-    own.give_to(TWO)
-    own.section("Key Points").add("- a line of its own")
-    home.wiki.path(own.slug).write_text(own.render())
-    unreadable = path.with_name(f"api-conventions-{TWO}.md")
-    unreadable.write_text("---\ntitle: [\n---\n")
-    home.compile([])
-    assert SPACES not in path.read_text()
-    assert SPACES in pages(home)[f"api-conventions-{TWO}-2"]
-    kept = home.wiki.path(own.slug).read_text()
-    assert "- a line of its own" in kept
-    assert SPACES not in kept
-    assert unreadable.read_text() == "---\ntitle: [\n---\n"
-
-
-def test_a_line_of_all_belongs_where_it_was_said(home: WikiHome) -> None:
-    Ledger.of(home.home.paths).put(OWNED, value=True)  # so that the page is a person's, and no older one
+def test_a_mixed_page_stays_for_all_and_each_line_belongs_where_it_was_said(home: WikiHome) -> None:
     path = old_page(home)
     wrong = "- No day [[daily/2026-02-30#^e-a1]]\n- No month [[daily/2026-13-01#^e-a1]]\n"
     path.write_text(f"{path.read_text()}\n## Notes\n\n{wrong}")
@@ -139,6 +94,11 @@ def test_a_line_of_all_belongs_where_it_was_said(home: WikiHome) -> None:
     assert where["Reviews are on Tuesdays"] == (ONE,), "what was said in a project is nobody else's"
     assert set(where["Both run on Debian"]) == {ONE, TWO}
     assert where["No day"] == (GLOBAL,)
+    home.log(entry("a3", 19, project="api", project_key=ONE, learned=[("decision", "Both run on Debian stable.")]))
+    home.compile([placed("api-conventions")])
+    assert "Reviews are on Tuesdays" in home.prompts[-1].text
+    assert SPACES not in home.prompts[-1].text
+    assert "How things are done" not in home.prompts[-1].text, "a summary may tell any line"
 
 
 def test_a_session_sees_its_own_project_and_what_is_for_all(home: WikiHome, monkeypatch: pytest.MonkeyPatch) -> None:

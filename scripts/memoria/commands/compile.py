@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from datetime import date
 from pathlib import Path
@@ -19,7 +19,6 @@ from memoria.ground.home import Home
 from memoria.pages import day_report, page
 from memoria.worker import consolidation, worker
 from memoria.worker.compiler import Batch, Compile, Report, take_all
-from memoria.worker.ownership import give_owners
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +60,6 @@ def _locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:
     compile_ = Compile.of(home)
     try:
         compile_.prepare()
-        given = 0 if args.dry_run else give_owners(compile_)
         held = 0 if args.dry_run else compile_.settle(takes_all=args.force)
         seen |= gate.jobs(gate.waiting(compile_.ledger, home))
         if args.due and not gate.is_due(compile_.ledger, home):
@@ -77,7 +75,7 @@ def _locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:
             _preview(compile_, batches)
         else:
             batches = consolidation.with_pairs(compile_, batches)
-            _run(compile_, batches, None if given else {batch.key for batch in batches}, args)
+            _run(compile_, batches, args)
         if held and not args.due:
             raise ExpectedError(
                 f"{printable.counted(held, 'line')} of articles changed or are gone at once; their statements stay as "
@@ -108,10 +106,8 @@ def _preview(compile_: Compile, batches: Sequence[Batch]) -> None:
             print(f"- {name_of(batch.key)}: {held}, a prompt of {printable.counted(size, 'character')}")
 
 
-def _run(
-    compile_: Compile, batches: Sequence[Batch], touched: Collection[str] | None, args: argparse.Namespace
-) -> None:
-    """Compile the batches, and prepare the pages of the ``touched`` projects, None for all."""
+def _run(compile_: Compile, batches: Sequence[Batch], args: argparse.Namespace) -> None:
+    """Compile the batches, and prepare the pages of their projects."""
     # Booked before the calls, so that a failing compile is retried after the interval and not by every worker.
     compile_.ledger.put(gate.COMPILED, clock.now().isoformat())
     compile_.ledger.put(gate.FAILED, value=True)
@@ -121,6 +117,7 @@ def _run(
     compile_.ledger.put(gate.FAILED, value=failure is not None)
     if not failure:
         consolidation.looked(compile_, batches)
+    touched = {batch.key for batch in batches}
     page.prepare(compile_.home, compile_.ledger, compile_.daily, compile_.index, compile_.keeper, touched)
     day_report.prepare(compile_.home)
     log.info("%s", _counts(compile_, report, total))

@@ -32,7 +32,6 @@ from memoria.wiki.transaction import Transactions
 
 log = logging.getLogger(__name__)
 
-OWNED = "pages_have_owners"  # in the ledger: every page has the project that it belongs to
 OFFERED_CHARS = 120  # characters of a fact that the offer shows
 
 
@@ -53,7 +52,7 @@ def _renew(home: Home, keeper: Keeper, touched: Collection[str] | None) -> list[
     with closing(Ledger.of(home.paths)) as ledger, Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
         with locks.held(Path(home.paths.compile_lock)) as mine:  # a compile does it when it begins
-            slugs = _settle(home, ledger, keeper, index) if mine else []
+            slugs = _settle(home, keeper, index) if mine else []
             articles = _write_index_page(home, index) if mine else ""
         page.prepare(home, ledger, DailyLog.of(home.paths), index, keeper, touched)
         if touched is None:
@@ -66,8 +65,8 @@ def _renew(home: Home, keeper: Keeper, touched: Collection[str] | None) -> list[
 
 def settle(home: Home, keeper: Keeper) -> None:
     """Bring articles and statements in step; the caller holds the compile lock."""
-    with closing(Ledger.of(home.paths)) as ledger, Index(home.paths.index) as index:
-        _settle(home, ledger, keeper, index)
+    with Index(home.paths.index) as index:
+        _settle(home, keeper, index)
 
 
 def _write_index_page(home: Home, index: Index) -> str:
@@ -92,12 +91,12 @@ def _write_index_page(home: Home, index: Index) -> str:
     return articles
 
 
-def _settle(home: Home, ledger: Ledger, keeper: Keeper, index: Index) -> list[str]:
+def _settle(home: Home, keeper: Keeper, index: Index) -> list[str]:
     """Bring articles and statements in step; return the slugs of the articles that were written.
 
     The user is told when so many lines changed or are gone that they must say whether they meant it.
     """
-    settle = Settle(home, keeper, index, is_owned=bool(ledger.get(OWNED)))
+    settle = Settle(home, keeper, index)
     slugs = settle.run()
     if slugs:
         sources.refresh(index, home.paths)

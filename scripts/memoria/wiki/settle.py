@@ -53,8 +53,7 @@ class Edit:
 class Settle:
     """One run over a home's articles; the caller holds the compile lock.
 
-    ``ends`` and ``label``: of the step that ``memoria undo`` takes back. ``is_owned``: every page has the project that
-    it belongs to; a page of version 0.1 gets it with the next compile, and is left alone until then.
+    ``ends`` and ``label``: of the step that ``memoria undo`` takes back.
 
     ``takes_all``: a person said that all changes in articles are theirs, however many there are. ``held``: how many
     lines changed or are gone that no person can have done at once; their articles are left as they are.
@@ -66,7 +65,6 @@ class Settle:
     takes_all: bool = False
     ends: list[End] = field(default_factory=list)
     label: str = ""
-    is_owned: bool = True
     held: int = 0
     _articles: dict[str, Article] = field(default_factory=dict)
     _read: dict[str, str] = field(default_factory=dict)
@@ -97,9 +95,6 @@ class Settle:
         self._articles, self._read = {}, {}
         for slug in {*changed, *store.out_of_step()} & marks.keys():
             self._open(wiki, slug)
-        for slug in [] if self.is_owned else [*self._articles]:
-            if not self._articles[slug].project and any(claim.day for claim in self._articles[slug].claims):
-                del self._articles[slug]
         gone = known.keys() - marks.keys()
         found = [edit for slug in changed if slug in known and slug in self._articles and slug not in ours
                  for edit in _edits(self._articles[slug], store.places(slug), store)]  # fmt: skip
@@ -245,7 +240,8 @@ class Settle:
         """Give the lines of an article that was never read the ids of statements.
 
         One that says what a known statement says becomes its line, in the words that it has; another is a statement
-        that is written there. A page of 0.1.0, which names no project, is given to the one that its lines come from.
+        that is written there. A page of 0.1.0, which names no project, is given to the one that its lines come from;
+        one of several projects is for all, and each line belongs where it was said.
         """
         origins = _origins(article, self.keeper)
         found = {origins[source] for claim in article.claims for source in claim.sources if source in origins}

@@ -116,7 +116,7 @@ class Compile:
         """Open everything that a compile needs in a home."""
         paths = home.paths
         ledger = Ledger.of(paths)
-        wiki, index = Wiki.of(paths), Index(paths.index)
+        wiki, index, keeper = Wiki.of(paths), Index(paths.index), Keeper.at(home)
         return cls(
             home,
             DailyLog.of(paths),
@@ -125,9 +125,9 @@ class Compile:
             ArticleCache(wiki, index),
             Transactions.of(paths),
             index,
-            Requests(home, wiki, index),
+            Requests(home, wiki, index, keeper.store),
             Metered.of(home, ledger),
-            Keeper.at(home),
+            keeper,
         )
 
     def close(self) -> None:

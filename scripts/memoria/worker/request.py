@@ -7,7 +7,7 @@ comes with its id, by which the answer names it.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,8 +16,10 @@ from memoria.ground.home import Home
 from memoria.index.index import Index
 from memoria.models.protocol import JsonObject
 from memoria.search import comparison
+from memoria.search.layout import block_ids
 from memoria.search.words import jaccard
 from memoria.statements.fact import Fact
+from memoria.statements.store import Store
 from memoria.wiki.article import Article
 from memoria.wiki.article_cache import Row
 from memoria.wiki.folder import Wiki
@@ -42,6 +44,7 @@ class Requests:
     home: Home
     wiki: Wiki
     index: Index
+    store: Store
 
     def of(
         self,
@@ -56,10 +59,12 @@ class Requests:
         ``titles``: of the entry that each is in; ``beside``: lines that are shown however near they are, and their
         articles, by the ids of their statements.
         """
-        near = self.near(facts, key, rows)
+        view = Visibility(self.home.settings, self.home.paths, key)
+        near = self.near(facts, view, rows)
         slugs = dict.fromkeys([*near[:NEAR_ARTICLES], *beside.values()])
         full = [article for slug in slugs if (article := self.wiki.get(slug))]
-        lines = _nearest(full, facts, beside)
+        hidden = self._hidden(full, view)
+        lines = _nearest(full, facts, beside, hidden)
         material = {
             "statements": [
                 {
@@ -71,7 +76,7 @@ class Requests:
                 }
                 for fact in facts
             ],
-            "articles": [_article(article, lines) for article in full],
+            "articles": [_article(article, lines, hidden) for article in full],
             "index": [
                 {"slug": slug.rsplit("/", 1)[-1], "title": rows[slug].title, "summary": rows[slug].summary}
                 for slug in near[NEAR_ARTICLES:]
@@ -80,9 +85,16 @@ class Requests:
         }
         return Request(material, lines)
 
-    def near(self, facts: Sequence[Fact], key: str, rows: Mapping[str, Row]) -> list[str]:
+    def _hidden(self, articles: Iterable[Article], view: Visibility) -> set[str]:
+        """Return the statements and entries that articles cite and that belong to other projects."""
+        entries = {f"e-{ident}": (about.project,) for ident, about in self.index.entries().items()}
+        cited = {ident for article in articles for ident in _cited(article)}
+        projects = {ident: fact.projects for ident in cited if (fact := self.store.get(ident))}
+        owners = {ident: projects.get(ident) or entries.get(ident, ("",)) for ident in cited}
+        return {ident for ident, keys in owners.items() if not any(map(view.shows, keys))}
+
+    def near(self, facts: Sequence[Fact], view: Visibility, rows: Mapping[str, Row]) -> list[str]:
         """Return the slugs of the project's articles, and of those for all, that are closest to these statements."""
-        view = Visibility(self.home.settings, self.home.paths, key)
         scores: dict[str, float] = {}
         for fact in facts:
             for hit in self.index.search(fact.content, limit=NEAR_ROWS, view=view, kinds=("article",)):
@@ -92,29 +104,39 @@ class Requests:
         return sorted(known, key=lambda slug: (-scores[slug], slug))[: NEAR_ARTICLES + NEAR_ROWS]
 
 
-def _nearest(articles: Sequence[Article], facts: Sequence[Fact], beside: Mapping[str, str]) -> dict[str, str]:
+def _nearest(
+    articles: Sequence[Article], facts: Sequence[Fact], beside: Mapping[str, str], hidden: Set[str]
+) -> dict[str, str]:
     """Return the lines of articles that are nearest to any of these statements: their ids, and where they stand.
 
-    Those in ``beside`` are among them.
+    Those in ``beside`` are among them, those of ``hidden`` statements are not.
     """
     said = [comparison.words(fact.content).stems for fact in facts]
     nearness = {
         (claim.id, article.slug): max(jaccard(comparison.words(claim.text).stems, each) for each in said)
         for article in articles
         for claim in article.claims
-        if claim.id
+        if claim.id and claim.id not in hidden
     }
     chosen = dict(heapq.nlargest(SHOWN_LINES, nearness, key=nearness.__getitem__))
     return chosen | dict(line for line in beside.items() if line in nearness)
 
 
-def _article(article: Article, lines: Mapping[str, str]) -> JsonObject:
-    """Return an article as a model is shown it, with those of its lines that are among ``lines``."""
+def _cited(article: Article) -> set[str]:
+    """Return the statements and entries that an article's lines show, also in its history."""
+    return {ident for _, _, claim in article.lines() for ident in (*claim.ids, *block_ids(claim.render()))}
+
+
+def _article(article: Article, lines: Mapping[str, str], hidden: Set[str]) -> JsonObject:
+    """Return an article as a model is shown it, with those of its lines that are among ``lines``.
+
+    A summary may tell any line, so that it is left out where some are ``hidden``.
+    """
     return {
         "slug": article.name,
         "title": article.title,
         "aliases": article.aliases,
-        "summary": article.summary,
+        "summary": "" if _cited(article) & hidden else article.summary,
         "lines": [
             {"id": claim.id, "day": claim.day, "section": heading, "text": claim.text}
             for heading, claim in article.headed_claims
