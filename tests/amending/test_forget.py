@@ -242,6 +242,18 @@ def test_a_forgotten_statement_leaves_its_article_with_every_sentence_about_it(w
     assert "### Session (09:00) · shop · Uploads" in Path(wiki.home.paths.daily, "2026-11-16.md").read_text()
 
 
+def test_a_page_of_which_nothing_else_is_left_keeps_what_a_person_wrote_there() -> None:
+    wiki = WikiHome()
+    wiki.log(wiki_entry("a1", title="Uploads", learned=stated("Uploads are stored at Quaggasoft.")))
+    wiki.compile([placed("uploads-of-the-shop", title="Uploads of the shop")])
+    (slug,) = Wiki.of(wiki.home.paths).slugs()
+    wiki.edit(slug, "## ", "## Mine\n\nAsk Ada first.\n\n## ")
+    assert run(forget, wiki.home, "l-a10", "--yes") == 0
+    text = wiki.text(slug)
+    assert "Ask Ada first." in text
+    assert "Quaggasoft" not in text
+
+
 def test_a_session_goes_with_its_jobs_facts_and_what_its_transcript_still_holds(home: Home, tmp_path: Path) -> None:
     transcript = tmp_path / "s1.jsonl"
     transcript.write_bytes(TOLD + LATER + lines((5, "user", f"{SECRET}, third time")))

@@ -21,6 +21,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
 from memoria.daily.entry import ENTRY, FACT, Entry, Reference
 from memoria.daily.entry_form import FORGOTTEN
+from memoria.exchange.article_form import PROSE, Page
 from memoria.ground import home_files, projects
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
@@ -329,7 +330,7 @@ class _Planner:
         for slug, article in self.articles.items():
             before = len(article.claims)
             dropped = 0 if slug in gone else retract(article, sources, idents, plan.needle)
-            emptied = before and not article.claims and dropped
+            emptied = before and not article.claims and dropped and not _has_prose(article)
             if slug in gone or emptied or holds(f"{article.title}\n{article.name}", plan.needle):
                 gone.add(slug)
                 plan.articles[slug] = -1
@@ -454,3 +455,8 @@ def job_lines(path: Path) -> Iterator[tuple[bytes, list[tuple[str, str]]]]:
         reader = Reader(keep_sidechains=True, decode=_client(file.readline()).decoder())
         for line in file:
             yield line, [(turn.key, words(turn)) for turn in reader.read([line])]
+
+
+def _has_prose(article: Article) -> bool:
+    """Return whether a person wrote something of their own on a page."""
+    return any(piece.kind == PROSE for piece in Page(article.slug, article.render()).pieces())

@@ -98,10 +98,13 @@ class Application:
             for ident in held:
                 if ident not in parts.get(ident.partition("#")[0], [ident]):
                     parts[ident.partition("#")[0]].append(ident)
+            boxes = {whole: _items(self.records, whole) for whole in idents if whole.startswith("e-")}
             done[:] = [whole for whole, its in parts.items()
                        if all(self.records.is_as_seen(part, file, held) for part in its)]  # fmt: skip
             wrong = [whole for whole in done
-                     if any(held.get(part, GONE) != self.records.wanted(part) for part in parts[whole])]  # fmt: skip
+                     if any(held.get(part, GONE) != self.records.wanted(part) for part in parts[whole])
+                     or any(box and f"{whole}#{name}" not in held for name, box in boxes.get(whole, {}).items())
+                     ]  # fmt: skip
             _Writing(self.records, rows, file, self.keeper.zone).write(wrong, held)
             return rows.text
 
@@ -158,7 +161,7 @@ class _Writing:
             if held.get(ident) != digest_of(text):
                 own = [lines.learned(fact) for fact in statements.pop(name, ())]
                 self.rows.put_entry(name, day_of(text)[1], own)
-            for item, state in self._items(ident).items():
+            for item, state in _items(self.records, ident).items():
                 self.rows.set_item(name, item, state)
         for entry, facts in statements.items():
             for fact in facts:
@@ -177,14 +180,15 @@ class _Writing:
         live = self.records.standing(ident)
         return live.text if live else None
 
-    def _items(self, entry: str) -> dict[str, str]:
-        """Return the boxes of an entry that were closed, or opened again, on any machine; in all its wordings."""
-        wordings = (*self.records.firsts(entry), entry)
-        parts = [part for each in wordings for part in self.records.parts(each)]
-        return {ident.partition("#")[2]: self._part(ident) or "" for ident in parts}
-
     def _bury(self, ident: str, turns: str) -> None:
         name = ident.removeprefix("e-") if ident.startswith("e-") else "-"
         line = tombstone(name, turns.split("."))
         if line not in self.rows.rows and (name == "-" or name not in self.rows.ids()):
             self.rows.append(line)
+
+
+def _items(records: Records, entry: str) -> dict[str, str]:
+    """Return the boxes of an entry that were closed, or opened again, on any machine; in all its wordings."""
+    parts = [part for each in (*records.firsts(entry), entry) for part in records.parts(each)]
+    found = ((part.partition("#")[2], records.standing(part)) for part in parts)
+    return {name: (record.text if record else None) or "" for name, record in found}

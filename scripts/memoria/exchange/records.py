@@ -251,6 +251,11 @@ class Records:
         found = self.standing(ident)
         return found.dots if found else ()
 
+    def beside_dots(self, ident: str) -> tuple[str, ...]:
+        """Return the dots of a wording that stands beside another: only from it can a file have this id."""
+        found = self.standing(ident)
+        return found.dots if found and not self._known[ident] else ()
+
     def is_former(self, ident: str, digest: str) -> bool:
         """Return whether live records replaced a text of this digest by another."""
         known = self.known(ident)
@@ -264,7 +269,8 @@ class Records:
             for record in self.wordings(ident)[1:]:
                 self.db.execute("INSERT OR IGNORE INTO beside VALUES (?, ?)", (record.id, ident))
                 self._beside = None
-            fresh = [name for name in self.beside(ident) if name not in queue]
+            both = {ident, ident.partition("#")[0]}  # a box of an entry is one of each of its wordings
+            fresh = [name for each in sorted(both) for name in self.beside(each) if name not in queue]
             self.be_due(fresh)
             queue += fresh
 

@@ -28,7 +28,7 @@ from typing import Final
 from memoria.daily.daily_log import DailyLog
 from memoria.exchange.articles import Articles
 from memoria.exchange.day_form import STATEMENT, Day, Piece, reworded
-from memoria.exchange.record import FORGET, GONE, Record, digest_of
+from memoria.exchange.record import FORGET, GONE, Record, digest_in, digest_of
 from memoria.exchange.records import Records, Shown
 
 MOST_MISSING: Final = 20  # ids; more than this, and more than the share, is held
@@ -146,10 +146,12 @@ class Scan:
             self.records.show(piece.id, name, digest, self.records.dots(piece.id) if is_known else ())
             self.records.be_due([piece.id] if is_old else ())
             return
-        text, is_apart = piece.text, shown is None and live is not None
-        if is_apart and piece.kind == STATEMENT:  # edited here after a kill, before it was noted what stood there
-            text = reworded(text)
-        record = self.records.put(piece.id, piece.kind, text, shown.dots if shown else (),
+        text, said = piece.text, shown.dots[:1] if shown else live.dots[:1] if live else ()
+        if piece.kind == STATEMENT and said and digest_in(said[0]) != digest_of(words):
+            text = reworded(text)  # after a kill the statements' store does not know what was said before
+            self.records.be_due([piece.id])
+        over = shown.dots if shown else self.records.beside_dots(piece.id)
+        record = self.records.put(piece.id, piece.kind, text, over,
                                   project=piece.project, machine=self.machine, words=words)  # fmt: skip
         self.records.show(piece.id, name, digest, record.dots)
         self.records.part(record.whole)

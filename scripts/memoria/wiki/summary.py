@@ -18,8 +18,7 @@ from memoria.wiki.article import BEHAVIOUR, CONNECTIONS, CONVENTIONS, DECISIONS,
 
 KINDS: Final = (KEY_POINTS, BEHAVIOUR, CONVENTIONS, HOW_TO, DECISIONS, GOTCHAS, CONNECTIONS)  # sections of any page
 CHARS: Final = 300  # of a summary that code writes
-NOTHING: Final = "Nothing of this holds any longer; what did stands under History."
-MOVED: Final = "What stood here has articles of its own."
+NOTHING: Final = "Nothing of this holds any longer."
 STALE: Final = 0.6  # a sentence with this part of an ended statement's words, and less of every current one's, tells it
 
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
@@ -55,7 +54,7 @@ def plain(article: Article) -> str:
     """Return a summary from the current lines: the newest of the first section that has one with the title."""
     claims = article.headed_claims
     if not claims:
-        return NOTHING if article.past else MOVED
+        return NOTHING
     topics = list(dict.fromkeys(heading for heading, _ in claims if heading not in KINDS))
     if len(topics) > 1:  # a project's page, whose lines are about many things
         return markdown.cut(f"{', '.join(topics)}.", CHARS)
