@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from memoria.audit.self_test import Fired, SelfTest
-from memoria.base import invocation
+from memoria.base import interpreter, invocation
 from memoria.base import paths as places
 from memoria.base.paths import Paths
 from memoria.capture.spool import Spool
@@ -32,6 +32,7 @@ TRANSCRIPTS = Path(__file__).with_name("demo_transcripts")
 ANSWERS = TRANSCRIPTS / "answers.json"
 PATIENCE_S = 120.0
 COMMAND = "pip install httpx"
+NOT_INHERITED = ("MEMORIA_", "MEMORY_API_", "CLAUDE")  # the demo writes to no memory server either
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,10 +42,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def without_home(args: argparse.Namespace) -> int:
     """Run the demo and print where to read its result; the user's home is not even opened."""
-    hooks = Path(places.ROOT, "hooks")
     scratch = Path(args.home).expanduser().resolve() if args.home else Path(tempfile.mkdtemp(prefix="memoria-demo-"))
     scratch.mkdir(parents=True, exist_ok=True)
-    demo = _Demo(scratch, hooks)
+    demo = _Demo(scratch)
     sessions = sorted(TRANSCRIPTS.glob("*.jsonl"))
     print(f"Replaying {len(sessions)} sessions through the hooks into {scratch}, with recorded answers of a model")
     for path in sessions:
@@ -59,24 +59,67 @@ def without_home(args: argparse.Namespace) -> int:
 
 
 class _Demo:
-    """Replays the bundled sessions and waits for their results."""
+    """Replays the bundled sessions as the client would, and waits for their results."""
 
-    def __init__(self, scratch: Path, hooks: Path) -> None:
-        settings = {"MEMORIA_PYTHON": sys.executable, "MEMORIA_TZ": "UTC"}
-        settings["MEMORIA_LEARN_AT_ONCE"] = "false"  # for the same result on every run: nobody types at this pace
+    def __init__(self, scratch: Path) -> None:
+        self.paths = Paths(str(scratch))
+        self.project = scratch / "tidemark"
+        self.project.mkdir(exist_ok=True)
+        self.shelf = scratch / ".claude"
         answers = scratch / ANSWERS.name
         shutil.copyfile(ANSWERS, answers)  # the model writes beside it which of them it has given
-        settings["MEMORIA_MODEL"] = f"scripted:{answers}"
-        self.pipeline = SelfTest(scratch, hooks, sys.executable, settings)
-        self.paths = self.pipeline.paths
+        inherited = interpreter.reduced(os.environ)
+        self.environment = {
+            **{name: value for name, value in inherited.items() if not name.startswith(NOT_INHERITED)},
+            "MEMORIA_HOME": str(scratch),
+            "MEMORIA_MODEL": f"scripted:{answers}",
+            "MEMORIA_PYTHON": sys.executable,
+            "MEMORIA_TZ": "UTC",
+            "MEMORIA_LEARN_AT_ONCE": "false",  # for the same result on every run: nobody types at this pace
+            "XDG_CONFIG_HOME": str(scratch / ".config"),
+            "XDG_CACHE_HOME": str(scratch / ".cache"),
+            "CLAUDE_CONFIG_DIR": str(self.shelf),  # the user's own transcripts are none of its business
+        }
 
     def replay(self, path: Path) -> None:
-        """Replay one session and wait for its entry."""
-        for fired in self.pipeline.replay(path.stem, path.read_bytes().splitlines(keepends=True)):
-            if fired.fault:
-                raise ExpectedError(f"The {fired.event} hook failed: {fired.fault}")
-            print(f"  {fired.event:<13} {path.stem:<28} {fired.seconds * 1000:5.0f} ms")
+        """Play one session, whose transcript grows while the hooks fire, and wait for its entry."""
+        lines = path.read_bytes().splitlines(keepends=True)
+        transcript = self.shelf / "projects" / self.project.name / path.name
+        transcript.parent.mkdir(parents=True, exist_ok=True)
+        transcript.unlink(missing_ok=True)
+        middle = len(lines) // 2
+        for name, event, said, about in (
+            ("session-start", "SessionStart", [], {"source": "startup"}),
+            ("stop", "Stop", lines[:middle], {"stop_hook_active": False}),
+            ("session-end", "SessionEnd", lines[middle:], {"reason": "other"}),
+        ):
+            if said:
+                with transcript.open("ab") as file:
+                    file.writelines(said)
+            started = time.perf_counter()
+            self._fire(name, event, transcript, about)
+            print(f"  {event:<13} {path.stem:<28} {(time.perf_counter() - started) * 1000:5.0f} ms")
         self._wait(lambda: not Spool(self.paths.spool).jobs(), "the daily log")
+
+    def _fire(self, name: str, event: str, transcript: Path, about: Mapping[str, object]) -> str:
+        """Fire one hook and return what it gives to the session, without the lines that frame it."""
+        payload = {
+            "session_id": transcript.stem,
+            "transcript_path": str(transcript),
+            "cwd": str(self.project),
+            "hook_event_name": event,
+            **about,
+        }
+        hook = Path(places.ROOT, "hooks", "start.py")
+        run = subprocess.run(
+            [sys.executable, "-S", "-I", str(hook), name],
+            input=json.dumps(payload).encode(), env=self.environment, check=False, capture_output=True,
+        )  # fmt: skip
+        if run.returncode:
+            raise ExpectedError(f"The {event} hook failed: {run.stderr.decode('utf-8', 'replace').strip()[-300:]}")
+        text = json.loads(run.stdout or b"{}").get("hookSpecificOutput", {}).get("additionalContext", "")
+        rows = [row for row in text.splitlines() if not row.startswith("<")]
+        return "\n".join(f"  {row}".rstrip() for row in rows)
 
     def finish(self) -> None:
         """Compile the entries that the worker left waiting because of the interval, and compare the transcripts."""
@@ -86,16 +129,16 @@ class _Demo:
 
     def page(self) -> str:
         """Return what the next session is given."""
-        return _given(self.pipeline.fire("session-start", "SessionStart", source="startup"))
+        return self._fire("session-start", "SessionStart", self.shelf / "next.jsonl", {"source": "startup"})
 
     def note(self) -> str:
         """Return what is given before a command; the page holds all that a prompt could need of three sessions."""
         command = {"tool_name": "Bash", "tool_input": {"command": COMMAND}, "tool_use_id": "toolu_demo"}
-        return _given(self.pipeline.fire("pre-tool-use", "PreToolUse", **command))
+        return self._fire("pre-tool-use", "PreToolUse", self.shelf / "next.jsonl", command)
 
     def _run(self, verb: str) -> None:
         command = places.own_command(sys.executable, verb)
-        subprocess.run(command, env=self.pipeline.environment, check=False, capture_output=True)
+        subprocess.run(command, env=self.environment, check=False, capture_output=True)
 
     def wait_for_wiki(self) -> None:
         """Wait until every entry is compiled."""
@@ -115,13 +158,6 @@ class _Demo:
             if time.monotonic() > deadline:
                 raise ExpectedError(f"Timed out after {PATIENCE_S:.0f} s waiting for {what}; see {self.paths.log}.")
             time.sleep(0.05)
-
-
-def _given(fired: Fired) -> str:
-    """Return what a hook gives to the session, without the lines that frame it."""
-    text = json.loads(fired.stdout or b"{}").get("hookSpecificOutput", {}).get("additionalContext", "")
-    rows = [row for row in text.splitlines() if not row.startswith("<")]
-    return "\n".join(f"  {row}".rstrip() for row in rows)
 
 
 def _say(paths: Paths) -> None:

@@ -1,6 +1,6 @@
 """Doctor: check everything that memoria depends on, and print each finding with its remedy.
 
-The checks look, and play a session through the real hooks into a scratch home. They change nothing and ask no model.
+The checks only look: they change nothing and ask no model. ``memoria demo`` plays sessions through the real hooks.
 With ``--wiki`` it reports what is wrong with the wiki instead (``wiki.lint_rules``).
 """
 
@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 
-from memoria.audit import checks, self_test
+from memoria.audit import checks
 from memoria.audit.checks import BROKEN, NOTE, OK, Finding, Findings
 from memoria.base.invocation import shown
 from memoria.base.paths import STATE_VERSION
@@ -172,7 +172,5 @@ CHECKS: tuple[Callable[[Home], Findings], ...] = (
     checks.check_files,
     checks.check_hooks, checks.check_firing, checks.check_pythons, checks.check_client,
     checks.check_disk, checks.check_lock, checks.check_synced, checks.check_jobs,
-    checks.check_understood, check_sync, check_memory_server,
-    check_redis,
-    self_test.check_rehearsal,
+    checks.check_understood, check_sync, check_memory_server, check_redis,
 )  # fmt: skip
