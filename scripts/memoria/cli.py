@@ -12,13 +12,11 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-from itertools import zip_longest
 from types import ModuleType
 
 from memoria import __version__
 from memoria.base import invocation, user_environment
 from memoria.ground import printable
-from memoria.ground.command_parser import CommandParser, nearest
 from memoria.ground.errors import ExpectedError, HomeRefusedError
 from memoria.ground.home import Home
 
@@ -57,14 +55,7 @@ STARTED = {
     "observe": "note where each session stands, and start a summary that is urgent (run after every answer)",
     "weigh": "choose the notes that a prompt needs (run by the hook while Claude goes on)",
 }
-# Group -> the verbs that the short help explains, and those that it only names.
-GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "Read": (("open", "search", "query", "why", "learned"), ("show",)),
-    "Put right": (("forget", "undo"), ()),
-    "Run": (("status", "verify", "doctor"), ("flush", "compile")),
-    "Set up": (("demo", "install", "config", "ingest", "sync", "share"), ()),
-}
-READING = frozenset((*GROUPS["Read"][0], *GROUPS["Read"][1], "status", "verify", "doctor"))
+READING = frozenset(("open", "search", "query", "why", "learned", "show", "status", "verify", "doctor"))
 LAST_STREAM = 2  # the descriptor of standard error
 
 log = logging.getLogger(__name__)
@@ -81,15 +72,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _main(argv: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     if not words:
-        print(_overview())
+        parsers([]).print_help()
         return 0
     name, rest = _meant(words)
-    parser, subparsers = parsers([name] if name else [])
+    parser = parsers([name] if name else [])
     if not name and not words[0].startswith("-"):
         parser.error(_unknown(words[0]))
-    args, unknown = parser.parse_known_args([name, *rest] if name else words)
-    if unknown:
-        subparsers[args.verb].refuse(unknown)
+    args = parser.parse_args([name, *rest] if name else words)
     return run(args.verb, args)
 
 
@@ -102,48 +91,34 @@ def _meant(words: Sequence[str]) -> tuple[str, list[str]]:
     return (verb if verb in {*VERBS, *STARTED} else ""), rest
 
 
-def parsers(verbs: Sequence[str]) -> tuple[CommandParser, dict[str, CommandParser]]:
-    """Return the parser of the whole command line, and those of ``verbs`` (none: of all, without their arguments)."""
-    parser = CommandParser(
-        prog="memoria", description="A memory for Claude Code that compiles itself.", formatter_class=_unmeasured
-    )
+def parsers(verbs: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser of the command line, with the arguments of ``verbs`` (none: of all, without arguments)."""
+    about = "A memory for Claude Code that compiles itself."
+    parser = argparse.ArgumentParser(prog="memoria", description=about, formatter_class=_formatter)
     parser.add_argument("--version", action="version", version=f"memoria {__version__}")
     made = parser.add_subparsers(dest="verb", metavar="VERB", required=True, prog=parser.prog)
-    subparsers = {}
     for verb in verbs or VERBS:
         line = VERBS.get(verb) or STARTED[verb]
         about = line[0].upper() + line[1:] + "."
-        subparsers[verb] = made.add_parser(
-            verb,
-            prog=f"{parser.prog} {FORMER.get(verb, verb)}",
-            help=line,
-            description=about,
-            formatter_class=_unmeasured,
+        own = made.add_parser(
+            verb, help=line, description=about, formatter_class=_formatter,
             allow_abbrev=False,  # `undo --sho` must not undo
-        )
+        )  # fmt: skip
         if verb in verbs:  # only the verb that runs is imported
-            _module(verb).arguments(subparsers[verb])
-    for each in (parser, *subparsers.values()):
-        each.formatter_class = argparse.HelpFormatter
-    return parser, subparsers
+            _module(verb).arguments(own)
+    return parser
 
 
-def _unmeasured(prog: str) -> argparse.HelpFormatter:
-    """Return a formatter of a fixed width: each new argument makes one, and measuring the terminal loads ``shutil``."""
-    return argparse.HelpFormatter(prog, width=80)
-
-
-def _overview() -> str:
-    rows = ["usage: memoria VERB [options]", "", "A memory for Claude Code that compiles itself.", ""]
-    for label, (explained, named) in GROUPS.items():
-        lines = [f"{verb:<9} {VERBS[verb]}" for verb in explained] + ([f"also: {', '.join(named)}"] if named else [])
-        rows += [f"{head:<10} {line}" for head, line in zip_longest([label], lines, fillvalue="")]
-    return "\n".join([*rows, "", "`memoria --help` lists all verbs, `memoria VERB --help` says what a verb takes."])
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    """Return a formatter of a fixed width: each argument makes one, and measuring the terminal loads ``shutil``."""
+    return argparse.HelpFormatter(prog, width=110)
 
 
 def _unknown(word: str) -> str:
-    near = nearest(word, VERBS)
-    meant = f"; did you mean {invocation.shown(near)}?" if near else f"; `{invocation.called()}` lists the verbs"
+    from difflib import get_close_matches  # noqa: PLC0415 (only for a typing error)
+
+    near = get_close_matches(word, VERBS, n=1, cutoff=0.5)
+    meant = f"; did you mean {invocation.shown(near[0])}?" if near else f"; `{invocation.called()}` lists the verbs"
     return f"there is no verb {word!r}{meant}"
 
 

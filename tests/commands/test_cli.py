@@ -19,33 +19,18 @@ def shell(command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_without_a_verb_a_short_help_names_every_verb_in_its_group(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_verb_a_short_help_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([]) == 0
     shown = capsys.readouterr().out
-    grouped = [verb for explained, named in cli.GROUPS.values() for verb in (*explained, *named)]
-    assert sorted(grouped) == sorted(cli.VERBS)
     assert all(re.search(rf"\b{verb}\b", shown) for verb in cli.VERBS)
-    assert len(shown.splitlines()) <= 25
-    assert max(map(len, shown.splitlines())) <= 100
+    assert set(cli.VERBS) >= cli.READING
 
 
-@pytest.mark.parametrize(
-    ("words", "meant"),
-    [
-        (["search", "x", "--kind", "artcle"], "did you mean article?"),
-        (["config", "lsit"], "did you mean list?"),
-        (["search", "x", "--jsn"], "did you mean --json?"),
-        (["undo", "--sho"], "did you mean --show?"),  # and nothing is undone
-        (["install", "--rem"], "did you mean --remove?"),
-    ],
-)
-def test_a_mistyped_value_or_option_is_answered_with_the_nearest(
-    words: list[str], meant: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_part_of_an_option_does_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
-        cli.main(words)
+        cli.main(["undo", "--sho"])
     assert stopped.value.code == 2
-    assert meant in capsys.readouterr().err
+    assert "--sho" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("former", ["diff", "lint", "uninstall"])

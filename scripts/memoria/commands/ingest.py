@@ -27,7 +27,6 @@ from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
 from memoria.ground import clock, locks, printable, projects
-from memoria.ground.command_parser import positive
 from memoria.ground.errors import ExpectedError, UsageError
 from memoria.ground.home import Home
 from memoria.models import metered, tasks
@@ -167,7 +166,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--since", metavar="DAY", default="", help="only sessions since 2026-11-01, or 14d")
     parser.add_argument("--project", metavar="NAME", default="", help="only this project (its name or key)")
-    parser.add_argument("--limit", metavar="N", type=positive, default=0, help="at most this many sessions")
+    parser.add_argument("--limit", metavar="N", type=int, default=0, help="at most this many sessions")
     parser.add_argument("--dry-run", action="store_true", help="print what there is and what it would cost, and stop")
     parser.add_argument("--yes", action="store_true", help="do not ask")
 

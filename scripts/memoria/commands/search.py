@@ -17,7 +17,6 @@ from typing import Any
 from memoria.base.visibility import Visibility
 from memoria.capture import detach
 from memoria.ground import locks, printable, projects
-from memoria.ground.command_parser import positive
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.index import sources
@@ -30,7 +29,7 @@ from memoria.search.hit import Hit
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("words", nargs="*", help="what to look for")
-    parser.add_argument("-k", type=positive, default=10, metavar="N", help="maximum number of results (10)")
+    parser.add_argument("-k", type=int, default=10, metavar="N", help="maximum number of results (10)")
     parser.add_argument(
         "--project", nargs="?", const=".", default="", metavar="NAME",
         help="only this project (its name, key or folder; default: the folder you are in)",
@@ -50,6 +49,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
     query = " ".join(args.words)
     if not (query or args.wait or args.rebuild or args.batch):
         raise ExpectedError('There is nothing to search for. Usage: memoria search "words"')
+    if args.k < 1:
+        raise ExpectedError("-k is the maximum number of results, and at least 1.")
     if args.rebuild:
         with Index(home.paths.index) as index:
             sources.refresh(index, home.paths, anew=True)

@@ -14,7 +14,6 @@ from pathlib import Path
 from memoria.amending.corrections import Undone, undo
 from memoria.base import invocation
 from memoria.ground import locks, printable
-from memoria.ground.command_parser import positive
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.wiki.folder import INDEX
@@ -23,16 +22,16 @@ from memoria.wiki.transaction import End, Row, Step, Transactions
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("--steps", type=positive, default=1, metavar="N", help="how many changes of the wiki to undo")
+    parser.add_argument("--steps", type=int, default=1, metavar="N", help="how many changes of the wiki to undo")
     parser.add_argument("--list", action="store_true", help="list what can be undone, newest first, and stop")
     parser.add_argument(
-        "--show", nargs="?", type=positive, const=1, metavar="N", help="show what the N-th last change did, and stop"
+        "--show", nargs="?", type=int, const=1, metavar="N", help="show what the N-th last change did, and stop"
     )
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Undo the newest steps, or show one; raise ExpectedError when there are fewer."""
-    if args.show:
+    if args.show is not None:
         transactions = Transactions.of(home.paths)
         _refuse_more_than(len(transactions.steps()), args.show)
         _show(transactions, args.show)
@@ -54,7 +53,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
 
 
 def _refuse_more_than(known: int, wanted: int) -> None:
-    if wanted > known:
+    if not 1 <= wanted <= known:
         stored = printable.counted(known, "step")
         raise ExpectedError(f"Only {stored} can be undone; {invocation.shown('undo --list')} lists what there is.")
 
