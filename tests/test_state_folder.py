@@ -24,7 +24,6 @@ def named() -> set[str]:
 
 def test_the_readme_names_every_path_of_the_state_folder_and_no_other(paths: Paths) -> None:
     known = {path for path in vars(paths).values() if path.startswith(paths.state) and path != paths.state}
-    known |= {paths.spawns(process) for process in ("worker", "observer", "indexer", "weigher")}
     known |= {str(Path(paths.spool, box)) for box in ("tmp", "new", "cur", "failed")}
     known |= {str(Path(paths.facts_outbox).parent), paths.working + ".replay.lock"}  # named after the database
     assert {name.rstrip("/") for name in named()} == {Path(path).relative_to(paths.state).as_posix() for path in known}

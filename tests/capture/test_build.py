@@ -16,6 +16,7 @@ import pytest
 
 from client_session import wait_until
 from installed import clone, empty_packages, environment_of, fake_uv, uv_calls
+from memoria.base import interpreter
 
 pytestmark = pytest.mark.slow
 
@@ -147,39 +148,23 @@ def old(folder: Path, days: float) -> None:
             os.utime(path, (moment, moment))
 
 
-HOLD = """
-import os, sys
-sys.path.insert(0, {scripts!r})
-from memoria.base import interpreter
-interpreter.environment = lambda: {folder!r}
-interpreter.hold(interpreter.python_of({folder!r}))
-os.execv("/bin/sh", ["sh", "-c", "echo held; exec sleep 600"])
-"""
-
-
-def test_an_update_makes_a_new_one_and_the_old_goes_when_nothing_has_run_in_it_for_a_week(machine: Machine) -> None:
+def test_an_update_makes_a_new_one_and_the_old_goes_when_nothing_has_begun_in_it_for_a_month(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     machine.build()
     first = machine.environment
-    program = HOLD.format(scripts=str(machine.root / "scripts"), folder=str(first))
-    session = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
-    assert session.stdout is not None
-    assert session.stdout.readline() == b"held\n"
-    try:
-        for number, lives in enumerate((True, True, False)):
-            if number:  # a week later
-                old(first, 8)
-            if number == 2:
-                session.kill()
-                session.wait()
-            with (machine.root / "requirements.lock").open("a") as lock:
-                lock.write(f"# update {number}\n")
-            newest = environment_of(machine.home, machine.root)
-            assert machine.build() == (0, "")
-            assert newest.is_dir()
-            assert first.is_dir() is lives
-    finally:
-        session.kill()
-        session.communicate()
+    monkeypatch.setattr(interpreter, "data_folder", lambda: str(first.parent))
+    for number, lives in enumerate((True, True, False)):
+        if number:
+            old(first, 31)
+        if number == 1:  # something begins again
+            interpreter.mark_use(interpreter.python_of(str(first)))
+        with (machine.root / "requirements.lock").open("a") as lock:
+            lock.write(f"# update {number}\n")
+        newest = environment_of(machine.home, machine.root)
+        assert machine.build() == (0, "")
+        assert newest.is_dir()
+        assert first.is_dir() is lives
 
 
 def fire(machine: Machine, event: str) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
-from memoria.capture.detach import may_spawn
 from memoria.daily.ledger import Call
 from memoria.ground.clock import Zone
 from memoria.models.metered import decide, estimate
@@ -50,19 +48,3 @@ def test_an_estimate_is_what_this_model_cost_so_far() -> None:
     calls = [(NOON, call(0.1, 1000)), (NOON, call(0.3, 3000)), (NOON, call(9, 10, model="other"))]
     assert estimate(calls, "claude:haiku", 2000) == pytest.approx(0.2)
     assert estimate(calls, "never called", 2000) == 0
-
-
-def test_a_minute_has_so_many_starts_and_the_next_one_as_many_again(tmp_path: Path) -> None:
-    path = str(tmp_path / "spawns")
-    begin = 1_790_000_040.0
-    assert [may_spawn(path, 3, begin + second) for second in range(5)] == [True, True, True, False, False]
-    assert [may_spawn(path, 3, begin + 60) for _ in range(4)] == [True, True, True, False]
-
-
-def test_a_clock_set_back_does_not_stop_the_starts(tmp_path: Path) -> None:
-    path = str(tmp_path / "spawns")
-    assert [may_spawn(path, 1, now) for now in (1_790_000_040.0, 1_790_000_041.0, 1_780_000_000.0)] == [
-        True,
-        False,
-        True,
-    ]

@@ -173,7 +173,6 @@ class Played(Player):
             patch.object(detach, "go_on_as", lambda *given: handed.append(given[2])),
             patch.dict(os.environ, {ENTRYPOINT: "cli"}),
             patch.object(self.home.settings, "model", "claude:haiku"),
-            patch.object(self.home.settings, "spawns_per_min", 0),
             patch.object(self.home.settings, "weigh_notes", True),
         ):
             answer = user_prompt_submit(event, self.home.settings, self.home.paths)

@@ -46,6 +46,7 @@ INHERITED_PREFIXES = (
 LOCK_FILE = "requirements.lock"
 KNOWN_FAILURE_CHARS = 2_000
 OWN_PREFIX = "venv-"  # of the folders of memoria's own environments, one for each set of versions
+USED = "in-use"  # a file in such a folder, whose time is that of the latest start
 # Variables by which the folder of a session could choose another environment, interpreter or package.
 FOREIGN = ("CONDA_", "PIP_", "PYTHON", "UV_", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__")
 
@@ -141,38 +142,31 @@ def build_lock() -> str:
     return environment() + ".lock"
 
 
-def use_mark(folder: str) -> str:
-    """Return the file whose shared lock is held by users of an environment; its time is that of the latest start."""
-    return os.path.join(folder, "in-use")
-
-
-def hold(python: str) -> None:
-    """Mark memoria's own environment as in use until this process ends, also after an ``exec``.
-
-    Does nothing when ``python`` belongs to another environment. Windows needs no lock, because it does not let anyone
-    delete running programs.
-    """
+def mark_use(python: str) -> None:
+    """Note that something starts in memoria's own environment; do nothing when ``python`` belongs to another one."""
     folder = os.path.dirname(os.path.dirname(python))
     if python != python_of(folder) or not folder.startswith(os.path.join(data_folder(), OWN_PREFIX)):
         return
-    descriptor = lock(use_mark(folder), shared=True)
-    if descriptor >= 0:
-        os.set_inheritable(descriptor, True)
-        os.utime(use_mark(folder))
+    mark = os.path.join(folder, USED)
+    try:
+        os.close(os.open(mark, os.O_WRONLY | os.O_CREAT, 0o600))
+        os.utime(mark)
+    except OSError:  # the environment only seems older than it is
+        pass
 
 
 def become(command: list[str]) -> None:
     """Replace this process by ``command``, which runs without the variables of a project; OSError when it cannot."""
     environment = clean(os.environ)
     if os.name != "nt":
-        hold(command[0])
+        mark_use(command[0])
         os.execve(command[0], command, environment)  # noqa: S606 (no shell is the point)
     import subprocess  # noqa: PLC0415 (slow; on Windows exec starts a second process and ends this one)
 
     os._exit(subprocess.call(command, env=environment))
 
 
-def lock(path: str, shared: bool = False) -> int:
+def lock(path: str) -> int:
     """Return a descriptor that holds the lock of ``path`` until it is closed, -1 when the lock is not available."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -182,12 +176,11 @@ def lock(path: str, shared: bool = False) -> int:
         if places.WINDOWS:
             import msvcrt  # noqa: PLC0415 (Windows only)
 
-            if not shared:
-                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
         else:
             import fcntl  # noqa: PLC0415 (not on Windows)
 
-            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(descriptor)
         return -1

@@ -166,10 +166,6 @@ class Paths:
         except OSError:
             return False
 
-    def spawns(self, process: str) -> str:
-        """Return the file that counts the starts of a process (``worker``, ``weigher``) in the current minute."""
-        return os.path.join(self.state, "spawns" if process == "worker" else "spawns." + process)
-
     def page_of(self, project: str, *, short: bool = False) -> str:
         """Return the prepared page of a project (by key) or of ``global``; a ``short`` one leaves room for a block."""
         return os.path.join(self.short_page if short else self.page, file_name(project) + ".md")

@@ -276,7 +276,6 @@ class Settings:
     page_chars = 9_500  # given to a new session; the client cuts at 10,000
     call_budget_usd = 0.25  # that one call may cost, by estimate
     search_wait_s = 0.5  # that a search brings the index up to date before it answers from what is there
-    spawns_per_min = 6  # workers that hooks may start in a minute
     log_bytes = 1_000_000  # at which a log file is rotated
 
     @classmethod

@@ -2,7 +2,7 @@
 
 It is built beside its place and moved there when it is whole, under a lock, so that whoever finds it can use it. Runs
 detached, with uv or else with ``venv`` and pip, in a folder of memoria's own: neither ever sees a user's project. Every
-package is checked against its hash. What an earlier version left goes when nothing has run in it for a week.
+package is checked against its hash. What an earlier version left goes when nothing has begun in it for a month.
 
 The command line and the MCP server wait for it. The client puts the plugin's ``bin/`` on the PATH of its shells, and
 any ``python3`` starts that; it gives a server 30 seconds, while a build takes some.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 STEP_TIMEOUT_S = 900.0  # for the slowest of lines; uv takes seconds
-UNUSED_S = 7 * 86_400.0
+UNUSED_S = 30 * 86_400.0  # longer than a session is left open
 PYTHONS = ("python3.13", "python3.12", "python3.11", "python3.14", "python3")
 FITS = "import sys; sys.exit(sys.version_info < (3, 11))"
 WITHOUT_CLIENT = "claude-agent-sdk"  # its wheel holds a client of 365 MB, its source distribution none
@@ -133,7 +133,7 @@ def _run(command: list[str]) -> None:
 
 
 def remove_unused() -> None:
-    """Remove the environments of other versions that nothing has run in for a week, and what broken builds left."""
+    """Remove the environments of other versions that nothing begins in any more, and what broken builds left."""
     own = os.path.basename(interpreter.environment())
     for entry in list(os.scandir(interpreter.data_folder())):
         if (
@@ -147,12 +147,12 @@ def remove_unused() -> None:
 
 
 def _is_unused(folder: str) -> bool:
-    mark = interpreter.use_mark(folder)
+    mark = os.path.join(folder, interpreter.USED)
     try:
         last = os.stat(mark if os.path.exists(mark) else folder).st_mtime
     except OSError:
         return False
-    return time.time() - last > UNUSED_S and not detach.is_locked(mark)
+    return time.time() - last > UNUSED_S
 
 
 def _remove(folder: str) -> None:

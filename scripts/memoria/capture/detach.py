@@ -93,8 +93,6 @@ def _start_one(
 ) -> str:
     if is_locked(lock):
         return name + " busy"
-    if not may_spawn(paths.spawns(name), settings.spawns_per_min, time.time()):
-        return f"no {name}: as many as spawns_per_min were started this minute; the next hook starts one"
     way = command(settings, *words)
     if not way:
         return f"NO {name.upper()} yet: {start_build(paths)}"
@@ -102,35 +100,6 @@ def _start_one(
     if name == "worker":
         failpoints.reached("worker.forked")
     return name + " started"
-
-
-def may_spawn(path: str, limit: int, now: float) -> bool:
-    """Count one start at ``now`` (``time.time()``); return False when ``limit`` is reached. A ``limit`` of 0 is none.
-
-    A fault that makes hooks trigger each other must not fill the machine with processes. The file holds one byte for
-    each start in the current minute of the clock, which its modification time identifies. Two simultaneous hooks may
-    both take the last place; the worker's lock makes that harmless. Returns True when the file cannot be used, so that
-    the worker can report a full disk.
-    """
-    if not limit:
-        return True
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    except OSError:
-        return True
-    try:
-        status = os.fstat(descriptor)
-        if status.st_size and status.st_mtime // 60 != now // 60:  # another minute, also when the clock was set back
-            os.ftruncate(descriptor, 0)
-        elif status.st_size >= limit:
-            return False
-        os.write(descriptor, b".")
-        os.utime(path, (now, now))
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
-    return True
 
 
 def start(command: list[str], paths: Paths, *, is_ending: bool = False) -> None:
@@ -150,7 +119,7 @@ def start(command: list[str], paths: Paths, *, is_ending: bool = False) -> None:
         os.setsid()
         if os.fork() == 0:
             _let_go(output, paths.state)
-            interpreter.hold(command[0])
+            interpreter.mark_use(command[0])
             try:
                 os.execve(command[0], command, environment)  # noqa: S606 (no shell is the point)
             except OSError as error:
@@ -172,7 +141,7 @@ def _spawn(command: list[str], environment: dict[str, str], paths: Paths) -> boo
         actions = [(os.POSIX_SPAWN_DUP2, source, target) for target, source in enumerate((null, output, output))]
         inherited = [int(name) for name in os.listdir("/dev/fd")]
         closed = [(os.POSIX_SPAWN_CLOSE, number) for number in inherited if number > 2 and _is_inherited(number)]
-        interpreter.hold(command[0])
+        interpreter.mark_use(command[0])
         os.chdir(paths.state)
         os.posix_spawn(
             command[0], command, environment, file_actions=[*actions, *closed], setsid=True, setsigdef=IGNORED

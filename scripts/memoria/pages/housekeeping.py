@@ -77,7 +77,8 @@ def clean(paths: Paths) -> None:
         shutil.rmtree(folder, ignore_errors=True)
     hidden = [(folder, ".*.[0-9]*.tmp") for folder in folders]  # others are an editor's
     aside = (paths.state, f"{Path(paths.index).name}.bak-*")  # of what is rebuilt; other files set aside are the user's
-    for folder, pattern in ((Spool(paths.spool).tmp, "*"), (paths.cursors, "*.tmp"), aside, *hidden):
+    counters = (paths.state, "spawns*")  # of 0.2.0
+    for folder, pattern in ((Spool(paths.spool).tmp, "*"), (paths.cursors, "*.tmp"), aside, counters, *hidden):
         for path in Path(folder).glob(pattern):
             with suppress(FileNotFoundError):  # the hook has just moved the file
                 if abs(time.time() - path.stat().st_mtime) > STALE_TMP_S:

@@ -129,9 +129,6 @@ def _go_on(event: hook.Event, settings: Settings, paths: Paths, request: bytes) 
     python = interpreter.find(settings)
     if not (python and hook.is_first(paths.where, event.session, "prompt")):
         return
-    if not detach.may_spawn(paths.spawns("weigher"), settings.spawns_per_min, time.time()):
-        hook.log(paths, f"{event.name} {event.session} no notes: as many as spawns_per_min were weighed this minute")
-        return
     hook.log(paths, f"{event.name} {event.session} goes on in the background")
     detach.go_on_as(places.own_command(python, VERB), paths, request)
 
