@@ -107,11 +107,6 @@ def answer(line: Mapping[str, Any], text: str, result: object, use: Use | None, 
     return None
 
 
-def resembles(text: str) -> bool:
-    """Return whether a result reads like an answer or a refusal, so that its use is worth looking for."""
-    return bool(_ANSWERED.match(text) or _APPROVES.match(text)) or text.lstrip().startswith(_REFUSED)
-
-
 def report(content: object, result: object, use: Use | None) -> str:
     """Return what a sub-agent reported when it ended; ``""`` for the result of another tool or of one that began only.
 

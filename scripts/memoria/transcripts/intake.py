@@ -7,7 +7,6 @@ of the turns.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import logging
 import os
@@ -23,11 +22,10 @@ from memoria.capture.spool import Job, Spool
 from memoria.ground import clock, printable
 from memoria.ground.home import Home
 from memoria.transcripts import clients
-from memoria.transcripts.answers import Use
 from memoria.transcripts.clients import Client
 from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Exchange, Turn, exchanges, split, steps
-from memoria.transcripts.turn_reader import Reader, tool_use
+from memoria.transcripts.turn_reader import Reader
 
 log = logging.getLogger(__name__)
 
@@ -132,11 +130,7 @@ class Intake:
         ``settle``: nothing more will come, so prompts that are still queued count as typed. Otherwise the jobs whose
         queued prompts are undecided are named in ``unresolved`` afterwards, to be read again with what follows.
         """
-        client = self.client
-        find_use = self._earlier_use if client is clients.CLAUDE else None
-        reader = Reader(
-            keep_sidechains=self.keep_sidechains, tasks=self.tasks, find_use=find_use, decode=client.decoder()
-        )
+        reader = Reader(keep_sidechains=self.keep_sidechains, tasks=self.tasks, decode=self.client.decoder())
         seen: set[str] = set()
         pending_since: dict[str, str] = {}
         unreadable = 0
@@ -159,16 +153,6 @@ class Intake:
             yield from filter(self._passes, rest)
         else:
             self.unresolved = {pending_since[turn.key] for turn in reader.pending}
-
-    def _earlier_use(self, ident: str) -> Use | None:
-        """Return the tool use of an id from the transcripts' lines before the slices, which were read long ago."""
-        starts = {str(header.get("transcript")): job.start for job, header in zip(self.jobs, self.headers, strict=True)}
-        for transcript, start in starts.items():
-            with contextlib.suppress(OSError), regular(transcript) as file:
-                while file.tell() < start and (line := file.readline(MAX_LINE)):
-                    if ident.encode() in line and (use := tool_use(line, ident)):
-                        return use
-        return None
 
     def _passes(self, turn: Turn) -> bool:
         """Return whether the screen lets a turn pass; it is judged by its own line's folder, else the one before."""

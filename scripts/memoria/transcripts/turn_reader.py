@@ -16,7 +16,7 @@ from typing import Any, TypeGuard
 from memoria.ground import clock
 from memoria.transcripts import answers, client_files, prompt
 from memoria.transcripts.answers import Answer, Use
-from memoria.transcripts.client_files import Json, objects
+from memoria.transcripts.client_files import Json
 from memoria.transcripts.prompt import Queue, Queued
 from memoria.transcripts.tool_lines import describe
 from memoria.transcripts.turn import PLANS, Role, Turn
@@ -51,20 +51,17 @@ class Reader:
         uses: Mapping[str, str] | None = None,
         tasks: Mapping[str, str] | None = None,
         describing: bool = True,
-        find_use: Callable[[str], Use | None] | None = None,
         decode: Decode = client_files.decode,
     ) -> None:
         """``keep_sidechains``: also give out sub-agents' lines. ``uses``: a former reader's ``open_uses``.
 
         ``tasks``: the subjects of the session's tasks, by their ids; ``self.tasks`` gains those that are created.
         ``describing``: whether ``tools`` says what each use was; without, it holds the names, and reading is faster.
-        ``find_use``: return the tool use of an id that stands before the lines read, None when there is none.
         ``decode``: translates the lines of another agent, see ``transcripts.clients``.
         """
         self._decode = decode
         self._keep_sidechains = keep_sidechains
         self._describing = describing
-        self._find_use = find_use
         self._queue = Queue()
         self._uses = {ident: Use(name) for ident, name in (uses or {}).items()}
         self.tasks = dict(tasks or {})
@@ -166,8 +163,6 @@ class Reader:
         text = prompt.plain(content)
         if use and use.name == "TaskCreate" and (task := _TASK.match(text)):
             self.tasks[task[1]] = prompt.clean(task[2]).strip()
-        if use is None and self._find_use and isinstance(ident, str) and answers.resembles(text):
-            use = self._find_use(ident)
         found = answers.answer(value, text, result, use, failed=failed)
         if found:
             said.answer(found)
@@ -298,12 +293,6 @@ def _blocks(value: dict[str, Any]) -> list[dict[str, Any]]:
     message = value.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-
-
-def tool_use(line: bytes, ident: str) -> Use | None:
-    """Return the tool use of this id on a transcript line, None when the line holds none."""
-    uses = (use for value in objects(line) for use in _blocks(value) if use.get("type") == "tool_use")
-    return next((Use.of(use) for use in uses if use.get("id") == ident), None)
 
 
 def _is_queued(value: dict[str, Any]) -> bool:
