@@ -164,11 +164,11 @@ def test_jobs_that_failed_or_wait_too_long_are_told(home: Home) -> None:
     name = spool.add({"event": "Stop", "session": "s", "start": 0, "end": 0}, b"")
     old = Path(spool.new, name)
     old.rename(old.with_name(f"{time.time_ns() - 3 * 86_400 * 10**9:020d}.{name.split('.', 1)[1]}"))
-    assert "one for 3 days" in one(checks.check_jobs(home), NOTE).text
+    assert "one waits for 3 days" in one(checks.check_jobs(home), NOTE).text
     job = spool.jobs()[0]
     spool.claim(job)
     spool.fail(job, "a test")
-    assert "set aside" in one(checks.check_jobs(home), NOTE).text
+    assert "0 wait, 1 failed" in one(checks.check_jobs(home), NOTE).text
 
 
 def test_no_model_is_asked(home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -48,7 +48,6 @@ PROBE = (
 )
 NAMED = 5  # files that are not read
 FREE_MB, FREE_WARN_MB = 100, 1_000
-OLD_JOB_S = 86_400.0
 SYNCED = re.compile(  # how the folders of sync services are called
     r"(?:dropbox|onedrive|google ?drive|icloud|com~apple~clouddocs|mobile documents|cloudstorage|nextcloud"
     r"|syncthing)\b",
@@ -315,42 +314,23 @@ def check_jobs(home: Home) -> Findings:
     """Check whether jobs wait too long or have failed."""
     spool = Spool(home.paths.spool)
     waiting, failed = spool.jobs(), spool.jobs(spool.failed)
-    ledger = Ledger.of(home.paths)
-    try:
-        reasons = [ledger.tries(job.name)[2] for job in waiting]
+    with closing(Ledger.of(home.paths)) as ledger:
+        is_tried = any(ledger.tries(job.name)[2] for job in waiting)
         aside = ledger.failed_compiles()
-    finally:
-        ledger.close()
-    if aside:
-        entries = printable.counted(len(aside), "entry")
-        yield Finding("jobs", NOTE, f"{entries} not compiled, because the answers failed the checks: {aside[-1][1]}",
-                      f"run {invocation.shown('compile --retry-failed')}, perhaps with another model")  # fmt: skip
-    if failed:
-        yield Finding("jobs", NOTE, f"{len(failed)} set aside in {spool.failed} after failing too often",
-                      f"look at the .why files, then run {invocation.shown('flush --retry-failed')}")  # fmt: skip
-    oldest = min((job.stamp / 1e9 for job in waiting), default=time.time())
-    trouble = next(filter(None, reasons), "")
-    if trouble:
-        yield Finding(
-            "jobs",
-            NOTE,
-            f"{len(waiting)} wait; one failed: {trouble}",
-            f"{invocation.shown('status')} says when it is tried",
-        )
-    elif time.time() - oldest > OLD_JOB_S:
-        yield Finding("jobs", NOTE, f"{len(waiting)} wait, one for {(time.time() - oldest) / 86_400:.0f} days",
-                      f"run {invocation.shown('flush --now')}")  # fmt: skip
-    elif not failed and not aside:
-        yield Finding("jobs", OK, f"{len(waiting)} wait, none failed")
+    days = max((time.time() - job.stamp / 1e9 for job in waiting), default=0.0) / 86_400
+    told = f"{len(waiting)} wait, {len(failed)} failed"
+    told += f", {printable.counted(len(aside), 'entry')} not compiled" if aside else ""
+    if failed or aside or is_tried or days > 1:
+        told += f", one waits for {days:.0f} days" if days > 1 else ""
+        yield Finding("jobs", NOTE, told, f"{invocation.shown('status')} says why, and what to do")
+    else:
+        yield Finding("jobs", OK, told)
 
 
 def check_understood(home: Home) -> Findings:
     """Check whether every line that may hold words was understood, in the transcripts compared so far."""
-    ledger = Ledger.of(home.paths)
-    try:
+    with closing(Ledger.of(home.paths)) as ledger:
         compared = [(path, fates) for path, (_, fates) in ledger.checked().items()]
-    finally:
-        ledger.close()
     unknown = not_understood(compared)
     for one in unknown:
         lines = "1 line" if one.lines == 1 else f"{one.lines} lines"

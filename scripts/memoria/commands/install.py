@@ -20,7 +20,7 @@ from memoria.audit import client_settings
 from memoria.audit.client_settings import ClientSettings, client_python, settings_file
 from memoria.base import interpreter, invocation, paths
 from memoria.base.settings import Settings
-from memoria.ground import client_program, files, projects
+from memoria.ground import client_program, files
 from memoria.ground.errors import ExpectedError, UsageError
 from memoria.ground.home import Home
 from memoria.ground.swap import Swap
@@ -37,8 +37,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--project",
         nargs="?",
         const=".",
-        metavar="NAME",
-        help="only for this project (its folder, name or key; default: the folder you are in)",
+        metavar="FOLDER",
+        help="only for the project in this folder (default: the folder you are in)",
     )
     parser.add_argument("--agent", choices=("claude", "codex"), default="claude", help="which agent (default: claude)")
     parser.add_argument("--remove", action="store_true", help="take memoria out again")
@@ -49,7 +49,9 @@ def command(args: argparse.Namespace, home: Home) -> int:
     """Install or remove, and say what was done and what to do next."""
     if args.agent == "codex":
         return _codex(args, home)
-    project = None if args.project is None else projects.folder_meant(args.project, home)
+    project = None if args.project is None else Path(args.project).expanduser().absolute()
+    if project and not project.is_dir():
+        raise UsageError(f"there is no folder {project}.")
     settings = ClientSettings.read(settings_file(project, os.environ))
     if args.remove:
         return _remove(settings, project, home)

@@ -259,31 +259,6 @@ def meant(given: str, keys: Iterable[str], home: Home) -> str:
     return find(given, keys, project.known(home.paths.projects))
 
 
-def folder_meant(given: str, home: Home) -> Path:
-    """Return the folder that a person calls ``given``: a folder, or the only one that is there of a known project.
-
-    Raise UsageError when there is none, or when the project lies in several.
-    """
-    folder = Path(given).expanduser()
-    if folder.is_dir():
-        return folder.absolute()
-    known = project.known(home.paths.projects)
-    roots = {root: known.current(about.get("key", "")) for root, about in known.folders.items()}
-    for key, worked_in in visibility.folders(home.paths.folders).items():
-        roots |= {project.place(cwd, home.settings.split_worktrees).root: known.current(key) for cwd in worked_in}
-    try:
-        meant_key = find(given, roots.values(), known)
-    except UsageError as error:
-        raise UsageError(f"there is no folder {folder.absolute()}, and {error}") from None
-    there = sorted(root for root, key in roots.items() if key == meant_key and Path(root).is_dir())
-    if len(there) == 1:
-        return Path(there[0])
-    if not there:
-        raise UsageError(f"no folder of {meant_key} is there any more; give the one where it is now.")
-    rows = "".join(f"\n  {root}" for root in there)
-    raise UsageError(f"{given!r} lies in {len(there)} folders; give one of them:{rows}")
-
-
 def _names(keys: set[str], known: project.Known) -> dict[str, set[str]]:
     """Return what each project may be called, in lower case."""
     called = {key: {key, project.name_of(key), label} for key, label in labels(keys, known).items()}
