@@ -134,6 +134,7 @@ def test_every_hook_has_a_short_command_whose_launcher_is_there(event: str, hand
 
 def test_the_lock_holds_a_version_that_fits_for_all_that_memoria_needs() -> None:
     """When it fails, run .ci/lock. A package released since then is installed here, and says nothing of the lock."""
+    left_out = re.findall(r"--prune (\S+)", (ROOT / ".ci" / "lock").read_text("utf-8"))
     seen: set[str] = set()
     wanted = [Requirement(line) for line in PROJECT["dependencies"]]
     while wanted:
@@ -141,6 +142,8 @@ def test_the_lock_holds_a_version_that_fits_for_all_that_memoria_needs() -> None
         name = canonicalize_name(requirement.name)
         extras = requirement.extras or {""}
         if requirement.marker and not any(requirement.marker.evaluate({"extra": extra}) for extra in extras):
+            continue
+        if name in left_out:
             continue
         assert name in locked(), f"{name} is missing"
         assert requirement.specifier.contains(locked()[name], prereleases=True), (

@@ -81,14 +81,14 @@ def test_every_tool_says_what_it_takes_and_refuses_the_rest_in_words(tmp_path: P
         for tool in tools.values():
             assert tool.description
         wrong: list[tuple[str, Json, str]] = [
-            ("remember_now", {}, "arguments"),
-            ("remember_now", {"key": "k"}, "'value' is a dependency of 'key'"),
-            ("remember_now", {"key": "_k", "value": 1}, "key: '_k' does not match"),
+            ("remember_now", {}, "the call has fewer than 1 fields"),
+            ("remember_now", {"key": "k"}, "has key and lacks value"),
+            ("remember_now", {"key": "_k", "value": 1}, "key does not look like ^[^_]"),
             ("remember_now", {"key": "k", "value": "x" * 70_000}, "at most 65536 characters"),
-            ("remember_now", {"key": "k", "value": 1, "sudo": True}, "'sudo' was unexpected"),
-            ("remember_now", {"status": "tired"}, "'in_progress'"),
+            ("remember_now", {"key": "k", "value": 1, "sudo": True}, "has 'sudo', which is unknown"),
+            ("remember_now", {"status": "tired"}, "status must be one of pending, in_progress"),
             ("remember_now", {"note": " "}, "not empty"),
-            ("remember_now", {"note": "x" * 5000}, "too long"),
+            ("remember_now", {"note": "x" * 5000}, "note is longer than 4096 characters"),
             ("read", {"path": "concepts/nothing"}, "there is no page"),
             ("read", {"path": "concepts/spool", "lines": 10**9}, "lines"),
         ]

@@ -116,8 +116,8 @@ def test_a_model_answers_from_this_project_with_checked_links(
         shown = fenced(await call(client, "query", question=f"Where does the cache lie? {SECRET}"))
         assert f"In the ferry folder. [[daily/{DAY}#^e-01aa]]" in shown
         assert "do not resolve: concepts/none" in shown
-        assert "required property" in await refused(client, "query")
-        assert "does not match" in await refused(client, "query", question="   ")
+        assert "lacks question" in await refused(client, "query")
+        assert "does not look like" in await refused(client, "query", question="   ")
 
     drive(tmp_path, scenario, MEMORIA_MODEL=f"scripted:{script}", MEMORIA_LIMIT_RETRY_S="0")
     asked = Path(f"{script}.calls").read_text()

@@ -29,6 +29,7 @@ from memoria.models.ollama import Ollama, grammar, window
 from memoria.models.protocol import JsonObject, Model, Prompt
 from messages_api import Hang, MessagesApi, Reply, Status
 from ollama_api import OllamaApi
+from places import ROOT
 from real_client import bundled_claude, users_env
 from scripted_model import Scripted
 
@@ -152,6 +153,34 @@ def test_the_sdk_is_loaded_without_what_serves_tools_unless_it_needs_more(
     )
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == left
+
+
+ONLY_LOCKED = """
+import importlib.metadata, pathlib, re, sys
+locked = {name.replace("-", "_") for name in re.findall(r"^([a-z0-9-]+)==", open(sys.argv[1]).read(), re.MULTILINE)}
+owners = importlib.metadata.packages_distributions()
+class NotInstalled:
+    def find_spec(self, name, path=None, target=None):
+        if not {owner.lower().replace("-", "_") for owner in owners.get(name, locked)} & locked:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, NotInstalled())
+from memoria.models import claude, protocol
+model = claude.Claude("haiku", cwd=pathlib.Path(sys.argv[2]), timeout_s=60)
+asked = protocol.Prompt("flush", "Say it.", {"type": "object", "properties": {"title": {}}})
+print(model.complete(asked).data["title"])
+import mcp
+"""
+
+
+@pytest.mark.slow
+def test_claude_answers_where_nothing_is_installed_but_what_the_lock_names(
+    claude: Callable[..., tuple[Claude, MessagesApi]],
+) -> None:
+    model, _ = claude(lambda _: json.dumps(ANSWERS["flush"]))
+    told = [sys.executable, "-c", ONLY_LOCKED, str(ROOT / "requirements.lock"), str(model.cwd)]
+    done = subprocess.run(told, env=dict(os.environ), capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "Fix the race in `flush.py`", done.stderr
+    assert done.stderr.endswith("ModuleNotFoundError: mcp\n")
 
 
 @pytest.mark.slow

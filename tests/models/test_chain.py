@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.ground.errors import BadAnswerError, ExpectedError, ModelError, ModelUnavailableError
+from memoria.mcp.tools import TOOLS
 from memoria.models import answer, chain, tasks
 from memoria.models.protocol import JsonObject, Usage
 from scripted_model import Scripted
@@ -124,3 +127,35 @@ def test_an_answer_is_found_cleaned_and_completed(text: str) -> None:
 def test_a_bad_answer_is_refused_with_its_first_reason(text: str, reason: str) -> None:
     with pytest.raises(BadAnswerError, match=reason):
         answer.read(text, PROMPT)
+
+
+SCHEMAS = [
+    *(tool.schema for tool in TOOLS),
+    *(tasks.FLUSH_SCHEMA, tasks.COMPILE_SCHEMA, tasks.QUERY_SCHEMA, tasks.WIDEN_SCHEMA, tasks.WEIGH_SCHEMA),
+]
+
+
+def edges(part: JsonObject) -> list[Any]:
+    """Values on both sides of each rule of a part of a schema."""
+    texts = ["x" * (part.get(rule, 1) + more) for rule in ("minLength", "maxLength") for more in (-1, 0, 1)]
+    numbers = [part.get(rule, 1) + more for rule in ("minimum", "maximum") for more in (-1, -0.5, 0, 0.5, 1)]
+    found: list[Any] = [None, True, {}, [], *part.get("enum", ()), "^l-7f3a", " ", *texts, *numbers]
+    if "items" in part:
+        found += [[edge] for edge in edges(part["items"])]
+        found += [[fit(part["items"])] * (part.get("maxItems", 1) + more) for more in (0, 1)]
+    if "properties" in part:
+        base = {name: fit(part["properties"][name]) for name in part["required"]}
+        found += [base, base | {"other": 1}, *({**base, left: None} for left in base)]
+        found += [{name: item for name, item in base.items() if name != left} for left in base]
+        found += [base | {name: edge} for name, inner in part["properties"].items() for edge in edges(inner)]
+    return found
+
+
+def fit(part: JsonObject) -> Any:
+    return next(edge for edge in edges(part) if Draft202012Validator(part).is_valid(edge))
+
+
+@pytest.mark.parametrize("schema", SCHEMAS, ids=lambda schema: "-".join(schema["properties"])[:40])
+def test_our_check_refuses_what_the_standards_own_refuses(schema: JsonObject) -> None:
+    for value in edges(schema):
+        assert (list(answer.problems(schema, value)) == []) == Draft202012Validator(schema).is_valid(value), value

@@ -29,7 +29,7 @@ UNUSED_S = 30 * 86_400.0  # longer than a session is left open
 PYTHONS = ("python3.13", "python3.12", "python3.11", "python3.14", "python3")
 FITS = "import sys; sys.exit(sys.version_info < (3, 11))"
 WITHOUT_CLIENT = "claude-agent-sdk"  # its wheel holds a client of 365 MB, its source distribution none
-IMPORTS = "import jsonschema, mcp.server, yaml"
+IMPORTS = "import anyio, jinja2, yaml"
 NOTHING_FOUND = "neither uv nor Python 3.11 or newer was found: install uv (https://docs.astral.sh/uv/)"
 POLL_S = 0.2
 PATIENCE_S = 100.0  # of a command; less than the two minutes that the client gives one of its shell
@@ -89,7 +89,7 @@ def _ways(folder: str) -> Iterator[list[list[str]]]:
     """Yield ways to make an environment at ``folder``, best first, each as the commands to run."""
     lock = os.path.join(places.ROOT, interpreter.LOCK_FILE)
     python = interpreter.python_of(folder)
-    install = ["install", "--quiet", "--require-hashes", "--no-binary", WITHOUT_CLIENT, "-r", lock]
+    install = ["install", "--quiet", "--require-hashes", "--no-deps", "--no-binary", WITHOUT_CLIENT, "-r", lock]
     uv = interpreter.find_uv()
     if uv:
         yield [

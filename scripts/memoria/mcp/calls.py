@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from memoria.base import exclude
 from memoria.base.fence import neutral
@@ -25,6 +23,7 @@ from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
 from memoria.mcp.tools import TOOLS, Json, Tool
+from memoria.models.answer import problems
 from memoria.transcripts.screen import Tombstones
 
 if TYPE_CHECKING:
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
 ERROR_CHARS = 2_000
 THREADS = 8
 TAIL_BYTES = 256_000  # of the transcript, searched for the folder that the session is in now
-_TYPES: dict[str, type | tuple[type, ...]] = {
-    "object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float),
-}  # fmt: skip
 
 
 class Session:
@@ -125,7 +121,7 @@ def called(session: Session, given: Json) -> Json:
     tool = next((tool for tool in TOOLS if tool.name == name), None)
     if tool is None:
         return _answer(f"There is no tool {name[:100]!r}; there are {', '.join(tool.name for tool in TOOLS)}.", True)
-    if found := [f"{where or 'arguments'}: {problem}" for where, problem in problems(tool.schema, arguments)]:
+    if found := [f"{place or 'the call'} {problem}" for place, problem in problems(tool.schema, arguments)]:
         return _answer(f"{tool.name} was not run. " + "; ".join(found[:5]), True)
     try:
         return _answer(_run(tool, session, arguments))
@@ -143,45 +139,3 @@ def _answer(text: str, failed: bool = False) -> Json:
     """Return a call's result. Tools fence stored text themselves; an error may quote some, so it is made harmless."""
     text = neutral(" ".join(text.split())[:ERROR_CHARS]) if failed else text
     return {"content": [{"type": "text", "text": text}], "isError": failed}
-
-
-def problems(schema: Json, value: Any, where: str = "") -> Iterator[tuple[str, str]]:
-    """Yield where a value does not fit a schema, and how; knows the words of JSON Schema that ``TOOLS`` use."""
-    shown = repr(value) if len(repr(value)) <= 60 else f"{value!r:.60}…"
-    wanted = schema.get("type")
-    if wanted and (not isinstance(value, _TYPES[wanted]) or (isinstance(value, bool) and wanted != "boolean")):
-        yield where, f"{shown} is not of type {wanted!r}"
-        return
-    if "enum" in schema and value not in schema["enum"]:
-        yield where, f"{shown} is not one of {schema['enum']}"
-    if isinstance(value, str) and "pattern" in schema and not re.search(schema["pattern"], value):
-        yield where, f"{shown} does not match {schema['pattern']!r}"
-    for least, most, measured in (("minLength", "maxLength", str), ("minItems", "maxItems", list)):
-        if isinstance(value, measured) and len(value) < schema.get(least, 0):
-            yield where, f"{shown} is too short; it must have at least {schema[least]}"
-        if isinstance(value, measured) and len(value) > schema.get(most, len(value)):
-            yield where, f"{shown} is too long; it may have at most {schema[most]}"
-    if isinstance(value, int | float) and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
-        yield where, f"{shown} must be from {schema.get('minimum', 'any')} to {schema.get('maximum', 'any')}"
-    if isinstance(value, list) and "items" in schema:
-        for number, item in enumerate(value):
-            yield from problems(schema["items"], item, f"{where}.{number}")
-    if isinstance(value, dict) and "properties" in schema:
-        yield from _problems_of_object(schema, value, where)
-
-
-def _problems_of_object(schema: Json, value: Json, where: str) -> Iterator[tuple[str, str]]:
-    if len(value) < schema.get("minProperties", 0):
-        yield where, "at least one argument is needed"
-    for name in schema["required"]:
-        if name not in value:
-            yield where, f"{name!r} is a required property"
-    for name, needed in schema.get("dependentRequired", {}).items():
-        for other in needed:
-            if name in value and other not in value:
-                yield where, f"{other!r} is a dependency of {name!r}"
-    for name, item in value.items():
-        if name in schema["properties"]:
-            yield from problems(schema["properties"][name], item, name)
-        else:
-            yield where, f"{name[:60]!r} was unexpected; there are {', '.join(schema['properties'])}"

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import copy
 import json
+import operator
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from memoria.base import fence
 from memoria.ground import printable
 from memoria.ground.errors import BadAnswerError
 from memoria.models.protocol import JsonObject, Prompt
-
-if TYPE_CHECKING:
-    from jsonschema import ValidationError
 
 _OPENING = re.compile(r"[\[{]")
 MOST_FALSE = 1_000  # brackets that open nothing: an error of the decoder takes longer the further in it is
@@ -39,14 +37,64 @@ def read(text: str, prompt: Prompt) -> JsonObject:
 
 def check(value: object, schema: JsonObject) -> JsonObject:
     """Return ``value`` without control characters and with the schema's defaults; raise BadAnswerError on a misfit."""
-    from jsonschema import Draft202012Validator  # noqa: PLC0415 (120 ms, only when a model has answered)
-
     data = _completed(_cleaned(value), schema)
-    errors = sorted(Draft202012Validator(schema).iter_errors(data), key=lambda error: list(map(str, error.path)))
-    if errors:
-        raise BadAnswerError(f"The model's answer does not fit: {printable.sentence(_reason(errors[0]))}")
+    for place, problem in problems(schema, data):
+        reason = printable.sentence(f"{place or 'the answer'} {problem}")
+        raise BadAnswerError(f"The model's answer does not fit: {reason}")
     assert isinstance(data, dict)  # noqa: S101 (every schema here describes an object; for mypy)
     return data
+
+
+def problems(schema: JsonObject, value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    """Yield where a value does not fit a schema, and how, without the value itself, which may be huge or hostile.
+
+    It knows the words of JSON Schema that the answers of models and the arguments of tools use.
+    """
+    wanted = schema.get("type")
+    if wanted and (not isinstance(value, _TYPES[wanted]) or (isinstance(value, bool) and wanted != "boolean")):
+        yield place, f"must be of type {wanted}"
+        return
+    if "enum" in schema and value not in schema["enum"]:
+        yield place, f"must be one of {', '.join(schema['enum'])}"
+    if isinstance(value, str) and not re.search(schema.get("pattern", ""), value):
+        yield place, f"does not look like {schema['pattern']}"
+    size = len(value) if isinstance(value, str | list | dict) else value
+    for rule, exceeds, words in _LIMITS:
+        if rule in schema and exceeds(size, schema[rule]):
+            yield place, words.format(schema[rule])
+    if isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from problems(schema.get("items", {}), item, f"{place}[{number}]")
+    if isinstance(value, dict) and "properties" in schema:
+        yield from _problems_of_object(schema, value, place)
+
+
+def _problems_of_object(schema: JsonObject, value: JsonObject, place: str) -> Iterator[tuple[str, str]]:
+    for name in schema.get("required", ()):
+        if name not in value:
+            yield place, f"lacks {name}"
+    for name, others in schema.get("dependentRequired", {}).items():
+        for other in others:
+            if name in value and other not in value:
+                yield place, f"has {name} and lacks {other}"
+    for name, item in value.items():
+        if name in schema["properties"]:
+            yield from problems(schema["properties"][name], item, f"{place}.{name}".lstrip("."))
+        elif not schema.get("additionalProperties", True):
+            yield place, f"has {name[:60]!r}, which is unknown; there are {', '.join(schema['properties'])}"
+
+
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float),
+}  # fmt: skip
+_LIMITS: tuple[tuple[str, Callable[[Any, Any], bool], str], ...] = (
+    ("minLength", operator.lt, "is shorter than {} characters"),
+    ("maxLength", operator.gt, "is longer than {} characters"),
+    ("maxItems", operator.gt, "has more than {} items"),
+    ("minProperties", operator.lt, "has fewer than {} fields"),
+    ("minimum", operator.lt, "is below {}"),
+    ("maximum", operator.gt, "is above {}"),
+)
 
 
 def _values(text: str) -> Iterator[Any]:
@@ -106,27 +154,3 @@ def _completed(value: Any, schema: JsonObject) -> Any:
         elif "default" in part:
             data[name] = copy.deepcopy(part["default"])
     return data
-
-
-def _reason(error: ValidationError) -> str:
-    """Describe what is wrong, and where, without the offending value, which may be huge or hostile."""
-    place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path).lstrip(".")
-    rule = str(error.validator)
-    limit: Any = error.validator_value
-    if rule == "required":
-        limit = ", ".join(name for name in limit if name not in error.instance)  # type: ignore[operator]
-    return f"{place or 'the answer'} {_WORDS.get(rule, 'breaks the rule {rule}').format(limit=limit, rule=rule)}"
-
-
-_WORDS = {
-    "type": "must be of type {limit}",
-    "enum": "must be one of {limit}",
-    "required": "lacks {limit}",
-    "maxLength": "is longer than {limit} characters",
-    "minLength": "is empty",
-    "maxItems": "has more than {limit} items",
-    "minItems": "has fewer than {limit} items",
-    "pattern": "does not look like {limit}",
-    "minimum": "is below {limit}",
-    "maximum": "is above {limit}",
-}

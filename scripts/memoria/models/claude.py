@@ -58,7 +58,9 @@ _NEEDS_A_PERSON = frozenset({401, 402, 403, 404})
 _TOO_MANY = 429  # the client has asked again already, as often and as late as the service told it to
 _REFUSES_THE_WORK = frozenset({400, 413, 422})
 _LOGIN = "not logged in: run `claude` and `/login` once, or set ANTHROPIC_API_KEY"
-TOOL_SERVERS = ("mcp", "mcp.types", "mcp.server", "mcp.shared", "mcp.shared.message", "mcp.shared.memory")
+TOOL_SERVERS = (
+    "mcp", "mcp.types", "mcp.server", "mcp.shared", "mcp.shared.message", "mcp.shared.memory", "jsonschema",
+)  # fmt: skip
 
 
 class _StandIn(ModuleType):
@@ -76,17 +78,21 @@ class _Anything:
 
 
 def load_sdk() -> None:
-    """Import the SDK without ``mcp``: that serves a model with tools, and takes five sixths of the time."""
+    """Import the SDK without what serves a model with tools, which takes five sixths of the time.
+
+    The environment of the plugin does not hold it at all (``.ci/lock``).
+    """
     if not {"mcp", "claude_agent_sdk"}.isdisjoint(sys.modules):
         return
-    sys.modules.update({name: _StandIn(name) for name in TOOL_SERVERS})
+    stand_ins = {name: _StandIn(name) for name in TOOL_SERVERS if name not in sys.modules}
+    sys.modules.update(stand_ins)
     try:
         import claude_agent_sdk  # noqa: F401, PLC0415
     except (ImportError, AttributeError, TypeError):  # another version wants more of it, and is imported whole
         for name in [name for name in sys.modules if name.startswith("claude_agent_sdk")]:
             del sys.modules[name]
     finally:
-        for name in TOOL_SERVERS:
+        for name in stand_ins:
             del sys.modules[name]
 
 
