@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from memoria.ground import assignments
+from memoria.ground.values import is_mixed, is_slug
 
 # The kind of a key, how many characters follow its beginning at least, and the beginnings.
 PREFIXES = (
@@ -140,8 +140,8 @@ def keys(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
 
 def _is_random(rest: str) -> bool:
     if rest.isalpha():
-        return assignments.is_mixed(rest, 0.2)
-    return any(map(str.isdigit, rest)) and not assignments.is_slug(rest)
+        return is_mixed(rest, 0.2)
+    return any(map(str.isdigit, rest)) and not is_slug(rest)
 
 
 def keys_around(text: str) -> Iterator[tuple[int, int, str]]:

@@ -16,8 +16,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from memoria.ground import announced, assignments, key_patterns
-from memoria.ground.assignments import Span
+from memoria.ground import key_patterns, placed
+from memoria.ground.named import Span, named
+from memoria.ground.values import is_mixed
 
 
 class Finding(NamedTuple):
@@ -112,7 +113,7 @@ def _spans(text: str) -> Iterator[Span]:
     yield from key_patterns.keys_around(text)
     runs = [run.span() for run in _RUN.finditer(text)]
     yield from _keys(text, runs)
-    for finder in (*assignments.FINDERS, announced.announced):
+    for finder in (*placed.FINDERS, named):
         for start, end, kind in finder(text, lowered):
             yield start, _continued(text, start, end), kind
     yield from _random(text, runs)
@@ -287,7 +288,7 @@ def _continued(text: str, start: int, end: int) -> int:
         return end
     while piece := _LONE_PIECE.match(text, end):
         value = piece.group(1)
-        if not (assignments.is_mixed(value) and any(map(str.isdigit, value)) and any(map(str.isalpha, value))):
+        if not (is_mixed(value) and any(map(str.isdigit, value)) and any(map(str.isalpha, value))):
             break
         if "/" in value[:1] or value.count(".") > 2 or value.count("=") > 2 or "=" in value.rstrip("="):
             break
@@ -335,7 +336,7 @@ def _is_random(value: str) -> bool:
     lower = sum(map(str.islower, value))
     if digits < 3 or upper < 4 or lower < 4 or len(set(value)) < 18:
         return False
-    return assignments.is_mixed(value, 0.45)
+    return is_mixed(value, 0.45)
 
 
 def _in_block(text: str, token: re.Match[str]) -> bool:

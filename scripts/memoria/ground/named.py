@@ -1,0 +1,363 @@
+"""Named: find secrets that can be recognised only by the words near them.
+
+Wherever a word that names a secret stands, in some twenty languages, the value it speaks of is looked for: behind a
+sign that assigns one in any syntax (environment, YAML, JSON, XML, code, options), behind a verb or a colon of a
+sentence, right beside the word, and anywhere near it in the line. The less the words say, the more the value must look
+like a secret (``values``). Knows words and where values stand; does not know marks or the formats of services' keys.
+
+Takes linear time: what is read around a word has a limit, and no repetition is nested.
+"""
+
+# ruff: noqa: RUF001 (colons and words as other languages write them)
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import IntEnum
+
+from memoria.ground.values import Looks, is_mixed, looks
+
+Span = tuple[int, int, str]
+
+# Searched in the lower-cased text (same offsets): case-insensitive matching would take ten times as long. The pattern
+# begins with plain literals; the text before ``key`` and ``sig`` is examined only where one was found.
+_WORD = re.compile(
+    r"(passw(?:or)?d|passwort|passphrase|passcode|pass|pwd|pw|psk|secret|token|key|credential|auth(?!0)|seed|salt|pepper"
+    r"|sessid|jsessionid|community|sig(?:nature)?(?==))([a-z0-9_-]{0,40})"
+)
+_PASSWORDS = ("pass", "pw", "psk", "community")
+_VAGUE = ("auth", "credential", "seed", "salt", "pepper", "sessid", "jsessionid", "sig", "signature")
+_WHOSE_KEY = re.compile(
+    r"(?:api|access|account|auth|encryption|signing|master|private|licen[cs]e|service|shared|storage|app|jwt|product"
+    r"|activation|wlan|wi-?fi)[_ .-]?$"
+)
+_WHOSE = re.compile(r"[a-z0-9][_.-]?$")  # any other name of a key, whose value must look random
+_WHOSE_NO_SECRET = re.compile(
+    r"(?:public|pub|publishable|recv|cache|primary|foreign|sort|partition|index|object|dedup|idempotency|host)[_. -]?$"
+)
+_SHORT = ("pass", "pw", "pwd", "psk", "sig", "auth", "seed")  # other words end in them too
+_GLUED = re.compile(r"(?:db|root|user|admin|my|ftp|mail|key|store|bind|require)(?:pass|pwd?)$")  # ``$dbpass``, ``bindpw``
+_TAILS = ("s", "key", "token", "secret", "value", "string", "text", "keys", "tokens", "orization")
+_PLURALS = ("s", "_keys", "keys", "_tokens", "tokens")
+# An identifier that continues with one of these words names something about the secret, not the secret itself.
+_ABOUT = re.compile(
+    r"id(?:s|entifier)?(?:[_-]|$)|name|length|count|size|type|kind|field|input|policy|polic|file|path|dir|url|uri"
+    r"|endpoint|limit|usage|budget|manager|provider|expir|ttl|timeout|header|prefix|suffix|ref|regex|pattern|error|label"
+    r"|placeholder|arn|hash|algo|format|valid|strength|require|enabled|disabled|version|status|scope|schema|store|rule"
+    r"|config|option|param|callback|handler|function|class|service|client_?id|method|mode|state|reset|rotat|scan|detect"
+    r"|encryption|index|column|env|var|holder|tracker|used|per|cost|price|max|min|total|word|ize|izing"
+)
+_LABEL = re.compile(
+    r"\b(?:enter|your|must|required|invalid|the|is|are|and|for|with|please|not|password|passwords|confirm|new|current"
+    r"|forgot|reset|change|at|least|to|of|a|an|or|in|use|uses|show|hide|token|secret|key|wrong|match)\b",
+    re.IGNORECASE,
+)
+
+# What stands between a name and the value that is assigned to it.
+_SIGN = re.compile(
+    r"""(?:\\{0,2}["'`*]){0,3}\]?[ \t]{0,4}"""
+    r"""(?::[ \t]?[\w.|\[\] ]{2,20}[ \t]?=(?!=)|=>|:=|={1,3}|:(?!:)|\|(?!\|)"""  # also ``name: type =``
+    r"""|(?:\|\|=?|\?\?=?|[ \t]or)(?=[ \t]{0,4}["'`]))"""
+    r"""[ \t]{0,8}(?:\\{0,2}["'`*]{2}[ \t]{0,2})?(?:\r?\n[ \t]{0,40}(?=\\{0,2}["']))?"""
+    r"""|\((?=["'])|>(?=[^<>\s]{4,300}</)"""  # a call, an element
+    r"""|["'],[ \t]{0,4}(?:default[ \t]?=[ \t]?)?(?=["'])"""  # the argument after the name
+    r"""|["'][ \t]{0,3}\{[^{}]{0,400}?\bdefault[ \t]{0,12}=[ \t]{0,3}(?=")"""  # a declaration
+    # the field after the name: ``- name: API_TOKEN`` and ``value: …``, ``{"name": …, "value": …}``, attributes
+    r"""|\\{0,2}["']?,?[ \t]{0,4}(?:\r?\n[ \t]{0,40})?\\{0,2}["']?[Vv]alue\\{0,2}["']?[ \t]{0,2}[:=][ \t]{0,4}"""
+)
+_FLAG = re.compile(r"(?:^|\s)-[^\s=]{0,40}$")
+_SPACE = re.compile(r"[ \t]{1,4}(?![-&|<>;)])")
+# A value on a line of its own, as a program prints it.
+_BELOW = re.compile(r"""["'`:]{0,2}[ \t]{0,3}\r?\n[ \t]{0,8}(?=[^\s"'`]{16,200}[ \t]{0,3}(?:\r?\n|\Z))""")
+_OPENING = re.compile(r"""(?:(?:\[\]byte\(|[bru@]{0,2})(?=["']))?\\{0,2}["'`]""")
+_SCHEME = re.compile(r"[\"']?(?:bearer|basic|token|digest|api-?key)[ \t]+", re.IGNORECASE)
+_ANY_SCHEME = re.compile(r"[\"']?[A-Za-z-]{3,20}[ \t]+")
+# "&" ends a value only where another name follows, as in a URL.
+_BARE = re.compile(r"""(?:\\(?![nrt"'`\\])|&(?![\w.\[\]-]{1,40}=)|[^\s"'`<>,;&\\]){1,160}""")
+_BARE_ENV = re.compile(r"""(?:\\(?![nrt"'`\\])|[^\s"'`\\]){1,160}""")
+_JUDGED = 160  # characters of an unquoted value that are examined; the rest of a secret is redacted with them
+_REST = re.compile(r"""[^\s"'`<>,;&\\]*""")
+_KEY_LETTERS = re.compile(r"[\w~+./=:%-]+$", re.ASCII)
+
+
+def named(text: str, lowered: str) -> Iterator[Span]:
+    """Yield the values of names and words that mark them as secret."""
+    place = 0
+    while word := _WORD.search(lowered, place):
+        place = word.end(1)  # ``auth`` in NEXTAUTH_SECRET must not hide ``secret``
+        if not _fits(text, lowered, word) or _inside_mark(text, word.start()):
+            continue
+        place = word.end()
+        start, end, kind = _assigned(text, lowered, word)
+        if kind:
+            yield start, end, kind
+            place = max(place, end)
+            continue
+        if end - start == _JUDGED:  # a very long value is not searched again for each word in it
+            place = max(place, end)
+        yield from _around(text, lowered, word.start(), word.end(), _named_by(word.group(1)))
+    if not _DIGIT.search(text):  # what a sentence calls a secret has hardly ever none
+        return
+    for names, words in _WORDS.items():
+        for known in [known for known in words if known in lowered]:
+            place = lowered.find(known)
+            while place >= 0:
+                end = place + len(known)
+                if not _inside_mark(text, place):
+                    yield from _around(text, lowered, place, end, names)
+                place = lowered.find(known, end)
+
+
+def _inside_mark(text: str, at: int) -> bool:
+    opened = text.rfind("[redacted:", max(0, at - 40), at)
+    return opened >= 0 and text.find("]", opened, at) < 0
+
+
+def _fits(text: str, lowered: str, word: re.Match[str]) -> bool:
+    """Return whether the whole name denotes a secret: ``api_key``, but not ``monkey`` or ``passwordFile``."""
+    core, tail = word.groups()
+    start, end = word.span(1)
+    before = lowered[max(0, start - 16) : start]
+    if core == "key" and (_WHOSE_NO_SECRET.search(before) or not (_WHOSE.search(before) or _WHOSE_KEY.search(before))):
+        return False
+    glued = core in _SHORT and before[-1:].isalnum()
+    if glued and not _GLUED.search(lowered, max(0, start - 5), end):
+        return False
+    if not tail or tail in _TAILS:
+        return True
+    begins = word.start(2)
+    apart = tail[0] in "_-" or tail[0].isdigit() or (text[begins].isupper() and text[begins - 1].islower())
+    return apart and not _ABOUT.search(tail)
+
+
+# ── a value that a sign assigns to the name ────────────────────────────────────────────────────────────────────────
+
+
+def _assigned(text: str, lowered: str, word: re.Match[str]) -> Span:
+    """Return start, end and kind of the value assigned to this word; the kind is empty when it is not a secret."""
+    core, tail = word.groups()
+    form, start = _form(text, word.start(), word.end())
+    if not form:
+        return start, start, ""
+    scheme = (_ANY_SCHEME if tail == "orization" else _SCHEME).match(text, start)
+    upper = text[word.start() : word.end()].isupper()
+    env = form == "=" and upper
+    start, end, quoted = _extent(text, scheme.end() if scheme else start, _BARE_ENV if env else _BARE)
+    value, explicit = text[start:end], env or form == "flag"
+    if core.startswith(_PASSWORDS):
+        kind = "password" if _is_password(value, quoted, explicit) else ""
+    else:
+        any_key = core == "key" and not _WHOSE_KEY.search(lowered, max(0, word.start() - 16), word.start())
+        vague = tail in _PLURALS or (core in _VAGUE and tail in ("", "orization") and not scheme)
+        strict = any_key or vague or form == "below"
+        kind = _kind(core + tail) if _is_key(value, quoted, explicit, strict) else ""
+    if kind and end - start == _JUDGED and (rest := _REST.match(text, end)):
+        end = rest.end()
+    return start, end, kind
+
+
+def _kind(name: str) -> str:
+    return next((kind for kind in ("token", "key", "secret") if kind in name), "credential")
+
+
+def _form(text: str, start: int, end: int) -> tuple[str, int]:
+    """Return how a value is assigned to the name, and where it starts: ``=``, ``sign``, ``flag``, ``below``, none."""
+    if start and text[start - 1] in "\"'" and text.startswith(f":{text[start - 1]}", end):
+        return "", end  # a prompt in quotes, as ``expect "Password:"``: nothing is assigned to it
+    if match := _SIGN.match(text, end):
+        return ("=" if match.group().strip(" \t") == "=" else "sign"), match.end()
+    if _FLAG.search(text, max(text.rfind("\n", max(0, start - 60), start) + 1, start - 60, 0), start):
+        form, match = "flag", _SPACE.match(text, end)
+    else:
+        form, match = "below", _BELOW.match(text, end)
+    return (form, match.end()) if match else ("", end)
+
+
+def _extent(text: str, start: int, pattern: re.Pattern[str]) -> tuple[int, int, bool]:
+    """Return where the value at ``start`` begins and ends, and whether it is quoted."""
+    opening = _OPENING.match(text, start)
+    if opening:
+        close = text.find(opening.group().lstrip("[]byte(ru@"), opening.end(), opening.end() + 512)
+        line = text.find("\n", opening.end(), opening.end() + 512)
+        if close >= 0 and not 0 <= line < close:
+            return opening.end(), close, True
+        start = opening.end()
+    bare = pattern.match(text, start)
+    if not bare:
+        return start, start, False
+    end = bare.end()
+    while end > start and text[end - 1] in ".,;:)]}*" and pattern is not _BARE_ENV:
+        end -= 1
+    return start, end, False
+
+
+def _is_password(value: str, quoted: bool, explicit: bool) -> bool:
+    seems = looks(value, quoted=quoted)
+    if re.search(r"\s", value):
+        return quoted and seems > Looks.NOTHING and not _LABEL.search(value)
+    if quoted and not explicit and seems == Looks.WORDS:
+        return not _LABEL.search(re.sub("[_-]", " ", value))
+    return seems >= (Looks.WORDS if explicit else Looks.MADE) and (explicit or quoted or len(value) >= 6)
+
+
+def _is_key(value: str, quoted: bool, explicit: bool, strict: bool) -> bool:
+    seems = looks(value, quoted=quoted)
+    if re.search(r"\s", value):
+        return False
+    if strict:
+        return _DIGIT.search(value) is not None and seems >= Looks.CODE and len(value) >= 16 and is_mixed(value)
+    if explicit and len(value) >= 16:
+        return seems >= Looks.MADE and not value.isdigit()
+    return seems >= Looks.CODE and len(value) >= (8 if explicit or quoted else 12)
+
+
+# ── a value in the line around the word ────────────────────────────────────────────────────────────────────────────
+
+
+class _Names(IntEnum):
+    """What a word names."""
+
+    PASSWORD = 0
+    KEY = 1
+    LOGIN = 2  # name and password
+    PIN = 3
+
+
+class _Said(IntEnum):
+    """What the line says of a value near such a word."""
+
+    NEAR = 0
+    BESIDE = 1
+    CALLED = 2
+
+
+_WORDS = {
+    _Names.PASSWORD: tuple(
+        "passe|kennwort|mot de passe|mdp|contraseña|clave|senha|palavra-passe|wachtwoord|lösenord|passord|adgangskode|hasło"
+        "|heslo|salasana|jelszó|пароль|şifre|parola|비밀번호|암호|密码|密碼|口令|パスワード|暗証番号|mật khẩu|kata sandi"
+        "|κωδικός|สรหัสผ่าน|पासवर्ड|סיסמה|كلمة المرور|كلمة السر|identified by".split("|")
+    ),
+    _Names.KEY: tuple(
+        "clé|chiave|chave|ключ|klucz|klíč|schlüssel|sleutel|nyckel|nøkkel|nøgle|avain|anahtar|kulcs|키|キー|密钥|密鑰|jeton"
+        "|токен|トークン|토큰|令牌".split("|")
+    ),
+    _Names.LOGIN: tuple(
+        "login|log in|sign in|creds|zugang|anmeld|inlog|logga in|identifiant|credenzial|credencial|securestring"
+        "|net use".split("|")
+    ),
+    _Names.PIN: ("pin",),
+}
+_VERBS = (
+    "is|was|are|were|be|to|by|wird|sein|ist|war|lautet|heißt|est|était|es|era|é|è|är|var|er|je|on|olarak|это|la|là|هي"
+)
+_ADVERBS = "now|still|set to|changed to|reset to|jetzt|noch|maintenant|ahora|agora|ora|nu|eerst"
+_CALLS_IT = re.compile(
+    rf"(?:(?:^|\s)(?:{_VERBS}|=|—|–|-)(?: (?:{_ADVERBS}))?:?[ \t]|[:：][ \t]{{0,3}}|[是为為はが는은][ \t、]?"
+    r"|(?<=[^\x00-\x7f])[ \t])[\"'`“„«‘*(]{0,3}$"
+)
+_ENDS = re.compile(r"[;:?!=]|\.\s")
+_AS = re.compile(r"[\"'`”»]?[ \t](?:as|als|como|comme|come|som|jako|как)[ \t]")
+_NEAR = 60  # characters on both sides of a word in which a value is looked for
+_QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "„": "“", "«": "»", "‘": "’"}
+_AROUND = "\"'`*.,;:)]}>“”„«»‘’"
+_OPENS = " \t\"'`“„«‘"
+# A word of a sentence or an argument; the scripts that put no blanks between words are not in it.
+_APART = r"\s\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef"
+_TOKEN = re.compile(rf"[^{_APART}\"'`(),;“”„«»‘’]{{1,1000}}")
+_VALUE = re.compile(rf"[^{_APART}]{{1,1000}}")
+_DIGIT = re.compile(r"[0-9]")
+_HEX = re.compile(r"[0-9a-f-]+$|[0-9A-F:-]+$|(?:[a-z]{2,12}[-_]){1,3}[A-Za-z0-9]{1,31}$")  # a hash or an id
+
+
+def _named_by(word: str) -> _Names:
+    if word in ("credential", "auth"):
+        return _Names.LOGIN
+    return _Names.PASSWORD if word.startswith(_PASSWORDS) else _Names.KEY
+
+
+def _around(text: str, lowered: str, begin: int, end: int, names: _Names) -> Iterator[Span]:
+    """Yield what the line around a word calls by it, and what looks like a secret beside it."""
+    first = max(text.rfind("\n", max(0, begin - _NEAR), begin) + 1, begin - _NEAR, 0)
+    line = text.find("\n", end, end + _NEAR)
+    last = line if line >= 0 else min(len(text), end + _NEAR)
+    if not _DIGIT.search(text, first, last):
+        return
+    for token in _TOKEN.finditer(text, first, begin):
+        is_cut = token.start() == first and text[first - 1 : first].strip()
+        if token.end() < begin and not is_cut and _DIGIT.search(text, *token.span()):
+            is_divided = text.endswith(" / ", first, token.start())
+            said = _Said.BESIDE if is_divided or _AS.match(text, token.end()) else _Said.NEAR
+            yield from _judged(text, *token.span(), names, said)
+    rest = _TOKEN.match(text, end)  # the end of the word
+    if rest and text[end] not in ":=":
+        end = rest.end()
+    for token in _TOKEN.finditer(text, end, last):
+        start = token.start() + (len(token[0]) > 1 and token[0][0] in ":=")
+        if not _DIGIT.search(text, start, token.end()):
+            continue
+        between = lowered[end:start].rstrip(_OPENS)
+        said = _Said.NEAR
+        if (not between and start > end) or between.endswith(" /"):
+            said = _Said.BESIDE
+        elif not _ENDS.search(between.rstrip(":：")) and _CALLS_IT.search(lowered, max(begin, start - 24), start):
+            said = _Said.CALLED
+        whole = _TOKEN.match(text, start) if token.end() == last else token
+        yield from _judged(text, start, whole.end() if whole else last, names, said)
+
+
+def _judged(text: str, start: int, end: int, names: _Names, said: _Said) -> Iterator[Span]:
+    """Yield a value near a word when it looks enough like what the word names."""
+    if said == _Said.CALLED or (start and text[start - 1] in _QUOTES):
+        start, end = _whole(text, start)
+    else:
+        start, end = _bare(text, start, end)
+    value = text[start:end]
+    if _IS_MEANT[names](value, said):
+        yield start, end, "key" if names == _Names.KEY else "password"
+
+
+def _is_password_near(value: str, said: _Said) -> bool:
+    if said == _Said.NEAR:
+        return looks(value) >= Looks.STRONG
+    return len(value) >= 6 and looks(value) >= Looks.MADE
+
+
+def _is_key_near(value: str, said: _Said) -> bool:
+    if len(value) < (12 if said == _Said.CALLED else 16) or not _KEY_LETTERS.match(value) or not is_mixed(value):
+        return False
+    if said == _Said.NEAR and (_HEX.match(value) or not is_mixed(value, 0.5)):
+        return False
+    return looks(value) >= Looks.CODE
+
+
+def _is_login_near(value: str, said: _Said) -> bool:
+    if said == _Said.BESIDE and len(value) >= 6 and looks(value) >= Looks.MADE:
+        return True
+    return looks(value) >= Looks.STRONG and not _HEX.match(value)
+
+
+_IS_MEANT = {
+    _Names.PASSWORD: _is_password_near,
+    _Names.KEY: _is_key_near,
+    _Names.LOGIN: _is_login_near,
+    _Names.PIN: lambda value, said: said == _Said.CALLED and value.isdigit() and 4 <= len(value) <= 8,
+}
+
+
+def _whole(text: str, start: int) -> tuple[int, int]:
+    """Return the place of the value that begins here: up to its closing quote, else to the next blank."""
+    closing = _QUOTES.get(text[start - 1 : start]) if start else None
+    close = text.find(closing, start, start + 1000) if closing else -1
+    if close > start and not re.search(r"\s", text[start:close]):
+        return start, close - 2 * text.endswith(("\\r", "\\n"), start, close)
+    value = _VALUE.match(text, start)
+    return _bare(text, start, value.end() if value else start)
+
+
+def _bare(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the place of a word without the quotes and full stops around it."""
+    while start < end and text[start] in "\"'`*(<":
+        start += 1
+    while end > start and (text[end - 1] in _AROUND or text.endswith(("\\r", "\\n"), start, end)):
+        end -= 1 if text[end - 1] in _AROUND else 2
+    return start, end

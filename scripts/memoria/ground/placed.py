@@ -1,0 +1,154 @@
+"""Placed: find secrets by the place where they stand, without a word that names them.
+
+Headers, the user's part of a URL, ``user:password`` and the short options of tools, what is piped into one, the words
+of a wallet, recovery codes. Knows places; ``values`` knows what looks like a secret.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterator
+
+from memoria.ground.named import Span
+from memoria.ground.values import Looks, is_placeholder, is_slug, looks
+
+_BEARER = re.compile(r"bearer[ \t]{1,4}([a-z0-9._~+/=-]{16,})")
+_BASIC = re.compile(r"basic[ \t]{1,4}([a-z0-9+/]{8,}={0,2})(?![\w/+])")
+_COOKIE = re.compile(
+    r"""cookie\\{0,2}["']?[ \t]{0,2}:[ \t]{0,2}\\{0,2}["']?"""
+    r"""((?!samesite|secure|path|domain|expires|max-age)[^\s=;,"']{1,60}=[^"'\r\n\\]{6,})"""
+)
+_PART_OF_NAME = re.compile(r"[\w.]$")  # ``document.cookie``, ``csrf_cookie``
+
+
+def headers(text: str, lowered: str) -> Iterator[Span]:
+    """Yield credentials in the headers Authorization (RFC 6750, RFC 7617), Cookie and Set-Cookie."""
+    for match in matches(lowered, _BEARER, "bearer"):
+        value = text[match.start(1) : match.end(1)]
+        if any(map(str.isdigit, value)) and not is_placeholder(value) and not is_slug(value):
+            yield match.start(1), match.end(1), "bearer-token"
+    for match in matches(lowered, _BASIC, "basic"):
+        if _is_basic(text[match.start(1) : match.end(1)]):
+            yield match.start(1), match.end(1), "basic-auth"
+    for match in matches(lowered, _COOKIE, "cookie"):
+        if not _PART_OF_NAME.search(lowered, max(0, match.start() - 1), match.start()):
+            setting = lowered.endswith("set-", 0, match.start())
+            first = lowered.find(";", match.start(1), match.end(1)) if setting else -1
+            yield match.start(1), first if first >= 0 else match.end(1), "cookie"
+
+
+def _is_basic(value: str) -> bool:
+    """Return whether base64 text encodes ``user:password`` (RFC 7617)."""
+    try:
+        plain = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return b":" in plain and plain.isascii() and plain.decode("ascii").isprintable()
+
+
+_AUTHORITY = re.compile(
+    r"://([^\s:/@\"'`<>\[\]{}()]{0,60}):([^\s/@\"'`<>]{1,200}(?:/[^\s/@\"'`<>]{1,60})?)@(?=[\w\[$%{.-])"
+)
+_ORACLE = re.compile(r"jdbc:[a-z0-9]{2,20}(?::[a-z0-9]{2,20}){0,2}:[^\s/:@]{1,60}/([^\s/@\"']{4,100})@")
+_DSN = re.compile(r"https://([0-9a-f]{32})@[a-z0-9.-]{3,100}/[0-9]")
+_NO_PASSWORD = re.compile(r"(?:pass(?:word|wd)?|pw|pwd|user|username|secret|token|xxx+|\*+|\.+)$", re.IGNORECASE)
+
+
+def urls(text: str, lowered: str) -> Iterator[Span]:
+    """Yield passwords between a URL's user and host (RFC 3986 userinfo), and keys before it."""
+    for match in matches(text, _AUTHORITY, "://"):
+        value = match.group(2)
+        if not is_placeholder(value) and not _NO_PASSWORD.match(value) and "${" not in value:
+            yield match.start(2), match.end(2), "password"
+    for match in (*matches(lowered, _ORACLE, "jdbc:"), *matches(lowered, _DSN, "https://")):
+        yield match.start(1), match.end(1), "password"
+
+
+_OPTION = re.compile(r"[ \"']-(?:pass|[pwkas])(?:[\"'],)?[ \t=]{1,2}[\"']?([^\s\"'$</:-][^\s\"'<]{3,100})", re.IGNORECASE)
+_ATTACHED = re.compile(r" -p[\"']?([^\s\"'$<=:-][^\s\"'$<]{3,100})")
+_USER = re.compile(r" (?:-u|-a|--user|--auth|--creds|/user)[ \t=:]{0,2}[\"']?[\w.@/\\-]{1,60}[:%,]([^\s\"'$<]{3,100})", re.IGNORECASE)
+_AFTER_USER = re.compile(r"/(?:user:\S{1,60}[ \t]|p:)([^\s/\"'$<]\S{3,100})")
+_FIELDS = re.compile(r":(?:\*|\d{4,5}):[^\s:]{1,60}:[^\s:]{1,60}:([^\s:]{4,100})")  # pgpass
+_GIVES_USER = re.compile(r" (?:-u|-d|-l|--user(?:name)?|--login)\b|login |curl |wget |https? |sshpass|redis|mysql|zip |7z |openssl|ldap")
+_PIPED = re.compile(
+    r"(?:(?:echo|printf)[ \t](?:%s[ \t]|-n[ \t])?|<<<[ \t]?)[\"']?([^\s\"'$<|]{4,100})[\"']?(?=[ \t]?(\||$))", re.MULTILINE
+)
+_TAKES = re.compile(r"[^\n]{0,60}?(?:passw|token|secret|sudo -s|cryptsetup|login|base64\b(?![ \t]--?d)|gpg)")
+
+
+def options(text: str, lowered: str) -> Iterator[Span]:
+    """Yield passwords after short options, after the user's name and a colon, and piped into a command."""
+    for match in (*matches(lowered, _AFTER_USER, "/user:", "/p:"), *matches(lowered, _FIELDS, ":")):
+        if looks(text[match.start(1) : match.end(1)]) >= Looks.MADE:
+            yield match.start(1), match.end(1), "password"
+    for match in matches(text, _OPTION, " -", "\"-", "'-"):
+        yield from _given(text, lowered, match)
+    for match in matches(text, _ATTACHED, " -p"):
+        yield from _given(text, lowered, match)
+    for match in matches(lowered, _USER, " -u", " -a", " --", " /u"):
+        yield from _given(text, lowered, match)
+    for match in matches(text, _PIPED, "echo ", "printf ", "<<<"):
+        value = match.group(1)
+        if looks(value) >= Looks.MADE and (match.group(2) != "|" or _TAKES.match(lowered, match.end())):
+            yield match.start(1), match.end(1), "password"
+
+
+def _given(text: str, lowered: str, match: re.Match[str]) -> Iterator[Span]:
+    start, end = match.span(1)
+    line = text.rfind("\n", max(0, match.start() - 120), match.start()) + 1
+    is_login = _GIVES_USER.search(lowered, max(line, match.start() - 120), start) is not None
+    if looks(text[start:end]) >= (Looks.MADE if is_login else Looks.STRONG):
+        yield start, end, "password"
+
+
+_CALL = re.compile(
+    r"(?:hmac(?:\.new)?|jwt\.\w{4,6}|login|connect|connection|auth|credentials?|client|pdo)(?:[ \t]?=[ \t]?)?\((?=[^\n]{0,300}[\"'])"
+)
+_ARGUMENT = re.compile(r"(?:[,(]|some\()[ \t]{0,4}[bru]?([\"'])([^\"'\s]{6,200})\1")
+
+
+def calls(text: str, lowered: str) -> Iterator[Span]:
+    """Yield secrets that are arguments of a call that signs, verifies or logs in."""
+    if "(" not in text:
+        return
+    for call in matches(lowered, _CALL, "hmac", "jwt.", "login", "connect", "auth", "credential", "client", "pdo"):
+        line = text.find("\n", call.end(), call.end() + 300)
+        for match in _ARGUMENT.finditer(lowered, call.end() - 1, line if line >= 0 else call.end() + 300):
+            start, end = match.span(2)
+            if looks(text[start:end], quoted=True) >= (Looks.CODE if call[0].startswith("c") else Looks.MADE):
+                yield start, end, "secret"
+
+
+_PHRASE = re.compile(  # the lookbehinds hold the last letters of seed, recovery, backup and secret
+    r"(?:mnemonic|(?:(?<=seed|very|ckup|cret)|(?<=(?:seed|very|ckup|cret)[ _-]))(?:phrase|words?))"
+    r"\\{0,2}[\"'`]?[ \t]{0,4}(?:[:=]|is|was|are)?[ \t]{0,4}(?:\r?\n[ \t]{0,8})?\\{0,2}[\"'`]?"
+    r"((?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})"
+)
+_CODES = re.compile(
+    r"code[sn]?(?:[ \t](?:is|are|ist|sind))?[ \t]?:?\s{0,8}"
+    r"((?=[a-z]*\d)[a-z0-9]{4,10}(?:(?:-|[\s,;*•-]{1,8}|[ \t](?:and|und)[ \t])(?=[a-z]*\d)[a-z0-9]{4,10}){1,40})"
+)
+
+
+def phrases(_text: str, lowered: str) -> Iterator[Span]:
+    """Yield the 12 to 24 words of a labelled wallet recovery phrase (BIP 39), and lists of recovery codes."""
+    for match in matches(lowered, _PHRASE, "mnemonic", "phrase", "word"):
+        yield match.start(1), match.end(1), "seed-phrase"
+    for match in matches(lowered, _CODES, "code"):
+        if any(map(str.isalpha, match[1])) and not is_slug(re.sub(r"[\s,;]+", "-", match[1])):
+            yield match.start(1), match.end(1), "password"
+
+
+def matches(lowered: str, pattern: re.Pattern[str], *beginnings: str) -> Iterator[re.Match[str]]:
+    """Yield matches at one of the pattern's literal beginnings; searching for these is many times faster."""
+    for beginning in beginnings:
+        place = lowered.find(beginning)
+        while place >= 0:
+            if match := pattern.match(lowered, place):
+                yield match
+            place = lowered.find(beginning, place + 1)
+
+
+FINDERS: tuple[Callable[[str, str], Iterator[Span]], ...] = (headers, urls, options, calls, phrases)
