@@ -23,10 +23,10 @@ Span = tuple[int, int, str]
 # begins with plain literals; the text before ``key`` and ``sig`` is examined only where one was found.
 _WORD = re.compile(
     r"(passw(?:or)?d|passwort|passphrase|passcode|pass|pwd|pw|psk|secret|token|key|credential|auth(?!0)|seed|salt|pepper"
-    r"|sessid|jsessionid|community|sig(?:nature)?(?==))([a-z0-9_-]{0,40})"
+    r"|sessid|jsessionid|community|(?:login|sig(?:nature)?)(?==))([a-z0-9_-]{0,40})"
 )
 _PASSWORDS = ("pass", "pw", "psk", "community")
-_VAGUE = ("auth", "credential", "seed", "salt", "pepper", "sessid", "jsessionid", "sig", "signature")
+_VAGUE = ("auth", "credential", "seed", "salt", "pepper", "sessid", "jsessionid", "login", "sig", "signature")
 _WHOSE_KEY = re.compile(
     r"(?:api|access|account|auth|encryption|signing|master|private|licen[cs]e|service|shared|storage|app|jwt|product"
     r"|activation|wlan|wi-?fi)[_ .-]?$"
@@ -60,7 +60,7 @@ _SIGN = re.compile(
     r"""|(?:\|\|=?|\?\?=?|[ \t]or)(?=[ \t]{0,4}["'`]))"""
     r"""[ \t]{0,8}(?:\\{0,2}["'`*]{2}[ \t]{0,2})?(?:\r?\n[ \t]{0,40}(?=\\{0,2}["']))?"""
     r"""|\((?=["'])|>(?=[^<>\s]{4,300}</)"""  # a call, an element
-    r"""|["'],[ \t]{0,4}(?:default[ \t]?=[ \t]?)?(?=["'])"""  # the argument after the name
+    r"""|(?P<argument>["'],[ \t]{0,4}(?:default[ \t]?=[ \t]?)?(?=["']))"""  # the argument after the name
     r"""|["'][ \t]{0,3}\{[^{}]{0,400}?\bdefault[ \t]{0,12}=[ \t]{0,3}(?=")"""  # a declaration
     # the field after the name: ``- name: API_TOKEN`` and ``value: …``, ``{"name": …, "value": …}``, attributes
     r"""|\\{0,2}["']?,?[ \t]{0,4}(?:\r?\n[ \t]{0,40})?\\{0,2}["']?[Vv]alue\\{0,2}["']?[ \t]{0,2}[:=][ \t]{0,4}"""
@@ -103,7 +103,8 @@ def named(text: str, lowered: str) -> Iterator[Span]:
             place = lowered.find(known)
             while place >= 0:
                 end = place + len(known)
-                if not _inside_mark(text, place):
+                is_part = names == _Names.PIN and (lowered[place - 1 : place].isalpha() or lowered[end : end + 1].isalpha())
+                if not is_part and not _inside_mark(text, place):
                     yield from _around(text, lowered, place, end, names)
                 place = lowered.find(known, end)
 
@@ -121,7 +122,7 @@ def _fits(text: str, lowered: str, word: re.Match[str]) -> bool:
     if core == "key" and (_WHOSE_NO_SECRET.search(before) or not (_WHOSE.search(before) or _WHOSE_KEY.search(before))):
         return False
     glued = core in _SHORT and before[-1:].isalnum()
-    if glued and not _GLUED.search(lowered, max(0, start - 5), end):
+    if glued and not _GLUED.search(lowered, max(0, start - 8), end):
         return False
     if not tail or tail in _TAILS:
         return True
@@ -143,6 +144,7 @@ def _assigned(text: str, lowered: str, word: re.Match[str]) -> Span:
     upper = text[word.start() : word.end()].isupper()
     env = form == "=" and upper
     start, end, quoted = _extent(text, scheme.end() if scheme else start, _BARE_ENV if env else _BARE)
+    quoted = quoted and form != "argument"  # a list of names goes on alike
     value, explicit = text[start:end], env or form == "flag"
     if core.startswith(_PASSWORDS):
         kind = "password" if _is_password(value, quoted, explicit) else ""
@@ -161,11 +163,12 @@ def _kind(name: str) -> str:
 
 
 def _form(text: str, start: int, end: int) -> tuple[str, int]:
-    """Return how a value is assigned to the name, and where it starts: ``=``, ``sign``, ``flag``, ``below``, none."""
+    """Return how a value is assigned to the name, and where it starts."""
     if start and text[start - 1] in "\"'" and text.startswith(f":{text[start - 1]}", end):
         return "", end  # a prompt in quotes, as ``expect "Password:"``: nothing is assigned to it
     if match := _SIGN.match(text, end):
-        return ("=" if match.group().strip(" \t") == "=" else "sign"), match.end()
+        form = "=" if match.group().strip(" \t") == "=" else "sign"
+        return "argument" if match["argument"] else form, match.end()
     if _FLAG.search(text, max(text.rfind("\n", max(0, start - 60), start) + 1, start - 60, 0), start):
         form, match = "flag", _SPACE.match(text, end)
     else:
@@ -243,19 +246,19 @@ _WORDS = {
     ),
     _Names.LOGIN: tuple(
         "login|log in|sign in|creds|zugang|anmeld|inlog|logga in|identifiant|credenzial|credencial|securestring"
-        "|net use".split("|")
+        "|net use|add_user|adduser|user add".split("|")
     ),
-    _Names.PIN: ("pin",),
+    _Names.PIN: ("pin", "wlan", "wifi", "wi-fi"),
 }
 _VERBS = (
     "is|was|are|were|be|to|by|wird|sein|ist|war|lautet|heißt|est|était|es|era|é|è|är|var|er|je|on|olarak|это|la|là|هي"
 )
 _ADVERBS = "now|still|set to|changed to|reset to|jetzt|noch|maintenant|ahora|agora|ora|nu|eerst"
 _CALLS_IT = re.compile(
-    rf"(?:(?:^|\s)(?:{_VERBS}|=|—|–|-)(?: (?:{_ADVERBS}))?:?[ \t]|[:：][ \t]{{0,3}}|[是为為はが는은][ \t、]?"
-    r"|(?<=[^\x00-\x7f])[ \t])[\"'`“„«‘*(]{0,3}$"
+    rf"(?:(?:^|\s)(?:{_VERBS}|=|—|–|-)(?: (?:{_ADVERBS}))?:?[ \t]`?|[:：](?:[ \t]{{1,3}}`?)?|[是为為はが는은][ \t、]?`?"
+    r"|(?<=[^\x00-\x7f])[ \t])[\"'“„«‘*(]{0,3}$"
 )
-_ENDS = re.compile(r"[;:?!=]|\.\s")
+_ENDS = re.compile(r"[;?!=]|[.:](?=[\s\"'])")
 _AS = re.compile(r"[\"'`”»]?[ \t](?:as|als|como|comme|come|som|jako|как)[ \t]")
 _NEAR = 60  # characters on both sides of a word in which a value is looked for
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "„": "“", "«": "»", "‘": "’"}
@@ -288,9 +291,11 @@ def _around(text: str, lowered: str, begin: int, end: int, names: _Names) -> Ite
             is_divided = text.endswith(" / ", first, token.start())
             said = _Said.BESIDE if is_divided or _AS.match(text, token.end()) else _Said.NEAR
             yield from _judged(text, *token.span(), names, said)
+    if text.startswith("(", end):  # a function
+        return
     rest = _TOKEN.match(text, end)  # the end of the word
     if rest and text[end] not in ":=":
-        end = rest.end()
+        end = rest.end() - rest[0].endswith(":")
     for token in _TOKEN.finditer(text, end, last):
         start = token.start() + (len(token[0]) > 1 and token[0][0] in ":=")
         if not _DIGIT.search(text, start, token.end()):
@@ -340,7 +345,7 @@ _IS_MEANT = {
     _Names.PASSWORD: _is_password_near,
     _Names.KEY: _is_key_near,
     _Names.LOGIN: _is_login_near,
-    _Names.PIN: lambda value, said: said == _Said.CALLED and value.isdigit() and 4 <= len(value) <= 8,
+    _Names.PIN: lambda value, said: said == _Said.CALLED and value.isdigit() and 4 <= len(value) <= 24,
 }
 
 

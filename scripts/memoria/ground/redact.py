@@ -296,17 +296,17 @@ def _continued(text: str, start: int, end: int) -> int:
     return end
 
 
-_RANDOM_MIN = 32
+_RANDOM_MIN = 20
 _RANDOM_MAX = 200
-_RANDOM = re.compile(r"[A-Za-z0-9+/_-]{32,}={0,2}")
+_RANDOM = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
 _NOT_SECRET_BEFORE = re.compile(
     r"(?:sha\d{1,3}[:=]|h1:|base64,|ssh-[a-z0-9-]{3,20} |ecdsa-[a-z0-9-]{3,20} |://\S{0,100}|[\w)]/|@"
-    r"|(?:integrity|fingerprint|etag|public[_-]?key)[\"':= ]{1,5}"
+    r"|(?:integrity|fingerprint|etag|nonce|hash|digest|checksum|address|public[_-]?key|\bu?id)[\\\"':= W/-]{1,6}"
     r"|-----(?:\s|\\n){1,3})$",  # certificates and public keys
     re.IGNORECASE,
 )
 _NOT_SECRET = re.compile(
-    r"sha\d{1,3}-|pk_(?:live|test)_|(?:[a-z]{2,20}/){2}|eyJ(?:hbGci|0eXAi)|(?:[a-z]{2,12}[-_]){1,3}[A-Za-z0-9]{1,31}$"
+    r"sha\d{1,3}-|0x|pk_(?:live|test)_|(?:[a-z]{2,20}/){2}|eyJ(?:hbGci|0eXAi)|(?:[a-z]{2,12}[-_]){1,3}[A-Za-z0-9]{1,31}$"
 )  # hash, JWT header, id
 
 
@@ -321,20 +321,21 @@ def _random(text: str, runs: list[tuple[int, int]]) -> Iterator[Span]:
             if len(value) > _RANDOM_MAX or not _is_random(value) or _NOT_SECRET.match(value):
                 continue
             before = max(0, token.start() - 120)
-            if not _NOT_SECRET_BEFORE.search(text, before, token.start()) and not _in_block(text, token):
+            is_address = text.startswith("@", token.end())
+            if not (is_address or _NOT_SECRET_BEFORE.search(text, before, token.start()) or _in_block(text, token)):
                 yield token.start(), token.end(), "high-entropy"
 
 
 def _is_random(value: str) -> bool:
-    breaks = value.count("/") + value.count("-") + value.count("_")
-    if (
-        breaks > len(value) // 10 + 1 or value.islower() or value.isupper()
-    ):  # a cheap test that excludes most paths and names
+    breaks = len(re.findall("[/_+-]", value))
+    if breaks > (len(value) // 10 + 1 if len(value) >= 32 else 0) or value.islower() or value.isupper():
+        return False  # a cheap test that excludes most paths and names
+    if len(value) < 32 and len(re.findall(r"\d+", value)) < 2:
         return False
     digits = sum(map(str.isdigit, value))
     upper = sum(map(str.isupper, value))
     lower = sum(map(str.islower, value))
-    if digits < 3 or upper < 4 or lower < 4 or len(set(value)) < 18:
+    if digits < 2 or upper < 3 or lower < 3 or len(set(value)) < min(18, len(value) * 0.6):
         return False
     return is_mixed(value, 0.45)
 

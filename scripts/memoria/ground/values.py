@@ -26,7 +26,7 @@ _PLACEHOLDER = re.compile(
     r"|change[_-]?(?:me|it|this)|example|dummy|fake|placeholder|redacted|todo|tbd|none$|null|nil$|true|false|undefined"
     r"|process\.env|os\.environ|import\.meta|env\.|secrets?\.|vars?\.|self\.|this\.|config\.|settings\.|props\.|req\."
     r"|str$|string|bytes$|int$|optional|any$|boolean|number|required|missing|empty|invalid|unset|await$|new$|async$"
-    r"|function|return",
+    r"|function|return|\d{4}-\d\d-\d\d|\d\d:\d\d",  # also a date, a time
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(
@@ -35,7 +35,10 @@ _REFERENCE = re.compile(
 )
 _PATH = re.compile(r"(?:\.{0,2}/|~|[A-Za-z]:[\\/]|[a-z]+://)")
 _TYPE = re.compile(
-    r"(?:[A-Z][a-z]+)+\d?(?:[A-Z][a-z]+)*(?:[\[<].*)?$|(?:base|sha|argon)\d+|[a-z]+(?:_[a-z]+)+\d{0,3}$", re.ASCII
+    r"(?:[A-Z][a-z]+)+\d?(?:[A-Z][a-z]+)*(?:[\[<].*)?$|(?:base|sha|argon)\d+|[a-z]+(?:_[a-z]+)+\d{0,3}$"
+    r"|[A-Z][A-Z\d]*(?:_[A-Z][A-Z\d]*)+$|(?:\w+\.)?[A-Z]\w*(?:Key|Token|Type)$"
+    r"|[a-z_]+=(?:[a-z.]*|\d+)\]?$",  # an argument
+    re.ASCII,
 )
 _SIGNS = re.compile(r"[!@#$%^&*+=~?]")
 _SIGN_INSIDE = re.compile(r"(?<=.)[!#$%^&*?](?=.)|[#$%^&*]$|^\d{2,}[A-Za-z]{4,}!$")  # not the end of a sentence
@@ -73,7 +76,7 @@ def is_slug(value: str) -> bool:
     """Return whether the value consists of words and numbers, as in ``test-token-1``, and is not random."""
     parts = re.split(r"[-_.:/]", value)
     return all(
-        part.isalpha() or part.isdigit() or re.fullmatch(r"[A-Za-z]{3,}\d{1,4}|v\d+", part) for part in parts if part
+        part.isalpha() or part.isdigit() or re.fullmatch(r"[A-Za-z]{3,}\d{1,4}|[A-Za-z]\d{1,2}", part) for part in parts if part
     ) and not any(len(part) > 8 and is_mixed(part, 0.35) for part in parts)
 
 
