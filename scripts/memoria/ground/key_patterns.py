@@ -3,7 +3,7 @@
 A format identifies a key without a word like *password* near it. Most services begin their keys with letters of their
 own: those, and a rest that looks random, are all that is asked (``PREFIXES``). The others have a form of their own
 (``SHAPES``). Lengths are lower bounds, because services have changed theirs before.
-Knows the formats of keys; ``redact`` knows marks and settings, ``assignments`` the words around a key.
+Knows the formats of keys; ``redact`` knows marks and settings, ``named`` the words around a key.
 
 Sources: the default rules of gitleaks 8 (MIT), those of MongoDB's Kingfisher 1.5 (Apache-2.0), detect-secrets 1.5 for
 Discord, RFC 7468 and RFC 7519, and the services' own documentation.

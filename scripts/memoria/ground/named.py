@@ -12,31 +12,40 @@ Takes linear time: what is read around a word has a limit, and no repetition is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
+from itertools import groupby
 
 from memoria.ground.values import Looks, is_mixed, looks
 
 Span = tuple[int, int, str]
 
+
+def _any_of(words: Iterable[str]) -> str:
+    """Return a pattern of alternatives that are told apart by their first letter, which makes it twice as fast."""
+    groups = groupby(sorted(words, key=lambda word: word[0]), key=lambda word: word[0])
+    return "|".join(f"{first}(?:{'|'.join(word[1:] for word in group)})" for first, group in groups)
+
+
 # Searched in the lower-cased text (same offsets): case-insensitive matching would take ten times as long. The pattern
 # begins with plain literals; the text before ``key`` and ``sig`` is examined only where one was found.
-_WORD = re.compile(
-    r"(passw(?:or)?d|passwort|passphrase|passcode|pass|pwd|pw|psk|secret|token|key|credential|auth(?!0)|seed|salt|pepper"
-    r"|sessid|jsessionid|community|(?:login|sig(?:nature)?)(?==))([a-z0-9_-]{0,40})"
+_CORES = (
+    "passw(?:or)?d passwort passphrase passcode pass pwd pw psk secret token key credential auth(?!0) seed salt pepper"
+    " sessid jsessionid community login(?==) sig(?:nature)?(?==)"
 )
+_WORD = re.compile(rf"({_any_of(_CORES.split())})([a-z0-9_-]{{0,40}})")
 _PASSWORDS = ("pass", "pw", "psk", "community")
 _VAGUE = ("auth", "credential", "seed", "salt", "pepper", "sessid", "jsessionid", "login", "sig", "signature")
 _WHOSE_KEY = re.compile(
     r"(?:api|access|account|auth|encryption|signing|master|private|licen[cs]e|service|shared|storage|app|jwt|product"
-    r"|activation|wlan|wi-?fi)[_ .-]?$"
+    r"|activation|server)[_ .-]?$"
 )
 _WHOSE = re.compile(r"[a-z0-9][_.-]?$")  # any other name of a key, whose value must look random
 _WHOSE_NO_SECRET = re.compile(
     r"(?:public|pub|publishable|recv|cache|primary|foreign|sort|partition|index|object|dedup|idempotency|host)[_. -]?$"
 )
 _SHORT = ("pass", "pw", "pwd", "psk", "sig", "auth", "seed")  # other words end in them too
-_GLUED = re.compile(r"(?:db|root|user|admin|my|ftp|mail|key|store|bind|require)(?:pass|pwd?)$")  # ``$dbpass``, ``bindpw``
+_GLUED = re.compile(r"(?:db|root|user|admin|my|ftp|mail|key|store|bind|require)(?:pass|pwd?)$")  # ``bindpw``
 _TAILS = ("s", "key", "token", "secret", "value", "string", "text", "keys", "tokens", "orization")
 _PLURALS = ("s", "_keys", "keys", "_tokens", "tokens")
 # An identifier that continues with one of these words names something about the secret, not the secret itself.
@@ -59,7 +68,7 @@ _SIGN = re.compile(
     r"""(?::[ \t]?[\w.|\[\] ]{2,20}[ \t]?=(?!=)|=>|:=|={1,3}|:(?!:)|\|(?!\|)"""  # also ``name: type =``
     r"""|(?:\|\|=?|\?\?=?|[ \t]or)(?=[ \t]{0,4}["'`]))"""
     r"""[ \t]{0,8}(?:\\{0,2}["'`*]{2}[ \t]{0,2})?(?:\r?\n[ \t]{0,40}(?=\\{0,2}["']))?"""
-    r"""|\((?=["'])|>(?=[^<>\s]{4,300}</)"""  # a call, an element
+    r"""|\((?=["'])|(?:>|</key>)(?:\s{0,40}<(?:[Vv]alue|string)>)?(?=[^<>\s]{4,300}</)"""  # a call, an element
     r"""|(?P<argument>["'],[ \t]{0,4}(?:default[ \t]?=[ \t]?)?(?=["']))"""  # the argument after the name
     r"""|["'][ \t]{0,3}\{[^{}]{0,400}?\bdefault[ \t]{0,12}=[ \t]{0,3}(?=")"""  # a declaration
     # the field after the name: ``- name: API_TOKEN`` and ``value: …``, ``{"name": …, "value": …}``, attributes
@@ -98,15 +107,9 @@ def named(text: str, lowered: str) -> Iterator[Span]:
         yield from _around(text, lowered, word.start(), word.end(), _named_by(word.group(1)))
     if not _DIGIT.search(text):  # what a sentence calls a secret has hardly ever none
         return
-    for names, words in _WORDS.items():
-        for known in [known for known in words if known in lowered]:
-            place = lowered.find(known)
-            while place >= 0:
-                end = place + len(known)
-                is_part = names == _Names.PIN and (lowered[place - 1 : place].isalpha() or lowered[end : end + 1].isalpha())
-                if not is_part and not _inside_mark(text, place):
-                    yield from _around(text, lowered, place, end, names)
-                place = lowered.find(known, end)
+    for known in _KNOWN.finditer(lowered):
+        if not _inside_mark(text, known.start()):
+            yield from _around(text, lowered, *known.span(), _NAMES[known[0]])
 
 
 def _inside_mark(text: str, at: int) -> bool:
@@ -235,24 +238,25 @@ class _Said(IntEnum):
 
 
 _WORDS = {
-    _Names.PASSWORD: tuple(
-        "passe|kennwort|mot de passe|mdp|contraseña|clave|senha|palavra-passe|wachtwoord|lösenord|passord|adgangskode|hasło"
-        "|heslo|salasana|jelszó|пароль|şifre|parola|비밀번호|암호|密码|密碼|口令|パスワード|暗証番号|mật khẩu|kata sandi"
-        "|κωδικός|สรหัสผ่าน|पासवर्ड|סיסמה|كلمة المرور|كلمة السر|identified by".split("|")
+    _Names.PASSWORD: (
+        "passe|kennwort|mot de passe|mdp|contraseña|clave|senha|palavra-passe|wachtwoord|lösenord|passord|adgangskode"
+        "|hasło|heslo|salasana|jelszó|пароль|şifre|parola|비밀번호|암호|密码|密碼|口令|パスワード|暗証番号|mật khẩu"
+        "|kata sandi|κωδικός|สรหัสผ่าน|पासवर्ड|סיסמה|كلمة المرور|كلمة السر|identified by"
+        "|wpa key|wpa2 key|wifi key|wi-fi key|wlan key|wlan-schlüssel"
     ),
-    _Names.KEY: tuple(
+    _Names.KEY: (
         "clé|chiave|chave|ключ|klucz|klíč|schlüssel|sleutel|nyckel|nøkkel|nøgle|avain|anahtar|kulcs|키|キー|密钥|密鑰|jeton"
-        "|токен|トークン|토큰|令牌".split("|")
+        "|токен|トークン|토큰|令牌"
     ),
-    _Names.LOGIN: tuple(
+    _Names.LOGIN: (
         "login|log in|sign in|creds|zugang|anmeld|inlog|logga in|identifiant|credenzial|credencial|securestring"
-        "|net use|add_user|adduser|user add".split("|")
+        "|net use|add_user|adduser|user add|logon|sqlplus"
     ),
-    _Names.PIN: ("pin", "wlan", "wifi", "wi-fi"),
+    _Names.PIN: "pin|wlan|wifi|wi-fi",
 }
-_VERBS = (
-    "is|was|are|were|be|to|by|wird|sein|ist|war|lautet|heißt|est|était|es|era|é|è|är|var|er|je|on|olarak|это|la|là|هي"
-)
+_NAMES = {word: names for names, words in _WORDS.items() for word in words.split("|")}
+_KNOWN = re.compile(_any_of(sorted(_NAMES, key=len, reverse=True)))
+_VERBS = "is|was|are|were|be|wird|sein|ist|war|lautet|heißt|est|c'est|était|es|era|é|è|är|var|er|je|olarak|это|la|là|هي"
 _ADVERBS = "now|still|set to|changed to|reset to|jetzt|noch|maintenant|ahora|agora|ora|nu|eerst"
 _CALLS_IT = re.compile(
     rf"(?:(?:^|\s)(?:{_VERBS}|=|—|–|-)(?: (?:{_ADVERBS}))?:?[ \t]`?|[:：](?:[ \t]{{1,3}}`?)?|[是为為はが는은][ \t、]?`?"
@@ -261,14 +265,16 @@ _CALLS_IT = re.compile(
 _ENDS = re.compile(r"[;?!=]|[.:](?=[\s\"'])")
 _AS = re.compile(r"[\"'`”»]?[ \t](?:as|als|como|comme|come|som|jako|как)[ \t]")
 _NEAR = 60  # characters on both sides of a word in which a value is looked for
-_QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "„": "“", "«": "»", "‘": "’"}
+_SHORTEST = 4
+_QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "„": "“", "«": "»", "‘": "’", "「": "」"}
 _AROUND = "\"'`*.,;:)]}>“”„«»‘’"
-_OPENS = " \t\"'`“„«‘"
+_OPENS = " \t\"'`“„«‘「"
 # A word of a sentence or an argument; the scripts that put no blanks between words are not in it.
 _APART = r"\s\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef"
 _TOKEN = re.compile(rf"[^{_APART}\"'`(),;“”„«»‘’]{{1,1000}}")
 _VALUE = re.compile(rf"[^{_APART}]{{1,1000}}")
 _DIGIT = re.compile(r"[0-9]")
+_FILE = re.compile(r"\.[a-z]{1,5}\d?$")
 _HEX = re.compile(r"[0-9a-f-]+$|[0-9A-F:-]+$|(?:[a-z]{2,12}[-_]){1,3}[A-Za-z0-9]{1,31}$")  # a hash or an id
 
 
@@ -287,24 +293,25 @@ def _around(text: str, lowered: str, begin: int, end: int, names: _Names) -> Ite
         return
     for token in _TOKEN.finditer(text, first, begin):
         is_cut = token.start() == first and text[first - 1 : first].strip()
-        if token.end() < begin and not is_cut and _DIGIT.search(text, *token.span()):
+        if token.end() < begin and not is_cut and len(token[0]) >= _SHORTEST and _DIGIT.search(text, *token.span()):
             is_divided = text.endswith(" / ", first, token.start())
             said = _Said.BESIDE if is_divided or _AS.match(text, token.end()) else _Said.NEAR
             yield from _judged(text, *token.span(), names, said)
-    if text.startswith("(", end):  # a function
+    is_part = names == _Names.PIN and (lowered[begin - 1 : begin].isalpha() or lowered[end : end + 1].isalpha())
+    if is_part or text.startswith("(", end):  # a function
         return
     rest = _TOKEN.match(text, end)  # the end of the word
     if rest and text[end] not in ":=":
         end = rest.end() - rest[0].endswith(":")
     for token in _TOKEN.finditer(text, end, last):
         start = token.start() + (len(token[0]) > 1 and token[0][0] in ":=")
-        if not _DIGIT.search(text, start, token.end()):
+        if token.end() - start < _SHORTEST or not _DIGIT.search(text, start, token.end()):
             continue
         between = lowered[end:start].rstrip(_OPENS)
         said = _Said.NEAR
-        if (not between and start > end) or between.endswith(" /"):
+        if (start > end and between.strip() in ("", "to", "on", "by")) or between.endswith(" /"):
             said = _Said.BESIDE
-        elif not _ENDS.search(between.rstrip(":：")) and _CALLS_IT.search(lowered, max(begin, start - 24), start):
+        elif not _ENDS.search(between.rstrip(":：=")) and _CALLS_IT.search(lowered, max(begin, start - 24), start):
             said = _Said.CALLED
         whole = _TOKEN.match(text, start) if token.end() == last else token
         yield from _judged(text, start, whole.end() if whole else last, names, said)
@@ -324,28 +331,32 @@ def _judged(text: str, start: int, end: int, names: _Names, said: _Said) -> Iter
 def _is_password_near(value: str, said: _Said) -> bool:
     if said == _Said.NEAR:
         return looks(value) >= Looks.STRONG
-    return len(value) >= 6 and looks(value) >= Looks.MADE
+    is_file = said == _Said.BESIDE and _FILE.search(value) is not None
+    return len(value) >= 6 and looks(value) >= Looks.MADE and not is_file
 
 
 def _is_key_near(value: str, said: _Said) -> bool:
-    if len(value) < (12 if said == _Said.CALLED else 16) or not _KEY_LETTERS.match(value) or not is_mixed(value):
-        return False
-    if said == _Said.NEAR and (_HEX.match(value) or not is_mixed(value, 0.5)):
-        return False
-    return looks(value) >= Looks.CODE
+    if looks(value) >= Looks.STRONG and not _HEX.match(value):
+        return len(value) >= (8 if said else 12)
+    least = 12 if said == _Said.CALLED else 16
+    return said > _Said.NEAR and len(value) >= least and looks(value) >= Looks.CODE and is_mixed(value, 0.25)
 
 
 def _is_login_near(value: str, said: _Said) -> bool:
     if said == _Said.BESIDE and len(value) >= 6 and looks(value) >= Looks.MADE:
-        return True
+        return not _FILE.search(value)
     return looks(value) >= Looks.STRONG and not _HEX.match(value)
+
+
+def _is_pin(value: str, said: _Said) -> bool:
+    return said == _Said.CALLED and value.isdigit() and 4 <= len(value) <= 24
 
 
 _IS_MEANT = {
     _Names.PASSWORD: _is_password_near,
     _Names.KEY: _is_key_near,
     _Names.LOGIN: _is_login_near,
-    _Names.PIN: lambda value, said: said == _Said.CALLED and value.isdigit() and 4 <= len(value) <= 24,
+    _Names.PIN: _is_pin,
 }
 
 

@@ -66,14 +66,22 @@ def urls(text: str, lowered: str) -> Iterator[Span]:
         yield match.start(1), match.end(1), "password"
 
 
-_OPTION = re.compile(r"[ \"']-(?:pass|[pwkas])(?:[\"'],)?[ \t=]{1,2}[\"']?([^\s\"'$</:-][^\s\"'<]{3,100})", re.IGNORECASE)
-_ATTACHED = re.compile(r" -p[\"']?([^\s\"'$<=:-][^\s\"'$<]{3,100})")
-_USER = re.compile(r" (?:-u|-a|--user|--auth|--creds|/user)[ \t=:]{0,2}[\"']?[\w.@/\\-]{1,60}[:%,]([^\s\"'$<]{3,100})", re.IGNORECASE)
+_OPTION = re.compile(
+    r"[ \"'][-/](?:pass|r?p|[wkas])(?:[\"'],)?[ \t=]{1,2}[\"']?([^\s\"'$</:-][^\s\"'<]{3,100})", re.IGNORECASE
+)
+_ATTACHED = re.compile(r" -p[\"']?([^\s\"'$<=:-][^\s\"'$<]{3,100})", re.IGNORECASE)
+_USER = re.compile(
+    r"(?: (?:-u|-a|--user|--auth|--creds|/user)[ \t=:]{0,2}[\"']?[\w.@/\\-]{1,60}[:%,]|\b(?:admin|root):)"
+    r"([^\s\"'$<]{3,100})"
+)
 _AFTER_USER = re.compile(r"/(?:user:\S{1,60}[ \t]|p:)([^\s/\"'$<]\S{3,100})")
 _FIELDS = re.compile(r":(?:\*|\d{4,5}):[^\s:]{1,60}:[^\s:]{1,60}:([^\s:]{4,100})")  # pgpass
-_GIVES_USER = re.compile(r" (?:-u|-d|-l|--user(?:name)?|--login)\b|login |curl |wget |https? |sshpass|redis|mysql|zip |7z |openssl|ldap")
+_GIVES_USER = re.compile(
+    r" (?:-u|-d|-l|--user(?:name)?|--login)\b|login |curl |wget |https? |sshpass|redis|mysql|zip |7z |openssl|ldap"
+)
 _PIPED = re.compile(
-    r"(?:(?:echo|printf)[ \t](?:%s[ \t]|-n[ \t])?|<<<[ \t]?)[\"']?([^\s\"'$<|]{4,100})[\"']?(?=[ \t]?(\||$))", re.MULTILINE
+    r"(?:(?:echo|printf)[ \t](?:%s[ \t]|-n[ \t])?|<<<[ \t]?)[\"']?([^\s\"'$<|]{4,100})[\"']?(?=[ \t]?(\||$))",
+    re.MULTILINE,
 )
 _TAKES = re.compile(r"[^\n]{0,60}?(?:passw|token|secret|sudo -s|cryptsetup|login|base64\b(?![ \t]--?d)|gpg)")
 
@@ -83,11 +91,11 @@ def options(text: str, lowered: str) -> Iterator[Span]:
     for match in (*matches(lowered, _AFTER_USER, "/user:", "/p:"), *matches(lowered, _FIELDS, ":")):
         if looks(text[match.start(1) : match.end(1)]) >= Looks.MADE:
             yield match.start(1), match.end(1), "password"
-    for match in matches(text, _OPTION, " -", "\"-", "'-"):
+    for match in matches(text, _OPTION, " -", '"-', "'-", " /"):
         yield from _given(text, lowered, match)
-    for match in matches(text, _ATTACHED, " -p"):
+    for match in matches(text, _ATTACHED, " -p", " -P"):
         yield from _given(text, lowered, match)
-    for match in matches(lowered, _USER, " -u", " -a", " --", " /u"):
+    for match in matches(lowered, _USER, " -u", " -a", " --", " /u", "admin:", "root:"):
         yield from _given(text, lowered, match)
     for match in matches(text, _PIPED, "echo ", "printf ", "<<<"):
         value = match.group(1)
@@ -99,12 +107,15 @@ def _given(text: str, lowered: str, match: re.Match[str]) -> Iterator[Span]:
     start, end = match.span(1)
     line = text.rfind("\n", max(0, match.start() - 120), match.start()) + 1
     is_login = _GIVES_USER.search(lowered, max(line, match.start() - 120), start) is not None
-    if looks(text[start:end]) >= (Looks.MADE if is_login else Looks.STRONG):
+    value = text[start:end]
+    is_signed = looks(value) >= Looks.CODE and value.endswith("!")
+    if is_signed or looks(value) >= (Looks.MADE if is_login else Looks.STRONG):
         yield start, end, "password"
 
 
 _CALL = re.compile(
-    r"(?:hmac(?:\.new)?|jwt\.\w{4,6}|login|connect|connection|auth|credentials?|client|pdo)(?:[ \t]?=[ \t]?)?\((?=[^\n]{0,300}[\"'])"
+    r"(?:hmac(?:\.new)?|jwt\.\w{4,6}|login|connect|connection|auth|credentials?|client|pdo)"
+    r"(?:[ \t]?=[ \t]?)?\((?=[^\n]{0,300}[\"'])"
 )
 _ARGUMENT = re.compile(r"(?:[,(]|some\()[ \t]{0,4}[bru]?([\"'])([^\"'\s]{6,200})\1")
 
@@ -146,9 +157,10 @@ def matches(lowered: str, pattern: re.Pattern[str], *beginnings: str) -> Iterato
     for beginning in beginnings:
         place = lowered.find(beginning)
         while place >= 0:
-            if match := pattern.match(lowered, place):
+            match = pattern.match(lowered, place)
+            if match:
                 yield match
-            place = lowered.find(beginning, place + 1)
+            place = lowered.find(beginning, max(place + 1, match.end() if match else 0))
 
 
 FINDERS: tuple[Callable[[str, str], Iterator[Span]], ...] = (headers, urls, options, calls, phrases)

@@ -1,9 +1,9 @@
 """Redact: remove secrets from a text before it is written to a daily log or an archive, or shown to a model.
 
 A mark such as ``[redacted:aws-key]`` replaces each secret; the words around it stay, so that the text remains useful.
-Five things are redacted: ``<private>`` passages, private keys, the keys of common services (``key_patterns``), values
-that the words before them identify (``assignments``), and long random strings. docs/redaction.md measures what is found
-and what is missed; docs/decisions/0020-redaction.md says why this is not a library.
+Redacted are ``<private>`` passages, private keys, the keys of common services (``key_patterns``), values that words
+near them name (``named``) or that stand where secrets stand (``placed``), and random strings. docs/redaction.md
+measures what is found and what is missed; docs/decisions/0020-redaction.md says why this is not a library.
 
 Knows texts; does not know turns, files or models. Redacting twice changes nothing more. The time is linear in the
 length of the text, whatever it holds.
@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from memoria.ground import key_patterns, placed
+from memoria.ground import key_patterns, placed, values
 from memoria.ground.named import Span, named
 from memoria.ground.values import is_mixed
 
@@ -301,12 +301,12 @@ _RANDOM_MAX = 200
 _RANDOM = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
 _NOT_SECRET_BEFORE = re.compile(
     r"(?:sha\d{1,3}[:=]|h1:|base64,|ssh-[a-z0-9-]{3,20} |ecdsa-[a-z0-9-]{3,20} |://\S{0,100}|[\w)]/|@"
-    r"|(?:integrity|fingerprint|etag|nonce|hash|digest|checksum|address|public[_-]?key|\bu?id)[\\\"':= W/-]{1,6}"
+    r"|(?:integrity|fingerprint|etag|nonce|hash|digest|checksum|address|public[_-]?key|\bu?id)[\\\"':= W/-]{1,9}"
     r"|-----(?:\s|\\n){1,3})$",  # certificates and public keys
     re.IGNORECASE,
 )
 _NOT_SECRET = re.compile(
-    r"sha\d{1,3}-|0x|pk_(?:live|test)_|(?:[a-z]{2,20}/){2}|eyJ(?:hbGci|0eXAi)|(?:[a-z]{2,12}[-_]){1,3}[A-Za-z0-9]{1,31}$"
+    r"sha\d{1,3}-|0x|LS0t|pk_(?:live|test)_|(?:[a-z]{2,20}/){2}|eyJ(?:hbGci|0eXAi)|(?:[a-z]{2,12}[-_]){1,3}[A-Za-z0-9]{1,31}$"
 )  # hash, JWT header, id
 
 
@@ -332,12 +332,7 @@ def _is_random(value: str) -> bool:
         return False  # a cheap test that excludes most paths and names
     if len(value) < 32 and len(re.findall(r"\d+", value)) < 2:
         return False
-    digits = sum(map(str.isdigit, value))
-    upper = sum(map(str.isupper, value))
-    lower = sum(map(str.islower, value))
-    if digits < 2 or upper < 3 or lower < 3 or len(set(value)) < min(18, len(value) * 0.6):
-        return False
-    return is_mixed(value, 0.45)
+    return values.is_random(value)
 
 
 def _in_block(text: str, token: re.Match[str]) -> bool:

@@ -31,17 +31,18 @@ _PLACEHOLDER = re.compile(
 )
 _REFERENCE = re.compile(
     r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)+[!?]?$"  # a.b.c
-    r"|[^\s@]+@[^\s@]+\.[a-z]{2,}$|(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?$"  # an address, a host
 )
 _PATH = re.compile(r"(?:\.{0,2}/|~|[A-Za-z]:[\\/]|[a-z]+://)")
 _TYPE = re.compile(
     r"(?:[A-Z][a-z]+)+\d?(?:[A-Z][a-z]+)*(?:[\[<].*)?$|(?:base|sha|argon)\d+|[a-z]+(?:_[a-z]+)+\d{0,3}$"
     r"|[A-Z][A-Z\d]*(?:_[A-Z][A-Z\d]*)+$|(?:\w+\.)?[A-Z]\w*(?:Key|Token|Type)$"
-    r"|[a-z_]+=(?:[a-z.]*|\d+)\]?$",  # an argument
+    r"|[a-z_]+=(?:[a-z.]*|\d+)\]?$"  # an argument
+    r"|[^\s@]+@[^\s@]+\.(?:[a-z]{2,}|\d+)$|(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?$",  # an address, a host
     re.ASCII,
 )
 _SIGNS = re.compile(r"[!@#$%^&*+=~?]")
 _SIGN_INSIDE = re.compile(r"(?<=.)[!#$%^&*?](?=.)|[#$%^&*]$|^\d{2,}[A-Za-z]{4,}!$")  # not the end of a sentence
+_GROUPS = re.compile(r"[a-z]{4}(?:-[a-z]{4}){3}$|[A-Z\d]{4,6}(?:-[A-Z\d]{4,6}){3,7}$")  # to be typed by hand
 # A version, an issue, a file, code: seldom in a password, often beside the word.
 _OTHER = re.compile(r"\d\.\d|#\d+$|\.[a-z]{1,4}\d?$|[\[\]{}<>/\\|=+]", re.IGNORECASE)
 
@@ -50,21 +51,24 @@ def looks(value: str, *, quoted: bool = False) -> Looks:
     """Return what the value looks like; ``quoted`` ones are literals, in which brackets are no code."""
     if len(value) < 4 or is_placeholder(value) or _is_code(value, quoted=quoted):
         return Looks.NOTHING
-    has_digit, has_letter = any(map(str.isdigit, value)), any(map(str.isalpha, value))
-    has_sign = _SIGNS.search(value) is not None
     if _TYPE.match(value):
         return Looks.WORDS
-    if not (has_digit and has_letter):
-        if _is_random_letters(value):
-            return Looks.STRONG
-        is_made = has_sign and (has_digit or has_letter)
-        return Looks.MADE if is_made or (value.isdigit() and len(value) > 5) else Looks.WORDS
-    if is_slug(value):
-        return Looks.MADE
-    signed = _SIGN_INSIDE.search(value) is not None
-    if len(value) >= 8 and not _OTHER.search(value) and (signed or (len(value) >= 10 and is_mixed(value, 0.5))):
+    if _GROUPS.match(value) or _is_random_letters(value):
         return Looks.STRONG
-    return Looks.CODE
+    has_digit, has_letter = any(map(str.isdigit, value)), any(map(str.isalpha, value))
+    if has_digit and has_letter:
+        if is_slug(value):
+            return Looks.MADE
+        return Looks.STRONG if _stands_out(value) else Looks.CODE
+    is_made = value.isdigit() and len(value) > 5
+    is_made = is_made or (_SIGNS.search(value) is not None and (has_digit or has_letter))
+    return Looks.MADE if is_made else Looks.WORDS
+
+
+def _stands_out(value: str) -> bool:
+    if len(value) < 8 or _OTHER.search(value):
+        return False
+    return _SIGN_INSIDE.search(value) is not None or (len(value) >= 10 and is_mixed(re.sub("[_-]", "", value), 0.5))
 
 
 def is_placeholder(value: str) -> bool:
@@ -76,7 +80,9 @@ def is_slug(value: str) -> bool:
     """Return whether the value consists of words and numbers, as in ``test-token-1``, and is not random."""
     parts = re.split(r"[-_.:/]", value)
     return all(
-        part.isalpha() or part.isdigit() or re.fullmatch(r"[A-Za-z]{3,}\d{1,4}|[A-Za-z]\d{1,2}", part) for part in parts if part
+        part.isalpha() or part.isdigit() or re.fullmatch(r"[A-Za-z]{3,}\d{1,4}|[A-Za-z]\d{1,2}", part)
+        for part in parts
+        if part
     ) and not any(len(part) > 8 and is_mixed(part, 0.35) for part in parts)
 
 
@@ -89,6 +95,15 @@ def is_mixed(value: str, share: float = 0.3) -> bool:
     classes = [_class_of(character) for character in value[:256]]
     changes = sum(1 for left, right in pairwise(classes) if left != right)
     return changes >= share * len(classes)
+
+
+def is_random(value: str) -> bool:
+    """Return whether a long string is drawn from digits and letters of both cases; names hold runs of small letters."""
+    digits, upper, lower = (sum(map(kind, value)) for kind in (str.isdigit, str.isupper, str.islower))
+    if digits < 2 or upper < 3 or lower < 3 or len(set(value)) < min(18, len(value) * 0.6):
+        return False
+    words = sum(map(len, re.findall("[a-z]{4,}", value)))
+    return words < 0.4 * len(value) and is_mixed(value, 0.38)
 
 
 def _class_of(character: str) -> int:
