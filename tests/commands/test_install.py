@@ -14,7 +14,7 @@ import pytest
 
 from memoria.commands import install
 from memoria.ground import client_program
-from memoria.ground.errors import ClientSettingsError, ExpectedError, UsageError
+from memoria.ground.errors import ClientSettingsError, ExpectedError
 from memoria.ground.home import Home
 from places import ROOT
 from real_client import clean_env, run_claude
@@ -84,7 +84,7 @@ def test_the_real_client_has_the_plugin_of_this_clone_and_loses_it_again(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     older_install(file, theme="dark")
-    with pytest.raises(UsageError, match="Add --yes"):
+    with pytest.raises(ExpectedError, match="Add --yes"):
         run()
     assert client("list") == [], "nothing was changed"
     assert run("--yes") == 0
@@ -108,7 +108,7 @@ def test_one_project_has_the_plugin_and_the_others_have_not(file: Path, tmp_path
     folder = tmp_path / "work" / "shop"
     folder.mkdir(parents=True)
     local = folder / ".claude" / "settings.local.json"
-    with pytest.raises(UsageError, match=r"no folder .*shpo"):
+    with pytest.raises(ExpectedError, match=r"no folder .*shpo"):
         run("--project", "shpo")
     older_install(local)
     assert run("--project", str(folder), "--yes") == 0

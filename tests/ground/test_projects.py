@@ -13,7 +13,7 @@ import pytest
 from memoria.base import project
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
-from memoria.ground.errors import UsageError
+from memoria.ground.errors import ExpectedError
 from memoria.ground.projects import Projects, find, labels
 
 UPSTREAM, FORK = "https://git.example.com/up/api", "https://git.example.com/me/api"
@@ -223,7 +223,7 @@ def test_projects_of_one_name_are_told_apart_by_the_owner_or_else_the_folder() -
 def test_an_unknown_name_is_an_error_with_suggestions_and_an_ambiguous_one_lists_the_keys(
     given: str, parts: Iterable[str]
 ) -> None:
-    with pytest.raises(UsageError) as error:
+    with pytest.raises(ExpectedError) as error:
         find(given, KEYS, KNOWN)
     for part in parts:
         assert part in str(error.value)

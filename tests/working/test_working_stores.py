@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memoria.ground.errors import BadKeyError, BadValueError, CheckpointNotFoundError
+from memoria.ground.errors import WorkingMemoryError
 from memoria.working import Limits, Scope, TaskState, WorkingMemory
 from memoria.working.shared_store import SharedStore
 from memoria.working.sqlite_store import SqliteStore
@@ -148,17 +148,17 @@ async def test_lookups_go_outwards_only_when_asked_and_the_nearest_wins(store: S
 async def test_keys_and_values_that_cannot_be_kept_are_refused_clearly(store: SqliteStore) -> None:
     memory = await WorkingMemory.for_session("s", store=store)
     for key in ("", "_task", "_", "a\nb", "a\x00b", "\ud800", "k" * 257):
-        with pytest.raises(BadKeyError):
+        with pytest.raises(WorkingMemoryError):
             await memory.set(key, 1)
-        with pytest.raises(BadKeyError):
+        with pytest.raises(WorkingMemoryError):
             await memory.get(key)
     circle: list[object] = []
     circle.append(circle)
     for value in (math.nan, math.inf, {1: 2}, {1, 2}, b"x", object(), circle, "x" * 70_000):
-        with pytest.raises(BadValueError):
+        with pytest.raises(WorkingMemoryError):
             await memory.set("k", value)
     for ttl in (0, -1, math.nan, True, "5"):
-        with pytest.raises(BadValueError):
+        with pytest.raises(WorkingMemoryError):
             await memory.set("k", 1, ttl_seconds=ttl)  # type: ignore[arg-type]
     assert await memory.list_keys() == []
 
@@ -169,7 +169,7 @@ async def test_the_length_of_a_value_is_that_of_its_characters_and_not_of_their_
         await memory.set("k", value)
         assert await memory.get("k") == value
     for value in ("ключ\n" * 14_000, "🐙" * 70_000):
-        with pytest.raises(BadValueError, match=f"not {len(value) + 2};"):
+        with pytest.raises(WorkingMemoryError, match=f"not {len(value) + 2};"):
             await memory.set("k", value)
 
 
@@ -209,9 +209,9 @@ async def test_task_state_is_kept_and_progress_changes_only_what_it_names(store:
     third = await memory.update_task_progress(status="blocked")
     assert (third.step, third.percent, third.status, third.revision) == ("build", 100.0, "blocked", 2)
     assert await memory.get_task_state() == third
-    with pytest.raises(BadValueError):
+    with pytest.raises(WorkingMemoryError):
         await memory.update_task_progress(status="tired")  # type: ignore[arg-type]
-    with pytest.raises(BadValueError):
+    with pytest.raises(WorkingMemoryError):
         await memory.update_task_progress(percent=math.nan)
     assert await memory.get_task_state() == third
 
@@ -223,7 +223,7 @@ async def test_the_scratchpad_keeps_order_and_drops_the_oldest(store: SqliteStor
     assert await memory.get_scratchpad() == ["note 2", "note 3", "note 4"]
     times = [note.time for note in await memory.get_scratchpad_with_timestamps()]
     assert times == sorted(times)
-    with pytest.raises(BadValueError):
+    with pytest.raises(WorkingMemoryError):
         await memory.append_scratchpad("  ")
     assert await memory.clear_scratchpad() == 3
     assert await memory.get_scratchpad() == []
@@ -279,9 +279,8 @@ async def test_only_so_many_checkpoints_are_kept_and_a_missing_one_is_an_error_o
     assert await memory.delete_checkpoint(made[3]) is True
     assert await memory.delete_checkpoint(made[3]) is False
     for missing in (made[0], made[3], "", "_task", "no"):
-        with pytest.raises(CheckpointNotFoundError) as caught:
+        with pytest.raises(WorkingMemoryError, match="there is no checkpoint"):
             await memory.restore_checkpoint(missing)
-        assert caught.value.checkpoint_id == missing
     kept = await store.records(memory.scope.name, internal=True)
     assert [key for key in kept if key.startswith("_checkpoint:")] == [f"_checkpoint:{made[2]}"]
 

@@ -193,7 +193,7 @@ class _Planner:
         return "article" if self._slug(target) else "text"
 
     def _project(self, target: str) -> str:
-        """Return the key of the project that is meant; UsageError when none is, or when several are."""
+        """Return the key of the project that is meant; ExpectedError when none is, or when several are."""
         keys = {entry.project_key for entry in self.entries}
         known = project.known(self.home.paths.projects)
         keys |= {known.current(about.get("key", "")) for about in known.folders.values()}

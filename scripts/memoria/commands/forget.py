@@ -18,7 +18,7 @@ from memoria.amending.forget_plan import Plan
 from memoria.amending.proof import Proof
 from memoria.daily.daily_log import DailyLog
 from memoria.ground import locks, printable
-from memoria.ground.errors import ExpectedError, UsageError
+from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.wiki.transaction import Transactions
 from memoria.worker import together
@@ -44,7 +44,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     """Show, ask, remove; return 1 when something contains it afterwards or cannot be read."""
     target = args.project or " ".join(args.what).strip()
     if not target or (args.project and args.what):
-        raise UsageError("Name one thing to forget: a text, an entry, a session, an article, or a --project.")
+        raise ExpectedError("Name one thing to forget: a text, an entry, a session, an article, or a --project.")
     with _alone(home):
         Transactions.of(home.paths).recover()
         DailyLog.of(home.paths).take_in_copies()

@@ -27,7 +27,7 @@ from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
 from memoria.ground import clock, locks, printable, projects
-from memoria.ground.errors import ExpectedError, UsageError
+from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.models import metered, tasks
 from memoria.models.metered import CHARS_PER_TOKEN
@@ -81,7 +81,7 @@ def survey(
     """Examine every transcript of the sources; write nothing but the results of comparisons.
 
     ``since``: seconds since the epoch; a transcript that changed before is left out. ``name``: what a person calls the
-    only project to ingest; UsageError when no transcript is of it. ``limit``: most sessions, 0 for all.
+    only project to ingest; ExpectedError when no transcript is of it. ``limit``: most sessions, 0 for all.
     """
     plan = Plan()
     sides = home.settings.keep_sidechains
@@ -113,7 +113,7 @@ def survey(
 
 
 def _wanted(home: Home, transcripts: Sequence[Found], name: str) -> str:
-    """Return the key of the project that is meant, ``""`` when none is; UsageError when no transcript is of it."""
+    """Return the key of the project that is meant, ``""`` when none is; ExpectedError when no transcript is of it."""
     if not name:
         return ""
     keys = set()
@@ -210,7 +210,7 @@ def _since(text: str, home: Home) -> float:
     try:
         return client_files.moment(text, home.zone, clock.now()) if text else 0.0
     except ValueError:
-        raise UsageError(f"--since takes a day such as 2026-11-01, or 14d; not {text!r}.") from None
+        raise ExpectedError(f"--since takes a day such as 2026-11-01, or 14d; not {text!r}.") from None
 
 
 def _described(plan: Plan, home: Home, sources: Sequence[Source]) -> Iterator[str]:
@@ -258,7 +258,9 @@ def _nothing_more(home: Home) -> int:
 
 def _agreed() -> bool:
     if not sys.stdin.isatty():
-        raise UsageError("Nothing was done, because input is not a terminal. Add --yes to agree, or --dry-run to look.")
+        raise ExpectedError(
+            "Nothing was done, because input is not a terminal. Add --yes to agree, or --dry-run to look."
+        )
     return input("Ingest them? [y/N] ").strip().lower() in ("y", "yes")
 
 

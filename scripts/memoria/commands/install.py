@@ -21,7 +21,7 @@ from memoria.audit.client_settings import ClientSettings, client_python, setting
 from memoria.base import interpreter, invocation, paths
 from memoria.base.settings import Settings
 from memoria.ground import client_program, files
-from memoria.ground.errors import ExpectedError, UsageError
+from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.swap import Swap
 from memoria.transcripts import codex
@@ -51,7 +51,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         return _codex(args, home)
     project = None if args.project is None else Path(args.project).expanduser().absolute()
     if project and not project.is_dir():
-        raise UsageError(f"there is no folder {project}.")
+        raise ExpectedError(f"there is no folder {project}.")
     settings = ClientSettings.read(settings_file(project, os.environ))
     if args.remove:
         return _remove(settings, project, home)
@@ -78,7 +78,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
 
 def _agreed(path: Path) -> bool:
     if not sys.stdin.isatty():
-        raise UsageError(f"Hooks of an older install stand in {path}. Add --yes to replace them by the plugin.")
+        raise ExpectedError(f"Hooks of an older install stand in {path}. Add --yes to replace them by the plugin.")
     return input(f"Hooks of an older install stand in {path}. Replace them by the plugin? [Y/n] ") in ("", "y", "Y")
 
 
@@ -166,7 +166,7 @@ def _client(*words: str, folder: Path | None = None) -> str:
 
 def _codex(args: argparse.Namespace, home: Home) -> int:
     if args.project is not None:
-        raise UsageError("--project is for Claude Code; Codex's hooks are installed for the user.")
+        raise ExpectedError("--project is for Claude Code; Codex's hooks are installed for the user.")
     settings = ClientSettings.read(codex.folder(os.environ) / "hooks.json")
     if args.remove:
         print(_took_out(settings, home) if settings.ours else f"there are no hooks of memoria in {settings.path}.")

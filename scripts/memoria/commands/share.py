@@ -16,7 +16,7 @@ from memoria.daily.entry import Reference
 from memoria.daily.ledger import Ledger
 from memoria.exchange import team
 from memoria.ground import files
-from memoria.ground.errors import ExpectedError, UsageError
+from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.printable import counted
 from memoria.ground.redact import Redactor
@@ -51,7 +51,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         if args.accept or args.decline:
             return _decide(home, keeper, place, key, takes=args.accept)
         if not args.what and not args.project:
-            raise UsageError("Name an article or a statement (l-…), or use --project.")
+            raise ExpectedError("Name an article or a statement (l-…), or use --project.")
         return _share(args, home, keeper, place, list(_chosen(args, home, keeper, key)))
 
 
@@ -115,5 +115,5 @@ def _share(
 
 def _agrees(name: str) -> bool:
     if not sys.stdin.isatty():
-        raise UsageError(f"Add --yes to write {name}.")
+        raise ExpectedError(f"Add --yes to write {name}.")
     return input(f"Write {name}? [y/N] ").strip().casefold() in ("y", "yes")

@@ -20,7 +20,7 @@ from memoria.exchange.record import ENDING
 from memoria.exchange.records import Records
 from memoria.exchange.rounds import Round
 from memoria.ground import clock, files, locks
-from memoria.ground.errors import ExpectedError, UsageError
+from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home, change_config
 from memoria.ground.printable import counted
 from memoria.ground.swap import Swap
@@ -51,7 +51,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if args.address:
         _join(args, home)
     if not home.settings.sync and (args.key or not home.settings.memory_api_url):
-        raise UsageError(f"Name a git address or a folder: {invocation.shown('sync ADDRESS')}.")
+        raise ExpectedError(f"Name a git address or a folder: {invocation.shown('sync ADDRESS')}.")
     with locks.needed(Path(home.paths.sync_lock), "An exchange", LIMIT_S), Records.of(home.paths) as records:
         if args.status:
             told = together.state(home, records)

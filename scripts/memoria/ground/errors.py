@@ -120,26 +120,6 @@ class WorkingMemoryError(ExpectedError):
     """Working memory refused an operation; the message says what to do."""
 
 
-class BadKeyError(WorkingMemoryError):
-    """Working memory does not accept this key."""
-
-
-class BadValueError(WorkingMemoryError):
-    """Working memory does not accept this value, time to live or status."""
-
-
-class BadScopeError(WorkingMemoryError):
-    """A scope has no id, or lies inside a scope of the wrong kind."""
-
-
-class CheckpointNotFoundError(WorkingMemoryError):
-    """There is no such checkpoint in this scope."""
-
-    def __init__(self, checkpoint_id: str) -> None:
-        super().__init__(f"there is no checkpoint {checkpoint_id!r} here; list the checkpoints to see which there are")
-        self.checkpoint_id = checkpoint_id
-
-
 class WorkingStoreError(WorkingMemoryError):
     """A store of working memory failed."""
 
@@ -189,7 +169,3 @@ class LedgerError(ExpectedError):
 
 class LedgerDamagedError(LedgerError):
     """The ledger's file is damaged and must be set aside."""
-
-
-class UsageError(ExpectedError):
-    """The value of an option cannot be understood."""

@@ -16,7 +16,7 @@ from memoria.base import project, visibility
 from memoria.base.atomic import PRIVATE
 from memoria.base.paths import Paths
 from memoria.ground import files, locks
-from memoria.ground.errors import UsageError
+from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 
 log = logging.getLogger(__name__)
@@ -228,7 +228,7 @@ def _above(key: str, known: project.Known) -> str:
 def find(given: str, keys: Iterable[str], known: project.Known) -> str:
     """Return the key of the project that a person calls ``given``: a key, a name, or a repository or folder's name.
 
-    Raise UsageError when none of ``keys`` is meant, with those that come near, or when several are, with all of them.
+    Raise ExpectedError when none of ``keys`` is meant, with those that come near, or several are, with all of them.
     """
     keys = set(keys)
     if (current := known.current(given)) in keys:
@@ -239,7 +239,7 @@ def find(given: str, keys: Iterable[str], known: project.Known) -> str:
         return found[0]
     if found:
         rows = "".join(f"\n  {key}  {_where(key, known)}".rstrip() for key in found)
-        raise UsageError(f"{given!r} is the name of {len(found)} projects; give one of their keys:{rows}")
+        raise ExpectedError(f"{given!r} is the name of {len(found)} projects; give one of their keys:{rows}")
     import difflib  # noqa: PLC0415 (only for a name that is not known)
 
     every = {name: key for key in sorted(keys) for name in called[key]}
@@ -247,7 +247,7 @@ def find(given: str, keys: Iterable[str], known: project.Known) -> str:
     there = (
         f"Did you mean {', '.join(sorted(near))}?" if near else f"There are: {', '.join(sorted(keys)) or 'none yet'}."
     )
-    raise UsageError(f"no project is called {given!r}. {there}")
+    raise ExpectedError(f"no project is called {given!r}. {there}")
 
 
 def meant(given: str, keys: Iterable[str], home: Home) -> str:

@@ -20,7 +20,7 @@ from typing import Any, Literal, Self, get_args
 from urllib.parse import quote, unquote
 
 from memoria.ground import clock
-from memoria.ground.errors import BadKeyError, BadScopeError, BadValueError, CheckpointNotFoundError
+from memoria.ground.errors import WorkingMemoryError
 from memoria.working.sqlite_store import SqliteStore
 from memoria.working.store import (
     CHECKPOINTS,
@@ -58,11 +58,11 @@ class Scope:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise BadScopeError(f"a scope must be one of {', '.join(KINDS)}, not {self.kind!r}")
+            raise WorkingMemoryError(f"a scope must be one of {', '.join(KINDS)}, not {self.kind!r}")
         if not isinstance(self.id, str) or not self.id.strip() or len(self.id) > MAX_ID:
-            raise BadScopeError(f"the id of a {self.kind} scope must be text of 1 to {MAX_ID} characters")
+            raise WorkingMemoryError(f"the id of a {self.kind} scope must be text of 1 to {MAX_ID} characters")
         if self.parent is not None and KINDS.index(self.parent.kind) >= KINDS.index(self.kind):
-            raise BadScopeError(f"a {self.kind} scope cannot be inside a {self.parent.kind} scope")
+            raise WorkingMemoryError(f"a {self.kind} scope cannot be inside a {self.parent.kind} scope")
 
     @property
     def name(self) -> str:
@@ -299,9 +299,9 @@ class WorkingMemory:
     async def append_scratchpad(self, content: str) -> None:
         """Add an entry; over the limit, the oldest entries are dropped."""
         if not isinstance(content, str) or not content.strip():
-            raise BadValueError("a scratchpad entry must be text that is not empty")
+            raise WorkingMemoryError("a scratchpad entry must be text that is not empty")
         if len(content) > self.limits.entry_chars:
-            raise BadValueError(
+            raise WorkingMemoryError(
                 f"a scratchpad entry may have at most {self.limits.entry_chars} characters, not {len(content)}; "
                 "shorten it"
             )
@@ -352,12 +352,14 @@ class WorkingMemory:
     async def restore_checkpoint(self, checkpoint_id: str) -> None:
         """Restore keys, task state and scratchpad from a checkpoint; each key has the time left that it had then.
 
-        Later changes are lost; checkpoints and metadata stay. Raise CheckpointNotFoundError when there is no such
+        Later changes are lost; checkpoints and metadata stay. Raise WorkingMemoryError when there is no such
         checkpoint.
         """
         content = await self._internal(_CHECKPOINT + checkpoint_id)
         if content is None:
-            raise CheckpointNotFoundError(checkpoint_id)
+            raise WorkingMemoryError(
+                f"there is no checkpoint {checkpoint_id!r} here; list the checkpoints to see which there are"
+            )
         puts = {key: Put(value, left) for key, (value, left) in content.items()}
         await self._store.restore(self._name, puts, _RESTORED)
 
@@ -432,25 +434,25 @@ class WorkingMemory:
 
     def _check_key(self, key: str) -> None:
         if not isinstance(key, str) or not key:
-            raise BadKeyError("a key must be text that is not empty")
+            raise WorkingMemoryError("a key must be text that is not empty")
         if is_internal(key):
-            raise BadKeyError(
+            raise WorkingMemoryError(
                 f"the key {key!r} begins with '_', which is reserved for memoria; choose another first character"
             )
         if len(key) > self.limits.key_chars:
-            raise BadKeyError(f"a key may have at most {self.limits.key_chars} characters, not {len(key)}")
+            raise WorkingMemoryError(f"a key may have at most {self.limits.key_chars} characters, not {len(key)}")
         if not key.isprintable():
-            raise BadKeyError(f"the key {key!r} contains control or invisible characters")
+            raise WorkingMemoryError(f"the key {key!r} contains control or invisible characters")
 
     def _encode(self, value: Any) -> str:
         try:
             text = json.dumps(value, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
-            raise BadValueError(f"the value cannot be represented in JSON: {error}") from error
+            raise WorkingMemoryError(f"the value cannot be represented in JSON: {error}") from error
         if not _has_text_keys(value):
-            raise BadValueError("a key of an object in the value is no text, which JSON does not allow")
+            raise WorkingMemoryError("a key of an object in the value is no text, which JSON does not allow")
         if len(text) > self.limits.value_chars and (length := len(_ESCAPE.sub("x", text))) > self.limits.value_chars:
-            raise BadValueError(
+            raise WorkingMemoryError(
                 f"a value may have at most {self.limits.value_chars} characters as JSON, not {length}; shorten it"
             )
         return text
@@ -466,18 +468,18 @@ def _now() -> str:
 
 def _checked_ttl(seconds: float) -> float:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
-        raise BadValueError(f"a time to live must be a number of seconds greater than 0, not {seconds!r}")
+        raise WorkingMemoryError(f"a time to live must be a number of seconds greater than 0, not {seconds!r}")
     return float(seconds)
 
 
 def _check_status(status: str) -> None:
     if status not in STATUSES:
-        raise BadValueError(f"a status must be one of {', '.join(STATUSES)}, not {status!r}")
+        raise WorkingMemoryError(f"a status must be one of {', '.join(STATUSES)}, not {status!r}")
 
 
 def _clamped(percent: float) -> float:
     if isinstance(percent, bool) or not isinstance(percent, int | float) or math.isnan(percent):
-        raise BadValueError(f"percent must be a number from 0 to 100, not {percent!r}")
+        raise WorkingMemoryError(f"percent must be a number from 0 to 100, not {percent!r}")
     return min(100.0, max(0.0, float(percent)))
 
 
