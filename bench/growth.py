@@ -22,7 +22,7 @@ from pathlib import Path
 
 from memoria.amending import forget_plan, proof
 from memoria.base import fence, project, quickjson
-from memoria.capture import open_sessions, transcript
+from memoria.capture import cursor, open_sessions
 from memoria.daily.day_text import DayText
 from memoria.daily.entry import Reference
 from memoria.exchange.memory_server import Memory
@@ -133,7 +133,7 @@ READERS: dict[str, Callable[[str], object]] = {
         b'{"type":"user","message":{"content":"' + text.encode("utf-8", "replace")
     ),
     "client_files.objects": lambda text: objects(b"{" + text.encode("utf-8", "replace")),
-    "transcript.folders": lambda text: transcript.folders(_json_line(text)),
+    "cursor.folders": lambda text: cursor.folders(_json_line(text)),
     "quickjson.loads": lambda text: _quiet(quickjson.loads, "[" + text),
     "tool_lines.one_line": tool_lines.one_line,
     "open_sessions.without_secrets": open_sessions.without_secrets,

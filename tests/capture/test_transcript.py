@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from memoria.capture import transcript
-from memoria.capture.transcript import Slice, read_after
+from memoria.capture import cursor
+from memoria.capture.cursor import Slice, read_after
 
 
 def read(path: Path, start: int = 0, mark: bytes = b"") -> Slice:
@@ -47,7 +47,7 @@ def test_a_file_rewritten_with_lines_that_end_alike_is_noticed(tmp_path: Path) -
 def test_a_giant_line_still_being_written_is_read_again_when_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transcript, "COPY_BYTES", 10)
+    monkeypatch.setattr(cursor, "COPY_BYTES", 10)
     path = tmp_path / "t.jsonl"
     path.write_bytes(b"a" * 30)
     piece = read(path)

@@ -10,7 +10,7 @@ import time
 
 from memoria.base import exclude, quickjson
 from memoria.base.paths import expanded
-from memoria.capture import cursor, detach, hook, open_sessions, transcript
+from memoria.capture import cursor, detach, hook, open_sessions
 from memoria.capture.spool import Spool
 
 TYPE_CHECKING = False
@@ -85,7 +85,7 @@ def _spool_tail(event: hook.Event, spool: Spool, settings: Settings, paths: Path
         position = cursor.Cursor(path, off.after(position.end), b"")
     start, trouble = position.end, ""
     try:
-        piece = transcript.read_after(path, start, position.mark)
+        piece = cursor.read_after(path, start, position.mark)
         is_off = piece is not None and off is not None and any(begin >= piece.start for begin, _ in off.spans)
         if piece is not None and (is_off or _is_uncopied(name, piece.data, settings, paths)):
             piece.copied_from, piece.data = piece.end, b""  # only the range: the worker skips what must not be stored
@@ -101,7 +101,7 @@ def _spool_tail(event: hook.Event, spool: Spool, settings: Settings, paths: Path
         # An end or a compaction is spooled even when nothing is new: it tells the worker not to wait for more.
         if event.name not in CLOSING or not waiting:
             return "nothing new" + trouble
-        piece = transcript.Slice(start, start, start, b"", position.mark, False)
+        piece = cursor.Slice(start, start, start, b"", position.mark, False)
     header = _header(event, path, piece.start, piece.copied_from, piece.end)
     header["open_tail"] = piece.open_tail
     header["mark"] = piece.mark.hex()
@@ -117,7 +117,7 @@ def _is_uncopied(session: str, data: bytes, settings: Settings, paths: Paths) ->
     """Return whether the lines may not be copied; from the first one of an excluded folder on, none of the session."""
     if cursor.is_uncopied(paths.cursors, session):
         return True
-    if any(exclude.reason(folder, settings, paths) for folder in transcript.folders(data)):
+    if any(exclude.reason(folder, settings, paths) for folder in cursor.folders(data)):
         cursor.set_uncopied(paths.cursors, session)
         return True
     return False
@@ -141,7 +141,7 @@ def _furthest(position: cursor.Cursor, waiting: list[Job], spool: Spool) -> curs
     return position
 
 
-def _is_news(piece: transcript.Slice, event: str) -> bool:
+def _is_news(piece: cursor.Slice, event: str) -> bool:
     """Return whether a slice holds lines, a range to read, or at a session's end a last line without a newline."""
     return bool(piece.data) or piece.copied_from > piece.start or (piece.open_tail and event == "SessionEnd")
 

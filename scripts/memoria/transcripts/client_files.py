@@ -18,7 +18,7 @@ from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from memoria.capture import transcript
+from memoria.capture import cursor
 from memoria.ground import clock
 
 Json = dict[str, Any]
@@ -155,7 +155,7 @@ def lines(path: Path) -> Iterator[bytes]:
 def cwds(path: Path) -> Iterator[str]:
     """Yield the working folders that a transcript's lines name; OSError when it cannot be read."""
     for line in lines(path):
-        yield from transcript.folders(line)
+        yield from cursor.folders(line)
 
 
 def open_lines(path: Path) -> BinaryIO:

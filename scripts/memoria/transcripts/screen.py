@@ -20,7 +20,7 @@ from memoria.base import exclude
 from memoria.base.atomic import PRIVATE
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
-from memoria.capture import transcript
+from memoria.capture import cursor
 from memoria.ground import files, home_files
 from memoria.ground.home import Home
 from memoria.search.words import folded
@@ -80,7 +80,7 @@ class Screen:
 
         A line that names no folder belongs to that of the line before; ``is_out``: before the first one it is excluded.
         """
-        if is_out or any(map(self.excluded, transcript.folders(b"".join(lines)))):
+        if is_out or any(map(self.excluded, cursor.folders(b"".join(lines)))):
             inside = []
             for line in lines:
                 named = [value["cwd"] for value in objects(line) if isinstance(value.get("cwd"), str)]

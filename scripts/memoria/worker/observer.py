@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memoria.capture import cursor, detach, transcript
+from memoria.capture import cursor, detach
 from memoria.capture.open_sessions import BLOCK, COMPACTING, MAX_CHARS, OpenSessions
 from memoria.capture.spool import Job, Spool
 from memoria.daily.ledger import Ledger
@@ -91,7 +91,7 @@ class Observer:
         quiet = cursor.paused(self.home.paths.cursors, session)
         if quiet is not None and quiet.after(start) != start:
             start, mark = quiet.after(start), b""
-        piece = transcript.read_after(place.transcript, start, mark)
+        piece = cursor.read_after(place.transcript, start, mark)
         if piece is None or not piece.data:
             return dict(before)
         lines = cursor.spoken(piece.data.splitlines(keepends=True), piece.copied_from, quiet)

@@ -16,7 +16,7 @@ from itertools import zip_longest
 from typing import Any
 
 from memoria.base.fence import fenced, neutral
-from memoria.capture import cursor, transcript
+from memoria.capture import cursor
 from memoria.capture.open_sessions import HEAD, LABEL
 from memoria.ground.redact import redact
 from memoria.transcripts.answers import REPORTED
@@ -207,7 +207,7 @@ async def pass_over(session: str, cursors: str, store: SqliteStore) -> None:
     memory = await WorkingMemory.for_session(session, store=store)
     place = cursor.latest(cursors, session)
     try:
-        piece = transcript.read_after(place.transcript, 0, b"") if place else None
+        piece = cursor.read_after(place.transcript, 0, b"") if place else None
     except OSError:
         piece = None
     if place and piece and not (await memory.get_observed()).get(READ):
