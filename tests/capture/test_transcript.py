@@ -79,5 +79,5 @@ def test_a_gigabyte_costs_what_is_new(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "t.jsonl"
     path.mkdir() if kind == "folder" else os.mkfifo(path)
-    with pytest.raises(OSError, match="not a regular file"):
+    with pytest.raises(OSError, match="no regular file"):
         read_after(str(path), 0, b"")

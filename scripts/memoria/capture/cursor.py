@@ -15,7 +15,6 @@ the whole session.
 from __future__ import annotations
 
 import os
-import stat
 
 from memoria.base import quickjson
 from memoria.base.paths import regular
@@ -210,12 +209,9 @@ def read_after(path: str, start: int, mark: bytes) -> Slice | None:
     truncated or rewritten, and uuids will show which turns are known. Raises FileNotFoundError when the file does not
     exist (yet), and OSError when it is not a regular file.
     """
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    descriptor = regular(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(f"{path} is not a regular file")
-        size = status.st_size
+        size = os.fstat(descriptor).st_size
         if start and (start > size or (mark and _before(descriptor, start, len(mark)) != mark)):
             start = 0
         return _cut(descriptor, start, size)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -70,7 +69,8 @@ def _plan(args: argparse.Namespace, home: Home, target: str) -> Plan:
 def _removed(args: argparse.Namespace, home: Home, plan: Plan) -> bool:
     """Show the plan and carry it out when the user agrees; return whether it was carried out."""
     print("\n".join(_shown(plan)))
-    if args.dry_run or not (args.yes or _agreed()):
+    unasked = "Nothing was removed. Add --yes to remove it, or --dry-run to see what would be removed."
+    if args.dry_run or not (args.yes or printable.agreed("Remove all this? It cannot be undone.", unasked)):
         return False
     removal.carry_out(home, plan)
     return True
@@ -84,12 +84,6 @@ def _alone(home: Home) -> Iterator[None]:
         stack.enter_context(locks.waiting(Path(home.paths.compile_lock)))
         stack.enter_context(locks.waiting(Path(home.paths.observer_lock)))
         yield
-
-
-def _agreed() -> bool:
-    if not sys.stdin.isatty():
-        raise ExpectedError("Nothing was removed. Add --yes to remove it, or --dry-run to see what would be removed.")
-    return input("Remove all this? It cannot be undone. [y/N] ").strip().casefold() in ("y", "yes")
 
 
 # -- printing

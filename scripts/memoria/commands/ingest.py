@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -183,7 +182,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
         ledger.lift_waits()  # the budget may have changed
         if not plan.items:
             return _nothing_more(home)
-        if not args.yes and not _agreed():
+        unasked = "Nothing was done, because input is not a terminal. Add --yes to agree, or --dry-run to look."
+        if not args.yes and not printable.agreed("Ingest them?", unasked):
             return 1
         return 0 if _bring_in(home, ledger, plan) == len(plan.items) else 1
     finally:
@@ -254,14 +254,6 @@ def _nothing_more(home: Home) -> int:
         word = detach.start_worker(home.settings, home.paths)
         print(f"{printable.counted(len(jobs), 'job')} waiting in the spool: {word}.")
     return 0
-
-
-def _agreed() -> bool:
-    if not sys.stdin.isatty():
-        raise ExpectedError(
-            "Nothing was done, because input is not a terminal. Add --yes to agree, or --dry-run to look."
-        )
-    return input("Ingest them? [y/N] ").strip().lower() in ("y", "yes")
 
 
 def _bring_in(home: Home, ledger: Ledger, plan: Plan) -> int:

@@ -20,7 +20,7 @@ from memoria.audit import client_settings
 from memoria.audit.client_settings import ClientSettings, client_python, settings_file
 from memoria.base import interpreter, invocation, paths
 from memoria.base.settings import Settings
-from memoria.ground import client_program, files
+from memoria.ground import client_program, files, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.swap import Swap
@@ -55,7 +55,9 @@ def command(args: argparse.Namespace, home: Home) -> int:
     settings = ClientSettings.read(settings_file(project, os.environ))
     if args.remove:
         return _remove(settings, project, home)
-    if settings.ours and not (args.yes or _agreed(settings.path)):
+    older = f"Hooks of an older install stand in {settings.path}."
+    unasked = f"{older} Add --yes to replace them by the plugin."
+    if settings.ours and not (args.yes or printable.agreed(f"{older} Replace them by the plugin?", unasked)):
         print("Nothing was changed.")
         return 1
     _client("marketplace", "add", str(_marketplace(home.settings, hook_python(os.environ))))
@@ -74,12 +76,6 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if settings.value.get("disableAllHooks"):
         print(f'Note: "disableAllHooks" stands in {settings.path}: no hook will run until it is taken out.')
     return 0
-
-
-def _agreed(path: Path) -> bool:
-    if not sys.stdin.isatty():
-        raise ExpectedError(f"Hooks of an older install stand in {path}. Add --yes to replace them by the plugin.")
-    return input(f"Hooks of an older install stand in {path}. Replace them by the plugin? [Y/n] ") in ("", "y", "Y")
 
 
 def _remove(settings: ClientSettings, project: Path | None, home: Home) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -18,7 +17,7 @@ from memoria.exchange import team
 from memoria.ground import files
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.ground.printable import counted
+from memoria.ground.printable import agreed, counted
 from memoria.ground.redact import Redactor
 from memoria.pages import notices
 from memoria.pages.housekeeping import TEAM
@@ -104,16 +103,10 @@ def _share(
     name = path.relative_to(root).as_posix()
     rows = difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="")
     print("\n".join(rows))
-    if not args.yes and not _agrees(name):
+    if not args.yes and not agreed(f"Write {name}?", f"Add --yes to write {name}."):
         print("Nothing was written.")
         return 1
     files.make_folder(path.parent)
     files.replace(path, after)
     print(f"Written to {name}. Commit it; your team takes it in once it is merged.")
     return 0
-
-
-def _agrees(name: str) -> bool:
-    if not sys.stdin.isatty():
-        raise ExpectedError(f"Add --yes to write {name}.")
-    return input(f"Write {name}? [y/N] ").strip().casefold() in ("y", "yes")

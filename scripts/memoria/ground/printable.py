@@ -18,6 +18,7 @@ from typing import Any, TextIO
 
 from memoria.base import fence
 from memoria.ground import files
+from memoria.ground.errors import ExpectedError
 
 _JOINERS = "\u200c\u200d"  # ``fence.visible`` leaves those that have a meaning
 
@@ -109,6 +110,13 @@ class _OneLine(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         return lines(super().format(record))
+
+
+def agreed(question: str, unasked: str) -> bool:
+    """Ask for a yes on the terminal; raise ExpectedError, which says ``unasked``, when nobody sits there."""
+    if not sys.stdin.isatty():
+        raise ExpectedError(unasked)
+    return input(f"{question} [y/N] ").strip().casefold() in ("y", "yes")
 
 
 def clause(text: object) -> str:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, BinaryIO
 
+from memoria.base import paths
 from memoria.base.exclude import OWN
 from memoria.capture.spool import Job, Spool
 from memoria.ground import clock, printable
@@ -33,6 +33,7 @@ FINAL = frozenset({"SessionEnd", "Verify", "Ingest"})  # nothing more will come:
 KILLED = "UserPromptSubmit"  # nothing more will come either: the client died over the prompt
 ALONE = ("PostCompact", KILLED)  # hold what the hook was told, and nothing of the transcript
 NIGHT = timedelta(hours=2)  # without a turn, over midnight; after a shorter pause the work goes on
+NOWHERE = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.ENOENT, errno.EINVAL)  # the last: no regular file
 MAX_LINE = 32 * 1024 * 1024  # bytes; a longer line is passed over, so that memory stays flat
 
 
@@ -210,18 +211,11 @@ def regular(path: str) -> BinaryIO:
     The same for what no file can be called (a NUL in it, too long, round in circles): a hook may be told anything.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        return open(path, "rb", opener=paths.regular)
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno not in NOWHERE:
             raise
         raise FileNotFoundError(errno.ENOENT, str(error), path) from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise FileNotFoundError(errno.ENOENT, "no regular file stands there", path)
-    return os.fdopen(descriptor, "rb")
-
-
-NOWHERE = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.ENOENT)
 
 
 class UnreadableJobError(ValueError):
