@@ -200,7 +200,7 @@ def _home(scratch: Path, cases: list[Case], mass: list[str], *, has_asked: bool)
         del os.environ[name]
     os.environ.update(
         MEMORIA_HOME=str(scratch / "home"), MEMORIA_MODEL="claude:haiku", MEMORIA_PYTHON=sys.executable,
-        MEMORIA_LIMIT_SPAWNS_PER_MIN="0", XDG_CONFIG_HOME=str(scratch / "config"),
+        XDG_CONFIG_HOME=str(scratch / "config"),
     )  # fmt: skip
     os.environ[hook.ENTRYPOINT] = "cli"
     (scratch / "shop").mkdir()

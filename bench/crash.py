@@ -122,7 +122,6 @@ class World:
             "MEMORIA_HOME": self.paths.home, "MEMORIA_PYTHON": sys.executable, "MEMORIA_LIMIT_RETRY_S": "0,0",
             "MEMORIA_MODEL": f"scripted:{self.script}", "MEMORIA_COMPILE_INTERVAL_MIN": "0",
             "MEMORIA_LIMIT_FLUSH_TURNS_COMPACT": "1", "MEMORIA_LIMIT_FLUSH_TURNS_STOP": "2", "MEMORIA_TZ": "UTC",
-            "MEMORIA_LIMIT_SPAWNS_PER_MIN": "100000",
         }  # fmt: skip
 
     def burden(self) -> None:

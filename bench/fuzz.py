@@ -146,7 +146,7 @@ def campaign(
     ``every``: of those odd values, take only one in so many.
     """
     world, report, tally = World(base, number), Report(), Tally()
-    world.env |= {"MEMORIA_LIMIT_SPAWNS_PER_MIN": "0", "MEMORIA_EXCLUDE": "client-*,**/clients/**"}
+    world.env["MEMORIA_EXCLUDE"] = "client-*,**/clients/**"
     fill(world)
     log = Path(world.paths.hook_log)
     world.say_to_codex()

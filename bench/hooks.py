@@ -239,7 +239,7 @@ def environment(base: Path) -> dict[str, str]:
     """The environment of a client whose user keeps the memory below ``base``."""
     return {
         "PATH": os.environ.get("PATH", os.defpath), "HOME": str(base), "MEMORIA_HOME": str(base / "home"),
-        "MEMORIA_PYTHON": "/bin/true", "MEMORIA_LIMIT_SPAWNS_PER_MIN": "1000000",
+        "MEMORIA_PYTHON": "/bin/true",
     }  # fmt: skip
 
 
