@@ -198,22 +198,11 @@ def conversation(name: str, *said: tuple[str, str], **more: Any) -> Document:
 CENTS = "The order form adds up wrong. Mind that we bill in whole cents, so no floats anywhere."
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "which database version are the invoices stored in",
-        "in welchem Monat wird das Zertifikat erneuert",
-        "quel est le nom du serveur de préproduction",
-        "dónde se guarda el almacén de imágenes",
-        "какой алгоритм для паролей пользователей",
-        "na jakim porcie jest serwer testowy",
-        "青龙的端口是多少",
-        "画像はどの形式ですか",
-    ],
-)
-def test_a_question_needs_no_mark(prompt: str) -> None:
-    assert prompt_notes.only_asks(prompt)
-    assert not prompt_notes.only_asks(f"Draw the long quay. {prompt}")
+@pytest.mark.parametrize("mark", "?\uff1f\u061f")
+def test_a_prompt_only_asks_when_each_of_its_sentences_does(mark: str) -> None:
+    assert prompt_notes.only_asks(f"Which port{mark} And which host{mark}")
+    assert not prompt_notes.only_asks(f"Draw the long quay. Which port{mark}")
+    assert not prompt_notes.only_asks("what about a test for the quay")
 
 
 def test_a_fact_and_the_turn_it_was_learned_from_take_one_place(world: Paths) -> None:

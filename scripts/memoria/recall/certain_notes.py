@@ -14,7 +14,7 @@ from memoria.search.hit import is_question, sentences
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from memoria.base.paths import Paths
     from memoria.base.settings import Settings
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 MAX_CHARS = 1_500  # of the whole output
 NOTES = 4
-FOUND = 8  # notes of the search that are looked at
 SHARE = 0.5  # of the information in a question, the least that a note must hold which no model has chosen
 WORDS = 3  # of a question, the fewest that it must hold: two meet by chance
 KINDS = ("article", "entry", "fact")  # a turn may have asked the same, or ordered it for its day
@@ -42,33 +41,31 @@ def answer(event: hook.Event, settings: Settings, paths: Paths, asked: str) -> d
     session = "" if shown.was_compacted() else event.session_id  # until a compaction the context has what it said
     try:
         with reader.Finder(paths.index, candidates=CANDIDATES) as finder:
-            found = certain(finder, asked, view, session)
+            found = finder.notes(asked, limit=NOTES, room=note_rows.NOTE_CHARS, view=view, kinds=KINDS, session=session)
     except reader.UnreadableError as error:
         shown_notes.no_notes(event, settings, paths, error)
         return None
-    known, page = shown.keys(), shown.page()
-    new = [note for note in found if note_rows.key(note) not in known and not note_rows.stands(note, page)]
-    stems = stemming_from(asked, new, paths)
-    chosen = [note for note in new if note.hit.anchor not in stems]
+    sure = [note for note in found if note.share >= SHARE and len(note.words) >= WORDS]
+    best = [note for note in sure if note.hit.kind == "fact"] or sure
+    chosen = unsaid(note_rows.new(best, shown), asked, paths)
     notes = note_rows.rendered(chosen, own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)
     return shown_notes.given(event, paths, shown, "prompt", notes)
 
 
-def certain(finder: reader.Finder, asked: str, view: Visibility | None = None, session: str = "") -> list[Statement]:
-    """Return the statements that hold most of what is asked, best first, else the entries and articles that do."""
-    found = finder.notes(asked, limit=FOUND, room=note_rows.NOTE_CHARS, view=view, kinds=KINDS, session=session)
-    sure = [note for note in found if note.share >= SHARE and len(note.words) >= WORDS and not is_echo(note, asked)]
-    return [note for note in sure if note.hit.kind == "fact"] or sure
+def unsaid(notes: Sequence[Statement], prompt: str, paths: Paths) -> list[Statement]:
+    """Return the statements that say more than the prompt, and were not learned from it."""
+    stems = _stemming_from(prompt, notes, paths)
+    return [note for note in notes if note.hit.anchor not in stems and not _is_echo(note, prompt)]
 
 
-def is_echo(note: Statement, prompt: str) -> bool:
+def _is_echo(note: Statement, prompt: str) -> bool:
     """Return whether a note only asks, or says nothing but sentences of the prompt."""
     if is_question(note.text):
         return True
-    return set(map(plain, sentences(note_rows.said(note.text)))) <= set(map(plain, sentences(prompt)))
+    return set(map(_plain, sentences(note_rows.said(note.text)))) <= set(map(_plain, sentences(prompt)))
 
 
-def stemming_from(prompt: str, notes: Iterable[Statement], paths: Paths) -> set[str]:
+def _stemming_from(prompt: str, notes: Iterable[Statement], paths: Paths) -> set[str]:
     """Return the ids of the statements that were learned from words of the prompt, such as when it is sent again."""
     ids = [note.hit.anchor for note in notes if note.hit.kind == "fact"]
     if not ids:
@@ -80,10 +77,10 @@ def stemming_from(prompt: str, notes: Iterable[Statement], paths: Paths) -> set[
         db.close()
     except (sqlite.module().Error, ValueError):
         return set()
-    quotes = {ident: plain(str(fact.get("quote", ""))) for ident, fact in found.items() if isinstance(fact, dict)}
-    return {ident for ident, quote in quotes.items() if quote and quote in plain(prompt)}
+    quotes = {ident: _plain(str(fact.get("quote", ""))) for ident, fact in found.items() if isinstance(fact, dict)}
+    return {ident for ident, quote in quotes.items() if quote and quote in _plain(prompt)}
 
 
-def plain(text: str) -> str:
+def _plain(text: str) -> str:
     """Return a text for a comparison of its words: in lower case, without the mark at its end and its blanks."""
     return " ".join(text.casefold().split()).rstrip(".!?")

@@ -52,9 +52,7 @@ def post_tool_use_failure(event: hook.Event, settings: Settings, paths: Paths) -
     except reader.UnreadableError as error:
         shown_notes.no_notes(event, settings, paths, error)
         return None
-    keys, page = shown.keys(), shown.page()
-    new = (each for each in found if note_rows.key(each) not in keys and not note_rows.stands(each, page))
-    chosen = [each for each in new if helps(each.text, lines)]
+    chosen = [each for each in note_rows.new(found, shown) if helps(each.text, lines)]
     notes = note_rows.rendered(chosen, view.own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)
     return shown_notes.given(event, paths, shown, f"error-{event.text('tool_use_id')}", notes)
 

@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from memoria.recall.shown_notes import ShownNotes
     from memoria.search.hit import Hit, Statement
 
 NOTE_CHARS = 360  # of a note's text
@@ -22,6 +23,12 @@ def key(statement: Statement) -> str:
     if statement.hit.kind == "fact":
         return statement.hit.key
     return f"{statement.hit.key} {tokens.code(said(statement.text)):08x}"
+
+
+def new(statements: Iterable[Statement], shown: ShownNotes) -> list[Statement]:
+    """Return the statements that the session was not shown yet, neither as a note nor on its page."""
+    keys, page = shown.keys(), shown.page()
+    return [each for each in statements if key(each) not in keys and not stands(each, page)]
 
 
 def rendered(

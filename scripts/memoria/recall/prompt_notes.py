@@ -28,23 +28,7 @@ TIMEOUT_MS = 60_000  # that the client is told; the process itself gives up earl
 WORDS = 3  # a prompt with fewer content words ("yes, go on") asks nothing that can be looked up
 LETTERS_OF_WORD = 3  # of a word that may be one of them
 READ_CHARS = 1_000  # of the prompt's beginning and of its end
-BEGINNING = 3  # words of a sentence, one of which asks: "in which month"
 _AROUND = "\"'()[]{}<>*_`,.;:!?\u00bf\u00a1"
-_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
-# What a question begins with, also one without its mark; no words that begin a subordinate clause as often ("when").
-QUESTION_WORDS = frozenset((
-    "how", "what", "which", "who", "whom", "whose", "why", "was", "wer", "wem", "wen", "welche", "welchem",
-    "welchen", "welcher", "welches", "wo", "warum", "wieso", "wie", "wieviel", "woher", "wohin", "comment",
-    "combien", "pourquoi", "quel", "quelle", "quelles", "quels", "cuál", "cuáles", "cuánto", "cuántos", "cuántas",
-    "cuánta", "dónde", "qué", "quién", "quiénes", "cómo", "где", "зачем", "как", "какая", "какие", "какой", "какое",
-    "какую", "кто", "куда", "почему", "сколько", "qual", "quale", "quali", "quanti", "quanto", "perché", "quem",
-    "quais", "hoe", "hoeveel", "waar", "waarom", "wat", "welk", "welke", "wie", "ile", "jak", "jaka", "jaki",
-    "jakie", "jakim", "dlaczego", "gdzie", "kto",
-))  # fmt: skip
-QUESTION_PAIRS = (  # of scripts without blanks
-    "什么", "什麼", "多少", "哪", "怎么", "怎麼", "谁", "誰", "吗", "嗎", "呢", "为何",
-    "何", "いつ", "どこ", "どの", "なぜ", "ですか", "ますか",
-)  # fmt: skip
 
 
 def user_prompt_submit(event: hook.Event, settings: Settings, paths: Paths) -> dict[str, object] | None:
@@ -144,16 +128,10 @@ def searched(prompt: str) -> str:
 
 
 def only_asks(prompt: str) -> bool:
-    """Return whether a prompt asks and orders nothing: each of its sentences is a question."""
-    if not (_begins_as_question(prompt) or any(mark in prompt for mark in _QUESTION_MARKS)):
+    """Return whether a prompt asks and orders nothing: each of its sentences ends in a question mark."""
+    if prompt.isascii() and "?" not in prompt:
         return False
     from memoria.search.hit import is_question, sentences  # noqa: PLC0415 (most prompts order something)
 
     told = sentences(prompt)
-    return bool(told) and all(is_question(sentence) or _begins_as_question(sentence) for sentence in told)
-
-
-def _begins_as_question(sentence: str) -> bool:
-    """Return whether a sentence asks by a word that it begins with."""
-    first = (word.strip(_AROUND).lower() for word in sentence.split()[:BEGINNING])
-    return not QUESTION_WORDS.isdisjoint(first) or any(pair in sentence for pair in QUESTION_PAIRS)
+    return bool(told) and all(map(is_question, told))

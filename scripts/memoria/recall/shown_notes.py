@@ -24,25 +24,22 @@ MAX_BYTES = 1_000_000  # of one file that are read, its newest; a note takes abo
 class ShownNotes:
     """The notes that one session, by the client's name for it, was shown."""
 
-    __slots__ = ("folder", "path")
+    __slots__ = ("_lines", "folder", "path")
 
     def __init__(self, folder: str, session: str) -> None:
         self.folder = folder
         self.path = os.path.join(folder, safe_name(session))
+        self._lines: list[dict[str, object]] | None = None
 
     def lines(self) -> list[dict[str, object]]:
-        """Return the recorded objects in order; ``[]`` when there is no file."""
-        return read(self.path)
+        """Return the recorded objects in order, read once; ``[]`` when there is no file."""
+        if self._lines is None:
+            self._lines = read(self.path)
+        return self._lines
 
     def keys(self) -> set[str]:
         """Return the keys of the notes that are still in the model's context: those shown since the last compaction."""
-        keys: set[str] = set()
-        for line in self.lines():
-            if "compacted" in line:
-                keys.clear()
-            elif isinstance(line.get("key"), str):
-                keys.add(str(line["key"]))
-        return keys
+        return {str(line["key"]) for line in self._since_compaction() if "key" in line}
 
     def was_compacted(self) -> bool:
         """Return whether the client has compacted the session."""
@@ -57,15 +54,17 @@ class ShownNotes:
         """Return the keys of the rules over which the user was asked before a tool use."""
         return {str(line["stopped"]) for line in self.lines() if "stopped" in line}
 
-    def asked(self) -> set[int]:
+    def asked(self) -> set[object]:
         """Return the numbers of the prompts for which a model was asked since the last compaction."""
-        numbers: set[int] = set()
+        return {line["asked"] for line in self._since_compaction() if isinstance(line.get("asked"), int)}
+
+    def _since_compaction(self) -> list[dict[str, object]]:
+        found: list[dict[str, object]] = []
         for line in self.lines():
             if "compacted" in line:
-                numbers.clear()
-            elif isinstance(line.get("asked"), int):
-                numbers.add(int(str(line["asked"])))
-        return numbers
+                found.clear()
+            found.append(line)
+        return found
 
     def add(self, keys: list[str]) -> None:
         """Record the keys of notes that are about to be shown."""
@@ -79,6 +78,7 @@ class ShownNotes:
 
     def append(self, lines: list[dict[str, object]]) -> None:
         """Append objects to the session's file."""
+        self._lines = None
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:

@@ -43,10 +43,9 @@ class Offer:
 
     def __init__(self, home: Home, asked: str, own: str, session: str) -> None:
         """``asked`` is what is searched of the prompt, ``own`` the project's key."""
-        shown = ShownNotes(home.paths.hints, session)
+        self._shown = shown = ShownNotes(home.paths.hints, session)
         self._home, self._asked, self._own = home, asked, own
         self._view = Visibility(home.settings, home.paths, own)
-        self._known, self._page = shown.keys(), shown.page()
         self._spoken = "" if shown.was_compacted() else session  # until a compaction the context has what it said
 
     def holds_all(self) -> bool:
@@ -72,16 +71,8 @@ class Offer:
 
     def _new(self, statements: Sequence[Statement]) -> list[Statement]:
         """Return those that neither page, note nor session has told, and that do not stem from the prompt itself."""
-        stems = certain_notes.stemming_from(self._asked, statements, self._home.paths)
-        return [
-            note
-            for note in statements
-            if not (self._spoken and self._spoken in note.sessions)
-            and note_rows.key(note) not in self._known
-            and not note_rows.stands(note, self._page)
-            and note.hit.anchor not in stems
-            and not certain_notes.is_echo(note, self._asked)
-        ]
+        new = certain_notes.unsaid(note_rows.new(statements, self._shown), self._asked, self._home.paths)
+        return [note for note in new if not (self._spoken and self._spoken in note.sessions)]
 
     def _notes(self, finder: Finder, statements: Sequence[Statement]) -> Iterator[Note]:
         """Yield statements as notes, each once."""
