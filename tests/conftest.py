@@ -94,6 +94,7 @@ def own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / ".claude"))
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")  # never the developer's own
     monkeypatch.setenv("MEMORIA_HOME", str(tmp_path / "memoria"))
     monkeypatch.setenv("MEMORIA_LIMIT_SEARCH_WAIT_S", "60")  # a busy machine answers from a whole index as well
     monkeypatch.setenv("MEMORIA_PYTHON", shutil.which("true") or "")  # what this process starts in the background

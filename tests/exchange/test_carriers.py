@@ -77,6 +77,10 @@ def test_the_agent_reaches_ssh_which_asks_nobody(tmp_path: Path, monkeypatch: py
         git(tmp_path, "ssh://git@host.invalid/memory.git").listed()
     assert told.read_text().startswith("/run/agent 0 ")
     assert "BatchMode=yes" in told.read_text()
+    monkeypatch.setenv("GIT_SSH_COMMAND", f"{tmp_path}/own/ssh -i key")
+    assert reduced(os.environ)["GIT_SSH_COMMAND"] == f"{tmp_path}/own/ssh -i key", "as a shell's profile sets it"
+    with pytest.raises(CarrierError, match="own/ssh"):
+        git(tmp_path, "ssh://git@host.invalid/memory.git").listed()
 
 
 @pytest.mark.slow

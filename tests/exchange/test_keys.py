@@ -3,13 +3,16 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import keyring
 import pytest
+from keyring.backend import KeyringBackend
+from keyring.errors import KeyringLocked
 
 from exchange_lives import MEMORY
 from memoria.base.paths import Paths
 from memoria.exchange import keys
 from memoria.exchange.carriers import CarrierError, Folder
-from memoria.exchange.keys import Key
+from memoria.exchange.keys import Key, KeyAwayError
 from memoria.exchange.meeting import TEST, Meeting, WrongKeyError
 from memoria.exchange.record import ENDING, opened, sealed
 from memoria.exchange.records import Records
@@ -55,23 +58,49 @@ def test_a_key_is_kept_for_its_owner_alone(paths: Paths) -> None:
     assert keys.kept(paths) is None
 
 
+class Ring(KeyringBackend):
+    """A keyring in memory, which may be locked."""
+
+    priority = 1
+    is_locked = False
+
+    def __init__(self) -> None:
+        self.held: dict[tuple[str, str], str] = {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        if self.is_locked:
+            raise KeyringLocked
+        return self.held.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        if self.is_locked:
+            raise KeyringLocked
+        self.held[service, username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        del self.held[service, username]
+
+
 def test_the_keyring_keeps_it_where_there_is_one(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    ring: dict[tuple[str, ...], str] = {}
-
-    def keyring(action: str, _: Paths, *given: str) -> str:
-        if action == "set_password":
-            ring["key",] = given[0]
-        elif action == "delete_password":
-            ring.clear()
-        return ring.get(("key",), "")
-
-    monkeypatch.setattr(keys, "_keyring", keyring)
-    key = Key.new()
+    ring, key = Ring(), Key.new()
+    monkeypatch.setattr(keyring.core, "_keyring_backend", ring)
     assert keys.keep(paths, key) == "the system's keyring"
-    assert not Path(paths.exchange_key).exists()
+    assert key.secret.hex() not in Path(paths.exchange_key).read_text()
     kept = keys.kept(paths)
     assert kept is not None
     assert kept.secret == key.secret
+    ring.is_locked = True
+    assert keys.is_kept(paths)
+    with pytest.raises(KeyAwayError):
+        keys.kept(paths)
+    assert keys.keep(paths, key) == paths.exchange_key, "the words were given again"
+    kept = keys.kept(paths)
+    assert kept is not None
+    ring.is_locked = False
+    keys.keep(paths, key)
+    keys.drop(paths)
+    assert not ring.held
+    assert keys.kept(paths) is None
 
 
 def test_a_sealed_segment_tells_nothing_and_another_key_opens_nothing() -> None:

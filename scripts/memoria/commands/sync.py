@@ -9,12 +9,13 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from memoria.base import invocation
 from memoria.exchange import carriers, keys, meeting
 from memoria.exchange.carriers import Carrier
-from memoria.exchange.keys import Key
+from memoria.exchange.keys import Key, KeyAwayError
 from memoria.exchange.meeting import Meeting
 from memoria.exchange.record import ENDING
 from memoria.exchange.records import Records
@@ -81,7 +82,7 @@ def _join(args: argparse.Namespace, home: Home) -> None:
     address = _whole(args.address)
     carrier = _opened(address, home)
     key = _key_for(carrier.listed(), carrier, home, is_wanted=args.encrypt or carriers.is_far(address))
-    if key and not keys.kept(home.paths):
+    if key and not keys.is_kept(home.paths):
         place = keys.keep(home.paths, key)
         print(f"Encrypted; the key is in {place}.")
     change_config(Swap.of(home.paths), {"sync": address})
@@ -104,7 +105,9 @@ def _opened(address: str, home: Home) -> Carrier:
 
 def _key_for(listed: set[carriers.Place], carrier: Carrier, home: Home, *, is_wanted: bool) -> Key | None:
     """Return the key of what lies there: the kept one, the one of the words that a person gives, or a new one."""
-    kept = keys.kept(home.paths)
+    kept = None
+    with suppress(KeyAwayError):
+        kept = keys.kept(home.paths)
     if meeting.TEST not in listed:
         if any(name.endswith(ENDING) for _, name in listed) and (is_wanted or kept):
             raise ExpectedError("What lies there is not encrypted; use it without --encrypt, then change the key.")

@@ -212,10 +212,12 @@ def _environment(clone: Path, *, is_far: bool) -> dict[str, str]:
 def _ssh(environment: Mapping[str, str]) -> str:
     """Return the user's own command for ssh, told to ask nothing where it is OpenSSH's."""
     asked = ["git", "config", "--global", "core.sshCommand"]
-    try:
-        own = subprocess.run(asked, env=environment, capture_output=True, text=True, timeout=10, check=False).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        own = ""
+    own = os.environ.get("GIT_SSH_COMMAND", "")
+    with suppress(OSError, subprocess.TimeoutExpired):
+        own = (
+            own
+            or subprocess.run(asked, env=environment, capture_output=True, text=True, timeout=10, check=False).stdout
+        )
     words = shlex.split(own) or ["ssh"]
     return f"{own.strip() or 'ssh'} {_SSH}" if Path(words[0]).stem == "ssh" else own.strip()
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import secrets
 from functools import cache
 from pathlib import Path
@@ -21,6 +20,11 @@ from memoria.ground.errors import ExpectedError
 WORDS, BITS, CHECK_BITS = 12, 128, 4
 NONCE_BYTES = 12
 _SERVICE = "memoria sync"  # the name of the entry in the keyring
+_ELSEWHERE = "keyring"  # in the file instead of the key: only then is the keyring asked, which may ask a person
+
+
+class KeyAwayError(ExpectedError):
+    """The keyring that keeps the key is locked, or not there for this process."""
 
 
 @cache
@@ -91,37 +95,47 @@ def _check(secret: bytes) -> int:
 
 
 def kept(paths: Paths) -> Key | None:
-    """Return the key that this home keeps."""
+    """Return the key that this home keeps; raise KeyAwayError when the keyring does not give it now."""
     try:
-        return Key(bytes.fromhex(Path(paths.exchange_key).read_text(encoding="ascii")))
+        text = Path(paths.exchange_key).read_text(encoding="ascii")
     except FileNotFoundError:
-        found = _keyring("get_password", paths)
-        return Key(bytes.fromhex(found)) if found else None
+        return None
+    if text == _ELSEWHERE:
+        text = _keyring("get_password", paths) or ""
+    if not text:
+        raise KeyAwayError(
+            "The key of the exchange is in the system's keyring, which does not give it now. Unlock it, or give the "
+            "twelve words to `memoria sync ADDRESS`."
+        )
+    return Key(bytes.fromhex(text))
+
+
+def is_kept(paths: Paths) -> bool:
+    """Return whether this home keeps a key."""
+    return Path(paths.exchange_key).exists()
 
 
 def keep(paths: Paths, key: Key) -> str:
     """Keep a key; return where."""
     secret = key.secret.hex()
-    if _keyring("set_password", paths, secret) is not None and _keyring("get_password", paths) == secret:
-        Path(paths.exchange_key).unlink(missing_ok=True)
-        return "the system's keyring"
-    files.replace(Path(paths.exchange_key), secret, mode=atomic.PRIVATE)
-    return paths.exchange_key
+    is_held = _keyring("set_password", paths, secret) is not None and _keyring("get_password", paths) == secret
+    files.replace(Path(paths.exchange_key), _ELSEWHERE if is_held else secret, mode=atomic.PRIVATE)
+    return "the system's keyring" if is_held else paths.exchange_key
 
 
 def drop(paths: Paths) -> None:
     """Keep no key."""
-    Path(paths.exchange_key).unlink(missing_ok=True)
-    _keyring("delete_password", paths)
+    path = Path(paths.exchange_key)
+    if path.exists() and path.read_text(encoding="ascii") == _ELSEWHERE:
+        _keyring("delete_password", paths)
+    path.unlink(missing_ok=True)
 
 
 def _keyring(action: str, paths: Paths, *given: str) -> str | None:
     """Ask the system's keyring; None when there is none, or it is locked or refuses."""
-    if os.environ.get("PYTHON_KEYRING_BACKEND", "") == "keyring.backends.null.Keyring":
-        return None
     try:
-        import keyring  # type: ignore[import-not-found]  # noqa: PLC0415
-        from keyring.errors import KeyringError  # type: ignore[import-not-found]  # noqa: PLC0415
+        import keyring  # noqa: PLC0415
+        from keyring.errors import KeyringError  # noqa: PLC0415
     except ImportError:
         return None
     try:

@@ -159,7 +159,9 @@ def spread_forgetting(home: Home) -> list[str]:
         behind = [str(told.get("label")) for told in records.get("others", {}).values() if told.get("gone", 0) < count]
     rows = [f"Not met since, and may hold it until then: {', '.join(sorted(behind))}."] if behind else []
     if carriers.is_git(home.settings.sync):
-        kept = "encrypted and unreadable without your key" if keys.kept(home.paths) else "until it tidies up (git gc)"
+        kept = (
+            "encrypted and unreadable without your key" if keys.is_kept(home.paths) else "until it tidies up (git gc)"
+        )
         rows.append(f"A git host may keep what was replaced, {kept}.")
     return rows
 
@@ -171,7 +173,7 @@ def state(home: Home, records: Records) -> dict[str, object]:
         pairs = [*_pairs(keeper), *_sections(records)]
     return {
         "address": home.settings.sync,
-        "encrypted": keys.kept(home.paths) is not None,
+        "encrypted": keys.is_kept(home.paths),
         "last": records.get("last"),
         "problem": records.get("problem", ""),
         "held": records.get("held", 0),
