@@ -67,6 +67,17 @@ def test_the_json_holds_every_fact(home: Home, capsys: pytest.CaptureFixture[str
     assert facts["last_hook"] is None
 
 
+def test_what_no_compile_can_take_in_waits_for_none(
+    home: Home, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with closing(Ledger.of(home.paths)) as ledger:
+        ledger.record(Booked("e1", "2026-11-18", "s", "p-1", "A title", text="f"))
+    (tmp_path / ".memoria-off").touch()
+    Path(home.paths.folders).write_text(json.dumps({"p-1": [str(tmp_path)]}))
+    assert main(["status", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["uncompiled"] == 0
+
+
 def test_a_state_of_a_newer_memoria_is_refused_in_one_line(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     Path(home.paths.version).write_text("999\n")
     assert main(["status"]) == 1

@@ -83,9 +83,8 @@ def gather(home: Home) -> dict[str, Any]:
 
 
 def _counts(ledger: Ledger, home: Home) -> dict[str, int]:
-    """Return how much there is; entries that another machine is to compile wait for nothing here."""
-    counts = ledger.counts()
-    return counts | {"uncompiled": counts["uncompiled"] - len(gate.left_to_others(ledger, home))}
+    """Return how much there is; what no compile here can take in does not wait for one."""
+    return ledger.counts() | {"uncompiled": len(gate.compilable(ledger, home)) + ledger.by_hand()}
 
 
 def _sync(home: Home) -> dict[str, Any]:

@@ -37,11 +37,16 @@ def compile_due(
 
 
 def waiting(ledger: Ledger, home: Home, day: str = "", *, everything: bool = False) -> list[Booked]:
+    """Return the entries that a compile can take in, as ``compilable`` does, after a look at the daily logs."""
+    DailyLog.of(home.paths).refresh(ledger)
+    return compilable(ledger, home, day, everything=everything)
+
+
+def compilable(ledger: Ledger, home: Home, day: str = "", *, everything: bool = False) -> list[Booked]:
     """Return the entries, optionally of one day, that a compile can take in: in their daily logs, of no hidden project.
 
     With ``everything``, also those that a compile has taken in or set aside, or that another machine is to compile.
     """
-    DailyLog.of(home.paths).refresh(ledger)
     visible = Visibility(home.settings, home.paths)
     found = ledger.entries(waiting=not everything, day=day)
     left = set() if everything else left_to_others(ledger, home)
