@@ -107,7 +107,7 @@ def test_a_second_memory_is_named_with_what_to_do(owner: Owner) -> None:
         said = owner.run(verb).stdout
         (line,) = [part for part in said.split("\n") if str(owner.root) in part and "read" in part]
         assert "holds memory" in line
-        assert f"config set home {owner.root}" in said
+        assert f'config set home "{owner.root}"' in said
     assert owner.run("config", "set", "home", str(owner.root)).returncode == 0
     assert owner.home_now() == str(owner.root)
     assert str(owner.own) in owner.run("status").stdout

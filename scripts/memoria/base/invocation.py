@@ -32,7 +32,7 @@ def called() -> str:
         return f"uvx --from {DISTRIBUTION} {COMMAND}"
     if interpreter.find_in(os.environ.get("PATH", "").split(os.pathsep), COMMAND) or _is_read_in_a_session():
         return COMMAND
-    return _quoted(_program())
+    return quoted(_program())
 
 
 def update() -> str:
@@ -71,7 +71,7 @@ def _program() -> str:
     return os.path.join(os.path.dirname(interpreter.of_wheel(places.PACKAGE)), name)
 
 
-def _quoted(path: str) -> str:
+def quoted(path: str) -> str:
     """Return a path as a shell takes it, with the home folder as ``~`` where that needs no quotes."""
     home = os.path.expanduser("~")
     short = "~" + path[len(home) :] if path.startswith(home + os.sep) else path

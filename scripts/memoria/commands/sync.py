@@ -141,7 +141,7 @@ def _key(action: str, home: Home, records: Records) -> None:
     keys.drop(home.paths)
     keys.keep(home.paths, new)
     print(f"Everything is encrypted with a new key. Your other machines ask for it:\n\n  {new.words}\n\n"
-          f"There, run {invocation.shown(f'sync {home.settings.sync}')}.")  # fmt: skip
+          f"There, run {invocation.shown(f'sync {invocation.quoted(home.settings.sync)}')}.")  # fmt: skip
 
 
 def _lines(home: Home, told: dict[str, object], server: dict[str, object]) -> Iterator[str]:

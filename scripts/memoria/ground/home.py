@@ -108,7 +108,7 @@ class Home:
         """Return what else holds memory besides this home, and what to do about each."""
         return [
             (f"{other} holds memory too, and nothing of it is read",
-             f"use it instead with {invocation.shown(f'config set home {other}')}, or move it away")
+             f"use it instead with {invocation.shown(f'config set home {invocation.quoted(other)}')}, or move it away")
             for other in other_memories(self.paths.home)
         ]  # fmt: skip
 
