@@ -64,7 +64,10 @@ def command(event: str, root: Path, python: str = "") -> str:
 
 
 def run(event: str, words: str, env: dict[str, str], timeout: float = 120) -> subprocess.CompletedProcess[bytes]:
-    payload = {"hook_event_name": event, "session_id": "s", "cwd": "/", "source": "startup", "prompt": "hello"}
+    payload = {"hook_event_name": event, "session_id": "s", "cwd": env["HOME"], "source": "startup",
+               "transcript_path": str(Path(env["HOME"], "t.jsonl")),
+               "prompt": "Why does the worker lose its lock?", "tool_name": "Bash",
+               "tool_input": {"command": "npm install"}, "error": "npm ERR! no such package"}  # fmt: skip
     return subprocess.run(
         ["/bin/sh", "-c", words],
         input=json.dumps(payload).encode(),
@@ -97,19 +100,23 @@ def test_a_clone_that_is_broken_stops_no_hook_and_the_session_start_says_why(
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
 def test_a_pipe_in_the_place_of_any_file_that_a_hook_reads_holds_none_up(tmp_path: Path) -> None:
     client = Client(tmp_path)
+    (tmp_path / "t.jsonl").write_bytes(exchange(1))
     for event in DECLARED:  # what they leave behind
         fire(event, ROOT, sys.executable, client.env)
     paths = client.paths
-    kept = [Path(name) for name in (paths.notice, paths.hidden, paths.named, paths.projects, paths.folders)]
-    kept += [Path(paths.page_of("global")), Path(paths.cursors, "s"), Path(paths.since), Path(paths.exchanged)]
-    kept += [path for path in Path(paths.state).rglob("*") if path.is_file()]
-    for path in {*kept, Path(config_path(client.env))}:
-        if not path.name.endswith((".db", ".lock")):
+    names = (paths.notice, paths.hidden, paths.named, paths.projects, paths.folders, paths.index, paths.exchanged)
+    kept = {*map(Path, names), Path(paths.page_of("global")), Path(paths.cursors, "s"), Path(paths.since)}
+    kept |= {path for path in Path(paths.state).rglob("*") if path.is_file()}
+    first = {Path(paths.version), Path(config_path(client.env))}  # without these a hook reads nothing else
+    for pipes in (kept - first, first):
+        for path in pipes:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.unlink(missing_ok=True)
             os.mkfifo(path)
-    for event in DECLARED:
-        assert run(event, command(event, ROOT, sys.executable), client.env, timeout=30).returncode == 0, event
+        with (tmp_path / "t.jsonl").open("ab") as file:
+            file.write(exchange(len(pipes)))
+        for event in DECLARED:
+            assert run(event, command(event, ROOT, sys.executable), client.env, timeout=30).returncode == 0, event
 
 
 def test_a_clone_that_is_gone_blocks_nothing(clone: Path, tmp_path: Path) -> None:

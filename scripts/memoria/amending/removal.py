@@ -26,7 +26,7 @@ from memoria.daily.day_text import DayText
 from memoria.daily.entry_form import tombstone
 from memoria.daily.ledger import Ledger
 from memoria.exchange import rounds
-from memoria.ground import clock, database, files, projects
+from memoria.ground import clock, database, files, home_files, projects
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.projects import Projects
@@ -95,12 +95,12 @@ def finish(home: Home) -> Plan | None:
     """Go on with a removal that was interrupted, under the same conditions; return its plan, None for no removal."""
     path = Path(home.paths.forgetting)
     try:
-        record = json.loads(path.read_bytes())
+        record = json.loads(home_files.read(path))
         kind, target = str(record["kind"]), str(record["target"])
         needles, proving = list(map(str, record["needles"])), list(map(str, record["proving"]))
     except FileNotFoundError:
         return None
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, home_files.RefusedFileError) as error:
         raise ExpectedError(
             f"{path} is damaged ({error}); forget again what was not forgotten, and delete it"
         ) from error

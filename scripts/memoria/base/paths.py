@@ -82,6 +82,9 @@ def plain_name(name: str) -> str:
     return "".join("_" if letter in FORBIDDEN or letter < " " else letter for letter in name)
 
 
+WRITING = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)  # to open a file that may be a pipe: no wait
+
+
 def regular(path: str, flags: int) -> int:
     """Open a file for ``open``; raise OSError for a pipe or a device, which would let a hook wait or read for ever."""
     descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from memoria.base import paths as places
@@ -57,6 +58,8 @@ def _stand_in_for_functools() -> None:
 
 def read_only(path: str) -> sqlite3.Connection:
     """Open an existing database for reading only. Raises ``module().Error``."""
+    if not os.path.isfile(path):  # a pipe would be waited for
+        raise module().OperationalError("no such file")
     connection: sqlite3.Connection = module().connect(f"{uri(path)}?mode=ro", uri=True, timeout=READ_WAIT_S)
     return connection
 

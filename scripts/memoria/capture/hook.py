@@ -241,7 +241,7 @@ def log(paths: Paths, message: str) -> None:
         text = fence.visible(text)
     line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {text}\n"
     try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0)  # it may be a pipe
+        flags = places.WRITING | os.O_APPEND
         descriptor = os.open(paths.hook_log, flags, 0o600)
     except OSError:
         return

@@ -15,7 +15,7 @@ import os
 import time
 
 from memoria.base import quickjson
-from memoria.base.paths import regular
+from memoria.base.paths import WRITING, regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class OpenSessions:
         return found
 
     def _write(self, path: str, text: str) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        flags = WRITING | os.O_TRUNC
         try:
             descriptor = os.open(path, flags, 0o600)
         except FileNotFoundError:
@@ -238,7 +238,7 @@ def keep_sent(event: hook.Event, paths: Paths) -> None:
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
     os.makedirs(paths.where, mode=0o700, exist_ok=True)
-    descriptor = os.open(_sent_path(event.session, client, paths), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    descriptor = os.open(_sent_path(event.session, client, paths), WRITING | os.O_TRUNC, 0o600)
     try:
         os.write(descriptor, quickjson.dumps(record).encode())
     finally:

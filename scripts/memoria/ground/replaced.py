@@ -131,12 +131,12 @@ class Replaced:
     def _records(self) -> Iterator[tuple[Path, dict[str, Any]]]:
         for place in sorted(self.folder.glob("*.json")):
             try:
-                record = json.loads(place.read_bytes())
+                record = json.loads(home_files.read(place))
                 kept = {key: record[key] for key in ("path", "kept", "digest", "closed")}
                 yield place, kept | {"at": _time_of(place)}
             except FileNotFoundError:  # another process has settled it
                 continue
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, home_files.RefusedFileError):
                 place.unlink(missing_ok=True)
 
     def _remove_orphans(self) -> None:

@@ -10,7 +10,7 @@ import os
 import time
 
 from memoria.base import quickjson
-from memoria.base.paths import regular, safe_name
+from memoria.base.paths import WRITING, regular, safe_name
 from memoria.capture import hook
 
 TYPE_CHECKING = False
@@ -80,7 +80,7 @@ class ShownNotes:
         """Append objects to the session's file."""
         self._lines = None
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        descriptor = os.open(self.path, WRITING | os.O_APPEND, 0o600)
         try:
             os.write(descriptor, "".join(quickjson.dumps(line) + "\n" for line in lines).encode())
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memoria.base.paths import regular
 from memoria.search import tokens
 
 VERSION = 19  # of the tables and of how files become documents and terms; an index of another version is rebuilt
@@ -30,7 +31,7 @@ def is_current(path: str) -> bool:
     The version is the four bytes at 60 (https://www.sqlite.org/fileformat.html, "user version").
     """
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=regular) as file:
             header = file.read(64)
     except OSError:
         return True
