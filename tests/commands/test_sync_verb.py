@@ -13,7 +13,6 @@ import pytest
 
 from facts import a_fact
 from memoria import cli
-from memoria.commands import doctor
 from memoria.exchange import rounds
 from memoria.ground.home import Home
 from memoria.statements.keeper import Keeper
@@ -143,7 +142,7 @@ def test_a_memory_server_without_an_address_of_machines_is_told_by_its_own_line(
     assert "cannot be reached" in run("desk", "sync", "--status")
 
 
-def test_what_cannot_be_reached_is_an_error_of_one_line_that_status_and_doctor_repeat(tmp_path: Path, run: Run) -> None:
+def test_what_cannot_be_reached_is_an_error_of_one_line_that_status_repeats(tmp_path: Path, run: Run) -> None:
     run("desk", "sync", tmp_path / "shared")
     (tmp_path / "shared").rename(tmp_path / "away")
     assert run("desk", "sync").startswith("1 memoria: ")
@@ -152,7 +151,7 @@ def test_what_cannot_be_reached_is_an_error_of_one_line_that_status_and_doctor_r
     together.run(Home.open(), is_news=True)
     told = json.loads(run("desk", "sync", "--status", "--json")[2:])["problem"]
     assert "cannot be" in told
-    assert [told in finding.text for finding in doctor.check_sync(Home.open())] == [True]
+    assert told in run("desk", "status")
     (tmp_path / "away").rename(tmp_path / "shared")
     run("desk", "sync")
     assert json.loads(run("desk", "sync", "--status", "--json")[2:])["problem"] == ""

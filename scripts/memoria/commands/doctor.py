@@ -14,11 +14,9 @@ from dataclasses import asdict
 
 from memoria.audit import checks
 from memoria.audit.checks import BROKEN, NOTE, OK, Finding, Findings
-from memoria.base.invocation import shown
 from memoria.base.paths import STATE_VERSION
 from memoria.base.settings import CHANGE_OPTION, PLUGIN_OPTION
 from memoria.exchange.memory_server import Server
-from memoria.exchange.records import Records
 from memoria.ground import clock
 from memoria.ground.errors import ExpectedError, HomeRefusedError
 from memoria.ground.home import Home
@@ -108,7 +106,7 @@ def _settings(home: Home) -> Findings:
 
 
 def check_memory_server(home: Home) -> Findings:
-    """Ask the memory server what has just changed, and say how the last exchange went."""
+    """Ask the memory server, if one is named, what has just changed; how the last exchange went, ``status`` says."""
     settings = home.settings
     if not settings.memory_api_url:
         return
@@ -119,30 +117,7 @@ def check_memory_server(home: Home) -> Findings:
         remedy = "check memory_api_url and MEMORY_API_KEY, and that the server runs; what waits stays on this machine"
         yield Finding("server", BROKEN, str(error), remedy)
         return
-    with Records.of(home.paths) as records:
-        problem, refused = records.get("server", {}).get("problem"), records.get("refused", {})
-    if problem:
-        yield Finding("server", NOTE, f"the last exchange failed: {problem}", f"run {shown('sync')}")
-    if refused:
-        text = f"the memory server refused {counted(len(refused), 'fact')} ({next(iter(refused.values()))[1]})"
-        yield Finding("server", NOTE, text, f"edit them, or run {shown('sync')}")
-    if not (problem or refused):
-        yield Finding("server", OK, f"the memory server at {server.address} answers")
-
-
-def check_sync(home: Home) -> Findings:
-    """Say how the last exchange with other machines went, and what of it waits for a person."""
-    if not home.settings.sync:
-        return
-    with Records.of(home.paths) as records:
-        problem, held, last = records.get("problem", ""), records.get("held", 0), records.get("last")
-    if problem:
-        yield Finding("sync", NOTE, f"the last exchange failed: {problem}", f"run {shown('sync')}")
-    if held:
-        text = f"{counted(held, 'piece')} missing here and not deleted elsewhere"
-        yield Finding("sync", NOTE, text, f"run {shown('sync --restore')} or {shown('sync --deleted')}")
-    if not (problem or held):
-        yield Finding("sync", OK, f"last exchange {last or 'never'}")
+    yield Finding("server", OK, f"the memory server at {server.address} answers")
 
 
 def check_redis(home: Home) -> Findings:
@@ -172,5 +147,5 @@ CHECKS: tuple[Callable[[Home], Findings], ...] = (
     checks.check_files,
     checks.check_hooks, checks.check_firing, checks.check_pythons, checks.check_client,
     checks.check_disk, checks.check_lock, checks.check_synced, checks.check_jobs,
-    checks.check_understood, check_sync, check_memory_server, check_redis,
+    checks.check_understood, check_memory_server, check_redis,
 )  # fmt: skip

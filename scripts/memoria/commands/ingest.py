@@ -19,7 +19,6 @@ from typing import Any
 
 from tqdm import tqdm
 
-from memoria.audit.changes import OPEN_S
 from memoria.audit.receipt import BY_PROGRAM, Account, Receipt
 from memoria.base import project
 from memoria.capture import detach
@@ -61,7 +60,6 @@ class Plan:
     items: list[Item] = field(default_factory=list)
     passed: Counter[str] = field(default_factory=Counter)
     bytes: int = 0
-    quiet_at: float = 0.0  # when the last of those that may be in progress counts as ended, if it does not go on
 
     @property
     def turns(self) -> int:
@@ -129,7 +127,6 @@ def _item(receipt: Receipt, found: Found, head: Head, owner: project.Project, pl
         plan.passed[reason] += 1
     elif receipt.is_open(found):
         plan.passed["in progress, or ended just now"] += 1
-        plan.quiet_at = max(plan.quiet_at, found.changed + OPEN_S)
     elif receipt.waits(head.session):
         plan.passed["already waiting in the spool"] += 1
     else:
@@ -218,11 +215,8 @@ def _described(plan: Plan, home: Home, sources: Sequence[Source]) -> Iterator[st
     turns, characters = printable.counted(plan.turns, "turn"), printable.counted(plan.chars, "character")
     yield f"to ingest    {printable.counted(len(plan.items), 'session')}, about {turns}, {characters}"
     yield from (f"skipped      {count:,} {reason}" for reason, count in sorted(plan.passed.items()))
-    if plan.quiet_at:
-        when = home.zone.local(clock.at(plan.quiet_at))
-        yield f"             ask again after {when:%H:%M} for what was in progress and no hook has captured by then"
     if not plan.items:
-        yield "There is nothing to ingest now." if plan.quiet_at else "There is nothing to ingest."
+        yield "There is nothing to ingest now."
         return
     yield from _estimated(plan, home)
 

@@ -39,7 +39,7 @@ _SHELL = re.compile(r"\s*<user_shell_command>.*?<command>\s*(.*?)\s*</command>",
 _REQUEST = "## My request for Codex:"  # after what an editor's extension says of the open files
 _EXIT = re.compile(r"(?:^|\n)(?:Exit code: |Process exited with code )(-?\d+)")
 _OUTPUT = re.compile(r"(?:^|\n)Output:\n")
-_PARTS = {"*** Add File: ": "Write", "*** Update File: ": "Edit", "*** Delete File: ": "Delete"}
+_FILES = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.*)$", re.MULTILINE)
 
 
 def folder(environ: Mapping[str, str]) -> Path:
@@ -317,23 +317,14 @@ def _command(given: object) -> str:
 
 def _edits(patch: str) -> Iterator[tuple[str, Json]]:
     """Yield the tool uses that a patch in the ``*** Begin Patch`` form stands for, one for each file."""
-    name, path, before, after = "", "", list[str](), list[str]()
-    for row in [*patch.split("\n"), "*** End Patch"]:
-        start = next((part for part in _PARTS if row.startswith(part)), "")
-        if name and (start or row.startswith("*** End Patch")):
-            yield _edit(name, path, before, after)
-            name = ""
-        if start:
-            name, path, before, after = _PARTS[start], row.removeprefix(start).strip(), [], []
-        elif row.startswith("+"):
-            after.append(row[1:])
-        elif row.startswith("-"):
-            before.append(row[1:])
-
-
-def _edit(name: str, path: str, before: list[str], after: list[str]) -> tuple[str, Json]:
-    if name == "Write":
-        return name, {"file_path": path, "content": "\n".join(after)}
-    if name == "Edit":
-        return name, {"file_path": path, "old_string": "\n".join(before), "new_string": "\n".join(after)}
-    return name, {"file_path": path}
+    _, *parts = _FILES.split(patch)
+    for kind, path, body in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        rows = body.split("\n")
+        before, after = ("\n".join(row[1:] for row in rows if row.startswith(sign)) for sign in "-+")
+        given: Json = {"file_path": path.strip()}
+        if kind == "Add":
+            yield "Write", given | {"content": after}
+        elif kind == "Update":
+            yield "Edit", given | {"old_string": before, "new_string": after}
+        else:
+            yield "Delete", given
