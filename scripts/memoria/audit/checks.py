@@ -109,19 +109,15 @@ def _older_install(file: ClientSettings) -> Finding:
 
 def check_firing(home: Home) -> Findings:
     """Check whether hooks have fired lately, and without errors."""
-    log = Path(home.paths.hook_log)
-    try:
-        with home_files.open_regular(log) as file:
-            file.seek(max(0, log.stat().st_size - 16_384))
-            rows = file.read().decode("utf-8", "replace").splitlines()
-    except OSError:
+    rows = home_files.last_rows(home.paths.hook_log)
+    if not rows:
         yield Finding("firing", NOTE, "no hook has fired yet", "restart Claude Code, say something, and look again")
         return
     errors = [row for row in rows if " ERROR " in row or "NO WORKER" in row]
-    last = clock.parse(rows[-1].split(" ", 1)[0]) if rows else None
+    last = clock.parse(rows[-1].split(" ", 1)[0])
     newest = max((found.changed for found in client_files.transcripts(client_files.folder(os.environ))), default=0.0)
     if errors:
-        yield Finding("firing", NOTE, f"a hook failed: {errors[-1]}", f"the rest of it stands in {log}")
+        yield Finding("firing", NOTE, f"a hook failed: {errors[-1]}", f"the rest of it stands in {home.paths.hook_log}")
     if last and newest - last.timestamp() > 3_600:
         when = datetime.fromtimestamp(newest, UTC).isoformat(timespec="minutes")
         yield Finding("firing", BROKEN, f"no hook since {last:%Y-%m-%d %H:%M} UTC, though a session ran until {when}",
@@ -131,7 +127,7 @@ def check_firing(home: Home) -> Findings:
 
 
 def check_pythons(home: Home) -> Findings:
-    """Check the interpreters of the hooks and the worker, and uv."""
+    """Check the interpreters of the hooks and the worker."""
     python = client_python(os.environ)
     version = _asked([python, "-S", "-I", "-c", VERSION]) if python else ""
     if not version:
@@ -143,11 +139,6 @@ def check_pythons(home: Home) -> Findings:
         )
     else:
         yield Finding("python3", OK, f"{python} is {version}")
-    uv = interpreter.find_uv()
-    told = _asked([uv, "--version"]) if uv else ""
-    yield Finding(
-        "uv", OK if told else NOTE, told or "not found", "" if told else "install uv: https://docs.astral.sh/uv/"
-    )
     yield from check_worker(home)
 
 

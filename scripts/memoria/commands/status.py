@@ -56,7 +56,7 @@ def gather(home: Home) -> dict[str, Any]:
             "state": Paths.of(home.settings).state,
             "disabled": home.settings.disabled,
             "model": home.settings.model,
-            "last_hook": _last_hook(Path(paths.hook_log)),
+            "last_hook": _last_hook(paths.hook_log),
             "last_flush": ledger.get("last_flush"),
             "last_compile": ledger.get("last_compile"),
             "waiting": [
@@ -136,15 +136,11 @@ def _server_lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
     return rows + [f"  {one['id']}: {one['reason']}" for one in facts["refused"][:10]]
 
 
-def _last_hook(path: Path) -> dict[str, str] | None:
+def _last_hook(path: str) -> dict[str, str] | None:
     """Return the last line that a hook wrote."""
-    try:
-        with home_files.open_regular(path) as file:
-            file.seek(max(0, path.stat().st_size - 4096))
-            rows = file.read().decode("utf-8", "replace").splitlines()
-    except OSError:
+    if not (rows := home_files.last_rows(path)):
         return None
-    time, _, text = rows[-1].partition(" ") if rows else ("", "", "")
+    time, _, text = rows[-1].partition(" ")
     return {"time": time, "what": text}
 
 

@@ -32,6 +32,7 @@ _CONFLICT = re.compile(
 _NUMBERED = re.compile(r"(.+?) (?:\d{1,2}|\(\d{1,2}\))")  # iCloud, Finder, Google Drive
 _AFTER_DAY = re.compile(r"(\d{4}-\d\d-\d\d)[ ._(-].*")
 _HEAD_BYTES = 400
+TAIL_BYTES = 16_384
 
 
 class RefusedFileError(OSError):
@@ -117,6 +118,16 @@ def read_if_there(path: str | Path, folder: str | Path = "") -> bytes | None:
 def text(path: str | Path, folder: str | Path = "") -> str:
     """Return a file's text, with replacement characters for what is no UTF-8."""
     return read(path, folder).decode("utf-8", "replace")
+
+
+def last_rows(path: str) -> list[str]:
+    """Return the last rows of a log, none when it cannot be read."""
+    try:
+        with open_regular(path) as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
+            return file.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return []
 
 
 def check_place(path: str | Path, folder: str | Path) -> None:
