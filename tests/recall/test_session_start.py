@@ -68,6 +68,9 @@ def test_turns_of_a_session_that_never_ended_bring_up_a_worker(client: Client) -
 
 def test_hooks_that_are_installed_twice_inject_the_page_once_and_say_so_once(client: Client) -> None:
     page(client, "global", "the page")
+    settings = Path(client.env["CLAUDE_CONFIG_DIR"], "settings.json")
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"enabledPlugins": {"memoria@memoria": true}}')
     plugin = {"CLAUDE_PLUGIN_ROOT": str(ROOT)}
     messages = []
     for source in ("startup", "compact"):

@@ -1,7 +1,7 @@
 """Hook: read what the client says on stdin, run the event's handler, and never get in the way.
 
 Whatever happens the exit status is 0, and nothing but the protocol's JSON goes to stdout; what went wrong goes to
-``log/hook.log``. Of hooks that are installed twice, as a plugin and in the settings, one answers each event. The
+``log/hook.log``. Of hooks that are installed twice, as a plugin and in the settings, those of the plugin answer. The
 payload's form: Claude Code's hooks reference, and the recorded ones in tests/fixtures/payloads.
 """
 
@@ -43,8 +43,6 @@ CLAUDE = "claude"
 ENTRYPOINT = "CLAUDE_CODE_ENTRYPOINT"  # set by Claude Code itself: ``cli``, ``sdk-cli``
 MAX_LOGGED = 2_000  # characters of one line of the log
 MAX_INPUT_BYTES = 64 * 1024 * 1024  # bytes of stdin read at most; the client's largest field is one answer
-CLAIM_S = 10  # hooks of one event start within moments of each other
-CLAIM = ".claim"  # ends the name of a file by which a hook says that it answers an event
 
 
 class Event:
@@ -176,43 +174,17 @@ def is_attended() -> bool:
     return not is_driven and os.environ.get("CLAUDE_CODE_SESSION_ATTENDED", "1") != "0"
 
 
-def is_first(folder: str, session: str, event: str) -> bool:
-    """Return whether no hook of another installation has answered this event of a session."""
-    now = time.time()
-    moment = int(now // CLAIM_S)
-    about = f"{session}.{safe_name(event)}"  # the event's name holds what the client said
-    names = [os.path.join(folder, f"{about}.{number}{CLAIM}") for number in (moment, moment - 1)]
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+def is_replaced(event: Event) -> bool:
+    """Return whether the plugin, which the user has switched on, answers the event, and this is an older install."""
+    if event.agent != CLAUDE or places.is_plugin():
+        return False
     try:
-        try:
-            descriptor = os.open(names[0], flags, 0o600)
-        except FileNotFoundError:
-            os.makedirs(folder, mode=0o700, exist_ok=True)
-            descriptor = os.open(names[0], flags, 0o600)
-    except FileExistsError:
-        return _owner(names[0], now) in ("", installation())
-    except OSError:  # better twice than never
-        return True
-    try:
-        os.write(descriptor, installation().encode("utf-8", "replace"))
-    finally:
-        os.close(descriptor)
-    return _owner(names[1], now) in ("", installation())
-
-
-def installation() -> str:
-    """Return what tells the installations of memoria apart: the folder, and whether it runs as a plugin."""
-    return f"{places.ROOT} ({'a plugin' if places.is_plugin() else 'the settings'})"
-
-
-def _owner(path: str, now: float) -> str:
-    try:
-        if now - os.stat(path).st_mtime > CLAIM_S:
-            return ""
-        with open(path, encoding="utf-8", errors="replace", opener=places.regular) as file:
-            return file.read(5000)
-    except OSError:
-        return ""
+        text = user_environment.file_text(user_environment.user_file(os.environ))
+        stored = quickjson.loads(text) if '"memoria@' in text else None
+    except (OSError, ValueError):
+        return False
+    enabled = stored.get("enabledPlugins") if isinstance(stored, dict) else None
+    return isinstance(enabled, dict) and any(on is True and name.startswith("memoria@") for name, on in enabled.items())
 
 
 def read_payload(raw: bytes) -> dict[str, object]:

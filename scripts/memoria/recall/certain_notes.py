@@ -49,7 +49,7 @@ def answer(event: hook.Event, settings: Settings, paths: Paths, asked: str) -> d
     best = [note for note in sure if note.hit.kind == "fact"] or sure
     chosen = unsaid(note_rows.new(best, shown), asked, paths)
     notes = note_rows.rendered(chosen, own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)
-    return shown_notes.given(event, paths, shown, "prompt", notes)
+    return shown_notes.given(event, paths, shown, notes)
 
 
 def unsaid(notes: Sequence[Statement], prompt: str, paths: Paths) -> list[Statement]:

@@ -54,7 +54,7 @@ def post_tool_use_failure(event: hook.Event, settings: Settings, paths: Paths) -
         return None
     chosen = [each for each in note_rows.new(found, shown) if helps(each.text, lines)]
     notes = note_rows.rendered(chosen, view.own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)
-    return shown_notes.given(event, paths, shown, f"error-{event.text('tool_use_id')}", notes)
+    return shown_notes.given(event, paths, shown, notes)
 
 
 def telling(error: str) -> list[str]:

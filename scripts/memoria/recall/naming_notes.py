@@ -72,12 +72,12 @@ def answer(event: hook.Event, settings: Settings, paths: Paths, touched: Touched
     except reader.UnreadableError as error:
         shown_notes.no_notes(event, settings, paths, error)
         return None
-    keys, page, moment = shown.keys(), shown.page(), f"tool-{event.text('tool_use_id')}"
+    keys, page = shown.keys(), shown.page()
     new = [each for each in named if note_rows.key(each) not in keys]
     new = [each for each in new if each.label in RULES or not note_rows.stands(each, page)]
     notes = note_rows.rendered(new, view.own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)
     question = _question(rule) if rule else {}
-    output = shown_notes.given(event, paths, shown, moment, notes, **question)
+    output = shown_notes.given(event, paths, shown, notes, **question)
     if rule and output:
         shown.append([{"stopped": note_rows.key(rule)}])
         hook.log(paths, f"{event.name} {event.session} the user is asked about {note_rows.key(rule)}")

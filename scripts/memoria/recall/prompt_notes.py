@@ -111,7 +111,7 @@ def _go_on(event: hook.Event, settings: Settings, paths: Paths, request: bytes) 
     from memoria.capture import detach  # noqa: PLC0415
 
     python = interpreter.find(settings)
-    if not (python and hook.is_first(paths.where, event.session, "prompt")):
+    if not python or hook.is_replaced(event):
         return
     hook.log(paths, f"{event.name} {event.session} goes on in the background")
     detach.go_on_as(places.own_command(python, VERB), paths, request)

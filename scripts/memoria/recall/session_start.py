@@ -11,7 +11,7 @@ import sys
 import time
 
 from memoria.base import exclude, project
-from memoria.base.paths import WRITING, regular
+from memoria.base.paths import ROOT, WRITING, regular
 from memoria.capture import hook
 from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import Spool
@@ -27,8 +27,8 @@ CANNOT_KEEP = (
     "the transcripts. Run {} for details."
 )
 DOUBLED = (
-    "memoria is installed twice, and this copy of it stays silent: {}. Keep one: {} takes the hooks of an older "
-    "install out of the settings, `claude plugin uninstall memoria` removes the plugin."
+    "memoria is installed twice; the hooks in the settings, of {}, leave it to the plugin. Keep one: {} takes them "
+    "out, `claude plugin uninstall memoria` removes the plugin."
 )
 WELCOME = (
     "memoria is installed and running. It has nothing to recall yet: the first page appears after a session ends. "
@@ -56,8 +56,8 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     own = project.of(event.cwd, settings, paths).key
     source = event.text("source")
     link_interpreter()
-    if not refusal and event.session_id and not hook.is_first(paths.where, event.session, f"start-{source}"):
-        hook.log(paths, f"{event.name} {event.session} left to the other installation of memoria")
+    if not refusal and hook.is_replaced(event):
+        hook.log(paths, f"{event.name} {event.session} left to the plugin")
         return _tell_doubled(paths)
     is_told = event.agent == hook.CLAUDE  # others do not say when a session has ended
     block = _position_block(event, own, paths) if is_told and event.session_id else ""
@@ -114,7 +114,7 @@ def _tell_doubled(paths: Paths) -> dict[str, object] | None:
         os.close(os.open(paths.doubled, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError:
         return None
-    return {"systemMessage": _with("install", DOUBLED, hook.installation())}
+    return {"systemMessage": _with("install", DOUBLED, ROOT)}
 
 
 def _with(verb: str, message: str, *words: str) -> str:

@@ -113,15 +113,14 @@ def of_event(event: hook.Event, paths: Paths) -> ShownNotes:
 
 
 def given(
-    event: hook.Event, paths: Paths, shown: ShownNotes, moment: str, notes: tuple[list[str], str], **more: str
+    event: hook.Event, paths: Paths, shown: ShownNotes, notes: tuple[list[str], str], **more: str
 ) -> dict[str, object] | None:
     """Record notes, as their keys and their text, and return the hook's output; None when there is nothing to give.
 
-    ``moment`` names the event within the session, so that of two installations only one answers it; ``more`` is what
-    the output says beside the notes.
+    ``more`` is what the output says beside the notes. Of two installations only one answers.
     """
     keys, text = notes
-    if not (keys or more) or not hook.is_first(paths.where, event.session, moment):
+    if not (keys or more) or hook.is_replaced(event):
         return None
     if keys:
         shown.add(keys)

@@ -56,7 +56,7 @@ def subagent_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[
         return None
     page = session_start.context(project.of(event.cwd, settings, paths).key, "", settings, paths)
     rows = list(_concerning(page, terms))
-    if not rows or not hook.is_first(paths.where, event.session, f"agent-{event.text('agent_id')}"):
+    if not rows or hook.is_replaced(event):
         return None
     text = INTRO + "\n" + fence.fenced("memoria-notes", "\n".join(rows)) + "\n"
     hook.log(paths, f"{event.name} {event.session} page of {len(text)} characters")
