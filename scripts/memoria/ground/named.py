@@ -38,12 +38,13 @@ _PASSWORDS = ("pass", "pw", "psk", "community")
 _VAGUE = ("auth", "credential", "seed", "salt", "pepper", "sessid", "jsessionid", "login", "sig", "signature")
 _WHOSE_KEY = re.compile(
     r"(?:api|access|account|auth|encryption|signing|master|private|licen[cs]e|service|shared|storage|app|jwt|product"
-    r"|activation|server)[_ .-]?$"
+    r"|activation|server|recovery)[_ .-]?$"
 )
 _WHOSE = re.compile(r"[a-z0-9][_.-]?$")  # any other name of a key, whose value must look random
 _WHOSE_NO_SECRET = re.compile(
     r"(?:public|pub|publishable|recv|cache|primary|foreign|sort|partition|index|object|dedup|idempotency|host)[_. -]?$"
 )
+_BESIDE_KEY = re.compile(r"[ \t](?:\d[ \t])?[\"'`]?(?=[a-z_-]{0,20}\d)")  # ``isakmp key …``
 _SHORT = ("pass", "pw", "pwd", "psk", "sig", "auth", "seed")  # other words end in them too
 _GLUED = re.compile(r"(?:db|root|user|admin|my|ftp|mail|key|store|bind|require)(?:pass|pwd?)$")  # ``bindpw``
 _TAILS = ("s", "key", "token", "secret", "value", "string", "text", "keys", "tokens", "orization")
@@ -76,8 +77,6 @@ _SIGN = re.compile(
 )
 _FLAG = re.compile(r"(?:^|\s)-[^\s=]{0,40}$")
 _SPACE = re.compile(r"[ \t]{1,4}(?![-&|<>;)])")
-# A value on a line of its own, as a program prints it.
-_BELOW = re.compile(r"""["'`:]{0,2}[ \t]{0,3}\r?\n[ \t]{0,8}(?=[^\s"'`]{16,200}[ \t]{0,3}(?:\r?\n|\Z))""")
 _OPENING = re.compile(r"""(?:(?:\[\]byte\(|[bru@]{0,2})(?=["']))?\\{0,2}["'`]""")
 _SCHEME = re.compile(r"[\"']?(?:bearer|basic|token|digest|api-?key)[ \t]+", re.IGNORECASE)
 _ANY_SCHEME = re.compile(r"[\"']?[A-Za-z-]{3,20}[ \t]+")
@@ -122,8 +121,10 @@ def _fits(text: str, lowered: str, word: re.Match[str]) -> bool:
     core, tail = word.groups()
     start, end = word.span(1)
     before = lowered[max(0, start - 16) : start]
-    if core == "key" and (_WHOSE_NO_SECRET.search(before) or not (_WHOSE.search(before) or _WHOSE_KEY.search(before))):
+    if core == "key" and _WHOSE_NO_SECRET.search(before):
         return False
+    if core == "key" and not (_WHOSE.search(before) or _WHOSE_KEY.search(before)):
+        return tail in ("", "-string") and _BESIDE_KEY.match(lowered, word.end()) is not None
     glued = core in _SHORT and before[-1:].isalnum()
     if glued and not _GLUED.search(lowered, max(0, start - 8), end):
         return False
@@ -154,8 +155,7 @@ def _assigned(text: str, lowered: str, word: re.Match[str]) -> Span:
     else:
         any_key = core == "key" and not _WHOSE_KEY.search(lowered, max(0, word.start() - 16), word.start())
         vague = tail in _PLURALS or (core in _VAGUE and tail in ("", "orization") and not scheme)
-        strict = any_key or vague or form == "below"
-        kind = _kind(core + tail) if _is_key(value, quoted, explicit, strict) else ""
+        kind = _kind(core + tail) if _is_key(value, quoted, explicit, any_key or vague) else ""
     if kind and end - start == _JUDGED and (rest := _REST.match(text, end)):
         end = rest.end()
     return start, end, kind
@@ -173,10 +173,8 @@ def _form(text: str, start: int, end: int) -> tuple[str, int]:
         form = "=" if match.group().strip(" \t") == "=" else "sign"
         return "argument" if match["argument"] else form, match.end()
     if _FLAG.search(text, max(text.rfind("\n", max(0, start - 60), start) + 1, start - 60, 0), start):
-        form, match = "flag", _SPACE.match(text, end)
-    else:
-        form, match = "below", _BELOW.match(text, end)
-    return (form, match.end()) if match else ("", end)
+        match = _SPACE.match(text, end)
+    return ("flag", match.end()) if match else ("", end)
 
 
 def _extent(text: str, start: int, pattern: re.Pattern[str]) -> tuple[int, int, bool]:
@@ -214,7 +212,7 @@ def _is_key(value: str, quoted: bool, explicit: bool, strict: bool) -> bool:
         return _DIGIT.search(value) is not None and seems >= Looks.CODE and len(value) >= 16 and is_mixed(value)
     if explicit and len(value) >= 16:
         return seems >= Looks.MADE and not value.isdigit()
-    return seems >= Looks.CODE and len(value) >= (8 if explicit or quoted else 12)
+    return seems >= Looks.CODE and len(value) >= (8 if explicit or quoted or seems == Looks.STRONG else 12)
 
 
 # ── a value in the line around the word ────────────────────────────────────────────────────────────────────────────
@@ -229,6 +227,9 @@ class _Names(IntEnum):
     PIN = 3
 
 
+_KINDS = ("password", "key", "password", "password")
+
+
 class _Said(IntEnum):
     """What the line says of a value near such a word."""
 
@@ -239,8 +240,8 @@ class _Said(IntEnum):
 
 _WORDS = {
     _Names.PASSWORD: (
-        "passe|kennwort|mot de passe|mdp|contraseña|clave|senha|palavra-passe|wachtwoord|lösenord|passord|adgangskode"
-        "|hasło|heslo|salasana|jelszó|пароль|şifre|parola|비밀번호|암호|密码|密碼|口令|パスワード|暗証番号|mật khẩu"
+        "passe|kennwort|mot de passe|mdp|contraseña|clave|senha|palavra-passe|wachtwoord|lösenord|passord|adgangskode|lösen"
+        "|hasło|heslo|salasana|jelszó|парол|şifre|sifre|parola|비밀번호|비번|암호|密码|密碼|口令|パスワード|暗証番号|mật khẩu"
         "|kata sandi|κωδικός|สรหัสผ่าน|पासवर्ड|סיסמה|كلمة المرور|كلمة السر|identified by"
         "|wpa key|wpa2 key|wifi key|wi-fi key|wlan key|wlan-schlüssel"
     ),
@@ -250,7 +251,8 @@ _WORDS = {
     ),
     _Names.LOGIN: (
         "login|log in|sign in|creds|zugang|anmeld|inlog|logga in|identifiant|credenzial|credencial|securestring"
-        "|net use|add_user|adduser|user add|logon|sqlplus"
+        "|net use|add_user|adduser|user add|logon|sqlplus|usuario|usuário|credenciai|acceso|accesso|giriş|logowani|přihlá"
+        "|kirjaut|логин|вход|учетн|ログイン|로그인|계정|登录|账号|登入"
     ),
     _Names.PIN: "pin|wlan|wifi|wi-fi",
 }
@@ -262,6 +264,8 @@ _CALLS_IT = re.compile(
     rf"(?:(?:^|\s)(?:{_VERBS}|=|—|–|-)(?: (?:{_ADVERBS}))?:?[ \t]`?|[:：](?:[ \t]{{1,3}}`?)?|[是为為はが는은][ \t、]?`?"
     r"|(?<=[^\x00-\x7f])[ \t])[\"'“„«‘*(]{0,3}$"
 )
+# A value on the line below the word, as a program prints it.
+_BELOW = re.compile(r"""["'`:*]{0,3}[ \t]{0,3}\r?\n[ \t]{0,8}([^\s"'`]{8,200})[ \t]{0,3}(?:\r?\n|\Z)""")
 _ENDS = re.compile(r"[;?!=]|[.:](?=[\s\"'])")
 _AS = re.compile(r"[\"'`”»]?[ \t](?:as|als|como|comme|come|som|jako|как)[ \t]")
 _NEAR = 60  # characters on both sides of a word in which a value is looked for
@@ -289,6 +293,9 @@ def _around(text: str, lowered: str, begin: int, end: int, names: _Names) -> Ite
     first = max(text.rfind("\n", max(0, begin - _NEAR), begin) + 1, begin - _NEAR, 0)
     line = text.find("\n", end, end + _NEAR)
     last = line if line >= 0 else min(len(text), end + _NEAR)
+    below = _BELOW.match(text, end)
+    if below and names < _Names.LOGIN and looks(below[1]) >= Looks.CODE and len(below[1]) >= (16 if names == _Names.KEY else 8):
+        yield *below.span(1), _KINDS[names]
     if not _DIGIT.search(text, first, last):
         return
     for token in _TOKEN.finditer(text, first, begin):
@@ -309,7 +316,9 @@ def _around(text: str, lowered: str, begin: int, end: int, names: _Names) -> Ite
             continue
         between = lowered[end:start].rstrip(_OPENS)
         said = _Said.NEAR
-        if (start > end and between.strip() in ("", "to", "on", "by")) or between.endswith(" /"):
+        if between.strip() in ("=", ":=", "=>"):
+            said = _Said.CALLED
+        elif (start > end and between.strip(" \t0123456789") in ("", "to", "on", "by")) or between.endswith(" /"):
             said = _Said.BESIDE
         elif not _ENDS.search(between.rstrip(":：=")) and _CALLS_IT.search(lowered, max(begin, start - 24), start):
             said = _Said.CALLED
@@ -325,7 +334,7 @@ def _judged(text: str, start: int, end: int, names: _Names, said: _Said) -> Iter
         start, end = _bare(text, start, end)
     value = text[start:end]
     if _IS_MEANT[names](value, said):
-        yield start, end, "key" if names == _Names.KEY else "password"
+        yield start, end, _KINDS[names]
 
 
 def _is_password_near(value: str, said: _Said) -> bool:
@@ -336,9 +345,9 @@ def _is_password_near(value: str, said: _Said) -> bool:
 
 
 def _is_key_near(value: str, said: _Said) -> bool:
-    if looks(value) >= Looks.STRONG and not _HEX.match(value):
+    if looks(value) >= Looks.STRONG and (said == _Said.CALLED or not _HEX.match(value)):
         return len(value) >= (8 if said else 12)
-    least = 12 if said == _Said.CALLED else 16
+    least = 12 if said == _Said.CALLED else 32 if _HEX.match(value) else 16
     return said > _Said.NEAR and len(value) >= least and looks(value) >= Looks.CODE and is_mixed(value, 0.25)
 
 

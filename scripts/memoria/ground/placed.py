@@ -67,7 +67,7 @@ def urls(text: str, lowered: str) -> Iterator[Span]:
 
 
 _OPTION = re.compile(
-    r"[ \"'][-/](?:pass|r?p|[wkas])(?:[\"'],)?[ \t=]{1,2}[\"']?([^\s\"'$</:-][^\s\"'<]{3,100})", re.IGNORECASE
+    r"[ \"'][-/](?:pass|r?p|[wkasn])(?:[\"'],)?[ \t=]{1,2}[\"']?([^\s\"'$</:-][^\s\"'<]{3,100})", re.IGNORECASE
 )
 _ATTACHED = re.compile(r" -p[\"']?([^\s\"'$<=:-][^\s\"'$<]{3,100})", re.IGNORECASE)
 _USER = re.compile(
@@ -108,13 +108,13 @@ def _given(text: str, lowered: str, match: re.Match[str]) -> Iterator[Span]:
     line = text.rfind("\n", max(0, match.start() - 120), match.start()) + 1
     is_login = _GIVES_USER.search(lowered, max(line, match.start() - 120), start) is not None
     value = text[start:end]
-    is_signed = looks(value) >= Looks.CODE and value.endswith("!")
+    is_signed = looks(value) >= Looks.CODE and re.search("[!#$%^&*?]", value) is not None
     if is_signed or looks(value) >= (Looks.MADE if is_login else Looks.STRONG):
         yield start, end, "password"
 
 
 _CALL = re.compile(
-    r"(?:hmac(?:\.new)?|jwt\.\w{4,6}|login|connect|connection|auth|credentials?|client|pdo)"
+    r"(?:hmac(?:\.new)?|jwt\.\w{4,6}|login|connect|connection|auth|credentials?|client|pdo|crypt)"
     r"(?:[ \t]?=[ \t]?)?\((?=[^\n]{0,300}[\"'])"
 )
 _ARGUMENT = re.compile(r"(?:[,(]|some\()[ \t]{0,4}[bru]?([\"'])([^\"'\s]{6,200})\1")
@@ -124,11 +124,12 @@ def calls(text: str, lowered: str) -> Iterator[Span]:
     """Yield secrets that are arguments of a call that signs, verifies or logs in."""
     if "(" not in text:
         return
-    for call in matches(lowered, _CALL, "hmac", "jwt.", "login", "connect", "auth", "credential", "client", "pdo"):
+    for call in matches(lowered, _CALL, "hmac", "jwt.", "login", "connect", "auth", "credential", "client", "pdo", "crypt"):
         line = text.find("\n", call.end(), call.end() + 300)
         for match in _ARGUMENT.finditer(lowered, call.end() - 1, line if line >= 0 else call.end() + 300):
             start, end = match.span(2)
-            if looks(text[start:end], quoted=True) >= (Looks.CODE if call[0].startswith("c") else Looks.MADE):
+            is_first = match[0].startswith("(") or call[0].startswith("client")
+            if looks(text[start:end], quoted=True) >= (Looks.CODE if is_first else Looks.MADE):
                 yield start, end, "secret"
 
 

@@ -300,8 +300,8 @@ _RANDOM_MIN = 20
 _RANDOM_MAX = 200
 _RANDOM = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
 _NOT_SECRET_BEFORE = re.compile(
-    r"(?:sha\d{1,3}[:=]|h1:|base64,|ssh-[a-z0-9-]{3,20} |ecdsa-[a-z0-9-]{3,20} |://\S{0,100}|[\w)]/|@"
-    r"|(?:integrity|fingerprint|etag|nonce|hash|digest|checksum|address|public[_-]?key|\bu?id)[\\\"':= W/-]{1,9}"
+    r"(?:sha\d{1,3}[:=]|h1:|base64,|ssh-[a-z0-9-]{3,20} |ecdsa-[a-z0-9-]{3,20} |://[^\s?]{0,100}|[\w)]/|@"
+    r"|(?:integrity|fingerprint|etag|nonce|hash|digest|checksum|address|list|public[_-]?key|\bu?id)[\\\"':= W/-]{1,9}"
     r"|-----(?:\s|\\n){1,3})$",  # certificates and public keys
     re.IGNORECASE,
 )

@@ -42,7 +42,7 @@ _TYPE = re.compile(
 )
 _SIGNS = re.compile(r"[!@#$%^&*+=~?]")
 _SIGN_INSIDE = re.compile(r"(?<=.)[!#$%^&*?](?=.)|[#$%^&*]$|^\d{2,}[A-Za-z]{4,}!$")  # not the end of a sentence
-_GROUPS = re.compile(r"[a-z]{4}(?:-[a-z]{4}){3}$|[A-Z\d]{4,6}(?:-[A-Z\d]{4,6}){3,7}$")  # to be typed by hand
+_GROUPS = re.compile(r"[a-z]{4}(?:-[a-z]{4}){3}$|(?=\S*\d)[A-Z\d]{4,6}(?:-[A-Z\d]{4,6}){3,7}$")  # to be typed by hand
 # A version, an issue, a file, code: seldom in a password, often beside the word.
 _OTHER = re.compile(r"\d\.\d|#\d+$|\.[a-z]{1,4}\d?$|[\[\]{}<>/\\|=+]", re.IGNORECASE)
 
@@ -103,7 +103,7 @@ def is_random(value: str) -> bool:
     if digits < 2 or upper < 3 or lower < 3 or len(set(value)) < min(18, len(value) * 0.6):
         return False
     words = sum(map(len, re.findall("[a-z]{4,}", value)))
-    return words < 0.4 * len(value) and is_mixed(value, 0.38)
+    return words < 0.4 * len(value) and is_mixed(value, 0.3)
 
 
 def _class_of(character: str) -> int:
