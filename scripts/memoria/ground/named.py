@@ -45,8 +45,8 @@ _WHOSE_NO_SECRET = re.compile(
     r"(?:public|pub|publishable|recv|cache|primary|foreign|sort|partition|index|object|dedup|idempotency|host)[_. -]?$"
 )
 _BESIDE_KEY = re.compile(r"[ \t](?:\d[ \t])?[\"'`]?(?=[a-z_-]{0,20}\d)")  # ``isakmp key …``
-_SHORT = ("pass", "pw", "pwd", "psk", "sig", "auth", "seed")  # other words end in them too
-_GLUED = re.compile(r"(?:db|root|user|admin|my|ftp|mail|key|store|bind|require)(?:pass|pwd?)$")  # ``bindpw``
+_SHORT = ("sig", "auth", "seed")  # other words end in them too
+_NO_PASS = re.compile(r"(?:by|com|tres|over|sur|under|im|multi|band|low|high|one|two|first|second)pass$")
 _TAILS = ("s", "key", "token", "secret", "value", "string", "text", "keys", "tokens", "orization")
 _PLURALS = ("s", "_keys", "keys", "_tokens", "tokens")
 # An identifier that continues with one of these words names something about the secret, not the secret itself.
@@ -69,8 +69,8 @@ _SIGN = re.compile(
     r"""(?::[ \t]?[\w.|\[\] ]{2,20}[ \t]?=(?!=)|=>|:=|={1,3}|:(?!:)|\|(?!\|)"""  # also ``name: type =``
     r"""|(?:\|\|=?|\?\?=?|[ \t]or)(?=[ \t]{0,4}["'`]))"""
     r"""[ \t]{0,8}(?:\\{0,2}["'`*]{2}[ \t]{0,2})?(?:\r?\n[ \t]{0,40}(?=\\{0,2}["']))?"""
-    r"""|\((?=["'])|(?:>|</key>)(?:\s{0,40}<(?:[Vv]alue|string)>)?(?=[^<>\s]{4,300}</)"""  # a call, an element
-    r"""|(?P<argument>["'],[ \t]{0,4}(?:default[ \t]?=[ \t]?)?(?=["']))"""  # the argument after the name
+    r"""|(?:>|</key>)(?:\s{0,40}<(?:[Vv]alue|string)>)?(?=[^<>\s]{4,300}</)"""  # an element
+    r"""|(?P<argument>\((?=["'])|["'],[ \t]{0,4}(?:default[ \t]?=[ \t]?)?(?=["']))"""  # an argument, or the next one
     r"""|["'][ \t]{0,3}\{[^{}]{0,400}?\bdefault[ \t]{0,12}=[ \t]{0,3}(?=")"""  # a declaration
     # the field after the name: ``- name: API_TOKEN`` and ``value: …``, ``{"name": …, "value": …}``, attributes
     r"""|\\{0,2}["']?,?[ \t]{0,4}(?:\r?\n[ \t]{0,40})?\\{0,2}["']?[Vv]alue\\{0,2}["']?[ \t]{0,2}[:=][ \t]{0,4}"""
@@ -125,8 +125,9 @@ def _fits(text: str, lowered: str, word: re.Match[str]) -> bool:
         return False
     if core == "key" and not (_WHOSE.search(before) or _WHOSE_KEY.search(before)):
         return tail in ("", "-string") and _BESIDE_KEY.match(lowered, word.end()) is not None
-    glued = core in _SHORT and before[-1:].isalnum()
-    if glued and not _GLUED.search(lowered, max(0, start - 8), end):
+    if text[start - 1 : start] == ":" == text[end : end + 1]:  # ``arn:…:secret:name``
+        return False
+    if (core in _SHORT and before[-1:].isalnum()) or _NO_PASS.search(lowered, max(0, start - 8), end):
         return False
     if not tail or tail in _TAILS:
         return True
@@ -150,7 +151,7 @@ def _assigned(text: str, lowered: str, word: re.Match[str]) -> Span:
     start, end, quoted = _extent(text, scheme.end() if scheme else start, _BARE_ENV if env else _BARE)
     quoted = quoted and form != "argument"  # a list of names goes on alike
     value, explicit = text[start:end], env or form == "flag"
-    if core.startswith(_PASSWORDS):
+    if core.startswith(_PASSWORDS) and form != "call":
         kind = "password" if _is_password(value, quoted, explicit) else ""
     else:
         any_key = core == "key" and not _WHOSE_KEY.search(lowered, max(0, word.start() - 16), word.start())
@@ -171,7 +172,7 @@ def _form(text: str, start: int, end: int) -> tuple[str, int]:
         return "", end  # a prompt in quotes, as ``expect "Password:"``: nothing is assigned to it
     if match := _SIGN.match(text, end):
         form = "=" if match.group().strip(" \t") == "=" else "sign"
-        return "argument" if match["argument"] else form, match.end()
+        return {None: form, "(": "call"}.get(match["argument"], "argument"), match.end()
     if _FLAG.search(text, max(text.rfind("\n", max(0, start - 60), start) + 1, start - 60, 0), start):
         match = _SPACE.match(text, end)
     return ("flag", match.end()) if match else ("", end)
@@ -209,7 +210,12 @@ def _is_key(value: str, quoted: bool, explicit: bool, strict: bool) -> bool:
     if re.search(r"\s", value):
         return False
     if strict:
-        return _DIGIT.search(value) is not None and seems >= Looks.CODE and len(value) >= 16 and is_mixed(value)
+        return (
+            _DIGIT.search(value) is not None
+            and seems >= Looks.CODE
+            and len(value) >= 16
+            and is_mixed(value, 0.3 if len(value) < 32 else 0.2)
+        )
     if explicit and len(value) >= 16:
         return seems >= Looks.MADE and not value.isdigit()
     return seems >= Looks.CODE and len(value) >= (8 if explicit or quoted or seems == Looks.STRONG else 12)
@@ -234,15 +240,16 @@ class _Said(IntEnum):
     """What the line says of a value near such a word."""
 
     NEAR = 0
-    BESIDE = 1
-    CALLED = 2
+    HINTED = 1
+    BESIDE = 2
+    CALLED = 3
 
 
 _WORDS = {
     _Names.PASSWORD: (
-        "passe|kennwort|mot de passe|mdp|contraseña|clave|senha|palavra-passe|wachtwoord|lösenord|passord|adgangskode|lösen"
-        "|hasło|heslo|salasana|jelszó|парол|şifre|sifre|parola|비밀번호|비번|암호|密码|密碼|口令|パスワード|暗証番号|mật khẩu"
-        "|kata sandi|κωδικός|สรหัสผ่าน|पासवर्ड|סיסמה|كلمة المرور|كلمة السر|identified by"
+        "kennwort|mot de passe|mdp|contraseña|clave|senha|palavra-passe|wachtwoord|lösenord|passord|adgangskode|lösen"
+        "|hasło|heslo|salasana|jelszó|парол|şifre|sifre|parola|비밀번호|비번|암호|密码|密碼|口令|パスワード|暗証番号"
+        "|mật khẩu|kata sandi|κωδικός|สรหัสผ่าน|पासवर्ड|סיסמה|كلمة المرور|كلمة السر|identified by"
         "|wpa key|wpa2 key|wifi key|wi-fi key|wlan key|wlan-schlüssel"
     ),
     _Names.KEY: (
@@ -251,8 +258,8 @@ _WORDS = {
     ),
     _Names.LOGIN: (
         "login|log in|sign in|creds|zugang|anmeld|inlog|logga in|identifiant|credenzial|credencial|securestring"
-        "|net use|add_user|adduser|user add|logon|sqlplus|usuario|usuário|credenciai|acceso|accesso|giriş|logowani|přihlá"
-        "|kirjaut|логин|вход|учетн|ログイン|로그인|계정|登录|账号|登入"
+        "|net use|add_user|adduser|user add|logon|sqlplus|usuario|usuário|credenciai|acceso|accesso|giriş|logowani"
+        "|přihlá|kirjaut|логин|вход|учетн|ログイン|로그인|계정|登录|账号|登入"
     ),
     _Names.PIN: "pin|wlan|wifi|wi-fi",
 }
@@ -262,14 +269,17 @@ _VERBS = "is|was|are|were|be|wird|sein|ist|war|lautet|heißt|est|c'est|était|es
 _ADVERBS = "now|still|set to|changed to|reset to|jetzt|noch|maintenant|ahora|agora|ora|nu|eerst"
 _CALLS_IT = re.compile(
     rf"(?:(?:^|\s)(?:{_VERBS}|=|—|–|-)(?: (?:{_ADVERBS}))?:?[ \t]`?|[:：](?:[ \t]{{1,3}}`?)?|[是为為はが는은][ \t、]?`?"
-    r"|(?<=[^\x00-\x7f])[ \t])[\"'“„«‘*(]{0,3}$"
+    r")[\"'“„«‘*(]{0,3}$"
+)
+_HINTS = re.compile(
+    rf"(?:[^\x00-\x7f]|(?:^|[\s(])(?:{_ADVERBS}|currently|aktuell|from|to|on|by|in|auf|a|en|na|till|para|naar))"
+    r"[ \t][\"'“„«‘*(]{0,3}$"
 )
 # A value on the line below the word, as a program prints it.
 _BELOW = re.compile(r"""["'`:*]{0,3}[ \t]{0,3}\r?\n[ \t]{0,8}([^\s"'`]{8,200})[ \t]{0,3}(?:\r?\n|\Z)""")
 _ENDS = re.compile(r"[;?!=]|[.:](?=[\s\"'])")
 _AS = re.compile(r"[\"'`”»]?[ \t](?:as|als|como|comme|come|som|jako|как)[ \t]")
 _NEAR = 60  # characters on both sides of a word in which a value is looked for
-_SHORTEST = 4
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "„": "“", "«": "»", "‘": "’", "「": "」"}
 _AROUND = "\"'`*.,;:)]}>“”„«»‘’"
 _OPENS = " \t\"'`“„«‘「"
@@ -290,20 +300,19 @@ def _named_by(word: str) -> _Names:
 
 def _around(text: str, lowered: str, begin: int, end: int, names: _Names) -> Iterator[Span]:
     """Yield what the line around a word calls by it, and what looks like a secret beside it."""
+    below = _BELOW.match(text, end)
+    if below and names < _Names.LOGIN and looks(below[1]) >= Looks.CODE and len(below[1]) >= (8, 16)[names]:
+        yield *below.span(1), _KINDS[names]
     first = max(text.rfind("\n", max(0, begin - _NEAR), begin) + 1, begin - _NEAR, 0)
     line = text.find("\n", end, end + _NEAR)
     last = line if line >= 0 else min(len(text), end + _NEAR)
-    below = _BELOW.match(text, end)
-    if below and names < _Names.LOGIN and looks(below[1]) >= Looks.CODE and len(below[1]) >= (16 if names == _Names.KEY else 8):
-        yield *below.span(1), _KINDS[names]
     if not _DIGIT.search(text, first, last):
         return
     for token in _TOKEN.finditer(text, first, begin):
         is_cut = token.start() == first and text[first - 1 : first].strip()
-        if token.end() < begin and not is_cut and len(token[0]) >= _SHORTEST and _DIGIT.search(text, *token.span()):
-            is_divided = text.endswith(" / ", first, token.start())
-            said = _Said.BESIDE if is_divided or _AS.match(text, token.end()) else _Said.NEAR
-            yield from _judged(text, *token.span(), names, said)
+        if token.end() < begin and not is_cut:
+            is_given = text.endswith(" / ", first, token.start()) or _AS.match(text, token.end())
+            yield from _judged(text, *token.span(), names, _Said.BESIDE if is_given else _Said.NEAR)
     is_part = names == _Names.PIN and (lowered[begin - 1 : begin].isalpha() or lowered[end : end + 1].isalpha())
     if is_part or text.startswith("(", end):  # a function
         return
@@ -312,43 +321,50 @@ def _around(text: str, lowered: str, begin: int, end: int, names: _Names) -> Ite
         end = rest.end() - rest[0].endswith(":")
     for token in _TOKEN.finditer(text, end, last):
         start = token.start() + (len(token[0]) > 1 and token[0][0] in ":=")
-        if token.end() - start < _SHORTEST or not _DIGIT.search(text, start, token.end()):
-            continue
-        between = lowered[end:start].rstrip(_OPENS)
-        said = _Said.NEAR
-        if between.strip() in ("=", ":=", "=>"):
-            said = _Said.CALLED
-        elif (start > end and between.strip(" \t0123456789") in ("", "to", "on", "by")) or between.endswith(" /"):
-            said = _Said.BESIDE
-        elif not _ENDS.search(between.rstrip(":：=")) and _CALLS_IT.search(lowered, max(begin, start - 24), start):
-            said = _Said.CALLED
-        whole = _TOKEN.match(text, start) if token.end() == last else token
-        yield from _judged(text, start, whole.end() if whole else last, names, said)
+        whole = _TOKEN.match(text, start)  # also what stands further than near
+        if whole:
+            yield from _judged(text, start, whole.end(), names, _said(lowered, begin, end, start))
+
+
+def _said(lowered: str, begin: int, end: int, start: int) -> _Said:
+    """Return what the line says, between a word that ends at ``end`` and a value, of the value."""
+    between = lowered[end:start].rstrip(_OPENS)
+    if between.strip() in ("=", ":=", "=>"):
+        return _Said.CALLED
+    if (start > end and not between.strip(" \t0123456789")) or between.endswith(" /"):
+        return _Said.BESIDE
+    near = max(begin, start - 24)
+    if not _ENDS.search(between.rstrip(":：=")) and _CALLS_IT.search(lowered, near, start):
+        return _Said.CALLED
+    return _Said.HINTED if _HINTS.search(lowered, near, start) else _Said.NEAR
 
 
 def _judged(text: str, start: int, end: int, names: _Names, said: _Said) -> Iterator[Span]:
     """Yield a value near a word when it looks enough like what the word names."""
+    if not _DIGIT.search(text, start, end):
+        return
     if said == _Said.CALLED or (start and text[start - 1] in _QUOTES):
         start, end = _whole(text, start)
     else:
         start, end = _bare(text, start, end)
     value = text[start:end]
-    if _IS_MEANT[names](value, said):
+    if end - start >= (8 if said == _Said.NEAR else 4) and _IS_MEANT[names](value, said):
         yield start, end, _KINDS[names]
 
 
+_LEAST = (Looks.STRONG, Looks.CODE, Looks.MADE, Looks.MADE)
+
+
 def _is_password_near(value: str, said: _Said) -> bool:
-    if said == _Said.NEAR:
-        return looks(value) >= Looks.STRONG
-    is_file = said == _Said.BESIDE and _FILE.search(value) is not None
-    return len(value) >= 6 and looks(value) >= Looks.MADE and not is_file
+    is_file = said < _Said.CALLED and _FILE.search(value) is not None
+    return len(value) >= 6 and looks(value) >= _LEAST[said] and not is_file
 
 
 def _is_key_near(value: str, said: _Said) -> bool:
     if looks(value) >= Looks.STRONG and (said == _Said.CALLED or not _HEX.match(value)):
         return len(value) >= (8 if said else 12)
     least = 12 if said == _Said.CALLED else 32 if _HEX.match(value) else 16
-    return said > _Said.NEAR and len(value) >= least and looks(value) >= Looks.CODE and is_mixed(value, 0.25)
+    return said > _Said.HINTED and len(value) >= least and looks(value) >= Looks.CODE and is_mixed(value, 0.25)
 
 
 def _is_login_near(value: str, said: _Said) -> bool:

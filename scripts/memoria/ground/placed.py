@@ -36,7 +36,9 @@ def headers(text: str, lowered: str) -> Iterator[Span]:
         if not _PART_OF_NAME.search(lowered, max(0, match.start() - 1), match.start()):
             setting = lowered.endswith("set-", 0, match.start())
             first = lowered.find(";", match.start(1), match.end(1)) if setting else -1
-            yield match.start(1), first if first >= 0 else match.end(1), "cookie"
+            end = first if first >= 0 else match.end(1)
+            if any(looks(each.partition("=")[2]) >= Looks.MADE for each in text[match.start(1) : end].split(";")):
+                yield match.start(1), end, "cookie"
 
 
 def _is_basic(value: str) -> bool:
@@ -78,9 +80,11 @@ _AFTER_USER = re.compile(r"/(?:user:\S{1,60}[ \t]|p:)([^\s/\"'$<]\S{3,100})")
 _FIELDS = re.compile(r":(?:\*|\d{4,5}):[^\s:]{1,60}:[^\s:]{1,60}:([^\s:]{4,100})")  # pgpass
 _GIVES_USER = re.compile(
     r" (?:-u|-d|-l|--user(?:name)?|--login)\b|login |curl |wget |https? |sshpass|redis|mysql|zip |7z |openssl|ldap"
+    r"|useradd|usermod"
 )
 _PIPED = re.compile(
-    r"(?:(?:echo|printf)[ \t](?:%s[ \t]|-n[ \t])?|<<<[ \t]?)[\"']?([^\s\"'$<|]{4,100})[\"']?(?=[ \t]?(\||$))",
+    r"(?:(?:echo|printf)[ \t](?:[\"']?%s(?:\\n)*[\"']?[ \t]|-n[ \t])?|<<<[ \t]?)"
+    r"[\"']?([^\s\"'$<|]{4,100})[\"']?(?=[ \t]?(\||$))",
     re.MULTILINE,
 )
 _TAKES = re.compile(r"[^\n]{0,60}?(?:passw|token|secret|sudo -s|cryptsetup|login|base64\b(?![ \t]--?d)|gpg)")
@@ -124,7 +128,9 @@ def calls(text: str, lowered: str) -> Iterator[Span]:
     """Yield secrets that are arguments of a call that signs, verifies or logs in."""
     if "(" not in text:
         return
-    for call in matches(lowered, _CALL, "hmac", "jwt.", "login", "connect", "auth", "credential", "client", "pdo", "crypt"):
+    for call in matches(
+        lowered, _CALL, "hmac", "jwt.", "login", "connect", "auth", "credential", "client", "pdo", "crypt"
+    ):
         line = text.find("\n", call.end(), call.end() + 300)
         for match in _ARGUMENT.finditer(lowered, call.end() - 1, line if line >= 0 else call.end() + 300):
             start, end = match.span(2)

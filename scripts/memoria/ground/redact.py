@@ -301,12 +301,12 @@ _RANDOM_MAX = 200
 _RANDOM = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
 _NOT_SECRET_BEFORE = re.compile(
     r"(?:sha\d{1,3}[:=]|h1:|base64,|ssh-[a-z0-9-]{3,20} |ecdsa-[a-z0-9-]{3,20} |://[^\s?]{0,100}|[\w)]/|@"
-    r"|(?:integrity|fingerprint|etag|nonce|hash|digest|checksum|address|list|public[_-]?key|\bu?id)[\\\"':= W/-]{1,9}"
+    r"|(?:integrity|fingerprint|etag|nonce|hash|digest|checksum|address|list|public[_-]?key|id)[\\\"':= W/-]{1,9}"
     r"|-----(?:\s|\\n){1,3})$",  # certificates and public keys
     re.IGNORECASE,
 )
 _NOT_SECRET = re.compile(
-    r"sha\d{1,3}-|0x|LS0t|pk_(?:live|test)_|(?:[a-z]{2,20}/){2}|eyJ(?:hbGci|0eXAi)|(?:[a-z]{2,12}[-_]){1,3}[A-Za-z0-9]{1,31}$"
+    r"sha\d{1,3}-|\d{6,}[-_]|0x|LS0t|pk_(?:live|test)_|(?:[a-z]{2,20}/){2}|eyJ(?:hbGci|0eXAi)|(?:[a-z]{2,12}[-_]){1,3}[A-Za-z0-9]{1,31}$"
 )  # hash, JWT header, id
 
 

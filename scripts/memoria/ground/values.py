@@ -36,7 +36,7 @@ _PATH = re.compile(r"(?:\.{0,2}/|~|[A-Za-z]:[\\/]|[a-z]+://)")
 _TYPE = re.compile(
     r"(?:[A-Z][a-z]+)+\d?(?:[A-Z][a-z]+)*(?:[\[<].*)?$|(?:base|sha|argon)\d+|[a-z]+(?:_[a-z]+)+\d{0,3}$"
     r"|[A-Z][A-Z\d]*(?:_[A-Z][A-Z\d]*)+$|(?:\w+\.)?[A-Z]\w*(?:Key|Token|Type)$"
-    r"|[a-z_]+=(?:[a-z.]*|\d+)\]?$"  # an argument
+    r"|\d[\d.,]*[a-z]{1,4}$|1Password|[a-z_]+=(?:[a-z.]*|\d+)\]?$"  # a measure, an argument
     r"|[^\s@]+@[^\s@]+\.(?:[a-z]{2,}|\d+)$|(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?$",  # an address, a host
     re.ASCII,
 )
@@ -58,7 +58,7 @@ def looks(value: str, *, quoted: bool = False) -> Looks:
     has_digit, has_letter = any(map(str.isdigit, value)), any(map(str.isalpha, value))
     if has_digit and has_letter:
         if is_slug(value):
-            return Looks.MADE
+            return Looks.WORDS if "/" in value else Looks.MADE
         return Looks.STRONG if _stands_out(value) else Looks.CODE
     is_made = value.isdigit() and len(value) > 5
     is_made = is_made or (_SIGNS.search(value) is not None and (has_digit or has_letter))
@@ -80,7 +80,7 @@ def is_slug(value: str) -> bool:
     """Return whether the value consists of words and numbers, as in ``test-token-1``, and is not random."""
     parts = re.split(r"[-_.:/]", value)
     return all(
-        part.isalpha() or part.isdigit() or re.fullmatch(r"[A-Za-z]{3,}\d{1,4}|[A-Za-z]\d{1,2}", part)
+        part.isalpha() or part.isdigit() or re.fullmatch(r"[A-Za-z]{3,}\d{1,4}|[A-Za-z]+\d{1,2}", part)
         for part in parts
         if part
     ) and not any(len(part) > 8 and is_mixed(part, 0.35) for part in parts)
@@ -103,7 +103,7 @@ def is_random(value: str) -> bool:
     if digits < 2 or upper < 3 or lower < 3 or len(set(value)) < min(18, len(value) * 0.6):
         return False
     words = sum(map(len, re.findall("[a-z]{4,}", value)))
-    return words < 0.4 * len(value) and is_mixed(value, 0.3)
+    return words < 0.4 * len(value) and is_mixed(value, 0.34)
 
 
 def _class_of(character: str) -> int:
@@ -118,7 +118,7 @@ def _is_code(value: str, *, quoted: bool) -> bool:
         return True
     if _PATH.match(value) and not ((quoted and is_mixed(value)) or _is_base64(value)):
         return True
-    marks = ("${", "{{", "%s", "{}") if quoted else ("(", "[", "{", "|", "=>", "::", "->")
+    marks = ("${", "{{", "%s", "{}") if quoted else ("(", "[", "{", "|", "=>", "->")
     return any(mark in value for mark in marks)
 
 
