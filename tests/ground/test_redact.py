@@ -30,7 +30,7 @@ def test_what_only_looks_like_a_secret_stays() -> None:
 
 # What was written before the rules were looked at: the set, how many of its secrets may be missed, and what else goes.
 SETS: dict[str, tuple[int, list[str]]] = {
-    "second": (0, []), "third": (4, []), "fourth": (6, ["Cookie: theme=dark; lang=de"]), "fifth": (7, []),
+    "second": (0, []), "third": (4, []), "fourth": (6, []), "fifth": (7, []),
     "sixth": (4, []),
 }  # fmt: skip
 

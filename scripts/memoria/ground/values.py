@@ -34,7 +34,7 @@ _REFERENCE = re.compile(
 )
 _PATH = re.compile(r"(?:\.{0,2}/|~|[A-Za-z]:[\\/]|[a-z]+://)")
 _TYPE = re.compile(
-    r"(?:[A-Z][a-z]+)+\d?(?:[A-Z][a-z]+)*(?:[\[<].*)?$|(?:base|sha|argon)\d+|[a-z]+(?:_[a-z]+)+\d{0,3}$"
+    r"(?:[A-Z][a-z]+)+\d?(?:[A-Z][a-z]+)*(?:[\[<].*)?$|(?i:base|sha|argon)-?\d+|[a-z]+(?:_[a-z]+)+\d{0,3}$"
     r"|[A-Z][A-Z\d]*(?:_[A-Z][A-Z\d]*)+$|(?:\w+\.)?[A-Z]\w*(?:Key|Token|Type)$"
     r"|\d[\d.,]*[a-z]{1,4}$|1Password|[a-z_]+=(?:[a-z.]*|\d+)\]?$"  # a measure, an argument
     r"|[^\s@]+@[^\s@]+\.(?:[a-z]{2,}|\d+)$|(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?$",  # an address, a host
@@ -103,7 +103,7 @@ def is_random(value: str) -> bool:
     if digits < 2 or upper < 3 or lower < 3 or len(set(value)) < min(18, len(value) * 0.6):
         return False
     words = sum(map(len, re.findall("[a-z]{4,}", value)))
-    return words < 0.4 * len(value) and is_mixed(value, 0.34)
+    return words < 0.4 * len(value) and is_mixed(value, 0.34 if len(value) >= 32 else 0.42)
 
 
 def _class_of(character: str) -> int:
