@@ -22,7 +22,7 @@ from memoria.base.paths import Paths
 from memoria.capture.open_sessions import OpenSessions
 from memoria.transcripts.archive import Archive
 from memoria.working import Checkpoint, WorkingMemory
-from memoria.working.sqlite_store import SqliteStore
+from memoria.working.store import SqliteStore
 from messages_api import MessagesApi
 from places import ROOT
 from real_client import clean_env

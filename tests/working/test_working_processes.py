@@ -13,7 +13,7 @@ import pytest
 
 from memoria.working import Limits, TaskState, WorkingMemory
 from memoria.working.shared_store import SharedStore
-from memoria.working.sqlite_store import SqliteStore
+from memoria.working.store import SqliteStore
 from redis_server import RedisServer, require_redis
 
 PROCESSES = 6
@@ -26,7 +26,7 @@ import asyncio, sys
 from pathlib import Path
 from memoria.working import Limits, WorkingMemory
 name, file, url, times, entries = sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
-from memoria.working.sqlite_store import SqliteStore
+from memoria.working.store import SqliteStore
 from memoria.working.shared_store import SharedStore
 store = SharedStore(url, file) if url else SqliteStore(file)
 async def main():
@@ -95,7 +95,7 @@ import asyncio, os, sys, time
 from pathlib import Path
 from memoria.working import Limits, WorkingMemory
 from memoria.working.shared_store import SharedStore
-from memoria.working.sqlite_store import SqliteStore
+from memoria.working.store import SqliteStore
 name, file, url, stop, entries = sys.argv[1], Path(sys.argv[2]), sys.argv[3], Path(sys.argv[4]), int(sys.argv[5])
 async def main():
     longest, late, turn = 0.0, 0.0, 0

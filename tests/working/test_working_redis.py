@@ -17,8 +17,7 @@ from memoria.commands import doctor
 from memoria.ground.home import Home
 from memoria.working import Limits, TaskState, WorkingMemory, shared_store
 from memoria.working.shared_store import SharedStore, open_store
-from memoria.working.sqlite_store import MIGRATIONS
-from memoria.working.store import Put
+from memoria.working.store import MIGRATIONS, Put
 from redis_server import RedisServer
 from shared_memory import machine, raw, until_back
 

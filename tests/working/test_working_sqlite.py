@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from memoria.working import Limits, WorkingMemory
-from memoria.working.sqlite_store import SqliteStore
-from memoria.working.store import Put
+from memoria.working.store import Put, SqliteStore
 
 pytestmark = pytest.mark.anyio
 

@@ -13,8 +13,7 @@ import pytest
 from memoria.ground.errors import WorkingMemoryError
 from memoria.working import Limits, Scope, TaskState, WorkingMemory
 from memoria.working.shared_store import SharedStore
-from memoria.working.sqlite_store import SqliteStore
-from memoria.working.store import Put
+from memoria.working.store import Put, SqliteStore
 from redis_server import RedisServer, require_redis
 
 pytestmark = pytest.mark.anyio

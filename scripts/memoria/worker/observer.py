@@ -32,7 +32,7 @@ from memoria.transcripts.screen import Screen
 from memoria.worker import urgency
 from memoria.working import WorkingMemory
 from memoria.working.shared_store import open_store
-from memoria.working.sqlite_store import SqliteStore
+from memoria.working.store import SqliteStore
 from memoria.working.task_reading import READ, observe, where_you_were
 
 log = logging.getLogger(__name__)

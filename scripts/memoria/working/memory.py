@@ -21,13 +21,13 @@ from urllib.parse import quote, unquote
 
 from memoria.ground import clock
 from memoria.ground.errors import WorkingMemoryError
-from memoria.working.sqlite_store import SqliteStore
 from memoria.working.store import (
     CHECKPOINTS,
     SCRATCHPAD,
     TASK,
     Put,
     Record,
+    SqliteStore,
     StoreStats,
     appending,
     is_internal,

@@ -28,8 +28,7 @@ from memoria.base.invocation import DISTRIBUTION
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.ground.errors import StoreUnreachableError, WorkingStoreError
-from memoria.working.sqlite_store import SqliteStore
-from memoria.working.store import Change, Put, Record, StoreStats
+from memoria.working.store import Change, Put, Record, SqliteStore, StoreStats
 
 log = logging.getLogger(__name__)
 Client = Any  # the package leaves its pipelines untyped

@@ -23,7 +23,7 @@ from memoria.transcripts.answers import REPORTED
 from memoria.transcripts.turn import Turn
 from memoria.transcripts.turn_reader import Reader
 from memoria.working.memory import Note, TaskState, WorkingMemory
-from memoria.working.sqlite_store import SqliteStore
+from memoria.working.store import SqliteStore
 
 Json = dict[str, Any]
 
