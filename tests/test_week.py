@@ -95,7 +95,7 @@ class Person:
                 hook.Event({**given, "cwd": "/nowhere"}), self.home.settings, self.home.paths
             )
         hinted = re.findall(r"- \[\w+[^]]*\] (?:[^(\n]*: )?([^(\n]*?) \(daily", _context(told))
-        asked = search.found(Session(self.home, own, "s"), "npm yarn packages", 5, ("fact",))
+        asked = search.found(self.home, Session(self.home, own, "s").visible, "npm yarn packages", 5, ("fact",))
         return [{hit.passages[0] for hit in hits}, set(hinted), {one.passages[0] for one in asked[0]}]
 
     def everywhere(self, key: str = SHOP) -> bool:

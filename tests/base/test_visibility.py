@@ -99,7 +99,7 @@ class World:
         ]
         own = project.of(str(folder), settings, paths)
         home = Home.open()
-        found, _ = mcp_search.found(Session(home, own, "s"), PROMPT, 20)
+        found, _ = mcp_search.found(home, Session(home, own, "s").visible, PROMPT, 20)
         library = Library(paths, Visibility(settings, paths, own.key))
         pages = []
         for name in ("concepts/pelican", "concepts/quagga", "concepts/all", "index", "log", f"daily/{DAY}"):
@@ -136,7 +136,9 @@ def test_what_a_person_wrote_under_a_heading_is_of_its_project(world: World, is_
         own = project.of(str(path), world.home.settings, world.home.paths)
         visible = Visibility(world.home.settings, world.home.paths, own.key)
         assert ("marzipan" in Library(world.home.paths, visible).read(f"daily/{DAY}").text) == is_shown
-        found, _ = mcp_search.found(Session(world.home, own, "s"), "learned bank marzipan account", 20)
+        found, _ = mcp_search.found(
+            world.home, Session(world.home, own, "s").visible, "learned bank marzipan account", 20
+        )
         told = "".join(f"{each.title} {each.passages}" for each in found)
         assert ("marzipan" in told) == (is_shown and is_learned)
         assert is_shown or "· bank" not in told

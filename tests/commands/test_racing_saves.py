@@ -21,7 +21,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.ground.errors import FileBusyError
 from memoria.ground.home import Home
-from memoria.mcp.question import Answer, Statement
+from memoria.mcp.search import Answer, Statement
 from memoria.pages import housekeeping
 from memoria.statements.lines import Lines
 from memoria.wiki import index_page

@@ -13,7 +13,7 @@ from memoria.base.project import Project
 from memoria.commands import query
 from memoria.ground.home import Home
 from memoria.ground.markdown import links
-from memoria.mcp import question, search
+from memoria.mcp import search
 from memoria.mcp.calls import Session
 from memoria.statements import lines
 from memoria.statements.keeper import Keeper
@@ -63,7 +63,7 @@ def test_answers_say_when_the_index_is_being_built(
     assert run(query, home, "worker", "lock") == 0
     assert lacking in capsys.readouterr().err
     assert lacking in search.search(session, {"query": "worker lock"})
-    assert lacking in question.query(session, {"question": "worker lock?"})
+    assert lacking in search.query(session, {"question": "worker lock?"})
     monkeypatch.setattr(home.settings, "search_wait_s", 60.0)
     assert run(query, home, "worker", "lock") == 0
     assert lacking not in capsys.readouterr().err

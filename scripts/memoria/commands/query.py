@@ -20,8 +20,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.ground import clock, locks, markdown
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.index import sources
-from memoria.mcp.question import Answer, Passage, ask, cited, found, lines
+from memoria.mcp.search import Answer, Passage, ask, cited, lines, passages_for
 from memoria.search.words import words
 from memoria.wiki import index_page
 from memoria.wiki.article import Article, Claim
@@ -46,14 +45,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def command(args: argparse.Namespace, home: Home) -> int:
     """Answer and print; return 1 when the answer was to be filed and there is none."""
     question = " ".join(" ".join(args.question).split())
-    with sources.searchable(home) as (index, lacking):
-        if lacking:
-            print(f"memoria: {lacking}", file=sys.stderr)
-        passages = found(index, question, Visibility(home.settings, home.paths))
-        answer, reason = ask(home, question, passages) if passages else (None, "")
-        slug = ""
-        if args.file_back and answer and answer.statements:
-            slug = file_back(home, answer)
+    passages, lacking = passages_for(home, Visibility(home.settings, home.paths), question)
+    if lacking:
+        print(f"memoria: {lacking}", file=sys.stderr)
+    answer, reason = ask(home, question, passages) if passages else (None, "")
+    slug = file_back(home, answer) if args.file_back and answer and answer.statements else ""
     if args.json:
         print(json.dumps(_record(question, answer, passages, reason, slug), ensure_ascii=False, indent=2))
     else:

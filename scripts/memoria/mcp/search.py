@@ -1,25 +1,46 @@
-"""Search: what the index finds for a session, as the answer of a tool."""
+"""Search: what the index finds for a session, and what a model answers from it, with links that code has checked.
+
+The search index finds articles, entries and facts, a model answers from them, and every link in the answer is looked
+up.
+"""
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memoria.base.fence import neutral
-from memoria.ground.errors import ExpectedError
+from memoria.base.visibility import Visibility
+from memoria.daily.ledger import Ledger
+from memoria.ground import printable
+from memoria.ground.errors import ExpectedError, ModelError
+from memoria.ground.home import Home
 from memoria.index import sources
-from memoria.mcp.answers import ANSWER_BYTES, NEXT, NOTES, TITLE_CHARS, fitting, flat, within
+from memoria.mcp.answers import ANSWER_BYTES, NEXT, NOTES, TITLE_CHARS, fitting, flat, noted, within
+from memoria.models import tasks
+from memoria.models.metered import Metered
+from memoria.models.protocol import JsonObject
 from memoria.search.hit import Hit
+from memoria.statements.claim_check import unheard
+from memoria.wiki.folder import INDEX, LOG, Wiki
+from memoria.wiki.links import LinkTargets
 
 if TYPE_CHECKING:
     from memoria.mcp.calls import Session
     from memoria.mcp.tools import Json
 
+PASSAGES = 12  # documents shown to the model
+PASSAGE_CHARS = 3_000  # of each document
+_LINK = re.compile(r"\s*(?<!\\)\[\[([^\[\]|#\n]*)(#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
+
 
 def search(session: Session, given: Json) -> str:
     """Return search results as one fenced block."""
-    hits, lacking = found(session, given["query"], given.get("limit", 8), given.get("kinds", ()))
+    hits, lacking = found(session.home, session.visible, given["query"], given.get("limit", 8), given.get("kinds", ()))
     if not hits:
         return lacking or "Nothing found. Try fewer or different words; names of files, functions and errors work well."
     blocks, room = [], ANSWER_BYTES
@@ -32,12 +53,11 @@ def search(session: Session, given: Json) -> str:
     return f"{NOTES} {lacking}".rstrip() + f"\n{fitting('memory', NEXT.join(blocks))[0]}"
 
 
-def found(session: Session, query: str, limit: int = 8, kinds: Sequence[str] = ()) -> tuple[list[Hit], str]:
-    """Return what the index finds for this project or for all, and a sentence when it lacks something."""
-    home = session.home
+def found(home: Home, view: Visibility, query: str, limit: int = 8, kinds: Sequence[str] = ()) -> tuple[list[Hit], str]:
+    """Return what the index finds of what may be shown, and a sentence when it lacks something."""
     try:
         with sources.searchable(home) as (index, lacking):
-            return index.search(query, limit=limit, view=session.visible, kinds=kinds), lacking
+            return index.search(query, limit=limit, view=view, kinds=kinds), lacking
     except (sqlite3.Error, OSError) as error:
         raise ExpectedError(f"the search index cannot be used now ({error}); read pages by path instead") from error
 
@@ -48,3 +68,156 @@ def _described(hit: Hit) -> str:
     head = [flat(part, TITLE_CHARS) for part in (path, hit.kind, hit.date or "undated", hit.title)]
     rows = [f"  {row}" for passage in hit.passages for row in passage.splitlines()]
     return neutral("\n".join([" · ".join(filter(None, head)), *rows]))
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The text found in one document; ``ref`` is the target of a wikilink to it."""
+
+    ref: str
+    kind: str
+    title: str
+    date: str
+    text: str
+
+    @classmethod
+    def of(cls, hit: Hit) -> Passage:
+        """Return the passage of a search hit."""
+        page = hit.path.removeprefix("knowledge/").removesuffix(".md")
+        ref = f"{page}#^{hit.anchor}" if hit.anchor and not hit.anchor.startswith("x-") else page
+        return cls(ref, hit.kind, hit.title, hit.date, "\n".join(hit.passages)[:PASSAGE_CHARS])
+
+    def material(self) -> JsonObject:
+        """Return the passage as prompt material."""
+        return {"ref": self.ref, "kind": self.kind, "title": self.title, "date": self.date, "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One line of an answer without its links, and the references that it rests on."""
+
+    text: str
+    refs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A checked answer: ``dead`` are links that do not resolve, ``unsupported`` is what no passage says."""
+
+    question: str
+    statements: tuple[Statement, ...]
+    rests_on: tuple[str, ...]
+    dead: tuple[str, ...]
+    unsupported: tuple[str, ...]
+    model: str
+
+
+def passages_for(home: Home, view: Visibility, question: str) -> tuple[list[Passage], str]:
+    """Return the passages of articles, entries and facts that fit a question best, and what the index lacks."""
+    hits, lacking = found(home, view, question, PASSAGES, ("article", "entry", "fact"))
+    passages = (Passage.of(hit) for hit in hits if hit.path not in (f"knowledge/{INDEX}", f"knowledge/{LOG}"))
+    return [passage for passage in passages if passage.text.strip()], lacking
+
+
+def ask(home: Home, question: str, passages: Sequence[Passage], project: str = "") -> tuple[Answer | None, str]:
+    """Return the model's checked answer, or None and the reason; ``project`` (by key) decides where it is asked."""
+    ledger = Ledger.of(home.paths)
+    try:
+        material = {"question": question, "passages": [passage.material() for passage in passages]}
+        completion = Metered.of(home, ledger).complete(tasks.query(material), project)
+    except ModelError as error:
+        return None, str(error)
+    finally:
+        ledger.close()
+    targets = LinkTargets.of(Path(home.paths.home), Wiki.of(home.paths).articles())
+    return checked(question, completion.data, completion.model, passages, targets), ""
+
+
+def checked(question: str, data: JsonObject, model: str, passages: Sequence[Passage], targets: LinkTargets) -> Answer:
+    """Return a model's answer with every link and reference looked up."""
+    given = {passage.ref for passage in passages}
+    dead: list[str] = []
+
+    def known(target: str, anchor: str) -> str:
+        ref = target.strip() + anchor.strip()
+        found = ref if ref in given else targets.reference(target, anchor.strip())
+        if not found:
+            dead.append(ref)
+        return found
+
+    rests_on = [known(*_parted(ref)) for ref in data["rests_on"]]
+    statements = []
+    for row in data["text"].splitlines():
+        refs = [known(match[1], match[2] or "") for match in _LINK.finditer(row)]
+        text = re.sub(r"\s+([.,;:])", r"\1", _LINK.sub(_plain, row)).strip().removeprefix("- ").strip()
+        if text:
+            statements.append(Statement(text, tuple(dict.fromkeys(filter(None, refs)))))
+    rests_on += [ref for statement in statements for ref in statement.refs]
+    text_of_all = "\n".join(statement.text for statement in statements)
+    ground = "\n".join([question, *(f"{passage.title}\n{passage.date}\n{passage.text}" for passage in passages)])
+    return Answer(
+        question,
+        tuple(statements),
+        tuple(dict.fromkeys(filter(None, rests_on))),
+        tuple(dict.fromkeys(dead)),
+        tuple(unheard(text_of_all, ground)),
+        model,
+    )
+
+
+def _parted(ref: str) -> tuple[str, str]:
+    target, mark, anchor = ref.strip().removeprefix("[[").removesuffix("]]").split("|")[0].partition("#")
+    return target, mark + anchor
+
+
+def _plain(match: re.Match[str]) -> str:
+    """Return a link's text for the sentence; a bare reference moves to its end."""
+    return " " + match[3].strip() if match[3] else ""
+
+
+def cited(statement: Statement) -> str:
+    """Return a statement followed by links to what it rests on."""
+    return " ".join([statement.text, *(f"[[{ref}]]" for ref in statement.refs)])
+
+
+def lines(answer: Answer | None, passages: Sequence[Passage], reason: str) -> Iterator[str]:
+    """Yield the lines of an answer with its sources, or the passages when no model gave one; ``reason``: why not."""
+    if not passages:
+        yield "The wiki and the daily logs contain nothing about this."
+        return
+    if answer is None or answer.model == "offline" or not answer.statements:
+        yield from _passages(passages, _why_passages(answer, reason))
+    else:
+        yield from (printable.line(cited(statement)) for statement in answer.statements)
+        titles = {passage.ref: passage.title for passage in passages}
+        yield "\nBased on:" if answer.rests_on else "\nBased on nothing that could be found."
+        for ref in answer.rests_on:
+            yield f"- [[{ref}]]" + (f" {printable.line(titles[ref])}" if titles.get(ref) else "")
+    if answer and answer.dead:
+        yield f"\nNot printed as links, because they do not resolve: {printable.line(', '.join(answer.dead))}"
+    if answer and answer.unsupported:
+        yield f"\nIn the answer but not in the passages: {printable.line(', '.join(answer.unsupported))}"
+
+
+def _why_passages(answer: Answer | None, reason: str) -> str:
+    if answer is None:
+        return f"No model answered ({reason}). These passages were found:"
+    if answer.model == "offline":
+        return "There is no language model (`model` is offline). These passages were found:"
+    return "The model found no answer in these passages:"
+
+
+def _passages(passages: Sequence[Passage], heading: str) -> Iterator[str]:
+    yield heading
+    for passage in passages:
+        about = " · ".join(part for part in (passage.kind, passage.date, passage.title) if part)
+        yield f"\n[[{passage.ref}]] {printable.line(about)}"
+        yield from (f"  {printable.lines(row)}" for row in passage.text.splitlines())
+
+
+def query(session: Session, given: Json) -> str:
+    """Return what a model answers from the memory, or the passages it would read; the tool of this name."""
+    home, asked = session.home, session.redactor.redact(given["question"])
+    passages, lacking = passages_for(home, session.visible, asked)
+    answer, reason = ask(home, asked, passages, session.project.key) if passages else (None, "")
+    return noted("\n".join(filter(None, (*lines(answer, passages, reason), lacking))))

@@ -132,7 +132,7 @@ TOOLS = (
         "Have memoria's own model answer a question from articles and daily logs, with checked links. It costs a "
         "model call within the daily budget and takes some seconds: use search and read when they will do.",
         arguments(["question"], question=_ASKED),
-        "question.query",
+        "search.query",
         is_open=True,
     ),
     Tool(
