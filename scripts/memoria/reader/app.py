@@ -21,7 +21,7 @@ from starlette.routing import Route
 from memoria.ground import database
 from memoria.ground.errors import ExpectedError
 from memoria.reader import security
-from memoria.reader.pages import article, entry, facts, home, receipt, search, seen, sessions, timeline
+from memoria.reader.pages import article, entry, facts, home, receipt, search, sessions, timeline
 from memoria.reader.site import STATIC, Asked, Done, Site, View, not_found
 
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -57,7 +57,7 @@ PAGES = (
     Page("/fact/{ident}", facts.show_one),
     Page("/sessions", sessions.show, "Sessions"),
     Page("/session/{ident}", sessions.show_one),
-    Page("/session/{ident}/seen", seen.show),
+    Page("/session/{ident}/seen", sessions.show_seen),
     Page("/receipt", receipt.show, "Receipt"),
 )
 ACTIONS = (

@@ -32,7 +32,6 @@ from memoria.wiki.folder import Wiki
 from memoria.wiki.links import LinkTargets
 
 INSIDE = "knowledge/"
-LATEST_FACTS = 60
 EVERY_SECONDS = 2.0  # between two looks at the files
 
 
@@ -53,17 +52,8 @@ class ProjectView:
 
 
 @dataclass(frozen=True, slots=True)
-class LearnedFact:
-    """A fact with the user's day on which it was said, and the id of the entry that it is in, ``""`` for none yet."""
-
-    fact: Fact
-    day: str
-    entry: str
-
-
-@dataclass(frozen=True, slots=True)
 class Catalog:
-    """See the module. ``backlinks``: by slug the articles that link to it; ``facts``: the latest first.
+    """See the module. ``backlinks``: by slug the articles that link to it; ``facts``: by id, the latest first.
 
     ``holding``: the id of the entry that holds each statement.
     """
@@ -74,8 +64,7 @@ class Catalog:
     entries: Mapping[str, Booked]
     projects: tuple[ProjectView, ...]
     labels: Mapping[str, str]
-    facts: tuple[LearnedFact, ...]
-    fact_count: int
+    facts: Mapping[str, Fact]
     holding: Mapping[str, str]
 
     @classmethod
@@ -92,11 +81,14 @@ class Catalog:
             entries = {entry.id: entry for entry in ledger.entries() if visible.shows(entry.project)}
             keys = {row.project for row in rows.values()} | {entry.project for entry in entries.values()}
             items = OpenItems(daily, ledger).everywhere(keys)
-        facts, fact_count, holding = _facts(home, visible)
+        with Keeper.at(home) as keeper:
+            holding = keeper.store.entries()
+            known = [fact for fact in keeper.store.facts(live=False) if any(map(visible.shows, fact.projects))]
+        facts = {fact.id: fact for fact in sorted(known, key=lambda fact: fact.last or fact.time, reverse=True)}
         targets = LinkTargets(Path(home.paths.home), rows)
         labels = projects.labels({key for key in keys if key}, project.known(home.paths.projects))
         shown = _projects(keys, labels, entries.values(), items, rows.values())
-        return cls(rows, _backlinks(links, targets, rows), targets, entries, shown, labels, facts, fact_count, holding)
+        return cls(rows, _backlinks(links, targets, rows), targets, entries, shown, labels, facts, holding)
 
     def label(self, key: str) -> str:
         """Return what a project is called; what belongs to no project is for all of them."""
@@ -116,18 +108,6 @@ class Catalog:
 def slug_of(path: str) -> str:
     """Return the slug of an article that is in this file below the home."""
     return path.removeprefix(INSIDE).removesuffix(".md")
-
-
-def _facts(home: Home, visible: Visibility) -> tuple[tuple[LearnedFact, ...], int, dict[str, str]]:
-    with Keeper.at(home) as keeper:
-        holding = keeper.store.entries()
-        known = [fact for fact in keeper.store.facts() if any(map(visible.shows, fact.projects))]
-        latest = sorted(known, key=lambda fact: fact.last or fact.time, reverse=True)[:LATEST_FACTS]
-        found = []
-        for fact in latest:
-            day = keeper.zone.day(fact.last or fact.time).isoformat()
-            found.append(LearnedFact(fact, day, holding.get(fact.id, "")))
-    return tuple(found), len(known), holding
 
 
 def _backlinks(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from memoria.amending import corrections
 from memoria.reader import address
 from memoria.reader.site import Asked, Done, Site, View, not_found
@@ -15,35 +13,10 @@ PAGE = 50  # facts on one page
 STATES = {"": "that hold", "ended": "that no longer hold", "offered": "that returned in a second project", "all": "all"}
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """The facts by id, the latest first; ``replaced``: by id the facts that gave way to it."""
-
-    facts: dict[str, Fact]
-    replaced: dict[str, tuple[Fact, ...]]
-
-
-def known(site: Site) -> Known:
-    """Return the facts as they are now; they stand in the daily logs, with which the catalog changes."""
-    return site.cached("facts", lambda: _read_facts(site))
-
-
-def _read_facts(site: Site) -> Known:
-    visible = site.visible()
-    with Keeper.at(site.home) as keeper:
-        found = [fact for fact in keeper.store.facts(live=False) if any(map(visible.shows, fact.projects))]
-    found.sort(key=lambda fact: fact.last or fact.time, reverse=True)
-    replaced: dict[str, list[Fact]] = {}
-    for fact in found:
-        if fact.successor:
-            replaced.setdefault(fact.successor, []).append(fact)
-    return Known({fact.id: fact for fact in found}, {ident: tuple(olds) for ident, olds in replaced.items()})
-
-
 def show(site: Site, asked: Asked) -> View:
     """Return the facts, filtered by ``q``, ``kind``, ``project`` and ``state``."""
     words, kind, key, state = (asked.query.get(name, "") for name in ("q", "kind", "project", "state"))
-    facts = known(site).facts.values()
+    facts = site.catalog.facts.values()
     wanted = words.casefold().split()
     found = [fact for fact in facts if _fits(fact, wanted, kind, key) and _is_in(fact, state)]
     places = {place for fact in facts for place in fact.projects}
@@ -78,14 +51,14 @@ def _is_in(fact: Fact, state: str) -> bool:
 
 def show_one(site: Site, asked: Asked) -> View:
     """Return a fact: what proves it, its earlier wordings, what it superseded, and the forms that change it."""
-    every = known(site)
-    fact = every.facts.get(asked.path["ident"])
+    known = site.catalog.facts
+    fact = known.get(asked.path["ident"])
     if fact is None:
         return not_found("There is no such fact. It may have been deleted or forgotten.")
-    with Keeper(site.home.paths, site.home.zone) as keeper:  # the facts above are up to date already
+    with Keeper(site.home.paths, site.home.zone) as keeper:  # the catalog is up to date already
         sources = [source.rpartition("#^e-")[2] for source in keeper.sources(fact)]
     visible = site.visible()
-    successor = every.facts.get(fact.successor)
+    successor = known.get(fact.successor)
     values = {
         "fact": fact,
         "places": [site.catalog.label(key) for key in fact.projects if visible.shows(key)],
@@ -94,7 +67,7 @@ def show_one(site: Site, asked: Asked) -> View:
         "ended": site.home.zone.day(fact.ended) if fact.ended else None,
         "entries": [site.catalog.entries[ident] for ident in sources if ident in site.catalog.entries],
         "earlier": [(row[:10], row.partition(" ")[2]) for row in reversed(fact.history)],
-        "replaced": every.replaced.get(fact.id, ()),
+        "replaced": [old for old in known.values() if old.successor == fact.id],
         "successor": successor,
         "corrected": corrected(fact),
         "is_global": fact.project == GLOBAL,

@@ -19,6 +19,7 @@ from memoria.ground.printable import counted, dollars
 from memoria.models import chain, metered
 from memoria.pages.housekeeping import MET, retry_failed
 from memoria.reader.site import Asked, Done, Site, View
+from memoria.statements.fact import Fact
 from memoria.worker import together
 
 MAX_PROJECTS = 12
@@ -39,26 +40,32 @@ def show(site: Site, asked: Asked) -> View:
     projects = [shown for shown in catalog.projects if not key or shown.key == key]
     rows = [row for shown in projects for row in shown.articles[:MAX_ARTICLES]]
     rows.sort(key=lambda row: row.updated, reverse=True)
-    facts = [learned for learned in catalog.facts if not key or key in learned.fact.projects]
-    latest = max([facts[0].day if facts else "", rows[0].updated if rows else ""])
+    live = [fact for fact in catalog.facts.values() if fact.ended is None]
+    facts = [(_day(site, fact), fact) for fact in live if not key or key in fact.projects]
+    latest = max([facts[0][0] if facts else "", rows[0].updated if rows else ""])
     with closing(Ledger.of(site.home.paths)) as ledger:
         met = str(ledger.get(MET) or "") if site.home.settings.sync else ""
     values = {
         "today": site.today.isoformat(),
         "latest": latest,
-        "learned": [learned for learned in facts if learned.day == latest][:MAX_LEARNED],
+        "learned": [fact for day, fact in facts if day == latest][:MAX_LEARNED],
         "articles": [row for row in rows if row.updated == latest][:MAX_ARTICLES],
         "projects": projects if asked.query.get("all") else projects[:MAX_PROJECTS],
         "more": 0 if asked.query.get("all") else max(len(projects) - MAX_PROJECTS, 0),
         "chosen": catalog.label(key) if key else "",
         "project": key,
         "needs": needs(site.home),
-        "counts": {"articles": len(catalog.rows), "facts": catalog.fact_count, "entries": len(catalog.entries)},
+        "counts": {"articles": len(catalog.rows), "facts": len(live), "entries": len(catalog.entries)},
         "met": met,
         "label": catalog.label,
+        "holding": catalog.holding,
         "line": site.markdown.line,
     }
     return View("home.html", catalog.label(key) if key else "Home", values)
+
+
+def _day(site: Site, fact: Fact) -> str:
+    return site.home.zone.day(fact.last or fact.time).isoformat()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from memoria.ground import clock
 from memoria.index.index import Index
 from memoria.reader import address
 from memoria.reader.catalog import slug_of
-from memoria.reader.pages import facts
 from memoria.reader.site import Asked, Site, View, not_found
 from memoria.statements.fact import KINDS, Fact
 from memoria.wiki.article_cache import Row
@@ -66,7 +65,7 @@ def _read_days(site: Site) -> tuple[Day, ...]:
     zone, catalog, cited = site.home.zone, site.catalog, citations(site)
     taught: dict[tuple[str, str], list[Fact]] = {}
     ended: dict[str, list[Fact]] = {}
-    for fact in facts.known(site).facts.values():
+    for fact in catalog.facts.values():
         taught.setdefault((fact.session, zone.day(fact.time).isoformat()), []).append(fact)
         if fact.ended and fact.is_outdated:
             ended.setdefault(zone.day(fact.ended).isoformat(), []).append(fact)
