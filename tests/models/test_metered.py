@@ -11,7 +11,7 @@ from memoria.daily.ledger import Call, Ledger
 from memoria.ground import clock, locks
 from memoria.ground.errors import BadAnswerError, ModelUnavailableError, OverBudgetError
 from memoria.models import tasks
-from memoria.models.metered import Limits, Metered, decide
+from memoria.models.metered import Limits, Metered, check
 from memoria.models.protocol import Prompt
 from memoria.models.scripted import Item
 from scripted_model import Scripted
@@ -94,8 +94,8 @@ def test_a_spent_day_makes_no_call_and_says_until_when(ledger: Ledger) -> None:
 def test_a_call_of_which_no_price_is_known_is_no_sum(ledger: Ledger) -> None:
     ledger.book(Call("flush", "scripted", "p", "ok", 1000, 100, 1.2, 1.0))
     spent = ledger.calls_since(clock.parse("2000-01-01T00:00:00Z") or clock.now())
-    told = decide(spent, clock.now(), clock.Zone(), daily_usd=1.0, call_usd=0.0)
-    assert "today's $1.20 and one more call would exceed" in told.reason
+    with pytest.raises(OverBudgetError, match=r"today's \$1.20 and one more call would exceed"):
+        check(spent, clock.now(), Limits(daily_usd=1.0))
 
 
 def test_a_call_that_would_cost_too_much_is_not_made(ledger: Ledger) -> None:

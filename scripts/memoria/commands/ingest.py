@@ -232,11 +232,10 @@ def _estimated(plan: Plan, home: Home) -> Iterator[str]:
     yield (f"estimated    {printable.counted(flushes + compiles, 'model call')}, {given:,} tokens in, {written:,} out "
            f"(at {CHARS_PER_TOKEN} characters per token)")  # fmt: skip
     name, daily = home.settings.model.split(",")[0], home.settings.daily_budget_usd
-    price = metered.price_of(name)
-    cost = price.of(given, written) if price else 0.0
-    told = f"about ${cost:,.2f} (prices as of {metered.READ_ON}; a subscription counts usage instead)"
-    yield f"model        {name}, {told if price else 'price unknown'}"
-    if daily and cost > daily:
+    cost = metered.price(name, given, written)
+    told = f"about ${cost or 0:,.2f} (prices as of {metered.READ_ON}; a subscription counts usage instead)"
+    yield f"model        {name}, {'price unknown' if cost is None else told}"
+    if cost and daily and cost > daily:
         days = printable.counted(round(-(-cost // daily)), "day")
         yield (f"budget       daily_budget_usd is {printable.dollars(daily)}: this takes about {days}. The rest waits; "
                "run the same command again, or set MEMORIA_DAILY_BUDGET_USD.")  # fmt: skip

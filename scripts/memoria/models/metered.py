@@ -12,10 +12,9 @@ https://platform.claude.com/docs/en/about-claude, read on 2026-11-21.
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from memoria.daily.ledger import Call, Ledger
@@ -130,20 +129,9 @@ class Metered:
     def _check_budget(self, prompt: Prompt) -> float:
         """Return what the call will cost in dollars, judging by past calls; raise OverBudgetError above the limits."""
         now = clock.now()
-        today = self.ledger.calls_since(day_bounds(now, self.limits.zone)[0])
-        history = self.ledger.calls_since(now - HISTORY)
-        first = self.model.name.split(",")[0]
-        estimate_usd = estimate(history, first, len(prompt.text) // CHARS_PER_TOKEN)
-        decision = decide(
-            today,
-            now,
-            self.limits.zone,
-            daily_usd=self.limits.daily_usd,
-            call_usd=self.limits.call_usd,
-            estimate_usd=estimate_usd,
-        )
-        if not decision.may_call:
-            raise OverBudgetError(decision.reason, decision.until)
+        calls = self.ledger.calls_since(now - HISTORY)
+        estimate_usd = estimate(calls, self.model.name.split(",")[0], len(prompt.text) // CHARS_PER_TOKEN)
+        check(calls, now, self.limits, estimate_usd)
         return estimate_usd
 
     def _book_failure(self, error: ModelError, prompt: Prompt) -> None:
@@ -165,43 +153,28 @@ Paid = tuple[datetime, Call]
 READ_ON = "2026-11-21"  # the prices below
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """Whether to call.
-
-    If not, ``until`` says how long to wait (UTC; None: waiting will not help) and ``reason`` is one sentence for
-    people.
-    """
-
-    may_call: bool
-    until: datetime | None = None
-    reason: str = ""
-
-
-def decide(
-    calls: Iterable[Paid], now: datetime, zone: Zone, *, daily_usd: float, call_usd: float, estimate_usd: float = 0.0
-) -> Decision:
-    """Decide whether a call estimated at ``estimate_usd`` may be made at ``now`` (UTC). A limit of 0 means no limit.
+def check(calls: Iterable[Paid], now: datetime, limits: Limits, estimate_usd: float = 0.0) -> None:
+    """Raise OverBudgetError when a call estimated at ``estimate_usd`` may not be made at ``now`` (UTC).
 
     ``calls`` may contain older ones. Calls booked in the future (the clock was set back) count as today's, so that a
     wrong clock cannot lift the limit.
     """
-    start, end = day_bounds(now, zone)
+    start, end = day_bounds(now, limits.zone)
     spent = sum(call.cost_usd for when, call in calls if when >= start)
-    if call_usd and estimate_usd > call_usd:
-        return Decision(False, None, _over("call_budget_usd", "one call", estimate_usd, call_usd))
-    if not daily_usd or spent + estimate_usd <= daily_usd:
-        return Decision(True)
-    if estimate_usd > daily_usd:
-        return Decision(False, None, _over("daily_budget_usd", "one call", estimate_usd, daily_usd))
+    if limits.call_usd and estimate_usd > limits.call_usd:
+        raise OverBudgetError(_over("call_budget_usd", estimate_usd, limits.call_usd), None)
+    if not limits.daily_usd or spent + estimate_usd <= limits.daily_usd:
+        return
+    if estimate_usd > limits.daily_usd:
+        raise OverBudgetError(_over("daily_budget_usd", estimate_usd, limits.daily_usd), None)
     further = f" and the next call's {dollars(estimate_usd)}" if estimate_usd else " and one more call"
-    waits = f"the work waits until {zone.local(end):%Y-%m-%d %H:%M}"
-    reason = f"today's {dollars(spent)}{further} would exceed daily_budget_usd ({dollars(daily_usd)}); {waits}"
-    return Decision(False, end, reason)
+    waits = f"the work waits until {limits.zone.local(end):%Y-%m-%d %H:%M}"
+    reason = f"today's {dollars(spent)}{further} would exceed daily_budget_usd ({dollars(limits.daily_usd)}); {waits}"
+    raise OverBudgetError(reason, end)
 
 
-def _over(setting: str, what: str, estimate: float, limit: float) -> str:
-    return f"{what} would cost about {dollars(estimate)}, over {setting} ({dollars(limit)}); raise it"
+def _over(setting: str, estimate_usd: float, limit: float) -> str:
+    return f"one call would cost about {dollars(estimate_usd)}, over {setting} ({dollars(limit)}); raise it"
 
 
 def day_bounds(now: datetime, zone: Zone) -> tuple[datetime, datetime]:
@@ -217,33 +190,13 @@ def estimate(calls: Iterable[Paid], model: str, tokens: int) -> float:
     return tokens * sum(call.cost_usd for call in paid) / used if used else 0.0
 
 
-def totals(calls: Iterable[Paid], zone: Zone) -> dict[tuple[date, str, str], Usage]:
-    """Return the usage of calls by the user's day, project and model, in the order of the days."""
-    sums: dict[tuple[date, str, str], Usage] = defaultdict(Usage)
-    for when, call in sorted(calls, key=lambda booked: booked[0]):
-        used = Usage(call.input_tokens, call.output_tokens, call.cost_usd, call.seconds)
-        sums[zone.day(when), call.project, call.model] += used
-    return dict(sums)
+PRICES = {"haiku": (1.0, 5.0), "sonnet": (3.0, 15.0), "opus": (5.0, 25.0)}  # of a million tokens in and out
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
-    """Dollars per million tokens in and out."""
-
-    input_usd: float
-    output_usd: float
-
-    def of(self, input_tokens: int, output_tokens: int) -> float:
-        """Return the dollars for this number of tokens."""
-        return (input_tokens * self.input_usd + output_tokens * self.output_usd) / 1e6
-
-
-PRICES = {"haiku": Price(1.0, 5.0), "sonnet": Price(3.0, 15.0), "opus": Price(5.0, 25.0)}
-
-
-def price_of(name: str) -> Price | None:
-    """Return the price of a model by its booked name: zero for a free one, None when it is unknown."""
+def price(name: str, input_tokens: int, output_tokens: int) -> float | None:
+    """Return the dollars for tokens of a model by its booked name: zero for a free one, None when it is unknown."""
     known = chain.BACKENDS.get(chain.backend(name))
     if known and known.is_free:
-        return Price(0.0, 0.0)
-    return next((price for alias, price in PRICES.items() if name.startswith("claude:") and alias in name), None)
+        return 0.0
+    found = (prices for alias, prices in PRICES.items() if name.startswith("claude:") and alias in name)
+    return next(((given * input_tokens + written * output_tokens) / 1e6 for given, written in found), None)

@@ -26,7 +26,6 @@ from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
 from memoria.ground.printable import counted
-from memoria.models import metered
 from memoria.reader.pages import sessions
 from memoria.reader.site import Asked, Done, Site, View
 
@@ -93,22 +92,23 @@ def _turns(site: Site, ledger: Ledger) -> dict[str, Any]:
 def _costs(site: Site, ledger: Ledger, period: int) -> dict[str, Any]:
     today = site.today
     visible = site.visible()
-    spent_today = 0.0
+    start = site.home.zone.midnight(today)
     by_project: dict[str, tuple[float, int]] = {}
     by_model: dict[str, tuple[float, int]] = {}
     calls = ledger.calls_since(site.home.zone.midnight(today - timedelta(days=period - 1)))
-    for (day, key, model), used in metered.totals(calls, site.home.zone).items():
-        name = (site.catalog.label(key) if visible.shows(key) else HIDDEN) if key else SEVERAL
-        spent_today += used.cost_usd if day == today else 0.0
-        for sums, group in ((by_project, name), (by_model, model)):
+    for _, call in calls:
+        name = (
+            (site.catalog.label(call.project) if visible.shows(call.project) else HIDDEN) if call.project else SEVERAL
+        )
+        for sums, group in ((by_project, name), (by_model, call.model)):
             usd, tokens = sums.get(group, (0.0, 0))
-            sums[group] = usd + used.cost_usd, tokens + used.input_tokens + used.output_tokens
+            sums[group] = usd + call.cost_usd, tokens + call.input_tokens + call.output_tokens
     return {
         "period": period,
         "periods": PERIODS,
         "calls": len(calls),
         "spent": sum(usd for usd, _ in by_project.values()),
-        "spent_today": spent_today,
+        "spent_today": sum(call.cost_usd for when, call in calls if when >= start),
         "limit": site.home.settings.daily_budget_usd,
         "by_project": _shares(by_project),
         "by_model": _shares(by_model),
