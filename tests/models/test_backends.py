@@ -246,7 +246,8 @@ def conversation(size: int) -> JsonObject:
         "errors": ["Exit code 1\nAssertionError: assert 2 == 1"],
         "notes": [],
     }
-    return {"project": "shop", "exchanges": [part] * (size // 600)}
+    steps = [(label, told) for label, texts in part.items() for told in ([texts] if isinstance(texts, str) else texts)]
+    return {"project": "shop", "exchanges": [part | {"steps": steps}] * (size // 600)}
 
 
 @pytest.mark.slow

@@ -66,6 +66,13 @@ def _object(required: Iterable[str], **properties: JsonObject) -> JsonObject:
     }
 
 
+def _separately(names: Iterable[str], **needed: JsonObject) -> JsonObject:
+    """Return the schema of a list of objects that have what is ``needed``, and anything under the other names."""
+    properties = needed | {name: {} for name in names}
+    items = {"type": "object", "properties": properties, "required": list(needed)}
+    return {"type": "array", "default": [], "items": items}
+
+
 FLUSH_SHAPE = _object(
     ["worth_saving"],
     worth_saving={"type": "boolean"},
@@ -96,25 +103,10 @@ FLUSH_SHAPE = _object(
 
 # Loose on purpose beside what a statement cannot be without: ``statements.claim_check`` judges each one separately, and
 # a bad one must cost neither the summary nor the good ones beside it.
-_PARTS = ("importance", "tags", "keywords", "quote", "supersedes", "asked_as")
-STATEMENTS: JsonObject = {
-    "type": "array",
-    "default": [],
-    "items": {
-        "type": "object",
-        "properties": {"kind": _must(80), "content": _must(5_000)} | {name: {} for name in _PARTS},
-        "required": ["kind", "content"],
-    },
-}
-ENDED: JsonObject = {
-    "type": "array",
-    "default": [],
-    "items": {
-        "type": "object",
-        "properties": {"id": _must(80)} | {name: {} for name in ("remains", "quote")},
-        "required": ["id"],
-    },
-}
+STATEMENTS = _separately(
+    ["importance", "tags", "quote", "supersedes", "asked_as"], kind=_must(80), content=_must(5_000)
+)
+ENDED = _separately(["remains", "quote"], id=_must(80))
 FLUSH_SCHEMA: JsonObject = {
     **FLUSH_SHAPE,
     "properties": {**FLUSH_SHAPE["properties"], "statements": STATEMENTS, "ended": ENDED, "asked": {"default": []}},
@@ -142,10 +134,10 @@ WEIGH_SCHEMA = _object(["needed"], needed=_many({"type": "integer", "minimum": 1
 def flush(material: JsonObject) -> Prompt:
     """Ask for the note on a stretch of conversation.
 
-    ``material``: ``{"project": str, "exchanges": [{"user", "assistant": str, "tools", "errors", "notes": [str]}],
-    "known": [{"id", "kind", "day", "origin", "content", "is_asked"}]}``, and optionally ``"open_items": [{"id", "day",
-    "text"}]``, those of the project, and ``"before": str``, Claude's words that the conversation answers. An exchange
-    may have what ``turn.steps`` makes of it.
+    ``material``: ``{"project": str, "exchanges": [{"steps": [(label, text)]}], "known": [{"id", "kind", "day",
+    "origin", "content", "is_asked"}]}``, and optionally ``"open_items": [{"id", "day", "text"}]``, those of the
+    project, and ``"before": str``, Claude's words that the conversation answers. What ``offline`` reads of an exchange
+    besides are ``"user"`` and ``"assistant"``.
     """
     carried = f"project: {material['project']}\n{told(material['exchanges'])}"
     before = [("just before", material["before"])] if material.get("before") else []
@@ -279,17 +271,8 @@ def told(exchanges: Iterable[JsonObject]) -> str:
     """Return exchanges as a prompt tells them: numbered, a line for each step."""
     blocks = []
     for number, exchange in enumerate(exchanges, 1):
-        blocks.append(f"[{number}] " + "\n".join(f"{label}: {text}" for label, text in steps_of(exchange)))
+        blocks.append(f"[{number}] " + "\n".join(f"{label}: {text}" for label, text in exchange.get("steps", ())))
     return "\n".join(blocks)
-
-
-def steps_of(exchange: JsonObject) -> list[tuple[str, str]]:
-    """Return what happened in an exchange, in order as far as that is known."""
-    if "steps" in exchange:
-        return list(exchange["steps"])
-    labels = (("tool", "tools"), ("error", "errors"), ("note", "notes"))
-    said = [(speaker, str(exchange[speaker])) for speaker in ("user", "assistant") if exchange.get(speaker)]
-    return said + [(label, str(line)) for label, key in labels for line in exchange.get(key, ())]
 
 
 def _statements(rows: Iterable[JsonObject]) -> Iterator[str]:
