@@ -19,6 +19,8 @@ from loopback import Json
 from mcp_client import call, drive, environment, fenced, refused
 from memoria.base import project
 from memoria.base.paths import Paths
+from memoria.base.settings import Settings
+from memoria.base.visibility import Visibility
 from memoria.ground.errors import PageNotFoundError
 from memoria.mcp.pages import Library
 from memoria.transcripts.archive import Archive
@@ -341,7 +343,8 @@ def test_nothing_outside_the_two_folders_is_read(tmp_path: Path) -> None:
     os.mkfifo(concepts / "pipe.md")
     (top / ".memoria").mkdir()
     (top / ".memoria" / "x.md").write_text("secret")
-    library = Library(Paths(str(top)))
+    paths = Paths(str(top))
+    library = Library(paths, Visibility(Settings(), paths))
     for name in (
         "../secret.md", "knowledge/../../secret", "knowledge/../notes", str(tmp_path / "secret.md"), "concepts/link",
         "concepts/folder/secret", "concepts/.hidden", "concepts/data.txt", "concepts/pipe", ".memoria/x", "notes",

@@ -80,7 +80,7 @@ class _Page:
 class Library:
     """The pages of one home."""
 
-    def __init__(self, paths: Paths, visible: Visibility | None = None) -> None:
+    def __init__(self, paths: Paths, visible: Visibility) -> None:
         """``visible`` leaves out of each page what may not be shown."""
         self.home = Path(paths.home)
         self.paths = paths
@@ -118,8 +118,7 @@ class Library:
 
     def _markdown(self, path: Path, anchor: str) -> _Page:
         text, shown = self._text(path), self._shown(path)
-        page = Filter(self.paths, self.visible).page(shown, text) if self.visible else text
-        return _Page(shown, _date(path, text), page, anchor)
+        return _Page(shown, _date(path, text), Filter(self.paths, self.visible).page(shown, text), anchor)
 
     def _holding(self, anchor: str) -> Path:
         """Return the daily log that holds a block; raise PageNotFoundError when none does."""
@@ -132,7 +131,7 @@ class Library:
     def _archived(self, entry: str, name: str) -> _Page:
         archive = Archive.of(self.paths)
         turns = archive.turns(entry)
-        if turns is None or (self.visible and not Filter(self.paths, self.visible).shows_entry(entry)):
+        if turns is None or not Filter(self.paths, self.visible).shows_entry(entry):
             raise PageNotFoundError(name)
         day = next((kept.day for kept in archive.listed() if kept.entry == entry), "")
         blocks = ["\n".join([f"{turn.role}:", turn.text, *turn.tools]) for turn in turns]

@@ -103,9 +103,7 @@ FLUSH_SHAPE = _object(
 
 # Loose on purpose beside what a statement cannot be without: ``statements.claim_check`` judges each one separately, and
 # a bad one must cost neither the summary nor the good ones beside it.
-STATEMENTS = _separately(
-    ["importance", "tags", "quote", "supersedes", "asked_as"], kind=_must(80), content=_must(5_000)
-)
+STATEMENTS = _separately(["importance", "quote", "supersedes", "asked_as"], kind=_must(80), content=_must(5_000))
 ENDED = _separately(["remains", "quote"], id=_must(80))
 FLUSH_SCHEMA: JsonObject = {
     **FLUSH_SHAPE,
