@@ -110,6 +110,7 @@ def test_a_link_that_leads_nowhere_is_not_printed_as_one_and_is_named(
 def test_without_a_language_model_the_passages_are_printed(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(query, home, "worker lock spool") == 0
     shown = capsys.readouterr().out
+    assert "the setting `model` is offline" in shown
     assert "[[concepts/worker-lock]]" in shown
     assert "Hold `worker.lock` before reading the spool." in shown
 
@@ -140,13 +141,3 @@ def test_a_filed_answer_is_an_article_with_sources_in_index_and_log(
     again = wiki.get(told["filed"])
     assert again
     assert again.claims == page.claims
-
-
-def test_the_offline_answer_is_made_of_the_passages_own_sentences_and_can_be_filed(
-    home: Home, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(query, home, "On which days do deploys run?", "--file-back") == 0
-    page = Wiki.of(home.paths).get("qa/on-which-days-do-deploys-run")
-    assert page
-    assert any("Deploys run on Fridays with `make ship`." in claim.text for claim in page.claims)
-    assert all(claim.sources for claim in page.claims)

@@ -123,8 +123,11 @@ def ask(home: Home, question: str, passages: Sequence[Passage], project: str = "
     """Return the model's checked answer, or None and the reason; ``project`` (by key) decides where it is asked."""
     ledger = Ledger.of(home.paths)
     try:
+        model = Metered.of(home, ledger)
+        if model.name == "offline":
+            return None, "the setting `model` is offline"
         material = {"question": question, "passages": [passage.material() for passage in passages]}
-        completion = Metered.of(home, ledger).complete(tasks.query(material), project)
+        completion = model.complete(tasks.query(material), project)
     except ModelError as error:
         return None, str(error)
     finally:
@@ -185,8 +188,9 @@ def lines(answer: Answer | None, passages: Sequence[Passage], reason: str) -> It
     if not passages:
         yield "The wiki and the daily logs contain nothing about this."
         return
-    if answer is None or answer.model == "offline" or not answer.statements:
-        yield from _passages(passages, _why_passages(answer, reason))
+    if answer is None or not answer.statements:
+        why = "The model found no answer in these passages:"
+        yield from _passages(passages, why if answer else f"No model answered ({reason}). These passages were found:")
     else:
         yield from (printable.line(cited(statement)) for statement in answer.statements)
         titles = {passage.ref: passage.title for passage in passages}
@@ -197,14 +201,6 @@ def lines(answer: Answer | None, passages: Sequence[Passage], reason: str) -> It
         yield f"\nNot printed as links, because they do not resolve: {printable.line(', '.join(answer.dead))}"
     if answer and answer.unsupported:
         yield f"\nIn the answer but not in the passages: {printable.line(', '.join(answer.unsupported))}"
-
-
-def _why_passages(answer: Answer | None, reason: str) -> str:
-    if answer is None:
-        return f"No model answered ({reason}). These passages were found:"
-    if answer.model == "offline":
-        return "There is no language model (`model` is offline). These passages were found:"
-    return "The model found no answer in these passages:"
 
 
 def _passages(passages: Sequence[Passage], heading: str) -> Iterator[str]:

@@ -23,7 +23,6 @@ from memoria.statements.fact import plain
 MIN_SAID: Final = 40  # characters of a request or an answer that is more than small talk
 MAX_EXCHANGES: Final = 40  # as many as the schema of a note allows
 ASKED, ANSWERED, TITLE = 200, 400, 72  # characters shown of a request, of an answer, of a title
-MAX_SENTENCES: Final = 4  # of the answer to a question
 IMPORTANCE: Final = {"correction": 0.85, "preference": 0.8, "decision": 0.65}
 
 Exchange = Mapping[str, Any]
@@ -60,22 +59,6 @@ def places(_: JsonObject) -> JsonObject:
     return {"places": []}
 
 
-def reply(material: JsonObject) -> JsonObject:
-    """Return the answer to ``query``: the sentences that share most words with the question, best passage first."""
-    wanted = words.stems(material["question"])
-    scored: dict[str, tuple[int, int, str]] = {}
-    for place, passage in enumerate(material["passages"]):
-        for sentence in cues.sentences(passage["text"]):
-            shared = len(wanted & words.stems(sentence))
-            if shared and sentence not in scored:
-                scored[sentence] = (-shared, place, passage["ref"])
-    best = sorted(scored, key=lambda sentence: scored[sentence][:2])[:MAX_SENTENCES]
-    return {
-        "text": "\n".join(f"{sentence} [[{scored[sentence][2]}]]" for sentence in best),
-        "rests_on": list(dict.fromkeys(scored[sentence][2] for sentence in best)),
-    }
-
-
 def _says_something(exchange: Exchange) -> bool:
     """Return whether an exchange is more than small talk: long words, work that was done, or a cue."""
     user, assistant = str(exchange.get("user", "")), str(exchange.get("assistant", ""))
@@ -98,7 +81,6 @@ def _first(text: object) -> str:
 TASKS: dict[str, Callable[[JsonObject], JsonObject]] = {
     "flush": note,
     "compile": places,
-    "query": reply,
 }
 
 

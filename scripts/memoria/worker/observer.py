@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from memoria.capture import cursor, detach
-from memoria.capture.open_sessions import BLOCK, COMPACTING, MAX_CHARS, OpenSessions
+from memoria.capture.open_sessions import BLOCK, COMPACTING, OpenSessions
 from memoria.capture.spool import Job, Spool
 from memoria.daily.ledger import Ledger
 from memoria.ground import files, locks
@@ -75,7 +75,7 @@ class Observer:
             await memory.create_checkpoint("before compaction")
             request.unlink(missing_ok=True)
         notes = await memory.get_scratchpad_with_timestamps()
-        block = where_you_were(observed, await memory.get_task_state(), notes, MAX_CHARS)
+        block = where_you_were(observed, await memory.get_task_state(), notes)
         target = Path(self.places.path(session, BLOCK))
         files.replace(target, block, mode=0o600)
         os.utime(target, ns=(stamp, stamp))

@@ -30,6 +30,7 @@ Json = dict[str, Any]
 READ = "read"  # key of the position up to which the transcript was read, stored together with the observed state
 
 MAX_CHARS = 2_000  # of the whole block
+OPEN_TASKS, LAST_NOTES = "Open tasks:", "Last notes:"
 _GOAL, _SAID, _ITEM, _QUESTION = 600, 300, 200, 300  # maximum characters of each
 _FILES, _TASKS, _WAITING = 20, 60, 40  # maximum number of each
 _WEAK_WORDS = 4  # a request of fewer words ("go on", "yes, do that") does not replace the goal
@@ -128,28 +129,21 @@ def _kept(text: str, most: int) -> str:
     return short if len(short) <= most else short[: most - 1] + "…"
 
 
-def where_you_were(
-    observed: Mapping[str, Any],
-    task: TaskState | None = None,
-    notes: Sequence[Note] = (),
-    limit: int = MAX_CHARS,
-) -> str:
+def where_you_were(observed: Mapping[str, Any], task: TaskState | None = None, notes: Sequence[Note] = ()) -> str:
     """Return the block for a session that has lost its context, fenced as data; ``""`` when there is nothing to show.
 
-    It has at most ``limit`` characters. The most important parts come first and are the last to be left out: goal,
-    task, open tasks, last failure, question, files, notes.
+    It has at most ``MAX_CHARS`` characters. The most important comes first and is the last to be left out: goal, task,
+    open tasks, last failure, question, files, notes.
     """
-    parts = [part for part in _parts(observed, task, notes) if part]
-    if not parts:
-        return ""
-    room = limit - len(fenced(LABEL, ""))
-    kept, left = [HEAD], room - len(HEAD)
-    for part in parts:
-        cut = _fitted(part, left - 1)
-        if cut:
-            kept.append(cut)
-            left -= len(cut) + 1
-    return fenced(LABEL, "\n".join(kept)) if len(kept) > 1 and left >= 0 else ""
+    left, kept = MAX_CHARS - len(fenced(LABEL, HEAD)), [HEAD]
+    for row in "\n".join(filter(None, _parts(observed, task, notes))).split("\n"):
+        left -= len(row) + 1
+        if not row or left < 0:
+            break
+        kept.append(row)
+    if kept[-1] in (OPEN_TASKS, LAST_NOTES):  # without any
+        kept.pop()
+    return fenced(LABEL, "\n".join(kept)) if len(kept) > 1 else ""
 
 
 def _parts(observed: Mapping[str, Any], task: TaskState | None, notes: Sequence[Note]) -> list[str]:
@@ -162,11 +156,11 @@ def _parts(observed: Mapping[str, Any], task: TaskState | None, notes: Sequence[
         _labelled("Goal", observed.get("goal"), 450),
         _labelled("The user's last message", observed.get("said"), 200),
         _task_line(task),
-        _listed("Open tasks", [f"[{_line(each['status'], 20)}] {_line(each['text'], 120)}" for each in tasks[:10]]),
+        _listed(OPEN_TASKS, [f"[{_line(each['status'], 20)}] {_line(each['text'], 120)}" for each in tasks[:10]]),
         failed,
         _labelled("Open question", observed.get("question"), 200),
         _labelled("Files touched", ", ".join(_line(path, 80) for path in reversed(observed.get("files", ()))), 400),
-        _listed("Last notes", [_line(note.content, 160) for note in notes[-5:]]),
+        _listed(LAST_NOTES, [_line(note.content, 160) for note in notes[-5:]]),
     ]
 
 
@@ -182,24 +176,12 @@ def _labelled(label: str, text: object, most: int) -> str:
 
 
 def _listed(label: str, items: Sequence[str]) -> str:
-    return "\n".join([f"{label}:", *(f"- {item}" for item in items)]) if items else ""
+    return "\n".join([label, *(f"- {item}" for item in items)]) if items else ""
 
 
 def _line(text: str, most: int) -> str:
     flat = " ".join(neutral(text).split())
     return flat if len(flat) <= most else flat[: most - 1] + "…"
-
-
-def _fitted(part: str, room: int) -> str:
-    """Return the part's first lines that fit; truncate a single line if at least 60 characters fit."""
-    if len(part) <= room:
-        return part
-    rows = part.split("\n")
-    if len(rows) == 1:
-        return part[: room - 1] + "…" if room >= 60 else ""
-    while len(rows) > 1 and len("\n".join(rows)) > room:
-        rows.pop()
-    return "\n".join(rows) if len(rows) > 1 else ""
 
 
 async def pass_over(session: str, cursors: str, store: SqliteStore) -> None:
