@@ -148,8 +148,10 @@ def main() -> int:
 
 def _print(name: str, count: int, found: Outcome, *, worst: bool) -> None:
     size = int(statistics.mean(found.sizes)) if found.sizes else 0
+    new = count - (found.there - found.beside)
     print(
         f"  {name:27} n {count:3}  beside {found.beside / count:4.0%}  or on the page {found.there / count:4.0%}"
+        f"  of the {new} that no page shows {found.beside / max(new, 1):4.0%}"
         f"  offered {found.offered / count:4.0%}  wrong notes {found.wrong / count:4.2f} a prompt"
         f"  asked for words {found.widened / count:4.0%}, to choose {found.asked / count:4.0%}, {size} bytes"
     )
