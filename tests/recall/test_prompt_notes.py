@@ -21,7 +21,7 @@ from memoria.capture import detach, hook
 from memoria.ground.clock import Zone
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
-from memoria.recall import certain_notes, prompt_notes, shown_notes
+from memoria.recall import notes, prompt_notes, shown_notes
 from memoria.recall.session_start import session_start
 from memoria.statements.keeper import Keeper
 from places import PAYLOADS, ROOT
@@ -138,9 +138,9 @@ def test_what_is_said_stays_within_its_size_and_its_notes_are_whole(world: Paths
     long = "The flush race took the worker lock. " * 30
     remember(world, *(note(f"n{n}", f"{long} {n}", title=f"{n} " + "t" * 500) for n in range(5)))
     said = ask(world)
-    assert 600 < len(said) <= certain_notes.MAX_CHARS
+    assert 600 < len(said) <= notes.MAX_CHARS
     assert all(row.endswith(".md)") for row in rows(said))
-    assert 1 <= len(rows(said)) <= certain_notes.NOTES
+    assert 1 <= len(rows(said)) <= notes.NOTES
 
 
 def test_a_hostile_note_stays_one_line_inside_its_fence(world: Paths) -> None:

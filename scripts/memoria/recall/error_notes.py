@@ -7,7 +7,7 @@ import os
 from memoria.base import exclude, project
 from memoria.base.visibility import Visibility
 from memoria.capture import hook
-from memoria.recall import note_rows, shown_notes
+from memoria.recall import notes, shown_notes
 from memoria.search import reader, tokens
 
 TYPE_CHECKING = False
@@ -25,7 +25,6 @@ FOUND = 10  # notes of the search that are looked at
 SHARED_WORDS = 2  # of a line that a note must share, without those that say only that there is an error
 SHARE = 0.5  # and the least share of the line's words
 NEW_WORDS = 3  # terms that a note must have beside the error's: else it is the error itself
-KINDS = ("article", "entry", "fact")  # a turn that holds the error says the error
 SIGNS = (
     "error", "exception", "fail", "cannot", "can't", "could not", "not found", "no such", "denied", "undefined",
     "refused", "unable", "fatal", "panic", "missing", "invalid", "unknown", "timed out", "timeout", "no rule",
@@ -47,14 +46,14 @@ def post_tool_use_failure(event: hook.Event, settings: Settings, paths: Paths) -
     view = Visibility(settings, paths, project.of(event.cwd, settings, paths).key)
     try:
         with reader.Finder(paths.index, candidates=CANDIDATES) as finder:
-            query, room = " ".join(lines), note_rows.NOTE_CHARS
-            found = finder.notes(query, limit=FOUND, room=room, view=view, kinds=KINDS, session=event.session_id)
+            query, room = " ".join(lines), notes.NOTE_CHARS
+            found = finder.notes(query, limit=FOUND, room=room, view=view, kinds=notes.KINDS, session=event.session_id)
     except reader.UnreadableError as error:
         shown_notes.no_notes(event, settings, paths, error)
         return None
-    chosen = [each for each in note_rows.new(found, shown) if helps(each.text, lines)]
-    notes = note_rows.rendered(chosen, view.own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)
-    return shown_notes.given(event, paths, shown, notes)
+    chosen = [each for each in notes.new(found, shown) if helps(each.text, lines)]
+    told = notes.rendered(chosen, view.own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)
+    return shown_notes.given(event, paths, shown, told)
 
 
 def telling(error: str) -> list[str]:

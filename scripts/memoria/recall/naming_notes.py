@@ -10,7 +10,7 @@ from __future__ import annotations
 from memoria.base import exclude, project
 from memoria.base.visibility import Visibility
 from memoria.capture import hook
-from memoria.recall import note_rows, shown_notes
+from memoria.recall import notes, shown_notes
 from memoria.search import reader, tokens
 from memoria.search.tokens import FUNCTION_WORDS
 
@@ -73,14 +73,14 @@ def answer(event: hook.Event, settings: Settings, paths: Paths, touched: Touched
         shown_notes.no_notes(event, settings, paths, error)
         return None
     keys, page = shown.keys(), shown.page()
-    new = [each for each in named if note_rows.key(each) not in keys]
-    new = [each for each in new if each.label in RULES or not note_rows.stands(each, page)]
-    notes = note_rows.rendered(new, view.own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)
+    new = [each for each in named if notes.key(each) not in keys]
+    new = [each for each in new if each.label in RULES or not notes.stands(each, page)]
+    told = notes.rendered(new, view.own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)
     question = _question(rule) if rule else {}
-    output = shown_notes.given(event, paths, shown, notes, **question)
+    output = shown_notes.given(event, paths, shown, told, **question)
     if rule and output:
-        shown.append([{"stopped": note_rows.key(rule)}])
-        hook.log(paths, f"{event.name} {event.session} the user is asked about {note_rows.key(rule)}")
+        shown.append([{"stopped": notes.key(rule)}])
+        hook.log(paths, f"{event.name} {event.session} the user is asked about {notes.key(rule)}")
     return output
 
 
@@ -97,7 +97,7 @@ def _to_ask_about(
     """Return the rule of the user's, marked or given again, that names what is touched by more than its kind."""
     stopped = shown.stopped()
     for rule in named:
-        is_rule = rule.hit.kind == "fact" and rule.speaker == "user" and note_rows.key(rule) not in stopped
+        is_rule = rule.hit.kind == "fact" and rule.speaker == "user" and notes.key(rule) not in stopped
         is_strict = is_rule and (MARK in rule.text.split() or finder.made_again(rule.hit.key))
         if is_strict and mentioned(touched, rule.text) > KIND:
             return rule
@@ -106,8 +106,8 @@ def _to_ask_about(
 
 def _question(rule: Statement) -> dict[str, str]:
     """Return what has the client ask the user: the rule and its day."""
-    text = " ".join(word for word in note_rows.said(rule.text).split() if word != MARK)
-    reason = f"memoria: a rule of yours, {rule.hit.date}: {note_rows.line(text, RULE_CHARS)}"
+    text = " ".join(word for word in notes.said(rule.text).split() if word != MARK)
+    reason = f"memoria: a rule of yours, {rule.hit.date}: {notes.line(text, RULE_CHARS)}"
     return {"permissionDecision": "ask", "permissionDecisionReason": reason}
 
 

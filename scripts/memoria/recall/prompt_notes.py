@@ -3,7 +3,7 @@
 Words do not tell which note a prompt needs (docs/decisions/0088-notes.md). Where a model can be asked, the hook answers
 that it goes on in the background, and becomes the process that searches and asks the model while the client goes on;
 what that prints, the client gives to the session with the result of the next tool use. A plain question is answered at
-once, because Claude may answer it without a tool, and so is every prompt where no model can choose (``certain_notes``).
+once, because Claude may answer it without a tool, and so is every prompt where no model can choose (``notes``).
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def user_prompt_submit(event: hook.Event, settings: Settings, paths: Paths) -> d
         return None
     is_weighed = may_weigh(event, settings)
     if not is_weighed or only_asks(asked):
-        from memoria.recall import certain_notes  # noqa: PLC0415 (most prompts are handed over)
+        from memoria.recall import notes  # noqa: PLC0415 (most prompts are handed over)
 
-        answer = certain_notes.answer(event, settings, paths, asked)
+        answer = notes.answer(event, settings, paths, asked)
         if answer or not is_weighed:
             return answer
     return handed_over(event, settings, paths)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from memoria.base.visibility import Visibility
 from memoria.ground.home import Home
-from memoria.recall import certain_notes, note_rows
+from memoria.recall import notes
 from memoria.recall.shown_notes import ShownNotes
 from memoria.search.hit import Statement
 from memoria.search.reader import Finder
@@ -20,7 +20,6 @@ NOTES = 40  # that are offered
 MAX_CHARS = 8_000  # of them all
 STATEMENTS = 200  # of a project, at which it has more than a page and an offer hold
 RECORD = "entry"  # no reason to ask by itself
-KINDS = ("fact", "article", RECORD)  # a turn holds for its moment: what the user said there may be reversed since
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +59,9 @@ class Offer:
 
         ``words``: those that a model has named, by which notes may be found beside the prompt.
         """
-        query, room = " ".join((*words, self._asked)), note_rows.NOTE_CHARS
+        query, room = " ".join((*words, self._asked)), notes.NOTE_CHARS
         with Finder(self._home.paths.index) as finder:
-            found = finder.notes(query, limit=NOTES, room=room, view=self._view, kinds=KINDS)
+            found = finder.notes(query, limit=NOTES, room=room, view=self._view, kinds=notes.KINDS)
             rest = [] if words else finder.worthiest(view=self._view, most=NOTES)  # all, where there is room for all
             told = self._new([*found, *rest])
             if all(statement.hit.kind == RECORD for statement in told):
@@ -71,7 +70,7 @@ class Offer:
 
     def _new(self, statements: Sequence[Statement]) -> list[Statement]:
         """Return those that neither page, note nor session has told, and that do not stem from the prompt itself."""
-        new = certain_notes.unsaid(note_rows.new(statements, self._shown), self._asked, self._home.paths)
+        new = notes.unsaid(notes.new(statements, self._shown), self._asked, self._home.paths)
         return [note for note in new if not (self._spoken and self._spoken in note.sessions)]
 
     def _notes(self, finder: Finder, statements: Sequence[Statement]) -> Iterator[Note]:
@@ -79,11 +78,11 @@ class Offer:
         digests = finder.digests({statement.hit.key for statement in statements})
         given: set[str] = set()
         for statement in statements:
-            told, line = note_rows.row(statement, self._own, is_sourced=False), note_rows.row(statement, self._own)
+            told, line = notes.row(statement, self._own, is_sourced=False), notes.row(statement, self._own)
             if told and told not in given:
                 given.add(told)
                 document = statement.hit.key
-                yield Note(note_rows.key(statement), document, digests.get(document, ""), told, line)
+                yield Note(notes.key(statement), document, digests.get(document, ""), told, line)
 
 
 def _fitting(notes: Iterable[Note]) -> Iterator[Note]:

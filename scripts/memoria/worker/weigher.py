@@ -29,7 +29,7 @@ from memoria.ground.redact import Redactor
 from memoria.models import tasks
 from memoria.models.metered import Metered
 from memoria.models.protocol import JsonObject, Prompt
-from memoria.recall import certain_notes, note_rows, prompt_notes
+from memoria.recall import notes, prompt_notes
 from memoria.recall.shown_notes import ShownNotes
 from memoria.search import tokens
 from memoria.search.reader import Finder, UnreadableError
@@ -106,11 +106,11 @@ def weighed(home: Home, request: Request) -> tuple[list[str], str]:
     if not chosen or not _may_give(request):
         return [], ""
     known = shown.keys()  # of what was given meanwhile
-    keys, text = note_rows.fitting(
+    keys, text = notes.fitting(
         ((note.key, note.line) for note in _unchanged(home, chosen) if note.key not in known),
         intro=INTRO,
-        most_chars=certain_notes.MAX_CHARS,
-        most_notes=certain_notes.NOTES,
+        most_chars=notes.MAX_CHARS,
+        most_notes=notes.NOTES,
     )
     return keys, text if keys else ""
 
