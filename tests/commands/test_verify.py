@@ -133,17 +133,6 @@ def test_a_deleted_daily_log_is_named(client: Shelf, home: Home, capsys: pytest.
     assert f"daily/{path.name} was deleted with 1 entry" in capsys.readouterr().out
 
 
-def test_a_transcript_that_the_client_will_soon_delete_is_copied(
-    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
-) -> None:
-    since(home, 60 * DAY)
-    path = client.session(2, age_s=28 * DAY)
-    verify(capsys, "--repair")
-    path.unlink()
-    worker.work(home)
-    assert [len(entry.turns) for entry in entries(home)] == [4]
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not (SHARED / "transcripts").is_dir(), reason="no real transcripts here")
 @pytest.mark.parametrize("pieces", [1, 3])

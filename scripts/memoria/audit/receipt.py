@@ -9,7 +9,6 @@ look reads only what changed. Knows shelf, spool and ledger; does not know entri
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,8 +32,6 @@ from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Turn
 from memoria.transcripts.turn_reader import Reader
 
-COPY_DAYS = 7.0  # a transcript that the client will delete sooner is copied into its job
-COPY_BYTES = 64_000_000  # more is not copied: a job is held in memory while it is written
 SOME_BYTES, SOME_FILES = 32_000_000, 50  # what a worker compares when it starts
 
 # What becomes of a turn; further ones are "skipped: <reason>".
@@ -148,14 +145,11 @@ class Receipt(Changes):
         return safe_name(session) in self._jobs
 
     def capture(self, account: Account, event: str) -> str:
-        """Spool a transcript whole, by name or, when the client will soon delete it, by copy; returns the job's name.
+        """Spool a transcript whole, by its name; returns the job's name.
 
         Turns that are recorded already are passed over by the worker.
         """
         found = account.found
-        data = b""
-        if self._is_in_danger(found) and found.size <= COPY_BYTES:
-            data = b"".join(self._screen.passing(list(client_files.lines(found.path)))[0])
         self.ledger.forget_checked([str(found.path)])
         return self.spool.add(
             {
@@ -163,19 +157,15 @@ class Receipt(Changes):
                 "session": account.session,
                 "transcript": str(found.path.absolute()),
                 "start": 0,
-                "copied_from": 0 if data else found.size,
+                "copied_from": found.size,
                 "end": found.size,
                 "cwd": "" if self._screen.excluded(account.cwd) else account.cwd,
                 "agent": found.agent,
                 "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
                 "reason": "",
             },
-            data,
+            b"",
         )
-
-    def _is_in_danger(self, found: Found) -> bool:
-        left = clients.of(found).kept_days(os.environ) - (self.now - found.changed) / client_files.DAY_S
-        return left < COPY_DAYS and clients.is_at_home(found)
 
     def left_alone(self, found: Found, head: Head) -> str:
         """Why a session as a whole is not to be captured; ``""`` when it is, or when it left an excluded folder."""

@@ -27,10 +27,8 @@ _DECODER = json.JSONDecoder(strict=False)
 _START = re.compile(r'\{\s*"(?:parentUuid|type|uuid|sessionId)"\s*:')
 _KINDS = ("assistant", "user", "attachment", "memoria-note", "queue-operation")  # of lines that turns can be made of
 _RECOVERIES = 16  # starts tried after a broken beginning; keeps a hostile line linear
-KEPT_DAYS = 30  # of the client, when its settings say nothing else
 HEAD_BYTES = 1_000_000  # the first line that names its session is searched in so much
 READ_BYTES = 1 << 18
-DAY_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +68,8 @@ class Head:
 
 def folder(environ: Mapping[str, str]) -> Path:
     """Return where the client keeps transcripts."""
-    return _config(environ) / "projects"
-
-
-def kept_days(environ: Mapping[str, str]) -> float:
-    """Return for how many days after its last line the client keeps a transcript."""
-    try:
-        settings = json.loads((_config(environ) / "settings.json").read_bytes())
-        days = float(settings["cleanupPeriodDays"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return KEPT_DAYS
-    return days if days > 0 else KEPT_DAYS
-
-
-def _config(environ: Mapping[str, str]) -> Path:
     named = environ.get("CLAUDE_CONFIG_DIR")
-    return Path(named).expanduser() if named else Path.home() / ".claude"
+    return (Path(named).expanduser() if named else Path.home() / ".claude") / "projects"
 
 
 def transcripts(root: Path, *, sides: bool = False) -> list[Found]:

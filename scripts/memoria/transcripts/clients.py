@@ -25,8 +25,7 @@ class Client:
 
     ``folder``: in which it keeps its sessions. ``transcripts``: those at or under a folder, the one that changed
     longest ago first; with ``sides`` also those of sub-agents. ``head``: a session's id and working folder.
-    ``decoder``: makes what reads the lines of one session in their order. ``kept_days``: for how many days after its
-    last line the agent keeps a session.
+    ``decoder``: makes what reads the lines of one session in their order.
     """
 
     name: str
@@ -35,14 +34,13 @@ class Client:
     transcripts: Callable[..., list[Found]]
     head: Callable[[Path], Head]
     decoder: Callable[[], Decode]
-    kept_days: Callable[[Mapping[str, str]], float]
 
 
 CLAUDE = Client(
     "claude", "Claude Code", client_files.folder, client_files.transcripts, client_files.head,
-    lambda: client_files.decode, client_files.kept_days,
+    lambda: client_files.decode,
 )  # fmt: skip
-CODEX = Client("codex", "Codex", codex.folder, codex.transcripts, codex.head, codex.Decoder, codex.kept_days)
+CODEX = Client("codex", "Codex", codex.folder, codex.transcripts, codex.head, codex.Decoder)
 CLIENTS: Mapping[str, Client] = {client.name: client for client in (CLAUDE, CODEX)}
 
 

@@ -13,7 +13,6 @@ Rollouts that Codex has compressed (``.jsonl.zst``) are not read: the standard l
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import shlex
@@ -63,12 +62,6 @@ def head(path: Path) -> Head:
     value = next(iter(objects(line)), {})
     meta = _meta(value)
     return Head(_session(path) or _text(meta, "id"), _text(meta, "cwd"), _text(meta, "originator"))
-
-
-def kept_days(environ: Mapping[str, str]) -> float:
-    """Return that Codex deletes nothing."""
-    del environ
-    return math.inf
 
 
 def _rollouts(root: Path) -> Iterator[Path]:
