@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 
+from memoria import __version__
+from memoria.base import atomic, invocation
 from memoria.base import paths as places
 from memoria.base.paths import SPOOL_BOXES
 
@@ -49,9 +51,6 @@ def open_state(paths: Paths) -> None:
 
 def _newer(paths: Paths, found: int) -> StateError:
     """Return the error for a state whose version is higher than this memoria's."""
-    from memoria import __version__  # noqa: PLC0415 (only for who cannot go on)
-    from memoria.base import invocation  # noqa: PLC0415
-
     try:
         with open(paths.written_by, "rb", opener=places.regular) as file:
             writer = file.read(40).decode("ascii", "ignore").strip() + ", "
@@ -80,9 +79,6 @@ def readme() -> bytes:
 
 def sign(paths: Paths) -> None:
     """Write the folder's README and this memoria's version, unless they say the same: an older one may have."""
-    from memoria import __version__  # noqa: PLC0415 (not for a hook whose state stands)
-    from memoria.base import atomic  # noqa: PLC0415
-
     for path, text in ((paths.readme, readme()), (paths.written_by, f"{__version__}\n".encode())):
         try:
             with open(path, "rb", opener=places.regular) as file:
@@ -94,8 +90,6 @@ def sign(paths: Paths) -> None:
 
 
 def _make(paths: Paths) -> None:
-    from memoria.base import atomic  # noqa: PLC0415 (not for a hook whose state stands)
-
     make_folders(paths)
     atomic.replace(paths.gitignore, b"*\n")
     sign(paths)
