@@ -78,6 +78,15 @@ def test_what_no_compile_can_take_in_waits_for_none(
     assert json.loads(capsys.readouterr().out)["uncompiled"] == 0
 
 
+def test_a_wrong_setting_is_told_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("MEMORIA_ARCHIVE_MB", "many")
+    monkeypatch.setenv("MEMORIA_MODEL", "nobody")
+    assert main(["status"]) == 0
+    said = "".join(capsys.readouterr())
+    assert said.count("archive_mb must be") == 1
+    assert "settings      " in said, "that there is no such model"
+
+
 def test_a_state_of_a_newer_memoria_is_refused_in_one_line(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     Path(home.paths.version).write_text("999\n")
     assert main(["status"]) == 1

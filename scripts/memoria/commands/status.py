@@ -38,7 +38,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if args.json:
         print(json.dumps(facts, indent=2, ensure_ascii=False))
     else:
-        print("\n".join(_lines(facts, home.zone)))
+        other = chain.problems(home.settings)  # those of the settings themselves stand on standard error
+        print("\n".join(_lines(facts | {"problems": other}, home.zone)))
     return 0
 
 
