@@ -7,14 +7,10 @@ right after it has started a process leaves an orphan as well, without copying i
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # what ``signal`` is made of, without its ``enum``
 import os
 import sys
 import time
-
-try:
-    import _signal  # type: ignore[import-not-found]  # ``signal`` itself imports ``enum``
-except ImportError:  # pragma: no cover (another Python)
-    _signal = None
 
 from memoria.base import failpoints, interpreter, user_environment
 from memoria.base import paths as places
@@ -27,7 +23,7 @@ if TYPE_CHECKING:
 BUILDING = "its packages are being installed"
 MINUTE_S = 60.0
 APART = 0x08000000 | 0x00000200  # CREATE_NO_WINDOW | CREATE_NEW_PROCESS_GROUP
-IGNORED = () if _signal is None else (_signal.SIGINT,)  # by hooks; what they start would inherit that
+IGNORED = (_signal.SIGINT,)  # by hooks; what they start would inherit that
 BREAKAWAY = 0x01000000  # CREATE_BREAKAWAY_FROM_JOB
 
 

@@ -7,13 +7,9 @@ payload's form: Claude Code's hooks reference, and the recorded ones in tests/fi
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # what ``signal`` is made of, without its ``enum``
 import os
 import time
-
-try:
-    import _signal  # type: ignore[import-not-found]  # ``signal`` itself pulls in ``enum``
-except ImportError:  # pragma: no cover (another Python)
-    _signal = None
 
 from memoria.base import paths as places
 from memoria.base import quickjson, user_environment
@@ -100,8 +96,7 @@ class _Call:
 
     def answer(self, handler: Handler) -> None:
         """Read the event, hand it to ``handler`` and print what it returns."""
-        if _signal is not None:
-            _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # Ctrl-C is meant for the client; what it said is kept
+        _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # Ctrl-C is meant for the client; what it said is kept
         user_environment.restore(is_hook=True)
         settings = Settings.load()
         self.paths = paths = Paths.of(settings)
