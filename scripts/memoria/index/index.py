@@ -197,7 +197,7 @@ class Index:
                 if named := [hit for hit in named if not kinds or hit.kind in kinds]:
                     return named[:limit]
             return self.finder.search(query, limit=limit, project=project, view=view, kinds=kinds)
-        except reader.UnreadableError as error:
+        except sqlite3.Error as error:
             log.warning("search: nothing was found, because %s", error)
             return []
 

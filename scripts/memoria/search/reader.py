@@ -14,7 +14,7 @@ from memoria.search.hit import Hit, Statement, around
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from memoria.base.visibility import Visibility
@@ -139,7 +139,7 @@ def shows_all(text: str) -> bool:  # noqa: ARG001 (a screen looks at the text)
 
 
 class Finder:
-    """An open index. Use it as a context manager, or ``close()`` it."""
+    """An open index. As a context manager it closes the file, and raises UnreadableError when that cannot be read."""
 
     def __init__(
         self,
@@ -163,14 +163,12 @@ class Finder:
         """Return the finder itself."""
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Close the file."""
-        self.close()
-
-    def close(self) -> None:
-        """Close the file, unless the caller opened it."""
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        """Close the file, unless the caller opened it; an error of it becomes an UnreadableError."""
         if self._own:
             self._db.close()
+        if isinstance(error, sqlite.module().Error):
+            raise UnreadableError(str(error)) from None
 
     def search(
         self,
@@ -180,16 +178,14 @@ class Finder:
         project: str = "",
         view: Visibility | None = None,
         kinds: Collection[str] = (),
-        is_folded: bool = True,
     ) -> list[Hit]:
         """Return the documents that fit ``query`` best, best first; of several about one session, only the best one.
 
-        ``project`` and ``kinds`` (by default all but ``HISTORY``) exclude everything else; with a single kind, or
-        unless ``is_folded``, all documents of a session are returned. ``view`` excludes what may not be shown to the
-        project that asks, also passages of articles. Any text is a valid query. Raises UnreadableError when the file
-        cannot be read.
+        ``project`` and ``kinds`` (by default all but ``HISTORY``) exclude everything else; with a single kind, all
+        documents of a session are returned. ``view`` excludes what may not be shown to the project that asks, also
+        passages of articles. Any text is a valid query.
         """
-        return self._found(query, limit, project, view, kinds, is_folded=is_folded and len(kinds) != 1)[0]
+        return self._found(query, limit, project, view, kinds, is_folded=len(kinds) != 1)[0]
 
     def _found(
         self,
@@ -205,13 +201,9 @@ class Finder:
         words = tokens.of_query(query[:_QUERY_CHARS])[:QUERY_WORDS]
         if not words or limit < 1:
             return [], {}
-        try:
-            scope = ranking.Scope(self._db, project, view, kinds or layout.KINDS)
-            ranked, bits = self._ranking.best(words, scope, limit)
-            rows = ((each.score, each.document, each.passages) for each in ranked)
-            return self._shown(rows, limit, view, is_folded=is_folded, kinds=kinds), bits
-        except sqlite.module().Error as error:
-            raise UnreadableError(str(error)) from None
+        scope = ranking.Scope(self._db, project, view, kinds or layout.KINDS)
+        ranked, bits = self._ranking.best(words, scope, limit)
+        return self._shown(ranked, limit, view, is_folded=is_folded, kinds=kinds), bits
 
     def notes(
         self,
@@ -226,16 +218,13 @@ class Finder:
         """Return the best passages of the documents that ``search`` finds, best first, cut to ``room`` characters.
 
         A line of an article stands for the statement that it shows, and each statement is returned once. What
-        ``session`` said is left out. Raises UnreadableError when the file cannot be read.
+        ``session`` said is left out.
         """
         hits, bits = self._found(query, limit, "", view, kinds, is_folded=False)
         found: dict[str, Statement] = {}
-        try:
-            for each in filter(None, (self._noted(hit, bits, room, view) for hit in hits)):
-                if not (session and session in each.sessions):
-                    found.setdefault(each.hit.key, each)
-        except sqlite.module().Error as error:
-            raise UnreadableError(str(error)) from None
+        for each in filter(None, (self._noted(hit, bits, room, view) for hit in hits)):
+            if not (session and session in each.sessions):
+                found.setdefault(each.hit.key, each)
         return list(found.values())
 
     def _noted(self, hit: Hit, bits: Mapping[str, float], room: int, view: Visibility | None) -> Statement | None:
@@ -266,29 +255,19 @@ class Finder:
     ) -> Iterator[Statement]:
         """Yield the passages that hold one of the terms, the newest first; of each term up to ``most``.
 
-        A term that more passages hold names nothing in particular and is left out. Raises UnreadableError when the
-        file cannot be read.
+        A term that more passages hold names nothing in particular and is left out.
         """
-        try:
-            scope = ranking.Scope(self._db, "", view, kinds)
-            sizes, held = self._ranking.holding(terms, scope, most * len(terms))
-            rows = {row for term in held if sizes[term] <= most for row in held[term]}
-            for row in sorted(rows, reverse=True):
-                yield from self._passages(row >> layout.SHIFT, view, row & layout.LAST)
-        except sqlite.module().Error as error:
-            raise UnreadableError(str(error)) from None
+        scope = ranking.Scope(self._db, "", view, kinds)
+        sizes, held = self._ranking.holding(terms, scope, most * len(terms))
+        rows = {row for term in held if sizes[term] <= most for row in held[term]}
+        for row in sorted(rows, reverse=True):
+            yield from self._passages(row >> layout.SHIFT, view, row & layout.LAST)
 
     def worthiest(self, *, view: Visibility, most: int) -> list[Statement]:
-        """Return up to ``most`` facts of the own project and of all, the most important and then the newest first.
-
-        Raises UnreadableError when the file cannot be read.
-        """
-        try:
-            found = [row for place in (view.own, *EVERYWHERE) for row in self._stored.worthiest(place, most)]
-            best = sorted(set(found), reverse=True)[:most]
-            return [statement for _, document in best for statement in self._passages(document, view)]
-        except sqlite.module().Error as error:
-            raise UnreadableError(str(error)) from None
+        """Return up to ``most`` facts of the own project and of all, the most important and then the newest first."""
+        found = [row for place in (view.own, *EVERYWHERE) for row in self._stored.worthiest(place, most)]
+        best = sorted(set(found), reverse=True)[:most]
+        return [statement for _, document in best for statement in self._passages(document, view)]
 
     def _passages(self, document: int, view: Visibility, only: int = 0) -> Iterator[Statement]:
         """Yield what may be shown of a document or of its passage ``only``, whole."""
@@ -305,28 +284,28 @@ class Finder:
 
     def _shown(
         self,
-        ranked: Iterator[tuple[float, int, Mapping[int, float]]],
+        ranked: Iterable[ranking.Found],
         limit: int,
-        view: Visibility | None = None,
+        view: Visibility | None,
         *,
-        is_folded: bool = True,
-        kinds: Collection[str] = (),
+        is_folded: bool,
+        kinds: Collection[str],
     ) -> list[Hit]:
-        """Return hits for ranked documents (score, id in the index, scores of its passages by ordinal).
+        """Return hits for ranked documents.
 
         ``is_folded``: whether of several hits about one session only the best one is returned. ``kinds``: those of the
         hits, by default all.
         """
         hits: list[Hit] = []
         seen: set[str] = set()
-        for score, document, scored in ranked:
+        for each in ranked:
             if len(hits) >= limit:
                 break
-            row = self._stored.current(document)
+            row = self._stored.current(each.document)
             if row is None or row[1] in seen or (kinds and row[3] not in kinds):
                 continue
             seen.add(row[1])
-            hit = self._hit(row, score, scored if row[0] == document else {}, view)
+            hit = self._hit(row, each.score, each.passages if row[0] == each.document else {}, view)
             if hit and not (is_folded and _fold(hits, hit, self._stored.sessions(hit))):
                 _add(hits, hit)
         return hits
@@ -356,17 +335,11 @@ class Finder:
         """Return the digest of each document with one of these keys, which any change of it changes."""
         wanted = ", ".join("?" * len(keys))
         asked = f"SELECT key, digest FROM documents WHERE key IN ({wanted})"  # noqa: S608 (question marks)
-        try:
-            return dict(self._db.execute(asked, tuple(keys)).fetchall())
-        except sqlite.module().Error as error:
-            raise UnreadableError(str(error)) from None
+        return dict(self._db.execute(asked, tuple(keys)).fetchall())
 
     def made_again(self, key: str) -> bool:
         """Return whether a document is a correction that the user had to make more than once."""
-        try:
-            row = self._db.execute("SELECT importance FROM documents WHERE key = ?", (key,)).fetchone()
-        except sqlite.module().Error as error:
-            raise UnreadableError(str(error)) from None
+        row = self._db.execute("SELECT importance FROM documents WHERE key = ?", (key,)).fetchone()
         return bool(row) and row[0] > layout.AGAIN
 
 
