@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from memoria.base.paths import Paths
 from memoria.exchange import merge
+from memoria.exchange.article_form import PLACE
 from memoria.exchange.day_form import Piece
 from memoria.exchange.record import FORGET, GONE, RANDOM, Record, digest_in, digest_of
 from memoria.ground import database
@@ -198,6 +199,8 @@ class Records:
         left = clean(record.text) if record.text and record.kind != FORGET else record.text
         if left == record.text:
             return False
+        if record.kind == PLACE and (left or "").split("\n")[:2] != str(record.text).split("\n")[:2]:
+            left = ""  # what is nested below a row says nothing without it
         self.put(record.id, record.kind, left or None, (record.dot, *record.over), dot=sha256(record.dot)[:16],
                  project=record.project, machine=record.machine)  # fmt: skip
         return True

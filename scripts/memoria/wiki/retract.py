@@ -91,7 +91,12 @@ def _without_sources(section: Section, sources: Collection[str], idents: Collect
 def _without_text(article: Article, needle: str) -> int:
     dropped = 0
     for rows in (article.lead, *(section.rows for section in article.sections)):
-        remaining = [row for row in rows if not holds(row, needle)]
+        remaining: list[str] = []
+        is_gone = False  # the claim above a reason
+        for row in rows:
+            is_gone = holds(row, needle) or (is_gone and row.startswith(SINCE_ROWS))
+            if not is_gone:
+                remaining.append(row)
         dropped += len(rows) - len(remaining)
         rows[:] = remaining
     for key in ("aliases", "tags", "sources"):
