@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from memoria.ground.named import Span
-from memoria.ground.values import Looks, is_placeholder, is_slug, looks
+from memoria.ground.values import Looks, is_mixed, is_placeholder, is_slug, looks
 
 _BEARER = re.compile(r"bearer[ \t]{1,4}([a-z0-9._~+/=-]{16,})")
 _BASIC = re.compile(r"basic[ \t]{1,4}([a-z0-9+/]{8,}={0,2})(?![\w/+])")
@@ -68,6 +68,7 @@ def urls(text: str, lowered: str) -> Iterator[Span]:
         yield match.start(1), match.end(1), "password"
 
 
+_DIGIT = re.compile("[0-9]")
 _OPTION = re.compile(
     r"[ \"'][-/](?:pass|r?p|[wkasn])(?:[\"'],)?[ \t=]{1,2}[\"']?([^\s\"'$</:-][^\s\"'<]{3,100})", re.IGNORECASE
 )
@@ -92,7 +93,7 @@ _TAKES = re.compile(r"[^\n]{0,60}?(?:passw|token|secret|sudo -s|cryptsetup|login
 
 def options(text: str, lowered: str) -> Iterator[Span]:
     """Yield passwords after short options, after the user's name and a colon, and piped into a command."""
-    for match in (*matches(lowered, _AFTER_USER, "/user:", "/p:"), *matches(lowered, _FIELDS, ":")):
+    for match in (*matches(lowered, _AFTER_USER, "/user:", "/p:"), *_FIELDS.finditer(lowered)):
         if looks(text[match.start(1) : match.end(1)]) >= Looks.MADE:
             yield match.start(1), match.end(1), "password"
     for match in matches(text, _OPTION, " -", '"-', "'-", " /"):
@@ -170,4 +171,38 @@ def matches(lowered: str, pattern: re.Pattern[str], *beginnings: str) -> Iterato
             place = lowered.find(beginning, max(place + 1, match.end() if match else 0))
 
 
-FINDERS: tuple[Callable[[str, str], Iterator[Span]], ...] = (headers, urls, options, calls, phrases)
+# A password that needs no word: a sign among letters and digits, or a word and a number with an exclamation mark.
+_SIGN = re.compile(
+    r"[!#$%&?*](?:(?<=[A-Za-z0-9].)(?=[A-Za-z0-9])|(?<=[A-Za-z0-9]!)(?=[\"'`]|[ \t][a-z-]|[ \t]?$))", re.MULTILINE
+)
+_LETTERS = re.compile(r"[A-Za-z0-9!#$%^&*?@+~_.-]{8,40}(?![^\s\"'`),;])")
+_NO_LETTER = re.compile(r"[^A-Za-z0-9!#$%^&*?@+~_.-]")
+_ENCODED = re.compile(r"%[0-9A-Fa-f]{2}|\.html?#")
+
+
+def alone(text: str, _lowered: str) -> Iterator[Span]:
+    """Yield words that can be nothing but a password: both cases, digits, and a sign inside or at the end."""
+    if not _DIGIT.search(text):
+        return
+    place = 0
+    for sign in _SIGN.finditer(text):
+        if sign.start() < place:
+            continue
+        before = text[max(0, sign.start() - 40) : sign.start()]
+        start = sign.start() - len(_NO_LETTER.split(before)[-1])
+        word = _LETTERS.match(text, start)
+        place = word.end() if word else sign.end()
+        if word and not re.match(r"[^\s\"'`(,=:]", text[start - 1 : start]) and _is_password(word[0]):
+            yield *word.span(), "password"
+
+
+def _is_password(value: str) -> bool:
+    has_cases = not (value.islower() or value.isupper()) and not _ENCODED.search(value)
+    if not has_cases or sum(map(str.isdigit, value)) < 2:
+        return False
+    if value.endswith("!"):
+        return looks(value) >= Looks.CODE
+    return looks(value) >= Looks.STRONG and (is_mixed(value, 0.45) or sum(map(str.isdigit, value)) > 2)
+
+
+FINDERS: tuple[Callable[[str, str], Iterator[Span]], ...] = (headers, urls, options, calls, phrases, alone)

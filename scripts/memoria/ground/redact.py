@@ -228,7 +228,7 @@ def _key_start(text: str, end: int, floor: int) -> int:
 
 # ── runs: the keys of services, and random strings ─────────────────────────────────────────────────────────────────
 
-_RUN = re.compile(r"[A-Za-z0-9_+/=.~:%-]{16,}")
+_RUN = re.compile(r"[A-Za-z0-9_+/=.~:%-]{12,}")
 _TELLING = re.compile(r"[A-Z0-9]")  # most paths and names are all lower case; no key is
 _IS_HASH = re.compile(r"sha\d{1,3}[=:-]")
 _NEXT_PIECE = re.compile(r"[ \t]*\\?\r?\n[ \t>|]{0,40}([A-Za-z0-9_+/=.~-]{4,})")
@@ -240,7 +240,7 @@ def _keys(text: str, runs: list[tuple[int, int]]) -> Iterator[Span]:
     """Yield the keys of services in the long runs of key characters, also when line breaks split them."""
     telling, begins = _TELLING.search, key_patterns.BEGINS.search
     for start, end in runs:
-        if not telling(text, start, end) or _IS_HASH.match(text, start):
+        if end - start < 16 or not telling(text, start, end) or _IS_HASH.match(text, start):
             continue
         if text[start - 1 : start] in " \t\n" and start:
             yield from _cut_before(text, start)
@@ -296,9 +296,10 @@ def _continued(text: str, start: int, end: int) -> int:
     return end
 
 
-_RANDOM_MIN = 20
+_TWO_NUMBERS = re.compile(r"[0-9][^0-9]+[0-9]")
 _RANDOM_MAX = 200
-_RANDOM = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
+_RANDOM = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
+
 _NOT_SECRET_BEFORE = re.compile(
     r"(?:sha\d{1,3}[:=]|h1:|base64,|ssh-[a-z0-9-]{3,20} |ecdsa-[a-z0-9-]{3,20} |://[^\s?]{0,100}|[\w)]/|@"
     r"|(?:integrity|fingerprint|etag|nonce|hash|digest|checksum|address|list|public[_-]?key|id)[\\\"':= W/-]{1,9}"
@@ -313,7 +314,7 @@ _NOT_SECRET = re.compile(
 def _random(text: str, runs: list[tuple[int, int]]) -> Iterator[Span]:
     """Yield random strings of digits and letters of both cases, but no hashes, ids, paths, names or encoded data."""
     for start, end in runs:
-        if end - start < _RANDOM_MIN:
+        if not _TWO_NUMBERS.search(text, start, end):
             continue
         escaped = text[start - 1 : start] == "\\" and text[start] in "nrt"  # half of an escaped line break
         for token in _RANDOM.finditer(text, start + escaped, end):
@@ -321,8 +322,11 @@ def _random(text: str, runs: list[tuple[int, int]]) -> Iterator[Span]:
             if len(value) > _RANDOM_MAX or not _is_random(value) or _NOT_SECRET.match(value):
                 continue
             before = max(0, token.start() - 120)
-            is_address = text.startswith("@", token.end())
-            if not (is_address or _NOT_SECRET_BEFORE.search(text, before, token.start()) or _in_block(text, token)):
+            is_part = text.startswith("@", token.end())
+            if len(value) < 20:  # a short one is no part of anything
+                around = text[token.start() - 1 : token.start()], text[token.end() : token.end() + 1]
+                is_part = bool(around[0].strip("\"'`(,=:") or around[1].strip("\"'`),;"))
+            if not (is_part or _NOT_SECRET_BEFORE.search(text, before, token.start()) or _in_block(text, token)):
                 yield token.start(), token.end(), "high-entropy"
 
 
@@ -330,9 +334,7 @@ def _is_random(value: str) -> bool:
     breaks = len(re.findall("[/_+-]", value))
     if breaks > (len(value) // 10 + 1 if len(value) >= 32 else 0) or value.islower() or value.isupper():
         return False  # a cheap test that excludes most paths and names
-    if len(value) < 32 and len(re.findall(r"\d+", value)) < 2:
-        return False
-    return values.is_random(value)
+    return _TWO_NUMBERS.search(value) is not None and values.is_random(value)
 
 
 def _in_block(text: str, token: re.Match[str]) -> bool:

@@ -26,7 +26,7 @@ _PLACEHOLDER = re.compile(
     r"|change[_-]?(?:me|it|this)|example|dummy|fake|placeholder|redacted|todo|tbd|none$|null|nil$|true|false|undefined"
     r"|process\.env|os\.environ|import\.meta|env\.|secrets?\.|vars?\.|self\.|this\.|config\.|settings\.|props\.|req\."
     r"|str$|string|bytes$|int$|optional|any$|boolean|number|required|missing|empty|invalid|unset|await$|new$|async$"
-    r"|function|return|\d{4}-\d\d-\d\d|\d\d:\d\d",  # also a date, a time
+    r"|function|return|passw(?:or)?d[_-]?\d{0,4}$|\d{4}-\d\d-\d\d|\d\d:\d\d",  # also a date, a time
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(
@@ -34,7 +34,7 @@ _REFERENCE = re.compile(
 )
 _PATH = re.compile(r"(?:\.{0,2}/|~|[A-Za-z]:[\\/]|[a-z]+://)")
 _TYPE = re.compile(
-    r"(?:[A-Z][a-z]+)+\d?(?:[A-Z][a-z]+)*(?:[\[<].*)?$|(?i:base|sha|argon)-?\d+|[a-z]+(?:_[a-z]+)+\d{0,3}$"
+    r"(?:[A-Z][a-z]+)+\d?(?:[A-Z][a-z]+)*(?:[\[<].*)?$|(?i:base|sha|argon)-?\d+|[a-z]+(?:_[a-z]+)*(?:_[a-z]+\d{0,3}|_\d)$"
     r"|[A-Z][A-Z\d]*(?:_[A-Z][A-Z\d]*)+$|(?:\w+\.)?[A-Z]\w*(?:Key|Token|Type)$"
     r"|\d[\d.,]*[a-z]{1,4}$|1Password|[a-z_]+=(?:[a-z.]*|\d+)\]?$"  # a measure, an argument
     r"|[^\s@]+@[^\s@]+\.(?:[a-z]{2,}|\d+)$|(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?$",  # an address, a host
@@ -61,7 +61,7 @@ def looks(value: str, *, quoted: bool = False) -> Looks:
             return Looks.WORDS if "/" in value else Looks.MADE
         return Looks.STRONG if _stands_out(value) else Looks.CODE
     is_made = value.isdigit() and len(value) > 5
-    is_made = is_made or (_SIGNS.search(value) is not None and (has_digit or has_letter))
+    is_made = is_made or (_SIGNS.search(value[:-1]) is not None and (has_digit or has_letter))
     return Looks.MADE if is_made else Looks.WORDS
 
 
@@ -103,7 +103,7 @@ def is_random(value: str) -> bool:
     if digits < 2 or upper < 3 or lower < 3 or len(set(value)) < min(18, len(value) * 0.6):
         return False
     words = sum(map(len, re.findall("[a-z]{4,}", value)))
-    return words < 0.4 * len(value) and is_mixed(value, 0.34 if len(value) >= 32 else 0.42)
+    return words < 0.4 * len(value) and is_mixed(value, 0.34 if len(value) >= 32 else 0.39)
 
 
 def _class_of(character: str) -> int:
