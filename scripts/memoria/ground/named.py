@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from itertools import groupby
 
-from memoria.ground.values import Looks, is_mixed, looks
+from memoria.ground.values import Looks, is_mixed, is_name, looks
 
 Span = tuple[int, int, str]
 
@@ -46,7 +46,7 @@ _WHOSE_NO_SECRET = re.compile(
 )
 _BESIDE_KEY = re.compile(r"[ \t](?:\d[ \t])?[\"'`]?(?=[a-z_-]{0,20}\d)")  # ``isakmp key …``
 _SHORT = ("sig", "auth", "seed")  # other words end in them too
-_NO_PASS = re.compile(r"(?:by|com|tres|over|sur|under|im|multi|band|low|high|one|two|first|second)pass$")
+_NO_PASS = re.compile(r"(?:by|com|tres|over|sur|under|im|multi|band|low|high|ask|one|two|first|second)pass$")
 _TAILS = ("s", "key", "token", "secret", "value", "string", "text", "keys", "tokens", "orization")
 _PLURALS = ("s", "_keys", "keys", "_tokens", "tokens")
 # An identifier that continues with one of these words names something about the secret, not the secret itself.
@@ -69,7 +69,7 @@ _SIGN = re.compile(
     r"""(?::[ \t]?[\w.|\[\] ]{2,20}[ \t]?=(?!=)|=>|:=|={1,3}|:(?!:)|\|(?!\|)"""  # also ``name: type =``
     r"""|(?:\|\|=?|\?\?=?|[ \t]or)(?=[ \t]{0,4}["'`]))"""
     r"""[ \t]{0,8}(?:\\{0,2}["'`*]{2}[ \t]{0,2})?(?:\r?\n[ \t]{0,40}(?=\\{0,2}["']))?"""
-    r"""|(?:>|</key>)(?:\s{0,40}<(?:[Vv]alue|string)>)?(?=[^<>\s]{4,300}</)"""  # an element
+    r"""|(?:["']?>|</key>)(?:\s{0,40}<(?:[Vv]alue|string)>)?(?=[^<>\s]{4,300}</)"""  # an element
     r"""|(?P<argument>\((?=["'])|["'],[ \t]{0,4}(?:default[ \t]?=[ \t]?)?(?=["']))"""  # an argument, or the next one
     r"""|["'][ \t]{0,3}\{[^{}]{0,400}?\bdefault[ \t]{0,12}=[ \t]{0,3}(?=")"""  # a declaration
     # the field after the name: ``- name: API_TOKEN`` and ``value: …``, ``{"name": …, "value": …}``, attributes
@@ -285,8 +285,8 @@ _AROUND = "\"'`*.,;:)]}>“”„«»‘’"
 _OPENS = " \t\"'`“„«‘「"
 # A word of a sentence or an argument; the scripts that put no blanks between words are not in it.
 _APART = r"\s\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef"
-_TOKEN = re.compile(rf"[^{_APART}\"'`(),;“”„«»‘’]{{1,1000}}")
-_VALUE = re.compile(rf"[^{_APART}]{{1,1000}}")
+_TOKEN = re.compile(rf"[^{_APART}<>\"'`(),;“”„«»‘’]{{1,1000}}")
+_VALUE = re.compile(rf"[^{_APART}<>]{{1,1000}}")
 _DIGIT = re.compile(r"[0-9]")
 _FILE = re.compile(r"\.[a-z]{1,5}\d?$")
 _HEX = re.compile(r"[0-9a-f-]+$|[0-9A-F:-]+$|(?:[a-z]{2,12}[-_]){1,3}[A-Za-z0-9]{1,31}$")  # a hash or an id
@@ -356,15 +356,16 @@ _LEAST = (Looks.STRONG, Looks.CODE, Looks.MADE, Looks.MADE)
 
 
 def _is_password_near(value: str, said: _Said) -> bool:
-    is_file = said < _Said.CALLED and _FILE.search(value) is not None
-    return len(value) >= 6 and looks(value) >= _LEAST[said] and not is_file
+    if (said < _Said.CALLED and _FILE.search(value)) or (said < _Said.BESIDE and _HEX.match(value)):
+        return False
+    return len(value) >= 6 and looks(value) >= _LEAST[said]
 
 
 def _is_key_near(value: str, said: _Said) -> bool:
     if looks(value) >= Looks.STRONG and (said == _Said.CALLED or not _HEX.match(value)):
         return len(value) >= (8 if said else 12)
     least = 12 if said == _Said.CALLED else 32 if _HEX.match(value) else 16
-    return said > _Said.HINTED and len(value) >= least and looks(value) >= Looks.CODE and is_mixed(value, 0.25)
+    return said > _Said.HINTED and len(value) >= least and looks(value) >= Looks.CODE and not is_name(value)
 
 
 def _is_login_near(value: str, said: _Said) -> bool:

@@ -77,8 +77,8 @@ _USER = re.compile(
     r"(?: (?:-u|-a|--user|--auth|--creds|/user)[ \t=:]{0,2}[\"']?[\w.@/\\-]{1,60}[:%,]|\b(?:admin|root):)"
     r"([^\s\"'$<]{3,100})"
 )
-_AFTER_USER = re.compile(r"/(?:user:\S{1,60}[ \t]|p:)([^\s/\"'$<]\S{3,100})")
-_FIELDS = re.compile(r":(?:\*|\d{4,5}):[^\s:]{1,60}:[^\s:]{1,60}:([^\s:]{4,100})")  # pgpass
+_AFTER_USER = re.compile(r"/(?:user:\S{1,60}[ \t]|p:)([^\s/\"'$<=][^\s=]{3,100})")
+_FIELDS = re.compile(r":(?:\*|\d{4,5}):(?![0-9a-f]{1,4}:)[^\s:]{1,60}:[^\s:]{1,60}:([^\s:*][^\s:]{3,100})")  # pgpass
 _GIVES_USER = re.compile(
     r" (?:-u|-d|-l|--user(?:name)?|--login)\b|login |curl |wget |https? |sshpass|redis|mysql|zip |7z |openssl|ldap"
     r"|useradd|usermod"
@@ -192,8 +192,9 @@ def alone(text: str, _lowered: str) -> Iterator[Span]:
         start = sign.start() - len(_NO_LETTER.split(before)[-1])
         word = _LETTERS.match(text, start)
         place = word.end() if word else sign.end()
-        if word and not re.match(r"[^\s\"'`(,=:]", text[start - 1 : start]) and _is_password(word[0]):
-            yield *word.span(), "password"
+        value = word[0].rstrip(".?") if word else ""
+        if not text[start - 1 : start].strip("\"'`(,=:") and _is_password(value):
+            yield start, start + len(value), "password"
 
 
 def _is_password(value: str) -> bool:

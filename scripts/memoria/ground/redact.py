@@ -11,6 +11,7 @@ length of the text, whatever it holds.
 
 from __future__ import annotations
 
+import base64
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -296,12 +297,13 @@ def _continued(text: str, start: int, end: int) -> int:
     return end
 
 
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _TWO_NUMBERS = re.compile(r"[0-9][^0-9]+[0-9]")
 _RANDOM_MAX = 200
 _RANDOM = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
 
 _NOT_SECRET_BEFORE = re.compile(
-    r"(?:sha\d{1,3}[:=]|h1:|base64,|ssh-[a-z0-9-]{3,20} |ecdsa-[a-z0-9-]{3,20} |://[^\s?]{0,100}|[\w)]/|@"
+    r"(?:sha\d{1,3}[:=]|h1:|base64(?:,|%2C)|ssh-[a-z0-9-]{3,20} |ecdsa-[a-z0-9-]{3,20} |://[^\s?]{0,100}|[\w)]/|@"
     r"|(?:integrity|fingerprint|etag|nonce|hash|digest|checksum|address|list|public[_-]?key|id)[\\\"':= W/-]{1,9}"
     r"|-----(?:\s|\\n){1,3})$",  # certificates and public keys
     re.IGNORECASE,
@@ -334,7 +336,12 @@ def _is_random(value: str) -> bool:
     breaks = len(re.findall("[/_+-]", value))
     if breaks > (len(value) // 10 + 1 if len(value) >= 32 else 0) or value.islower() or value.isupper():
         return False  # a cheap test that excludes most paths and names
-    return _TWO_NUMBERS.search(value) is not None and values.is_random(value)
+    return _TWO_NUMBERS.search(value) is not None and values.is_random(value) and not _is_text(value)
+
+
+def _is_text(value: str) -> bool:
+    """Return whether the value is a sentence in base64."""
+    return len(value) % 4 == 0 and _BASE64.fullmatch(value) is not None and base64.b64decode(value).isascii()
 
 
 def _in_block(text: str, token: re.Match[str]) -> bool:

@@ -26,21 +26,23 @@ _PLACEHOLDER = re.compile(
     r"|change[_-]?(?:me|it|this)|example|dummy|fake|placeholder|redacted|todo|tbd|none$|null|nil$|true|false|undefined"
     r"|process\.env|os\.environ|import\.meta|env\.|secrets?\.|vars?\.|self\.|this\.|config\.|settings\.|props\.|req\."
     r"|str$|string|bytes$|int$|optional|any$|boolean|number|required|missing|empty|invalid|unset|await$|new$|async$"
-    r"|function|return|passw(?:or)?d[_-]?\d{0,4}$|\d{4}-\d\d-\d\d|\d\d:\d\d",  # also a date, a time
+    r"|function|return|passw(?:or)?d[_-]?\d{0,4}$|--?[a-z]|[\^~>=v]{0,2}\d+(?:\.[\w*-]+)+$"
+    r"|\d{4}-\d\d-\d\d|\d\d:\d\d",  # also an option, a version, a date, a time
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(
     r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)+[!?]?$"  # a.b.c
 )
+_ENTITY = re.compile(r"&[a-z]{2,6}(?:;|$)")  # of HTML
 _PATH = re.compile(r"(?:\.{0,2}/|~|[A-Za-z]:[\\/]|[a-z]+://)")
 _TYPE = re.compile(
     r"(?:[A-Z][a-z]+)+\d?(?:[A-Z][a-z]+)*(?:[\[<].*)?$|(?i:base|sha|argon)-?\d+|[a-z]+(?:_[a-z]+)*(?:_[a-z]+\d{0,3}|_\d)$"
     r"|[A-Z][A-Z\d]*(?:_[A-Z][A-Z\d]*)+$|(?:\w+\.)?[A-Z]\w*(?:Key|Token|Type)$"
-    r"|\d[\d.,]*[a-z]{1,4}$|1Password|[a-z_]+=(?:[a-z.]*|\d+)\]?$"  # a measure, an argument
+    r"|\d[\d.,]*[a-z]{1,4}$|(?i:1password)|[a-z_]+=(?:[a-z.]*|\d+)\]?$"  # a measure, an argument
     r"|[^\s@]+@[^\s@]+\.(?:[a-z]{2,}|\d+)$|(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?$",  # an address, a host
     re.ASCII,
 )
-_SIGNS = re.compile(r"[!@#$%^&*+=~?]")
+_SIGNS = re.compile(r"[!@#$%^&*+~?]")
 _SIGN_INSIDE = re.compile(r"(?<=.)[!#$%^&*?](?=.)|[#$%^&*]$|^\d{2,}[A-Za-z]{4,}!$")  # not the end of a sentence
 _GROUPS = re.compile(r"[a-z]{4}(?:-[a-z]{4}){3}$|(?=\S*\d)[A-Z\d]{4,6}(?:-[A-Z\d]{4,6}){3,7}$")  # to be typed by hand
 # A version, an issue, a file, code: seldom in a password, often beside the word.
@@ -97,13 +99,18 @@ def is_mixed(value: str, share: float = 0.3) -> bool:
     return changes >= share * len(classes)
 
 
+def is_name(value: str) -> bool:
+    """Return whether a value of both cases holds words, as names in code do."""
+    words = sum(map(len, re.findall("[a-z]{4,}", value)))
+    return not value.islower() and words >= 0.4 * len(value)
+
+
 def is_random(value: str) -> bool:
     """Return whether a long string is drawn from digits and letters of both cases; names hold runs of small letters."""
     digits, upper, lower = (sum(map(kind, value)) for kind in (str.isdigit, str.isupper, str.islower))
     if digits < 2 or upper < 3 or lower < 3 or len(set(value)) < min(18, len(value) * 0.6):
         return False
-    words = sum(map(len, re.findall("[a-z]{4,}", value)))
-    return words < 0.4 * len(value) and is_mixed(value, 0.34 if len(value) >= 32 else 0.39)
+    return not is_name(value) and is_mixed(value, 0.34 if len(value) >= 32 else 0.39)
 
 
 def _class_of(character: str) -> int:
@@ -118,7 +125,9 @@ def _is_code(value: str, *, quoted: bool) -> bool:
         return True
     if _PATH.match(value) and not ((quoted and is_mixed(value)) or _is_base64(value)):
         return True
-    marks = ("${", "{{", "%s", "{}") if quoted else ("(", "[", "{", "|", "=>", "->")
+    if _ENTITY.search(value):
+        return True
+    marks = ("${", "{{", "%s", "{}") if quoted else ("(", "[", "]", "{", "|", "=>", "->")
     return any(mark in value for mark in marks)
 
 
