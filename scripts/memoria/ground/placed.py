@@ -193,7 +193,7 @@ def alone(text: str, _lowered: str) -> Iterator[Span]:
         word = _LETTERS.match(text, start)
         place = word.end() if word else sign.end()
         value = word[0].rstrip(".?") if word else ""
-        if not text[start - 1 : start].strip("\"'`(,=:") and _is_password(value):
+        if not text[start - 1 : start].strip(" \t\r\n\"'`(,=:") and _is_password(value):
             yield start, start + len(value), "password"
 
 

@@ -327,7 +327,7 @@ def _random(text: str, runs: list[tuple[int, int]]) -> Iterator[Span]:
             is_part = text.startswith("@", token.end())
             if len(value) < 20:  # a short one is no part of anything
                 around = text[token.start() - 1 : token.start()], text[token.end() : token.end() + 1]
-                is_part = bool(around[0].strip("\"'`(,=:") or around[1].strip("\"'`),;"))
+                is_part = bool(around[0].strip(" \t\r\n\"'`(,=:") or around[1].strip(" \t\r\n\"'`),;"))
             if not (is_part or _NOT_SECRET_BEFORE.search(text, before, token.start()) or _in_block(text, token)):
                 yield token.start(), token.end(), "high-entropy"
 
