@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _QUERY_CHARS = 20_000  # characters; only the start of a longer query is read
 QUERY_WORDS = 48  # terms of a query that are looked up; the others are ignored
 PASSAGES = 3  # of a document that are shown
-SAME = 0.7  # least Jaccard similarity of word pairs; "tabs, not spaces" and "spaces, not tabs" share no pair
 _TOLD = ("article", "entry", "fact")  # an archived turn is kept: it is their evidence
 _AROUND = "`'\"()[]{}<>,.;:!?*_|\\"
 _SUCCESSIONS = 8  # greatest length of a chain of superseded facts that is followed
@@ -361,8 +360,7 @@ def _opened(path: str) -> sqlite3.Connection:
 
 # -- results that say the same: a learned fact, the entry that holds it, an article's claim
 #
-# Two results are duplicates when their best passages are the same sentence, apart from punctuation and links: nearly
-# the same words in the same order, and the same numbers. The test is strict, so that it hides nothing new.
+# Two results are duplicates when their best passages are the same sentence, apart from punctuation and links.
 
 
 def _add(hits: list[Hit], hit: Hit) -> None:
@@ -414,20 +412,5 @@ def _without(passages: list[str], said: list[str]) -> list[str]:
 
 
 def _same(one: list[str], other: list[str]) -> bool:
-    """Return whether two sentences, as lists of words, say the same.
-
-    Each word that only one of them holds stands in a pair that only that one holds, and a pair has two words. Both have
-    fewer pairs than words together, so that with more such words than ``differing`` the similarity is below ``SAME``.
-    """
-    if one == other:
-        return bool(one)
-    differing = 2 * (1 - SAME) * (len(one) + len(other))
-    if len(set(one).symmetric_difference(other)) > differing:
-        return False
-    from memoria.search.words import bigrams, jaccard  # noqa: PLC0415 (a hook that compares none does not pay)
-
-    return jaccard(bigrams(one), bigrams(other)) >= SAME and _numbers(one) == _numbers(other)
-
-
-def _numbers(words: list[str]) -> list[str]:
-    return [word for word in words if any(letter.isdigit() for letter in word)]
+    """Return whether two sentences, as lists of words, say something and say the same."""
+    return bool(one) and one == other

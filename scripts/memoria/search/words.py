@@ -73,8 +73,3 @@ def overlap(one: Set[Any], other: Set[Any]) -> float:
 def coverage(claim: Set[Any], text: Set[Any]) -> float:
     """Return the share of ``claim`` that ``text`` holds, 0 to 1; 0 when ``claim`` is empty."""
     return len(claim & text) / len(claim) if claim else 0.0
-
-
-def bigrams(words: list[str]) -> set[tuple[str, str]]:
-    """Return each pair of neighbouring words."""
-    return set(zip(words, words[1:]))
