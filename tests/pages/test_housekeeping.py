@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from memoria.base.paths import Paths
+from memoria.capture import detach
 from memoria.ground.home import Home
 from memoria.pages import housekeeping
 from memoria.recall.shown_notes import ShownNotes
@@ -25,7 +26,7 @@ def test_a_worker_waits_for_everything_else_on_the_machine(
         return now
 
     monkeypatch.setattr(os, "nice", nice)
-    housekeeping.lower_priority()
+    detach.lower_priority()
     assert asked == [0, more]
 
 

@@ -41,7 +41,6 @@ from memoria.mcp.calls import Session as ToolSession
 from memoria.mcp.fact_tools import listed
 from memoria.mcp.pages import read
 from memoria.models.protocol import Model
-from memoria.pages import housekeeping
 from memoria.recall.prompt_notes import user_prompt_submit
 from memoria.recall.session_start import session_start
 from memoria.statements.fact import Fact
@@ -514,7 +513,7 @@ def directed(player: Player, model: Model) -> Iterator[None]:
     with (
         patch.object(clock, "now", lambda: player.now),
         patch.object(detach, "start", start),
-        patch.object(housekeeping, "lower_priority", lambda: None),
+        patch.object(detach, "lower_priority", lambda: None),
         patch("memoria.models.chain.from_settings", lambda *_: model),
     ):
         yield

@@ -181,6 +181,12 @@ def is_detached() -> bool:
     return user_environment.DETACHED in os.environ
 
 
+def lower_priority() -> None:
+    """Lower this process's scheduling priority, so that it does not slow down the user's work."""
+    if hasattr(os, "nice"):
+        os.nice(max(0, 10 - os.nice(0)))
+
+
 def _let_go(output: str, cwd: str) -> None:
     """Hold nothing of the hook's or the client's any more."""
     heed_signals()

@@ -22,8 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (all commands have this signature)
     """Observe every session that has news."""
-    if hasattr(os, "nice"):
-        os.nice(max(0, 10 - os.nice(0)))
+    detach.lower_priority()
     for folder in (home.paths.where, home.paths.cursors):
         os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 (avoids importing pathlib)
     if seen := _has_news(home):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,8 +80,8 @@ def _key(given: str, home: Home, index: Index) -> str:
 
 def _wait(home: Home) -> None:
     """Bring the index up to date; searches meanwhile answer from what is there."""
-    if hasattr(os, "nice") and detach.is_detached():
-        os.nice(max(0, 10 - os.nice(0)))
+    if detach.is_detached():
+        detach.lower_priority()
     with locks.waiting(Path(home.paths.indexer_lock)), Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
 

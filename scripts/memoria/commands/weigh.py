@@ -13,9 +13,8 @@ import sys
 import threading
 import time
 
-from memoria.capture import hook
+from memoria.capture import detach, hook
 from memoria.ground.home import Home
-from memoria.pages import housekeeping
 from memoria.recall.shown_notes import ShownNotes
 from memoria.worker.weigher import Request, weighed
 
@@ -31,7 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (all commands have this signature)
     """Print the hook's answer, or nothing when the prompt needs no note; return 0."""
-    housekeeping.lower_priority()
+    detach.lower_priority()
     began = time.monotonic()
     request = Request.read("" if sys.stdin.isatty() else sys.stdin.read(), home)
     if threading.current_thread() is threading.main_thread():

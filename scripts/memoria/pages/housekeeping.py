@@ -6,7 +6,6 @@ It removes old temporary files, rotates logs, stores learned facts that waited, 
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 import time
 from collections.abc import Sequence
@@ -59,12 +58,6 @@ def wiki_state(paths: Paths) -> str:
     articles = home_files.articles(paths.knowledge)
     found = [f"{slug} {status.st_mtime_ns} {status.st_size}\n" for slug, status in articles]
     return sha256("".join(found)) if found else ""
-
-
-def lower_priority() -> None:
-    """Lower this process's scheduling priority, so that it does not slow down the user's work."""
-    if hasattr(os, "nice"):
-        os.nice(max(0, 10 - os.nice(0)))
 
 
 def clean(paths: Paths) -> None:

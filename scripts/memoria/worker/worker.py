@@ -330,7 +330,7 @@ def exchange(home: Home, *, is_news: bool) -> None:
 
 
 def _run_locked(home: Home, *, insist: bool) -> Report:
-    housekeeping.lower_priority()
+    detach.lower_priority()
     _finish_forget(home)
     with closing(Worker.of(home, insist=insist)) as worker:
         housekeeping.rotate(home)
