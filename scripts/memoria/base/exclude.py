@@ -33,57 +33,39 @@ EXCLUDED_BY = "excluded by "  # begins the reason for a session in an excluded f
 OWN = "memoria's own"  # the reason for a session in the state folder, such as those of model calls
 
 
-class Excluder:
-    """The patterns of the setting ``exclude``, ready to be compared with working folders."""
+def excluded_by(cwd: str, patterns: Iterable[str]) -> str:
+    """Return the pattern or the path of the marker file that excludes this folder, ``""`` when it is not excluded.
 
-    __slots__ = ("_names", "_paths")
-
-    def __init__(self, patterns: Iterable[str] = ()) -> None:
-        """Prepare ``patterns``. Empty ones are skipped; no pattern is invalid."""
-        self._names: list[tuple[str, str]] = []
-        self._paths: list[tuple[str, list[str]]] = []
-        for pattern in patterns:
-            plain = _normal(expanded(pattern.strip())).rstrip("/")
-            if plain.startswith("/") or plain[1:2] == ":":
-                for path in {os.path.normpath(plain), _behind_links(plain)}:
-                    self._paths.append((pattern, _parts(_normal(path))))
-            elif "/" in plain:
-                self._paths.append((pattern, ["**", *_parts(plain)]))
-            elif plain:
-                self._names.append((pattern, plain))
-
-    def reason(self, cwd: str) -> str:
-        """Return the pattern or the path of the marker file that excludes this folder, ``""`` when it is not excluded.
-
-        Takes two ``stat`` for each folder on the path and one lookup of the real path: a folder reached through a
-        symbolic link is compared by both names. A worktree is also compared by its repository's main folder. An empty
-        or relative ``cwd`` is not excluded. One that is too long for any folder is compared with the patterns, and
-        markers count as far as a path can reach.
-        """
-        if not os.path.isabs(cwd) or "\0" in cwd:
-            return ""
-        seen = [os.path.normpath(cwd)]
-        if (real := _real(cwd)) != seen[0]:
-            seen.append(real)
-        for path in seen:
-            found = self._pattern_for(_parts(_normal(path)))
-            if found:
-                return found
-            found, is_linked = _marker_above(path[:MAX_PATH])
-            if found:
-                return found
-            if is_linked and (main := _main_folder(path)) not in seen:
-                seen.append(main)
+    Takes two ``stat`` for each folder on the path and one lookup of the real path: a folder reached through a symbolic
+    link is compared by both names. A worktree is also compared by its repository's main folder. An empty or relative
+    ``cwd`` is not excluded. One that is too long for any folder is compared with the patterns, and markers count as far
+    as a path can reach. No pattern is invalid; empty ones are skipped.
+    """
+    if not os.path.isabs(cwd) or "\0" in cwd:
         return ""
+    wanted = [(pattern, parts) for pattern in patterns for parts in _prepared(pattern)]
+    seen = [os.path.normpath(cwd)]
+    if (real := _real(cwd)) != seen[0]:
+        seen.append(real)
+    for path in seen:
+        parts = _parts(_normal(path))
+        for pattern, each in wanted:
+            if path_fits(parts, each):
+                return pattern
+        found, is_linked = _marker_above(path[:MAX_PATH])
+        if found:
+            return found
+        if is_linked and (main := _main_folder(path)) not in seen:
+            seen.append(main)
+    return ""
 
-    def _pattern_for(self, parts: list[str]) -> str:
-        for pattern, name in self._names:
-            if any(_name_fits(part, name) for part in parts):
-                return pattern
-        for pattern, wanted in self._paths:
-            if path_fits(parts, wanted):
-                return pattern
-        return ""
+
+def _prepared(pattern: str) -> list[list[str]]:
+    """Return the parts of a pattern, for the path of its links and the real one."""
+    plain = _normal(expanded(pattern.strip())).rstrip("/")
+    if plain.startswith("/") or plain[1:2] == ":":
+        return [_parts(_normal(path)) for path in {os.path.normpath(plain), _behind_links(plain)}]
+    return [["**", *_parts(plain)]] if plain else []
 
 
 def _real(folder: str) -> str:
@@ -180,5 +162,5 @@ def reason(cwd: str, settings: Settings, paths: Paths) -> str:
     own = os.path.join(paths.state, "")
     if os.path.join(cwd, "").startswith(own):
         return OWN
-    found = Excluder(settings.exclude).reason(cwd)
+    found = excluded_by(cwd, settings.exclude)
     return f"{EXCLUDED_BY}{found}" if found else ""
