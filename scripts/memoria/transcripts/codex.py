@@ -17,7 +17,6 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -96,57 +95,12 @@ def _meta(value: Json) -> Json:
     return _record(value, "payload") if value.get("type") == "session_meta" else value
 
 
-@dataclass(slots=True)
-class _Lines:
-    """Makes the lines of one session. ``ident`` is unique for what was said, and stays the same in each reading."""
-
-    session: str = ""
-    cwd: str = ""
-    branch: str = ""
-    is_side: bool = False
-
-    def prompt(self, ident: str, time: str, content: object) -> Json:
-        """Return what a person typed: a text, or a list of text and image blocks."""
-        return self._line("user", ident, time, content) | {"promptSource": "typed"}
-
-    def answer(self, ident: str, time: str, text: str) -> Json:
-        """Return what Codex said."""
-        return self._line("assistant", ident, time, [{"type": "text", "text": text}])
-
-    def use(self, ident: str, time: str, tools: Mapping[str, tuple[str, Json]]) -> Json:
-        """Return the use of tools, by their ids, with names and inputs."""
-        blocks = [
-            {"type": "tool_use", "id": call, "name": name, "input": given} for call, (name, given) in tools.items()
-        ]
-        return self._line("assistant", ident, time, blocks)
-
-    def result(self, ident: str, time: str, call: str, failure: str) -> Json:
-        """Return the end of a tool's use; of its output only the ``failure`` is kept, empty when it did not fail."""
-        block = {"type": "tool_result", "tool_use_id": call, "is_error": bool(failure), "content": failure}
-        return self._line("user", ident, time, [block])
-
-    def note(self, ident: str, time: str, text: str) -> Json:
-        """Return what Codex recorded of the user."""
-        return self._line("memoria-note", ident, time, None) | {"text": text}
-
-    def _line(self, kind: str, ident: str, time: str, content: object) -> Json:
-        return {
-            "type": kind,
-            "uuid": ident,
-            "timestamp": time,
-            "sessionId": self.session,
-            "cwd": self.cwd,
-            "gitBranch": self.branch,
-            "isSidechain": self.is_side,
-            "message": {"content": content},
-        }
-
-
 class Decoder:
     """Reads the lines of one rollout, or a part of them, in their order; knows the folder from the lines before."""
 
     def __init__(self) -> None:
-        self._make = _Lines()
+        self._session = self._cwd = self._branch = ""
+        self._is_side = False
         self._number = 0
         self._began = ""
 
@@ -170,48 +124,67 @@ class Decoder:
         if kind == "session_meta" or (not kind and "timestamp" in value and "id" in value):
             self._begin(_meta(value))
         elif kind == "turn_context":
-            self._make.cwd = _text(payload, "cwd") or self._make.cwd
+            self._cwd = _text(payload, "cwd") or self._cwd
         elif kind == "response_item":
             yield from self._item(payload, time, _text(payload, "id") or digest)
         elif kind == "event_msg" and _text(payload, "type") == "turn_aborted":
             if _text(payload, "reason") in ("", "interrupted"):
-                yield self._make.note(digest, time, INTERRUPTED)
+                yield self._line("memoria-note", digest, time, text=INTERRUPTED)
         elif kind in _ITEMS and not payload:  # before 0.31; two lines may be the same there, and have no time
-            yield from self._item(value, self._began, f"{self._make.session}:{self._number}")
+            yield from self._item(value, self._began, f"{self._session}:{self._number}")
 
     def _begin(self, meta: Json) -> None:
         """Take in what a session's first line says; in a fork the line of the session it came from follows."""
-        if not self._make.session:
-            self._make.session = _text(meta, "id")
+        if not self._session:
+            self._session = _text(meta, "id")
             self._began = _text(meta, "timestamp")
-            self._make.is_side = "subagent" in json.dumps(meta.get("source", "")) + _text(meta, "thread_source")
-        self._make.cwd = _text(meta, "cwd") or self._make.cwd
-        self._make.branch = _text(_record(meta, "git"), "branch") or self._make.branch
+            self._is_side = "subagent" in json.dumps(meta.get("source", "")) + _text(meta, "thread_source")
+        self._cwd = _text(meta, "cwd") or self._cwd
+        self._branch = _text(_record(meta, "git"), "branch") or self._branch
 
     def _item(self, item: Json, time: str, ident: str) -> Iterator[Json]:
         kind = _text(item, "type")
         if kind == "message":
             yield from self._message(item, time, ident)
         elif kind in ("function_call_output", "custom_tool_call_output"):
-            call = _text(item, "call_id")
-            yield self._make.result(f"{call or ident}#output", time, call, _failure(item.get("output")))
+            call, failure = _text(item, "call_id"), _failure(item.get("output"))  # of the output nothing else is kept
+            block = {"type": "tool_result", "tool_use_id": call, "is_error": bool(failure), "content": failure}
+            yield self._line("user", f"{call or ident}#output", time, [block])
         elif kind in _ITEMS:
             call = _text(item, "call_id") or ident
-            uses = {f"{call}.{number}" if number else call: use for number, use in enumerate(_uses(kind, item))}
-            yield self._make.use(call, time, uses)
+            blocks = [
+                {"type": "tool_use", "id": f"{call}.{number}" if number else call, "name": name, "input": given}
+                for number, (name, given) in enumerate(_uses(kind, item))
+            ]
+            yield self._line("assistant", call, time, blocks)
 
     def _message(self, item: Json, time: str, ident: str) -> Iterator[Json]:
         role = _text(item, "role")
         parts = _records(item, "content")
         if role == "assistant":
-            yield self._make.answer(ident, time, "\n\n".join(_text(part, "text") for part in parts))
+            said = "\n\n".join(_text(part, "text") for part in parts)
+            yield self._line("assistant", ident, time, [{"type": "text", "text": said}])
         elif role == "user":
             blocks = [block for part in parts if (block := _typed_block(part))]
             if blocks:
-                yield self._make.prompt(ident, time, blocks)
+                yield self._line("user", ident, time, blocks, promptSource="typed")
             shell = "\n".join(match[1] for part in parts if (match := _SHELL.match(_text(part, "text"))))
             if shell:
-                yield self._make.note(f"{ident}#shell", time, f"(the user ran in the shell: {shell})")
+                yield self._line("memoria-note", f"{ident}#shell", time, text=f"(the user ran in the shell: {shell})")
+
+    def _line(self, kind: str, ident: str, time: str, content: object = None, **more: str) -> Json:
+        """Return a line of the session; ``ident`` is unique for what was said, and stays the same in each reading."""
+        return {
+            "type": kind,
+            "uuid": ident,
+            "timestamp": time,
+            "sessionId": self._session,
+            "cwd": self._cwd,
+            "gitBranch": self._branch,
+            "isSidechain": self._is_side,
+            "message": {"content": content},
+            **more,
+        }
 
 
 def _typed_block(part: Json) -> Json | None:
