@@ -139,9 +139,7 @@ def run(name: str, args: argparse.Namespace) -> int:
     status: int
     try:
         status = (
-            _run_in_home(verb, args, reads=_reads(name, args))
-            if hasattr(verb, "command")
-            else _run_without_home(verb, args)
+            _run_in_home(verb, args, reads=_reads(name, args)) if hasattr(verb, "command") else verb.without_home(args)
         )
         sys.stdout.flush()
     except ExpectedError as error:
@@ -207,11 +205,6 @@ def _run_in_home(verb: ModuleType, args: argparse.Namespace, *, reads: bool) -> 
         return status
     finally:
         home.leave()
-
-
-def _run_without_home(verb: ModuleType, args: argparse.Namespace) -> int:
-    status: int = verb.without_home(args)
-    return status
 
 
 def _module(verb: str) -> ModuleType:

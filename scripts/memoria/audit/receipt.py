@@ -111,7 +111,7 @@ class Receipt(Changes):
     def __post_init__(self) -> None:
         """Look once at the ledger's memory and at the spool, and record what was said with memoria switched off."""
         Changes.__post_init__(self)
-        self._screen = Screen.of(self.home)
+        self._screen = Screen(self.home)
         for path in sorted(self.silences()):
             self._record_silence(path)
         for box, fate in ((self.spool.new, WAITING), (self.spool.cur, WAITING), (self.spool.failed, ASIDE)):
@@ -249,7 +249,7 @@ class Receipt(Changes):
                 return BEFORE
         return MISSING
 
-    def _turns(self, found: Found, unknown: unknown_forms.Forms) -> Iterator[Turn]:
+    def _turns(self, found: Found, unknown: unknown_forms.UnknownForms) -> Iterator[Turn]:
         keeps = self.home.settings.keep_sidechains
         reader = Reader(keep_sidechains=keeps, describing=False, decode=clients.of(found).decoder())
         for line in client_files.lines(found.path):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -69,11 +68,13 @@ class Form(NamedTuple):
 
 
 @dataclass(slots=True)
-class Forms(ABC):
-    """What was seen so far of one session."""
+class UnknownForms:
+    """What was seen so far of one transcript; ``keeps_sidechains``: whether sub-agents' lines are to become turns."""
 
+    keeps_sidechains: bool = False
     found: dict[str, Form] = field(default_factory=dict, init=False)
     _lines: int = field(default=0, init=False)
+    _uuids: set[str] = field(default_factory=set, init=False)
 
     def see(self, raw: bytes, turns: int) -> None:
         """Look at the next line, of which the reader made so many turns."""
@@ -82,45 +83,6 @@ class Forms(ABC):
         if form:
             known = self.found.get(form, Form(0, self._lines))
             self.found[form] = Form(known.lines + 1, known.first)
-
-    @abstractmethod
-    def _form(self, raw: bytes, turns: int) -> str:
-        """Return the form of a line when it is unknown, else ``""``."""
-
-
-def of(agent: str, *, keeps_sidechains: bool = False) -> Forms:
-    """Return a new count for a session of this agent."""
-    return CodexForms() if agent == "codex" else UnknownForms(keeps_sidechains)
-
-
-@dataclass(slots=True)
-class CodexForms(Forms):
-    """What was seen of a session of Codex: a line is known by the two fields that say its kind."""
-
-    def _form(self, raw: bytes, turns: int) -> str:
-        try:
-            value = json.loads(raw)
-        except (ValueError, RecursionError):
-            return "" if turns or not raw.strip(b"\0 \t\r\n") or not raw.endswith(b"\n") else "no JSON that can be read"
-        kind = "/".join(filter(None, (_at(value, fields) for fields in (("type",), ("payload", "type")))))
-        if turns or kind in _CODEX_KINDS or not any(map(_WORDS.search, _strings(value))):
-            return ""
-        return f"type {kind!r}"
-
-
-def _at(value: Any, fields: tuple[str, ...]) -> str:
-    """Return the text at the end of these keys, ``""`` when there is none."""
-    for name in fields:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value if isinstance(value, str) else ""
-
-
-@dataclass(slots=True)
-class UnknownForms(Forms):
-    """What was seen so far of one transcript; ``keeps_sidechains``: whether sub-agents' lines are to become turns."""
-
-    keeps_sidechains: bool = False
-    _uuids: set[str] = field(default_factory=set, init=False)
 
     def _form(self, raw: bytes, turns: int) -> str:
         try:
@@ -155,6 +117,33 @@ class UnknownForms(Forms):
         if isinstance(message, dict) and message.get("model") == "<synthetic>":
             return ""
         return next(filter(None, (_block(kind, block) for block in blocks)), "") or _answered(value)
+
+
+@dataclass(slots=True)
+class CodexForms(UnknownForms):
+    """What was seen of a session of Codex: a line is known by the two fields that say its kind."""
+
+    def _form(self, raw: bytes, turns: int) -> str:
+        try:
+            value = json.loads(raw)
+        except (ValueError, RecursionError):
+            return "" if turns or not raw.strip(b"\0 \t\r\n") or not raw.endswith(b"\n") else "no JSON that can be read"
+        kind = "/".join(filter(None, (_at(value, fields) for fields in (("type",), ("payload", "type")))))
+        if turns or kind in _CODEX_KINDS or not any(map(_WORDS.search, _strings(value))):
+            return ""
+        return f"type {kind!r}"
+
+
+def of(agent: str, *, keeps_sidechains: bool = False) -> UnknownForms:
+    """Return a new count for a session of this agent."""
+    return CodexForms() if agent == "codex" else UnknownForms(keeps_sidechains)
+
+
+def _at(value: Any, fields: tuple[str, ...]) -> str:
+    """Return the text at the end of these keys, ``""`` when there is none."""
+    for name in fields:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, str) else ""
 
 
 def _unknown_field(value: Json) -> str:

@@ -94,7 +94,7 @@ class Tracer:
         self.home = home
         self.shows = shows
         self.has_excluded = has_excluded
-        self.screen = Screen.of(home)
+        self.screen = Screen(home)
         self.daily = DailyLog.of(home.paths)
         self._days: dict[date, dict[str, Entry]] = {}
         self.archive = Archive.of(home.paths, home.settings.archive_mb)

@@ -69,7 +69,7 @@ class Intake:
     @classmethod
     def of(cls, home: Home, spool: Spool, jobs: list[Job]) -> Intake:
         """Return the intake of these jobs without what is excluded or forgotten."""
-        return cls(spool, jobs, home.settings.keep_sidechains, Screen.of(home))
+        return cls(spool, jobs, home.settings.keep_sidechains, Screen(home))
 
     @property
     def session(self) -> str:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memoria.base import exclude
 from memoria.base.atomic import PRIVATE
 from memoria.base.paths import Paths
-from memoria.base.settings import Settings
 from memoria.capture import cursor
 from memoria.ground import files, home_files
 from memoria.ground.home import Home
@@ -37,21 +36,15 @@ _SALT_BYTES = 32
 class Screen:
     """The excluded folders and forgotten texts of one home, as they were when it was made."""
 
-    def __init__(self, settings: Settings, paths: Paths) -> None:
-        self.settings = settings
-        self.paths = paths
-        self.tombstones = Tombstones.of(paths)
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.tombstones = Tombstones.of(home.paths)
         self._reasons: dict[str, str] = {}
-
-    @classmethod
-    def of(cls, home: Home) -> Screen:
-        """Return the screen of a home."""
-        return cls(home.settings, home.paths)
 
     def excluded(self, cwd: str) -> str:
         """Return why nothing from this folder is kept, ``""`` when it is."""
         if cwd not in self._reasons:
-            self._reasons[cwd] = exclude.reason(cwd, self.settings, self.paths)
+            self._reasons[cwd] = exclude.reason(cwd, self.home.settings, self.home.paths)
         return self._reasons[cwd]
 
     def reason(self, turn: Turn, cwd: str) -> str:

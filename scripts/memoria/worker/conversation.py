@@ -61,7 +61,7 @@ def _turns(home: Home, session: str, transcript: str, end: int | None = None) ->
     if start:  # within a line
         start += len(lines.pop(0))
     spoken = cursor.spoken(lines, start, cursor.paused(home.paths.cursors, session))
-    screen = Screen.of(home)
+    screen = Screen(home)
     passing, _ = screen.passing(spoken)
     read = (screen.shown(turn, has_excluded=False)[0] for turn in Reader().read(passing))
     return [turn for turn in read if turn and turn.role in SPEAKERS and (turn.text.strip() or turn.tools)]

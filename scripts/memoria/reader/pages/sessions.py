@@ -189,7 +189,7 @@ def show_one(site: Site, asked: Asked) -> View:
     with closing(Ledger.of(site.home.paths)) as ledger:
         turns = _turns(site, one) if asked.query.get("turns") and one.transcript else []
         shown = address.paginate(turns, PAGE_TURNS, address.session(ident), asked.query) if turns else None
-        screen = Screen.of(site.home)  # what memoria may not keep is not shown either, although the transcript has it
+        screen = Screen(site.home)  # what memoria may not keep is not shown either, although the transcript has it
         fates = [_fate(site, turn, ledger, screen.reason(turn, cwd)) for turn, cwd in shown.items] if shown else []
         counts = {entry.id: len(ledger.turns_of(entry.id)) for entry in one.entries}
     values = {
@@ -318,7 +318,7 @@ def of_transcript(site: Site, path: str, limit: int) -> tuple[list[Given], int]:
                 found += (_Seen(*each, len(turns)) for value in objects(line) for each in _context(value))
             turns += reader.read((line,))
     turns += reader.settle()
-    screen = Screen.of(site.home)
+    screen = Screen(site.home)
     return [_event_view(site, screen, each, turns) for each in found[:limit]], max(0, len(found) - limit)
 
 
