@@ -364,22 +364,17 @@ def _read_sources(env: Mapping[str, str], path: str) -> tuple[dict[str, object],
 
 
 def _read_options(path: str) -> dict[str, object]:
-    """Return the plugin's options in the client's settings file."""
-    try:
-        text = user_environment.file_text(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    return plugin_options(text) if '"pluginConfigs"' in text else {}
-
-
-def plugin_options(text: str) -> dict[str, object]:
-    """Return the options that were given a value in the text of the client's user-level settings.
+    """Return the plugin's options that were given a value in the client's user-level settings.
 
     Every process reads that file, because the client hands the options to hooks alone, in the environment, and a
     project's settings can add to them. Raise ValueError when it holds options that cannot be read: the home is then
     unknown. docs/decisions/0087-installing.md.
     """
-    if f'"{PLUGIN}@' not in text:
+    try:
+        text = user_environment.file_text(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    if '"pluginConfigs"' not in text or f'"{PLUGIN}@' not in text:
         return {}
     stored = quickjson.loads(text)
     plugins = stored.get("pluginConfigs") if isinstance(stored, dict) else None

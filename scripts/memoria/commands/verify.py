@@ -10,7 +10,6 @@ import json
 import os
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -49,27 +48,6 @@ WORDS = {
 SHOWN = 20  # transcripts listed with something missing
 
 
-@dataclass(slots=True)
-class Findings:
-    """All accounts, and what could not be read."""
-
-    accounts: list[Account] = field(default_factory=list)
-    unreadable: list[str] = field(default_factory=list)
-
-    @property
-    def fates(self) -> Counter[str]:
-        """The number of turns by fate, over all transcripts."""
-        fates: Counter[str] = Counter()
-        for account in self.accounts:
-            fates.update(account.fates)
-        return fates
-
-    @property
-    def missing(self) -> list[Account]:
-        """The transcripts that contain missing turns."""
-        return [account for account in self.accounts if account.missing]
-
-
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--repair", action="store_true", help="capture what is missing and start the worker")
@@ -86,71 +64,75 @@ def command(args: argparse.Namespace, home: Home) -> int:
         there = {day.isoformat() for day in daily.days()}
         deleted = Counter(entry.day for entry in ledger.entries() if entry.day not in there)
         receipt = Receipt(home, ledger, Spool(home.paths.spool))
-        findings = compare(receipt, forced=args.all)
+        accounts, unreadable = compare(receipt, forced=args.all)
+        missing = [account for account in accounts if account.missing]
         removed = ledger.gone_entries(entry.id for day in daily.days() for entry in daily.entries(day))
         lost = [text for _, _, _, text in ledger.notes("missing", 1000)]
-        repaired = [receipt.capture(account, "Verify") for account in findings.missing] if args.repair else []
+        repaired = [receipt.capture(account, "Verify") for account in missing] if args.repair else []
     finally:
         ledger.close()
-    facts = _facts(home, receipt, findings, removed, lost) | {"agents": _agents(findings), "repaired": repaired}
+    facts = _facts(home, receipt, accounts, removed, lost) | {"unreadable": unreadable, "repaired": repaired}
     facts["deleted_days"] = [{"day": day, "entries": count} for day, count in sorted(deleted.items())]
     if repaired:
         facts["worker"] = detach.start_worker(home.settings, home.paths)
     print(json.dumps(facts, indent=2, ensure_ascii=False) if args.json else "\n".join(_lines(facts)))
-    _notify(home, findings, repaired)
-    return 1 if (findings.missing and not repaired) or findings.unreadable or deleted else 0
+    _notify(home, [] if repaired else missing)
+    return 1 if (missing and not repaired) or unreadable or deleted else 0
 
 
-def compare(receipt: Receipt, *, forced: bool = False) -> Findings:
-    """Account for every session of every agent."""
-    findings = Findings()
+def compare(receipt: Receipt, *, forced: bool) -> tuple[list[Account], list[str]]:
+    """Account for every session of every agent; return what could not be read besides."""
+    accounts, unreadable = [], []
     for found in clients.sessions(list(clients.CLIENTS), sides=receipt.home.settings.keep_sidechains):
         try:
-            findings.accounts.append(receipt.account(found, forced=forced))
+            accounts.append(receipt.account(found, forced=forced))
         except FileNotFoundError:  # the client has deleted it in the meantime
             continue
         except OSError as error:
-            findings.unreadable.append(f"{found.path}: {error.strerror or error}")
-    return findings
+            unreadable.append(f"{found.path}: {error.strerror or error}")
+    return accounts, unreadable
 
 
 def _facts(
-    home: Home, receipt: Receipt, findings: Findings, removed: tuple[int, int], lost: Sequence[str]
+    home: Home, receipt: Receipt, accounts: Sequence[Account], removed: tuple[int, int], lost: Sequence[str]
 ) -> dict[str, Any]:
-    fates = findings.fates
+    fates: Counter[str] = Counter()
+    for account in accounts:
+        fates.update(account.fates)
     skipped = {fate.removeprefix(SKIPPED): count for fate, count in fates.items() if fate.startswith(SKIPPED)}
     return {
         "transcripts": str(client_files.folder(os.environ)),
         "home": home.paths.home,
         "installed": datetime.fromtimestamp(receipt.installed, UTC).isoformat(),
-        "sessions": len({account.session for account in findings.accounts}),
-        "turns": sum(account.turns for account in findings.accounts),
+        "sessions": len({account.session for account in accounts}),
+        "turns": sum(account.turns for account in accounts),
         "repeated": fates[REPEATED],
         "not_understood": [
-            one._asdict() for one in not_understood((str(each.found.path), each.fates) for each in findings.accounts)
+            one._asdict() for one in not_understood((str(each.found.path), each.fates) for each in accounts)
         ],
         **{fate.replace(" ", "_"): fates[fate] for fate in (*WORDS, MISSING)},
         "skipped": skipped,
         "missing_in": [
             {"session": one.session, "project": one.project, "missing": one.missing, "turns": one.turns,
              "transcript": str(one.found.path)}
-            for one in findings.missing
+            for one in accounts
+            if one.missing
         ],
-        "unreadable": findings.unreadable,
+        "agents": _agents(accounts),
         "entries_taken_out": removed[0],
         "turns_taken_out": removed[1],
         "lost_ranges": list(lost),
     }  # fmt: skip
 
 
-def _agents(findings: Findings) -> list[dict[str, Any]]:
+def _agents(accounts: Sequence[Account]) -> list[dict[str, Any]]:
     """Return what was found of each agent that has sessions."""
     found = []
     for client in clients.CLIENTS.values():
-        accounts = [account for account in findings.accounts if account.found.agent == client.name]
-        if accounts:
-            sessions = len({account.session for account in accounts})
-            turns = sum(account.turns for account in accounts)
+        own = [account for account in accounts if account.found.agent == client.name]
+        if own:
+            sessions = len({account.session for account in own})
+            turns = sum(account.turns for account in own)
             found.append({"agent": client.name, "title": client.title, "sessions": sessions, "turns": turns})
     return found
 
@@ -205,10 +187,10 @@ def _remedy(facts: dict[str, Any]) -> str:
     return f"  {invocation.called()} verify --repair captures them" if facts["missing"] else "  nothing is missing"
 
 
-def _notify(home: Home, findings: Findings, repaired: Sequence[str]) -> None:
+def _notify(home: Home, missing: Sequence[Account]) -> None:
     """Tell the user once about missing turns, and withdraw the notice when none is missing."""
-    if findings.missing and not repaired:
-        turns = sum(account.missing for account in findings.missing)
+    if missing:
+        turns = sum(account.missing for account in missing)
         notices.tell(
             home.paths, "missing",
             f"memoria has not captured {printable.counted(turns, 'turn')}. "
