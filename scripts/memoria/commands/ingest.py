@@ -55,16 +55,11 @@ class Item:
 
 @dataclass(slots=True)
 class Plan:
-    """What to ingest, oldest first, and the number of skipped transcripts by reason."""
+    """What to ingest, oldest first, the number of skipped transcripts by reason, and the bytes that were read."""
 
     items: list[Item] = field(default_factory=list)
     passed: Counter[str] = field(default_factory=Counter)
     bytes: int = 0
-
-    @property
-    def turns(self) -> int:
-        """Estimated number of turns."""
-        return sum(item.turns for item in self.items)
 
     @property
     def chars(self) -> int:
@@ -98,14 +93,13 @@ def survey(
             if wanted not in ("", owner.key):
                 continue
             plan.bytes += found.size
-            item = _item(receipt, found, head, owner, plan)
+            item = _item(receipt, found, head, owner)
         except OSError as error:
-            plan.passed[f"cannot be read ({error.strerror})"] += 1
-            continue
-        if item and item.turns:
+            item = f"cannot be read ({error.strerror})"
+        if isinstance(item, str):
+            plan.passed[item] += 1
+        else:
             plan.items.append(item)
-        elif item:
-            plan.passed["nothing was said"] += 1
     return plan
 
 
@@ -120,33 +114,26 @@ def _wanted(home: Home, transcripts: Sequence[Found], name: str) -> str:
     return projects.meant(name, keys, home)
 
 
-def _item(receipt: Receipt, found: Found, head: Head, owner: project.Project, plan: Plan) -> Item | None:
-    """Return the unrecorded rest of a transcript; None, with a reason in the plan, when it is to be skipped."""
+def _item(receipt: Receipt, found: Found, head: Head, owner: project.Project) -> Item | str:
+    """Return the unrecorded rest of a transcript, or why it is to be skipped."""
     reason = receipt.left_alone(found, head)
     if reason and reason != BY_PROGRAM:
-        plan.passed[reason] += 1
-    elif receipt.is_open(found):
-        plan.passed["in progress, or ended just now"] += 1
-    elif receipt.waits(head.session):
-        plan.passed["already waiting in the spool"] += 1
-    else:
-        return _counted(receipt, found, head, owner, plan)
-    return None
-
-
-def _counted(receipt: Receipt, found: Found, head: Head, owner: project.Project, plan: Plan) -> Item | None:
+        return reason
+    if receipt.is_open(found):
+        return "in progress, or ended just now"
+    if receipt.waits(head.session):
+        return "already waiting in the spool"
     fates = receipt.known_fates(found, head.session)
     account = Account(found, head.session, owner.name, owner.key, head.cwd, fates or {})
-    if fates is not None and not account.open_turns:
-        plan.passed["already recorded" if account.turns else "nothing was said"] += 1
-        return None
+    if account.turns and not account.open_turns:
+        return "already recorded"
     keeps = receipt.home.settings.keep_sidechains
     reader = Reader(keep_sidechains=keeps, describing=False, decode=clients.of(found).decoder())
     turns = [*reader.read(client_files.lines(found.path)), *reader.settle()]
     chars = sum(turn.size + len(turn.tools) * TOOL_CHARS for turn in turns)
-    if fates is None:
-        return Item(account, len(turns), chars)
-    return Item(account, account.open_turns, chars * account.open_turns // max(1, account.turns))
+    if account.turns:
+        return Item(account, account.open_turns, chars * account.open_turns // account.turns)
+    return Item(account, len(turns), chars) if turns and fates is None else "nothing was said"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -212,7 +199,10 @@ def _since(text: str, home: Home) -> float:
 
 def _described(plan: Plan, home: Home, sources: Sequence[Source]) -> Iterator[str]:
     yield f"{', '.join(str(path) for _, path in sources)}: read {plan.bytes / 1e6:,.1f} MB"
-    turns, characters = printable.counted(plan.turns, "turn"), printable.counted(plan.chars, "character")
+    turns, characters = (
+        printable.counted(sum(item.turns for item in plan.items), "turn"),
+        printable.counted(plan.chars, "character"),
+    )
     yield f"to ingest    {printable.counted(len(plan.items), 'session')}, about {turns}, {characters}"
     yield from (f"skipped      {count:,} {reason}" for reason, count in sorted(plan.passed.items()))
     if not plan.items:
