@@ -18,8 +18,9 @@ from memoria.base.paths import Paths
 from memoria.capture.spool import Spool
 from memoria.daily import gate
 from memoria.daily.ledger import Ledger
-from memoria.ground import clock, home_files, printable
+from memoria.ground import clock, home_files
 from memoria.ground.home import Home
+from memoria.ground.printable import counted
 from memoria.models import chain
 from memoria.wiki.folder import Wiki
 
@@ -106,7 +107,7 @@ def _sync_lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
     rows = [f"machines      last exchange {_wall(facts['last'], zone)}; met {met}"]
     rows += [f"  {facts['problem']}"] if facts["problem"] else []
     if facts["held"] or facts["pairs"]:
-        held, pairs = printable.counted(facts["held"], "piece"), printable.counted(len(facts["pairs"]), "pair")
+        held, pairs = counted(facts["held"], "piece"), counted(len(facts["pairs"]), "pair")
         rows.append(f"  {held} missing here, {pairs} of two wordings: {invocation.shown('sync --status')}")
     return rows
 
@@ -179,52 +180,38 @@ def _home_lines(facts: dict[str, Any]) -> Iterator[str]:
     yield from (f"home          {text}" for text in facts["other_memories"])
 
 
-def _lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
-    rows = list(_home_lines(facts))
+def _lines(facts: dict[str, Any], zone: clock.Zone) -> Iterator[str]:
+    yield from _home_lines(facts)
     hook = facts["last_hook"]
-    rows.append(
-        f"last hook     {_wall(hook['time'], zone)}  {hook['what']}"
-        if hook
-        else "last hook     never: is it installed?"
-    )
-    rows.append(f"last flush    {_wall(facts['last_flush'], zone)}")
-    rows.append(f"last compile  {_wall(facts['last_compile'], zone)}")
-    rows.append(
-        f"knowledge     {printable.counted(facts['entries'], 'entry')} ({facts['uncompiled']} not compiled), "
-        f"{printable.counted(facts['articles'], 'article')}"
-    )
-    rows.append(f"model         {facts['model']}")
-    rows.append(f"waiting       {printable.counted(len(facts['waiting']), 'job')}")
-    rows += [
-        f"  {job['event']} of {job['session']} since {_wall(job['since'], zone)}{_retry(job, zone)}"
-        for job in facts["waiting"][:10]
-    ]
-    rows.append(
-        f"failed        {printable.counted(len(facts['failed']), 'job')}"
-        + (f" ({invocation.shown('flush --retry-failed')})" if facts["failed"] else "")
-    )
-    rows += [f"  {job['job']}: {job['reason']}" for job in facts["failed"][:10]]
+    yield "last hook     " + (f"{_wall(hook['time'], zone)}  {hook['what']}" if hook else "never: is it installed?")
+    yield f"last flush    {_wall(facts['last_flush'], zone)}"
+    yield f"last compile  {_wall(facts['last_compile'], zone)}"
+    entries, articles = counted(facts["entries"], "entry"), counted(facts["articles"], "article")
+    yield f"knowledge     {entries} ({facts['uncompiled']} not compiled), {articles}"
+    yield f"model         {facts['model']}"
+    yield f"waiting       {counted(len(facts['waiting']), 'job')}"
+    for job in facts["waiting"][:ROWS]:
+        yield f"  {job['event']} of {job['session']} since {_wall(job['since'], zone)}{_retry(job, zone)}"
+    again = f" ({invocation.shown('flush --retry-failed')})" if facts["failed"] else ""
+    yield f"failed        {counted(len(facts['failed']), 'job')}{again}"
+    yield from (f"  {job['job']}: {job['reason']}" for job in facts["failed"][:ROWS])
     if aside := facts["compiles_failed"]:
-        rows.append(
-            f"set aside     {printable.counted(len(aside), 'entry')} ({invocation.shown('compile --retry-failed')})"
-        )
-        rows += [f"  {one['entry']}: {one['reason']}" for one in aside[:10]]
-    rows += _sync_lines(facts["sync"], zone)
-    rows += _server_lines(facts["memory_server"], zone)
-    rows += [
-        f"{day['day']}    {printable.counted(day['calls'], 'call')} ({day['failed']} failed), "
-        f"{printable.counted(day['input_tokens'] + day['output_tokens'], 'token')}, ${day['cost_usd']:.4f}"
-        for day in facts["calls"]
-    ]
-    rows += [f"note          {_wall(note['time'], zone)} {note['kind']}: {note['text']}" for note in facts["notes"]]
-    rows += [f"settings      {problem}" for problem in facts["problems"]]
-    return rows
+        yield f"set aside     {counted(len(aside), 'entry')} ({invocation.shown('compile --retry-failed')})"
+        yield from (f"  {one['entry']}: {one['reason']}" for one in aside[:ROWS])
+    yield from _sync_lines(facts["sync"], zone)
+    yield from _server_lines(facts["memory_server"], zone)
+    for day in facts["calls"]:
+        calls, tokens = counted(day["calls"], "call"), counted(day["input_tokens"] + day["output_tokens"], "token")
+        yield f"{day['day']}    {calls} ({day['failed']} failed), {tokens}, ${day['cost_usd']:.4f}"
+    for note in facts["notes"]:
+        yield f"note          {_wall(note['time'], zone)} {note['kind']}: {note['text']}"
+    yield from (f"settings      {problem}" for problem in facts["problems"])
 
 
 def _retry(job: dict[str, Any], zone: clock.Zone) -> str:
     if "reason" not in job:
         return ""
-    failed = f"failed {printable.counted(job['tries'], 'time')}, " if job["tries"] else ""
+    failed = f"failed {counted(job['tries'], 'time')}, " if job["tries"] else ""
     return f": {failed}next attempt {_wall(job['next_try'], zone)}: {job['reason']}"
 
 

@@ -9,7 +9,7 @@ import argparse
 import json
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -32,8 +32,8 @@ from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
-from memoria.ground import printable
 from memoria.ground.home import Home
+from memoria.ground.printable import counted
 from memoria.pages import notices
 from memoria.transcripts import client_files, clients
 
@@ -137,53 +137,43 @@ def _agents(accounts: Sequence[Account]) -> list[dict[str, Any]]:
     return found
 
 
-def _lines(facts: dict[str, Any]) -> list[str]:
+def _lines(facts: dict[str, Any]) -> Iterator[str]:
     agents = facts["agents"]
     others = [one for one in agents if one["agent"] != clients.CLAUDE.name]
     folders = [str(clients.by_name(one["agent"]).folder(os.environ)) for one in agents] or [facts["transcripts"]]
-    rows = [f"Receipt for {', '.join(folders)} against {facts['home']}", ""]
-    rows.append(f"{'sessions':<15}{facts['sessions']:>8,}")
-    rows.append(f"{'turns':<15}{facts['turns']:>8,}")
+    yield f"Receipt for {', '.join(folders)} against {facts['home']}\n"
+    yield f"{'sessions':<15}{facts['sessions']:>8,}"
+    yield f"{'turns':<15}{facts['turns']:>8,}"
     for one in agents if others else ():
-        sessions = printable.counted(one["sessions"], "session")
-        rows.append(f"{'':<15}{one['turns']:>8,}  {one['title']}, in {sessions}")
+        yield f"{'':<15}{one['turns']:>8,}  {one['title']}, in {counted(one['sessions'], 'session')}"
     for fate, words in WORDS.items():
         count = facts[fate.replace(" ", "_")]
         if count or fate == CAPTURED:
-            rows.append(f"{fate:<15}{count:>8,}  {words.format(invocation.called())}")
+            yield f"{fate:<15}{count:>8,}  {words.format(invocation.called())}"
     if facts["repeated"]:
-        rows.append(f"{'repeated':<15}{facts['repeated']:>8,}  {REPEATED}: counted there")
+        yield f"{'repeated':<15}{facts['repeated']:>8,}  {REPEATED}: counted there"
     for reason, count in sorted(facts["skipped"].items()):
-        rows.append(f"{'skipped':<15}{count:>8,}  {reason}")
-    rows.append(f"{MISSING:<15}{facts['missing']:>8,}" + _remedy(facts))
-    rows += [
-        f"  {one['missing']} of {printable.counted(one['turns'], 'turn')} · {one['project']} · {one['transcript']}"
-        for one in facts["missing_in"][:SHOWN]
-    ]
-    if len(facts["missing_in"]) > SHOWN:
-        rows.append(f"  and {printable.counted(len(facts['missing_in']) - SHOWN, 'more transcript')}")
+        yield f"{'skipped':<15}{count:>8,}  {reason}"
+    yield f"{MISSING:<15}{facts['missing']:>8,}" + _remedy(facts)
+    for one in facts["missing_in"][:SHOWN]:
+        yield f"  {one['missing']} of {counted(one['turns'], 'turn')} · {one['project']} · {one['transcript']}"
+    if (more := len(facts["missing_in"]) - SHOWN) > 0:
+        yield f"  and {counted(more, 'more transcript')}"
     if facts["entries_taken_out"]:
-        rows.append(
-            f"Removed from the daily logs by hand: {printable.counted(facts['entries_taken_out'], 'entry')} with "
-            f"{printable.counted(facts['turns_taken_out'], 'turn')}, still counted as captured."
-        )
-    rows += [
-        f"{one['lines']} {'line' if one['lines'] == 1 else 'lines'} of an unknown form ({one['form']}), for example "
-        f"{one['example']}: what they say may not be captured"
-        for one in facts["not_understood"]
-    ]
-    rows += [
-        f"daily/{day['day']}.md was deleted with {printable.counted(day['entries'], 'entry')}; a backup may have it"
-        for day in facts["deleted_days"]
-    ]
-    rows += [f"cannot be read: {text}" for text in facts["unreadable"]]
-    rows += [f"deleted before it could be read: {text}" for text in facts["lost_ranges"]]
-    return rows
+        entries, turns = counted(facts["entries_taken_out"], "entry"), counted(facts["turns_taken_out"], "turn")
+        yield f"Removed from the daily logs by hand: {entries} with {turns}, still counted as captured."
+    for one in facts["not_understood"]:
+        lines = "1 line" if one["lines"] == 1 else f"{one['lines']} lines"
+        yield f"{lines} of an unknown form ({one['form']}), for example {one['example']}: what they say may be missed"
+    for day in facts["deleted_days"]:
+        yield f"daily/{day['day']}.md was deleted with {counted(day['entries'], 'entry')}; a backup may have it"
+    yield from (f"cannot be read: {text}" for text in facts["unreadable"])
+    yield from (f"deleted before it could be read: {text}" for text in facts["lost_ranges"])
 
 
 def _remedy(facts: dict[str, Any]) -> str:
     if facts["repaired"]:
-        return f"  now spooled in {printable.counted(len(facts['repaired']), 'job')} ({facts['worker']})"
+        return f"  now spooled in {counted(len(facts['repaired']), 'job')} ({facts['worker']})"
     return f"  {invocation.called()} verify --repair captures them" if facts["missing"] else "  nothing is missing"
 
 
@@ -193,7 +183,7 @@ def _notify(home: Home, missing: Sequence[Account]) -> None:
         turns = sum(account.missing for account in missing)
         notices.tell(
             home.paths, "missing",
-            f"memoria has not captured {printable.counted(turns, 'turn')}. "
+            f"memoria has not captured {counted(turns, 'turn')}. "
             f"{invocation.shown('verify --repair')} captures them; "
             f"{invocation.shown('doctor')} says whether the hooks fire.",
         )  # fmt: skip
