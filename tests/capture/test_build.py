@@ -86,6 +86,7 @@ def machine(tmp_path: Path) -> Machine:
 def test_it_is_built_from_the_lock_with_hashes_and_a_second_run_does_nothing(machine: Machine) -> None:
     assert machine.build() == (0, "")
     assert machine.left() == [machine.environment.name]
+    assert machine.data.stat().st_mode & 0o777 == 0o700
     assert (machine.environment / "bin" / "python").exists()
     ((install, _, _),) = machine.calls("install")
     assert "--require-hashes" in install

@@ -138,6 +138,14 @@ def test_forgetting_the_last_entry_leaves_a_file_without_a_final_line_ending_wit
     assert day.text == "# Mine\r\n\r\n<!-- memoria forgotten entry=one turns=tone -->"
 
 
+def test_an_entry_that_is_withdrawn_leaves_what_stood_around_it() -> None:
+    one, two = render(entry("one")), render(entry("two"))
+    for ident, left in (("one", f"# Mine\n{two}"), ("two", f"# Mine\n\n{one}")):
+        day = DayText(f"# Mine\n\n{one}\n{two}" if ident == "two" else f"# Mine\n\n{one}{two}")
+        day.withdraw({ident})
+        assert day.text == left
+
+
 def test_a_lost_heading_costs_neither_the_page_its_title_nor_a_person_the_part_above() -> None:
     headless = render(entry("two")).partition("\n")[2]
     text = f"# Mine\n\n{render(entry('one'))}\n## My part\n\nmy words\n\n### Renamed\n{headless}"

@@ -71,6 +71,11 @@ def test_a_value_goes_whole_however_long_it_is() -> None:
     assert redact("DB_PASSWORD=" + "a1B2c3D4e5-" * 60 + " and on") == "DB_PASSWORD=[redacted:password] and on"
 
 
+def test_a_quote_that_is_not_closed_on_its_line_hides_nothing_of_the_next() -> None:
+    text = 'password: "hunter2zQ9\nname: "shop"\n'
+    assert redact(text) == 'password: "[redacted:password]\nname: "shop"\n'
+
+
 def test_findings_are_counted_by_kind() -> None:
     redactor = Redactor()
     redactor.redact(f"{KEY} and {KEY}")

@@ -59,6 +59,7 @@ def test_each_stemmer_cuts_as_deep_as_its_use_allows() -> None:
     assert stemming.without_ending("verwendungen") == "verwend"
     assert stemming.porter("generation") == stemming.porter("general") == "gener"
     assert stemming.porter("adoption") == stemming.porter("adopt") == "adopt"
+    assert (stemming.porter("controll"), stemming.porter("roll")) == ("control", "roll")
     assert stemming.without_ending("generation") != stemming.without_ending("general")
 
 

@@ -211,6 +211,8 @@ def test_a_failing_tool_leaves_its_status_and_its_first_and_last_lines() -> None
     assert turn.text.startswith("exit 2: line 0\nline 1\n")
     assert turn.text.endswith("line 99")
     assert len(turn.text) < 1_000
+    short = "\n".join(f"line {number}" for number in range(9))
+    assert [turn.text for turn in read([result(short, is_error=True)])] == [short], "none is left out of so few"
     [turn] = read([result("y" * 1_000_000, is_error=True)])
     assert len(turn.text) < 2_000
 
