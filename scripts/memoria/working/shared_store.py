@@ -18,7 +18,7 @@ import logging
 import random
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +28,7 @@ from memoria.base.invocation import DISTRIBUTION
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.ground.errors import StoreUnreachableError, WorkingStoreError
-from memoria.working.store import Change, Put, Record, SqliteStore, StoreStats
+from memoria.working.store import Record, SqliteStore, StoreStats
 
 log = logging.getLogger(__name__)
 Client = Any  # the package leaves its pipelines untyped
@@ -93,41 +93,6 @@ class SharedStore(SqliteStore):
         scheme, _, rest = url.partition("://")
         self.where = f"{scheme}://{rest.rpartition('@')[2]}"  # without a password
 
-    async def get(self, scope: str, key: str) -> Record | None:
-        """Exchange the scope, then as without a server."""
-        await self._meet(scope)
-        return await super().get(scope, key)
-
-    async def records(self, scope: str, *, internal: bool = False) -> dict[str, Record]:
-        """Exchange the scope, then as without a server."""
-        await self._meet(scope)
-        return await super().records(scope, internal=internal)
-
-    async def put(self, scope: str, key: str, put: Put, *, limit: int | None = None) -> None:
-        """Exchange the scope before and after."""
-        async with self._met(scope):
-            await super().put(scope, key, put, limit=limit)
-
-    async def change(self, scope: str, key: str, change: Change, *, ttl: float | None) -> str:
-        """Exchange the scope before and after."""
-        async with self._met(scope):
-            return await super().change(scope, key, change, ttl=ttl)
-
-    async def delete(self, scope: str, key: str) -> bool:
-        """Exchange the scope before and after."""
-        async with self._met(scope):
-            return await super().delete(scope, key)
-
-    async def clear(self, scope: str) -> int:
-        """Exchange the scope before and after."""
-        async with self._met(scope):
-            return await super().clear(scope)
-
-    async def restore(self, scope: str, puts: Mapping[str, Put], internal: tuple[str, ...]) -> None:
-        """Exchange the scope before and after."""
-        async with self._met(scope):
-            await super().restore(scope, puts, internal)
-
     async def register(self, scope: str, ttl: float | None) -> None:
         """Record that the scope was opened, and exchange it as one that is not known."""
         await super().register(scope, ttl)
@@ -167,12 +132,6 @@ class SharedStore(SqliteStore):
                 async with self._limit():
                     await self._client.aclose()
         await super().close()
-
-    @asynccontextmanager
-    async def _met(self, scope: str) -> AsyncIterator[None]:
-        await self._meet(scope)
-        yield
-        await self._meet(scope)
 
     async def _meet(self, scope: str, work: Callable[[], Awaitable[None]] | None = None) -> None:
         """Exchange a scope with the server, or do other ``work`` there, if it can be used."""

@@ -157,7 +157,7 @@ class SqliteStore:
 
     async def get(self, scope: str, key: str) -> Record | None:
         """Return the live record and make it the most recently used one; return None when there is none."""
-        record = await self._run(lambda db: _select(db, scope, key))
+        record = await self._read(scope, lambda db: _select(db, scope, key))
         if record is not None and not is_internal(key):
             self._touched[scope, key] = time.time_ns()
             if len(self._touched) >= TOUCHES:
@@ -167,7 +167,7 @@ class SqliteStore:
     async def records(self, scope: str, *, internal: bool = False) -> dict[str, Record]:
         """Return all live records of the scope, either internal or not, sorted by key."""
         query = f"SELECT key, value, version, expires FROM records WHERE scope = ? AND internal = ? AND {_LIVE}"  # noqa: S608 (a constant)
-        rows = await self._run(lambda db: db.execute(query, (scope, internal, time.time())).fetchall())
+        rows = await self._read(scope, lambda db: db.execute(query, (scope, internal, time.time())).fetchall())
         return {key: Record(*rest) for key, *rest in sorted(rows)}
 
     async def put(self, scope: str, key: str, put: Put, *, limit: int | None = None) -> None:
@@ -177,7 +177,7 @@ class SqliteStore:
             _upsert(db, scope, key, put)
             self._evict(db, scope, limit)
 
-        await self._write(work)
+        await self._change(scope, work)
 
     async def change(self, scope: str, key: str, change: Change, *, ttl: float | None) -> str:
         """Apply a change atomically and return the new JSON text."""
@@ -188,15 +188,15 @@ class SqliteStore:
             _upsert(db, scope, key, Put(value, ttl))
             return value
 
-        return await self._write(work)
+        return await self._change(scope, work)
 
     async def delete(self, scope: str, key: str) -> bool:
         """Delete the record; return whether there was a live one."""
-        return await self._write(lambda db: self._drop(db, scope, key)) > 0
+        return await self._change(scope, lambda db: self._drop(db, scope, key)) > 0
 
     async def clear(self, scope: str) -> int:
         """Delete all keys that are not internal; return how many live ones there were."""
-        return await self._write(lambda db: self._drop(db, scope))
+        return await self._change(scope, lambda db: self._drop(db, scope))
 
     async def restore(self, scope: str, puts: Mapping[str, Put], internal: tuple[str, ...]) -> None:
         """Replace all keys that are not internal, and the named internal ones, with ``puts`` in one step."""
@@ -207,7 +207,7 @@ class SqliteStore:
             for key, put in puts.items():
                 _upsert(db, scope, key, put)
 
-        await self._write(work)
+        await self._change(scope, work)
 
     async def register(self, scope: str, ttl: float | None) -> None:
         """Record for ``scopes`` that the scope was opened; the record expires after ``ttl`` seconds."""
@@ -337,6 +337,19 @@ class SqliteStore:
             gone = f"SELECT scope, key, max(version + 1, ?) FROM records WHERE {which}"  # noqa: S608 (constants)
             db.execute(f"INSERT OR REPLACE INTO deleted {gone}", [next_version(0), *values])
         return db.execute(f"DELETE FROM records WHERE {which}", values).rowcount  # noqa: S608 (constants)
+
+    async def _meet(self, scope: str) -> None:
+        """Exchange a scope with the server, of a store that has one."""
+
+    async def _read(self, scope: str, work: Callable[[sqlite3.Connection], T]) -> T:
+        await self._meet(scope)
+        return await self._run(work)
+
+    async def _change(self, scope: str, work: Callable[[sqlite3.Connection], T]) -> T:
+        await self._meet(scope)
+        result = await self._write(work)
+        await self._meet(scope)
+        return result
 
     async def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run ``work`` in one transaction of its own, after what has expired is gone and what was read is noted."""
