@@ -71,8 +71,10 @@ def serve(home: Home, *, port: int, path: str, has_browser: bool, idle_seconds: 
 def _serve(
     home: Home, listener: socket.socket, running: Running, path: str, has_browser: bool, idle_seconds: float
 ) -> None:
-    idle = _Idle(idle_seconds)
-    guard = security.Guard(application(Site(home)), running.key, running.port, idle.touch)
+    def touched() -> None:
+        server.touch()
+
+    guard = security.Guard(application(Site(home)), running.key, running.port, touched)
     config = uvicorn.Config(
         guard, log_config=None, access_log=False, lifespan="off", ws="none", server_header=False, proxy_headers=False,
         timeout_graceful_shutdown=CLOSING_SECONDS,
@@ -85,32 +87,22 @@ def _serve(
         if has_browser and _has_desktop():  # in a thread: a browser may wait for the page, or be waited for
             threading.Thread(target=webbrowser.open, args=(address,), name="browser", daemon=True).start()
 
-    _Server(config, idle, announce).run(sockets=[listener])
-
-
-class _Idle:
-    """How long nobody has asked for a page."""
-
-    def __init__(self, most_seconds: float) -> None:
-        self.most_seconds = most_seconds
-        self.last = time.monotonic()
-
-    def touch(self) -> None:
-        """Record a request."""
-        self.last = time.monotonic()
-
-    def is_over(self) -> bool:
-        """Return whether that is long enough to end."""
-        return time.monotonic() - self.last > self.most_seconds
+    server = _Server(config, idle_seconds, announce)
+    server.run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
     """A server that ends when it is idle, and says when it has begun."""
 
-    def __init__(self, config: uvicorn.Config, idle: _Idle, started: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, idle_seconds: float, started: Callable[[], None]) -> None:
         super().__init__(config)
-        self.idle = idle
+        self.idle_seconds = idle_seconds
         self.tell_started = started
+        self.touch()
+
+    def touch(self) -> None:
+        """Record a request."""
+        self.last = time.monotonic()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen; only from here on Ctrl-C ends the server in order."""
@@ -120,7 +112,7 @@ class _Server(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         """Return whether it is time to end; called several times a second."""
-        return await super().on_tick(counter) or self.idle.is_over()
+        return await super().on_tick(counter) or time.monotonic() - self.last > self.idle_seconds
 
 
 def _listener(port: int) -> socket.socket:

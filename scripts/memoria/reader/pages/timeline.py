@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -44,12 +44,8 @@ def days(site: Site) -> tuple[Day, ...]:
     return site.cached("days", lambda: _read_days(site))
 
 
-def citations(site: Site) -> Mapping[str, tuple[str, ...]]:
+def _citations(site: Site) -> dict[str, tuple[str, ...]]:
     """Return the slugs of the articles that may be shown and cite each entry, by the entry's id."""
-    return site.cached("citations", lambda: _read_citations(site))
-
-
-def _read_citations(site: Site) -> dict[str, tuple[str, ...]]:
     rows = site.catalog.rows
     with Index(site.home.paths.index) as index:
         index.resolve(project.aliases(site.home.paths.projects))
@@ -62,7 +58,7 @@ def _read_citations(site: Site) -> dict[str, tuple[str, ...]]:
 
 
 def _read_days(site: Site) -> tuple[Day, ...]:
-    zone, catalog, cited = site.home.zone, site.catalog, citations(site)
+    zone, catalog, cited = site.home.zone, site.catalog, _citations(site)
     taught: dict[tuple[str, str], list[Fact]] = {}
     ended: dict[str, list[Fact]] = {}
     for fact in catalog.facts.values():
