@@ -1,6 +1,6 @@
 """Does a prompt get what was once said? ``uv run python -m bench.decisions [--last] [--model NAME] [--rows]``.
 
-Plays the sets of ``tests/decisions`` through the hooks, the worker and the compile, with the offline model and with a
+Plays the sets of ``decision_sets`` through the hooks, the worker and the compile, with the offline model and with a
 scripted one that writes what a good model would, and asks their prompts. Prints how often the notes, or the notes or
 the page, hold the statement that a prompt needs, and how often it is among the notes to weigh, of which a model chooses
 in a session; how many prompts that need nothing were given something; and how many characters the notes had. Without
@@ -17,9 +17,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import played_decisions
-from bench import real_prompts
-from played_decisions import HALVES, Asked, Played, Seen
+from bench import played_decisions, real_prompts
+from bench.played_decisions import HALVES, Asked, Played, Seen
 
 GOALS = {"shared": 0.85, "apart": 0.60, "nothing": 0.03}
 

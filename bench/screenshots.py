@@ -1,6 +1,6 @@
 """The pictures of the documentation: ``uv run python -m bench.screenshots [FOLDER]`` (docs/images).
 
-Shows the showcase (``tests/support/showcase.toml``) in the reader and in Debian's Chromium, at a fixed moment, so that
+Shows the showcase (``bench/showcase.toml``) in the reader and in Debian's Chromium, at a fixed moment, so that
 another run gives nearly the same pictures. Needs ``uv sync --inexact --group browser`` and ``apt install chromium``.
 """
 
@@ -13,10 +13,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from bench.showcase import BUDGET, NOW, build
 from memoria.ground import clock
 from memoria.ground.home import Home
 from real_browser import IS_THERE, MISSING, Served, chromium, served
-from showcase import BUDGET, NOW, build
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 THEMES = ("light", "dark")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from bench.showcase import NOW, SHOWN, build
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.wiki.transaction import Transactions
 from reader_home import Browser
-from showcase import NOW, SHOWN, build
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Decisions: what was said once in passing, and the later prompts that need it, or need nothing.
 
-A set is a TOML file in ``tests/decisions``; its README describes the fields. ``Played`` plays all of them in one home,
+A set is a TOML file in ``decision_sets``; its README describes the fields. ``Played`` plays all of them in one home,
 through the hooks, the worker and the compile, and then asks the prompts.
 """
 
@@ -32,7 +32,7 @@ from scripted_model import Scripted
 from stories import Session, Statement, Story, is_marked
 from truthful_model import Truthful
 
-FOLDER = ROOT / "tests" / "decisions"
+FOLDER = ROOT / "bench" / "decision_sets"
 HALVES = ("tuning", "last")
 SORTS = ("shared", "apart")  # prompts that share words with what they need, and that share none
 MODELS = ("offline", "scripted")
