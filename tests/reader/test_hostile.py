@@ -66,6 +66,7 @@ def browser() -> Browser:
     return Browser(home).enter()
 
 
+@pytest.mark.slow
 def test_no_name_and_no_text_is_more_than_text_on_any_page(browser: Browser) -> None:
     seen, ahead, said = set[str](), list(LISTS), 0
     while ahead:

@@ -20,6 +20,7 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> Browser:
     return Browser(home).enter()
 
 
+@pytest.mark.slow
 def test_the_showcase_has_something_to_show_on_every_page(browser: Browser) -> None:
     home = browser.get("/").text
     assert f"{len(SHOWN['articles'])} articles" in home
