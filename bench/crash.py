@@ -32,8 +32,7 @@ from memoria.base.settings import Settings
 from memoria.capture.spool import Spool
 from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.entry import Entry
-from memoria.daily.entry_form import fingerprint
+from memoria.daily.entry import Entry, fingerprint
 from memoria.daily.ledger import Ledger
 from memoria.ground import locks
 from memoria.ground.clock import Zone

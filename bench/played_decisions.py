@@ -23,8 +23,7 @@ from memoria.models import offline
 from memoria.models.protocol import Model
 from memoria.recall.prompt_notes import user_prompt_submit
 from memoria.recall.session_start import session_start
-from memoria.worker.offer import Offer
-from memoria.worker.weigher import Request
+from memoria.worker.weigher import Offer, Request
 from memory_server import MemoryServer
 from places import ROOT
 from played_story import Look, Player, directed, staged

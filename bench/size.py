@@ -32,8 +32,7 @@ from pathlib import Path
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.entry import Entry
-from memoria.daily.entry_form import render
+from memoria.daily.entry import Entry, render
 from memoria.daily.ledger import Ledger
 from memoria.ground.clock import Zone
 from memoria.ground.home import Home

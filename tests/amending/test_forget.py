@@ -25,8 +25,7 @@ from memoria.capture.spool import Spool
 from memoria.commands import compile as compile_verb
 from memoria.commands import forget
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.entry import Learned
-from memoria.daily.entry_form import tombstone
+from memoria.daily.entry import Learned, tombstone
 from memoria.daily.ledger import Ledger
 from memoria.ground import locks
 from memoria.ground.home import Home

@@ -17,7 +17,7 @@ SLOW = {
 }  # fmt: skip
 OURS = {
     "memoria.audit.receipt", "memoria.daily.day_text", "memoria.statements.fact", "memoria.search.comparison",
-    "memoria.worker.learner", "memoria.models.claude", "memoria.ground.redact", "memoria.transcripts.intake",
+    "memoria.worker.writer", "memoria.models.claude", "memoria.ground.redact", "memoria.transcripts.intake",
     "memoria.transcripts.turn", "memoria.wiki.article", "memoria.working",
 }  # fmt: skip
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from memoria.base.paths import Paths
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
-from memoria.daily.entry import Entry, Learned
-from memoria.daily.entry_form import render
+from memoria.daily.entry import Entry, Learned, render
 from memoria.ground import markdown
 
 DAY = date(2026, 11, 20)

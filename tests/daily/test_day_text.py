@@ -16,8 +16,7 @@ from facts import MONDAY, SHOP, a_fact
 from memoria.amending import forget_plan, removal
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
-from memoria.daily.entry import Entry, Learned
-from memoria.daily.entry_form import fingerprint, render
+from memoria.daily.entry import Entry, Learned, fingerprint, render
 from memoria.index import documents
 from memoria.statements import lines
 from memoria.statements.lines import Lines

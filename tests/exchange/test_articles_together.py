@@ -12,7 +12,7 @@ from exchange_lives import Killed
 from facts import MONDAY, SHOP, a_fact
 from home_lives import Machine
 from memoria.exchange import scan
-from memoria.exchange.article_form import Page
+from memoria.exchange.forms import Page
 from memoria.exchange.records import Records
 from memoria.pages import refresh
 from memoria.statements.fact import Ending, Fact

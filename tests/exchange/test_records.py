@@ -9,7 +9,7 @@ import pytest
 
 import exchange_lives as lives
 from memoria.exchange import merge
-from memoria.exchange.article_form import prose_part
+from memoria.exchange.forms import prose_part
 from memoria.exchange.keys import Key
 from memoria.exchange.record import Record, digest_of
 from memoria.exchange.records import Records

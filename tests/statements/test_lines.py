@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from facts import MONDAY, SHOP, a_fact
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
-from memoria.daily.entry import Entry, Learned
-from memoria.daily.entry_form import render
+from memoria.daily.entry import Entry, Learned, render
 from memoria.statements import lines
 from memoria.statements.claim_check import Material, check
 from memoria.statements.fact import Stamp

@@ -10,7 +10,7 @@ from unittest import mock
 
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
-from memoria.exchange.day_form import STATEMENT
+from memoria.exchange.forms import STATEMENT
 from memoria.exchange.memory_server import Server
 from memoria.exchange.records import Records
 from memoria.exchange.rounds import Round

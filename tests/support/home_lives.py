@@ -28,9 +28,8 @@ from memoria.base.settings import Settings
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.exchange import carriers, keys, rounds
-from memoria.exchange.article_form import PROSE, Page
 from memoria.exchange.carriers import Carrier, CarrierError, Folder
-from memoria.exchange.day_form import Day
+from memoria.exchange.forms import PROSE, Day, Page
 from memoria.exchange.keys import Key
 from memoria.exchange.record import digest_of, opened
 from memoria.exchange.records import Records

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from memoria.commands import show
-from memoria.daily.entry import Entry
-from memoria.daily.entry_form import render
+from memoria.daily.entry import Entry, render
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
 from memoria.transcripts.archive import Archive

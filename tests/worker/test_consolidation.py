@@ -16,7 +16,7 @@ from memoria.ground.errors import ExpectedError, ModelUnavailableError
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
 from memoria.worker.compiler import AGAIN
-from memoria.worker.consolidation import MAX_PAIRS, near_pairs
+from memoria.worker.request import MAX_PAIRS, near_pairs
 from wiki_home import WikiHome, answer_of, entry, placed, stated
 
 QUEUE = "Uploads of the shop go through the queue."

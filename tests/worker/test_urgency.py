@@ -36,10 +36,10 @@ from memoria.statements.lines import Lines
 from memoria.statements.store import Store
 from memoria.transcripts.turn import Exchange
 from memoria.worker import observer, worker
-from memoria.worker.learner import Learner, Session
+from memoria.worker.conversation import is_urgent
 from memoria.worker.observer import DueCheck
-from memoria.worker.urgency import is_urgent
 from memoria.worker.worker import Report, Worker
+from memoria.worker.writer import Learner, Session
 from scripted_model import Scripted
 
 FLAG = "No, never push {} to main, because main is deployed at once."

@@ -36,8 +36,8 @@ from memoria.search import layout
 from memoria.statements.keeper import Keeper
 from memoria.transcripts.screen import Tombstones
 from memoria.worker import weigher
-from memoria.worker.offer import MAX_CHARS
-from memoria.worker.offer import NOTES as NOTES_OFFERED
+from memoria.worker.weigher import MAX_CHARS
+from memoria.worker.weigher import NOTES as NOTES_OFFERED
 
 SESSION = "5e551014-0000-4000-8000-000000000001"
 ANSWER = ScriptedFile.complete

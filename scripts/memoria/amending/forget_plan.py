@@ -19,9 +19,8 @@ from memoria.base.paths import safe_name
 from memoria.capture.spool import Job, Spool
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
-from memoria.daily.entry import ENTRY, FACT, Entry, Reference
-from memoria.daily.entry_form import FORGOTTEN
-from memoria.exchange.article_form import PROSE, Page
+from memoria.daily.entry import ENTRY, FACT, FORGOTTEN, Entry, Reference
+from memoria.exchange.forms import PROSE, Page
 from memoria.ground import home_files, projects
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
@@ -38,9 +37,8 @@ from memoria.transcripts.turn import Turn
 from memoria.transcripts.turn_reader import Reader
 from memoria.wiki import index_page
 from memoria.wiki.article import Article
-from memoria.wiki.article_cache import Row
+from memoria.wiki.article_cache import LinkTargets, Row
 from memoria.wiki.folder import INDEX, LOG, Wiki
-from memoria.wiki.links import LinkTargets
 from memoria.wiki.retract import retract, unlink
 from memoria.wiki.transaction import digest
 
@@ -224,7 +222,7 @@ class _Planner:
         return {ident for day in self.daily.days() for ident, _ in self.daily.forgotten(day)}
 
     def _slug(self, target: str) -> str:
-        targets = LinkTargets(Path(self.home.paths.home), self.articles)
+        targets = LinkTargets(Path(self.home.paths.home), self.articles.values())
         slug = targets.page(target.removeprefix("[[").removesuffix("]]")).removeprefix("knowledge/")
         return slug if slug in self.articles else ""
 

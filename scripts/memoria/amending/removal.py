@@ -23,7 +23,7 @@ from memoria.base import atomic
 from memoria.capture import cursor
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
-from memoria.daily.entry_form import tombstone
+from memoria.daily.entry import tombstone
 from memoria.daily.ledger import Ledger
 from memoria.exchange import rounds
 from memoria.ground import clock, database, files, home_files, projects

@@ -17,7 +17,7 @@ from memoria.ground import clock, locks, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.pages import day_report, page
-from memoria.worker import consolidation, worker
+from memoria.worker import worker
 from memoria.worker.compiler import Batch, Compile, Report, take_all
 
 log = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ def _locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:
         if args.dry_run:
             _preview(compile_, batches)
         else:
-            batches = consolidation.with_pairs(compile_, batches)
+            batches = compile_.with_pairs(batches)
             _run(compile_, batches, args)
         if held and not args.due:
             raise ExpectedError(
@@ -116,7 +116,7 @@ def _run(compile_: Compile, batches: Sequence[Batch], args: argparse.Namespace) 
     failure = take_all(compile_, batches, report, quiet=args.due)
     compile_.ledger.put(gate.FAILED, value=failure is not None)
     if not failure:
-        consolidation.looked(compile_, batches)
+        compile_.looked(batches)
     touched = {batch.key for batch in batches}
     page.prepare(compile_.home, compile_.ledger, compile_.daily, compile_.index, compile_.keeper, touched)
     day_report.prepare(compile_.home)

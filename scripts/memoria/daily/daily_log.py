@@ -99,7 +99,7 @@ class DailyLog:
 
         Raises OSError (disk full, read-only) and leaves the file as it was.
         """
-        from memoria.daily.entry_form import render  # noqa: PLC0415 (see ``parsed``)
+        from memoria.daily.entry import render  # noqa: PLC0415 (see ``parsed``)
 
         def appended(text: str) -> str:
             day = parsed(text)
@@ -182,7 +182,7 @@ class DailyLog:
             ledger.forget_log(name)
 
     def _record(self, name: str, stamp: str, ledger: Ledger) -> None:
-        from memoria.daily.entry_form import fingerprint  # noqa: PLC0415 (see ``parsed``)
+        from memoria.daily.entry import fingerprint  # noqa: PLC0415 (see ``parsed``)
 
         day = date.fromisoformat(name)
         text = self.read(day)

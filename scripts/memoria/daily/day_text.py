@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from memoria.base.pattern import Pattern
-from memoria.daily import entry_form
-from memoria.daily.entry import Entry, Learned
-from memoria.daily.entry_form import (
+from memoria.daily.entry import (
     BLOCK_ID,
     BOX,
     COMMENT,
@@ -24,6 +22,7 @@ from memoria.daily.entry_form import (
     FORGOTTEN,
     HAND,
     HEADING,
+    KIND_IN,
     LABEL,
     LEARNED,
     LEARNED_HEADING,
@@ -34,10 +33,13 @@ from memoria.daily.entry_form import (
     STATED,
     STRUCK,
     TOMBSTONE,
+    Entry,
+    Learned,
     is_ours,
     is_particulars,
     keys,
     learned_rows,
+    read_entry,
     tombstone,
     written_key,
 )
@@ -234,7 +236,7 @@ class DayText:
         return Part(heading, anchor, title, project, "\n".join(prose), "".join(f"{row}\n" for row in rows), entry)
 
     def _entry(self, span: _Span, day: date) -> Entry:
-        return entry_form.read(self.rows[span.first : span.last], span.heading, span.marker, day, self.aliases)
+        return read_entry(self.rows[span.first : span.last], span.heading, span.marker, day, self.aliases)
 
     def _spans(self) -> list[_Span]:
         """Return the entries. One whose heading a person changed begins at the last heading before its marker."""
@@ -319,7 +321,7 @@ class DayText:
                 text = "" if ours[number] else self._unnamed(number, label, by_hand=span.marker[5] == HAND)
                 if text:
                     ident = sha256(f"{span.marker[1]} {text}")[:8]
-                    kind = entry_form.KIND_IN.get(label, "") if not LEARNED.fullmatch(row) else ""
+                    kind = KIND_IN.get(label, "") if not LEARNED.fullmatch(row) else ""
                     self._put(number, number + 1, [f"{f'- [{kind}] {text}' if kind else row} ^l-{ident}"])
                     count += 1
         return count
@@ -327,10 +329,10 @@ class DayText:
     def _unnamed(self, number: int, label: str, *, by_hand: bool) -> str:
         """Return the text of a row that is a statement without an id, ``""`` when it is none."""
         row = self.rows[number].rstrip()
-        if markdown.BLOCK_ID.search(row) or len(row) > NAMED_CHARS or not (label in entry_form.KIND_IN or by_hand):
+        if markdown.BLOCK_ID.search(row) or len(row) > NAMED_CHARS or not (label in KIND_IN or by_hand):
             return ""
         if item := _ITEM.fullmatch(row):
-            return item["text"] if label in ("", *entry_form.KIND_IN) else ""
+            return item["text"] if label in ("", *KIND_IN) else ""
         around = (*self.rows[max(0, number - 1) : number], *self.rows[number + 1 : number + 2])
         is_alone = not any(other.strip() and not HEADING.match(other) for other in around)
         return row if not label and is_alone and row[:1].isalnum() else ""

@@ -2,7 +2,7 @@
 
 - ``rounds``: one exchange, from the files to the files; ``scan`` and ``application`` are its two ends
 - ``record``, ``records`` and ``merge``: what is exchanged, and how it becomes one state
-- ``day_form`` and ``article_form``: as which records
+- ``forms``: as which records
 - ``meeting`` and ``carriers``: the other machines, by a folder or git; ``keys``: how it is sealed there
 - ``rows`` and ``memory_server``: a memory server, for statements
 - ``team``: statements in a repository

@@ -13,9 +13,9 @@ from datetime import date
 
 from memoria.base.project import name_of
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.entry_form import tombstone
+from memoria.daily.entry import tombstone
 from memoria.exchange.articles import ArticleApplication
-from memoria.exchange.day_form import END, ENTRY, STATEMENT, Day, day_of, fact_of
+from memoria.exchange.forms import END, ENTRY, STATEMENT, Day, day_of, fact_of
 from memoria.exchange.record import FORGET, GONE, Record, digest_of
 from memoria.exchange.records import Records
 from memoria.ground.clock import Zone

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from memoria.base import failpoints
-from memoria.exchange.article_form import ARTICLE, PLACE, PROSE, Page, new_page
-from memoria.exchange.day_form import Piece
+from memoria.exchange.forms import ARTICLE, PLACE, PROSE, Page, Piece, new_page
 from memoria.exchange.record import GONE, Record
 from memoria.exchange.records import Records
 from memoria.ground.errors import SavedMeanwhileError

@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from memoria.daily.entry_form import SESSION
-from memoria.exchange.article_form import ARTICLE, PLACE, PROSE, UNNAMED, prose_part
-from memoria.exchange.day_form import END, ENTRY, ITEM, STATEMENT, day_of
+from memoria.daily.entry import SESSION
+from memoria.exchange.forms import ARTICLE, END, ENTRY, ITEM, PLACE, PROSE, STATEMENT, UNNAMED, day_of, prose_part
 from memoria.exchange.record import RANDOM, Record, beside, digest_in, digest_of, packed
 from memoria.statements.fact import GLOBAL, MAX_HISTORY, ORIGINS
 from memoria.wiki.article import HISTORY

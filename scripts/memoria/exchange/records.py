@@ -21,8 +21,7 @@ from typing import Any, Final
 
 from memoria.base.paths import Paths
 from memoria.exchange import merge
-from memoria.exchange.article_form import PLACE
-from memoria.exchange.day_form import Piece
+from memoria.exchange.forms import PLACE, Piece
 from memoria.exchange.record import FORGET, GONE, RANDOM, Record, digest_in, digest_of
 from memoria.ground import database
 from memoria.ground.errors import ExpectedError

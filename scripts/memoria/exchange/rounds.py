@@ -28,7 +28,7 @@ from memoria.exchange import keys
 from memoria.exchange.application import Application
 from memoria.exchange.articles import ArticleApplication, Articles
 from memoria.exchange.carriers import Carrier
-from memoria.exchange.day_form import ENTRY, STATEMENT
+from memoria.exchange.forms import ENTRY, STATEMENT
 from memoria.exchange.meeting import Meeting
 from memoria.exchange.memory_server import Server
 from memoria.exchange.record import FORGET

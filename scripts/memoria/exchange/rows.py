@@ -24,7 +24,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Any, Final
 
-from memoria.exchange.day_form import END, STATEMENT, fact_of, texts_of
+from memoria.exchange.forms import END, STATEMENT, fact_of, texts_of
 from memoria.exchange.memory_server import EVERYTHING, MAX_TAGS, Memory, Page, Server
 from memoria.exchange.record import GONE, beside, digest_in, digest_of
 from memoria.exchange.records import Records

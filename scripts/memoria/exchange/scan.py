@@ -27,7 +27,7 @@ from typing import Final
 
 from memoria.daily.daily_log import DailyLog
 from memoria.exchange.articles import Articles
-from memoria.exchange.day_form import STATEMENT, Day, Piece, reworded
+from memoria.exchange.forms import STATEMENT, Day, Piece, reworded
 from memoria.exchange.record import FORGET, GONE, Record, digest_in, digest_of
 from memoria.exchange.records import Records, Shown
 

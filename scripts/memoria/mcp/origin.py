@@ -27,8 +27,8 @@ from memoria.transcripts.archive import Archive
 from memoria.transcripts.screen import Screen, Tombstones
 from memoria.transcripts.turn import Turn
 from memoria.wiki.article import Article, Claim
+from memoria.wiki.article_cache import LinkTargets
 from memoria.wiki.folder import Wiki
-from memoria.wiki.links import LinkTargets
 
 if TYPE_CHECKING:
     from memoria.mcp.calls import Session
@@ -163,7 +163,7 @@ class Tracer:
             for claim in article.claims
             if not any(map(self._is_hidden, claim.sources))
         ]
-        meant = _meant(asked, claims, LinkTargets.of(Path(self.home.paths.home), articles))
+        meant = _meant(asked, claims, LinkTargets(Path(self.home.paths.home), articles))
         return [Claimed(claim.text, article.slug, claim.sources, claim.text) for article, claim in meant]
 
     def _named(self, named: Reference) -> list[Claimed]:

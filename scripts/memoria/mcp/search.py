@@ -27,7 +27,7 @@ from memoria.models.protocol import JsonObject
 from memoria.search.hit import Hit
 from memoria.statements.claim_check import unheard
 from memoria.wiki.folder import INDEX, LOG, Wiki
-from memoria.wiki.links import LinkTargets
+from memoria.wiki.article_cache import LinkTargets
 
 if TYPE_CHECKING:
     from memoria.mcp.calls import Session
@@ -132,7 +132,7 @@ def ask(home: Home, question: str, passages: Sequence[Passage], project: str = "
         return None, str(error)
     finally:
         ledger.close()
-    targets = LinkTargets.of(Path(home.paths.home), Wiki.of(home.paths).articles())
+    targets = LinkTargets(Path(home.paths.home), Wiki.of(home.paths).articles())
     return checked(question, completion.data, completion.model, passages, targets), ""
 
 

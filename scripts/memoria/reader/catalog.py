@@ -27,9 +27,8 @@ from memoria.index import sources
 from memoria.index.index import Index
 from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.keeper import Keeper
-from memoria.wiki.article_cache import ArticleCache, LinkCache, Row
+from memoria.wiki.article_cache import ArticleCache, LinkTargets, Row
 from memoria.wiki.folder import Wiki
-from memoria.wiki.links import LinkTargets
 
 INSIDE = "knowledge/"
 EVERY_SECONDS = 2.0  # between two looks at the files
@@ -70,11 +69,11 @@ class Catalog:
     @classmethod
     def read(cls, home: Home, visible: Visibility) -> Catalog:
         """Return the catalog of what may be shown of a home; it does not need the words in the search index."""
-        wiki = Wiki.of(home.paths)
         with Index(home.paths.index) as index:
+            cache = ArticleCache(Wiki.of(home.paths), index)
             index.resolve(project.aliases(home.paths.projects))
-            rows = {slug: row for slug, row in ArticleCache(wiki, index).rows().items() if visible.shows(row.project)}
-            links = LinkCache(wiki, index).targets()
+            rows = {slug: row for slug, row in cache.rows().items() if visible.shows(row.project)}
+            links = cache.links()
         with closing(Ledger.of(home.paths)) as ledger:
             daily = DailyLog.of(home.paths)
             daily.refresh(ledger)
@@ -85,7 +84,7 @@ class Catalog:
             holding = keeper.store.entries()
             known = [fact for fact in keeper.store.facts(live=False) if any(map(visible.shows, fact.projects))]
         facts = {fact.id: fact for fact in sorted(known, key=lambda fact: fact.last or fact.time, reverse=True)}
-        targets = LinkTargets(Path(home.paths.home), rows)
+        targets = LinkTargets(Path(home.paths.home), rows.values())
         labels = projects.labels({key for key in keys if key}, project.known(home.paths.projects))
         shown = _projects(keys, labels, entries.values(), items, rows.values())
         return cls(rows, _backlinks(links, targets, rows), targets, entries, shown, labels, facts, holding)

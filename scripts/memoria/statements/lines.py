@@ -16,8 +16,7 @@ from typing import Any
 
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText, LearnedLine, Part
-from memoria.daily.entry import Learned
-from memoria.daily.entry_form import below, learned_rows
+from memoria.daily.entry import Learned, below, learned_rows
 from memoria.statements.fact import KINDS, Fact
 
 BY_HAND = "-"  # the session of an entry that a person wrote

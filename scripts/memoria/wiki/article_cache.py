@@ -1,20 +1,29 @@
-"""ArticleCache: the row and the links of each article, stored in the search index's file: not every page is parsed.
+"""Article cache: the row and the links of each article, so that not every page is parsed, and what a link points to.
 
-They are computed again when the file's time or size has changed. This module does not know what they are for.
+They are stored in the search index's file, and computed again when the article's time or size has changed. A target is
+a path relative to the home or to ``knowledge/`` (``daily/2026-11-21``, ``concepts/x``), a page's bare name, or one of
+its titles and aliases; an anchor is a block id or a heading of the page.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from memoria.ground import markdown
+from memoria.ground import home_files, markdown
+from memoria.ground.markdown import Link
 from memoria.index.index import Index
 from memoria.wiki.article import Article
 from memoria.wiki.folder import Wiki
 
 _ROWS, _LINKS = "article 2", "links 1"  # change the number when the meaning of a row changes
+_BLOCK = re.compile(r"(?:^|\s)\^([A-Za-z0-9-]+)[ \t\r]*$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_FORMAT = re.compile(r"[\s#|^:%\[\]]+")  # characters that Obsidian leaves out of a link to a heading
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +74,19 @@ class ArticleCache:
             article = None
         return Row.of(article) if article else Row(slug, slug.rsplit("/", 1)[-1], "", "", readable=False)
 
+    def links(self) -> dict[str, tuple[str, ...]]:
+        """Return by slug the targets that each article links to, as they are written and each once."""
+        cached = self.index.cached(_LINKS, dict(self.wiki.files()), lambda slug: json.dumps(self._links(slug)))
+        return {slug: tuple(json.loads(text)) for slug, text in cached.items()}
+
+    def _links(self, slug: str) -> list[str]:
+        try:
+            text = (self.wiki.read(slug) or b"").decode("utf-8", "replace")
+        except OSError:
+            return []
+        targets = (link.target for link in markdown.links(text))
+        return list(dict.fromkeys(target for target in targets if target and not target.startswith("daily/")))
+
 
 def _row(stored: dict[str, Any]) -> Row:
     return Row(**{**stored, "aliases": tuple(stored["aliases"]), "tags": tuple(stored["tags"])})
@@ -75,22 +97,64 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-@dataclass(frozen=True, slots=True)
-class LinkCache:
-    """The links of one wiki; ``index`` is the index whose file stores them."""
+def pages(home: Path) -> Iterator[str]:
+    """Yield every page below ``knowledge/`` and ``daily/``, relative to the home, without ``.md``."""
+    for top in ("knowledge", "daily"):
+        yield from (f"{top}/{name}" for name in sorted(home_files.pages(home / top, is_daily=top == "daily")))
 
-    wiki: Wiki
-    index: Index
 
-    def targets(self) -> dict[str, tuple[str, ...]]:
-        """Return by slug the targets that each article links to, as they are written and each once."""
-        cached = self.index.cached(_LINKS, dict(self.wiki.files()), lambda slug: json.dumps(self._read(slug)))
-        return {slug: tuple(json.loads(text)) for slug, text in cached.items()}
+class LinkTargets:
+    """The pages of one home as link targets; ``articles`` have titles and aliases. Each page is read once."""
 
-    def _read(self, slug: str) -> list[str]:
-        try:
-            text = (self.wiki.read(slug) or b"").decode("utf-8", "replace")
-        except OSError:
-            return []
-        targets = (link.target for link in markdown.links(text))
-        return list(dict.fromkeys(target for target in targets if target and not target.startswith("daily/")))
+    def __init__(self, home: Path, articles: Iterable[Article | Row]) -> None:
+        self.home = home
+        self._pages = {page.casefold(): page for page in pages(home)}
+        self._names: dict[str, str] = {}
+        self._anchors: dict[str, tuple[set[str], set[str]]] = {}
+        for page in self._pages.values():
+            self._name(page.rsplit("/", 1)[-1], page)
+        for article in articles:
+            for name in (article.title, *article.aliases):
+                self._name(name, f"knowledge/{article.slug}")
+
+    def _name(self, name: str, page: str) -> None:
+        self._names.setdefault(name.casefold(), page)
+
+    def page(self, target: str) -> str:
+        """Return the page that a link's target means, e.g. ``knowledge/concepts/x``; ``""`` when there is none."""
+        name = target.strip().removesuffix(".md").casefold()
+        return self._pages.get(name) or self._pages.get(f"knowledge/{name}") or self._names.get(name, "")
+
+    def reference(self, target: str, anchor: str = "") -> str:
+        """Return the target as memoria writes it (``concepts/x``, ``daily/D#^e-…``); ``""`` if it does not resolve."""
+        if self.problem(Link(target, anchor, "")):
+            return ""
+        return self.page(target).removeprefix("knowledge/") + anchor
+
+    def problem(self, link: Link, origin: str = "") -> str:
+        """Return why a link does not resolve, or ``""``; ``origin`` is the page it is on, for ``[[#heading]]``."""
+        page = self.page(link.target) if link.target else origin
+        if not page:
+            return f"there is no page {link.target!r}"
+        if not link.anchor:
+            return ""
+        blocks, headings = self._anchors_of(page)
+        part = link.anchor.lstrip("#")
+        if part.startswith("^"):
+            return "" if part[1:] in blocks else f"{page} has no block {part}"
+        wanted = _plain(part.rsplit("#", 1)[-1])  # [[page#part#subpart]]
+        return "" if wanted in headings else f"{page} has no heading {part!r}"
+
+    def _anchors_of(self, page: str) -> tuple[set[str], set[str]]:
+        if page not in self._anchors:
+            try:
+                text = home_files.text(self.home / f"{page}.md", self.home)
+            except OSError:
+                text = ""
+            blocks = {match[1] for match in _BLOCK.finditer(text)}
+            self._anchors[page] = blocks, {_plain(match[1]) for match in _HEADING.finditer(text)}
+        return self._anchors[page]
+
+
+def _plain(heading: str) -> str:
+    return _FORMAT.sub(" ", heading).strip().casefold()

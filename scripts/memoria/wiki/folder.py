@@ -1,18 +1,22 @@
-"""Folder: the wiki's folder of articles, and what a name in it means.
+"""Folder: the wiki's folder of articles, what a name in it means, and which names its pages have.
 
-This module knows articles and links, but no daily logs and no models. A slug cannot lead out of the folder.
+This module knows articles and links, but no daily logs and no models. A slug cannot lead out of the folder. A bare
+number, a hash or a single letter names nothing. A page belongs to one project, or to all. A project's claims go to its
+own pages or to those of all projects; what it may not touch it does not see either.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memoria.base import paths as places
 from memoria.base.paths import Paths
+from memoria.base.project import name_of
 from memoria.ground import home_files
 
 if TYPE_CHECKING:
@@ -110,3 +114,87 @@ def find_slug(name: str, slugs: set[str]) -> str:
         return wanted
     bare = slugify(wanted.rsplit("/", 1)[-1])
     return next((f"{folder}/{bare}" for folder in FOLDERS.values() if f"{folder}/{bare}" in slugs), "")
+
+
+MAX_NAME = 79  # characters of a page's name with the hyphen before what tells it apart; a slug has 80
+GENERAL = "general"  # what tells a page apart that belongs to no project
+NOBODY = "?"  # whose a file is that has the name of a page and cannot be read as one
+
+_QUOTES = "\"'“”„‘’«»"  # noqa: RUF001 (typographic quotes are meant)
+_WORD = re.compile(r"[^\W_]+")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_NUMBER = re.compile(r"v?\d+|(?=[0-9a-f]*\d)[0-9a-f]{6,}", re.IGNORECASE)
+
+
+def unquoted(title: str) -> str:
+    """Return a title without quotation marks around it."""
+    plain = title.strip()
+    return plain.strip(_QUOTES).strip() if plain[:1] in _QUOTES and plain[-1:] in _QUOTES else plain
+
+
+def is_name(title: str) -> bool:
+    """Return whether a title names something: it is no number, hash or single letter."""
+    words = _WORD.findall(title)
+    letters = [letter for letter in title if letter.isalpha()]
+    is_number = _UUID.fullmatch(title.strip()) or all(map(_NUMBER.fullmatch, words))
+    return bool(letters) and not is_number and not ([*map(len, words)] == [1] and letters[0].isascii())
+
+
+class Owners:
+    """The owners of a wiki's pages; ``labels`` holds each project's name as it is told apart from others."""
+
+    def __init__(self, pages: Mapping[str, str], labels: Mapping[str, str]) -> None:
+        """``pages`` maps each page's slug to the key of its project, empty for all projects."""
+        self.pages = dict(pages)
+        self.labels = labels
+
+    def is_visible(self, slug: str, key: str) -> bool:
+        """Return whether a project may see and edit a page."""
+        return self.pages.get(slug, "") in ("", key)
+
+    def visible(self, key: str) -> set[str]:
+        """Return the slugs of all pages that a project may see."""
+        return {slug for slug in self.pages if self.is_visible(slug, key)}
+
+    def enter(self, slug: str, key: str) -> None:
+        """Record a new page."""
+        self.pages[slug] = key
+
+    def label(self, key: str) -> str:
+        """Return what a project is called."""
+        return self.labels.get(key) or name_of(key)
+
+    def former_name(self, name: str, key: str) -> str:
+        """Return the name that a project's page had before another project had the same name; ``""`` when none."""
+        label, plain = slugify(self.label(key)), slugify(name_of(key))
+        return plain + name[len(label) :] if label != plain and _begins(name, label) else ""
+
+    def free_slug(self, folder: str, name: str, key: str, *, is_new: bool = False) -> str:
+        """Return the slug under which a project may have a page ``name``, told apart when another project has it.
+
+        ``is_new``: a page that the project has already is no place for it either.
+        """
+        label = slugify(self.label(key)) or GENERAL
+        distinct = self._apart(name[: MAX_NAME - len(label)], slugify(name_of(key)), label, "-{}")
+        last = f"{name[: MAX_NAME - len(slugify(key))]}-{slugify(key)}"
+        numbered = (f"{last[: MAX_NAME - 4]}-{number}" for number in itertools.count(2))
+        slugs = (f"{folder}/{found}" for found in itertools.chain((name, distinct, last), numbered))
+        return next(slug for slug in slugs if slug not in self.pages or (not is_new and self.is_visible(slug, key)))
+
+    def distinct_title(self, title: str, key: str, taken: Iterable[str]) -> str:
+        """Return the title, or one that says whose page it is when the titles ``taken`` (in lower case) have it."""
+        names = set(taken)
+        if title.casefold() not in names:
+            return title
+        distinct = self._apart(title, name_of(key), self.label(key) or GENERAL, " ({})")
+        return distinct if distinct.casefold() not in names else f"{title} ({key})"
+
+    @staticmethod
+    def _apart(text: str, plain: str, label: str, form: str) -> str:
+        if label != plain and _begins(text.casefold(), plain.casefold()):
+            return label + text[len(plain) :]
+        return text + form.format(label)
+
+
+def _begins(text: str, name: str) -> bool:
+    return bool(name) and text.startswith(name) and not text[len(name) : len(name) + 1].isalnum()

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from memoria.base import project
 from memoria.base.paths import Paths
-from memoria.daily.entry import Entry
-from memoria.daily.entry_form import fingerprint
+from memoria.daily.entry import Entry, fingerprint
 from memoria.ground import home_files, markdown, printable, projects
 from memoria.wiki.article import Article, link_text
 from memoria.wiki.article_cache import Row

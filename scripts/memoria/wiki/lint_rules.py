@@ -23,8 +23,8 @@ from memoria.ground.markdown import Link
 from memoria.search.words import words
 from memoria.wiki import index_page
 from memoria.wiki.article import RELATED, Article
+from memoria.wiki.article_cache import LinkTargets
 from memoria.wiki.folder import LOG, Wiki, slugify
-from memoria.wiki.links import LinkTargets
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 SPARSE_WORDS = 12  # an article with fewer words in summary and claims says next to nothing
@@ -228,7 +228,7 @@ class Snapshot:
         self.daily = DailyLog.of(home.paths)
         self.pages = {slug: _page(self.wiki, slug) for slug in self.wiki.slugs()}
         self.articles = {slug: page.article for slug, page in self.pages.items() if page.article}
-        self.targets = LinkTargets(Path(home.paths.home), self.articles)
+        self.targets = LinkTargets(Path(home.paths.home), self.articles.values())
 
     def readable(self) -> Iterator[tuple[str, Article]]:
         """Yield slug and article of every page with valid frontmatter."""

@@ -17,11 +17,10 @@ from memoria.search.words import stems
 from memoria.statements.claim_check import unheard
 from memoria.statements.fact import Fact, plain
 from memoria.statements.keeper import Keeper
-from memoria.wiki import lines, names, summary
+from memoria.wiki import lines, summary
 from memoria.wiki.article import CONNECTIONS, HISTORY, Article, Claim, heading_of
 from memoria.wiki.article_cache import Row
-from memoria.wiki.folder import FOLDERS, Wiki, find_slug, slugify
-from memoria.wiki.names import Owners
+from memoria.wiki.folder import FOLDERS, Owners, Wiki, find_slug, is_name, slugify, unquoted
 from memoria.wiki.settle import bring
 from memoria.wiki.transaction import digest
 
@@ -111,8 +110,8 @@ class Placing:
         known = self._known(name, proposal)
         if known and (article := self.open(known)):
             return article, section
-        title = names.clean(str(proposal["title"] or bare.replace("-", " ").capitalize()))
-        if names.fault(title):
+        title = unquoted(str(proposal["title"] or bare.replace("-", " ").capitalize()))
+        if not is_name(title):
             return self._own_page(), ""
         waiting = self._waiting(title)
         if counts.get(bare, 0) + len(waiting) < ENOUGH:
@@ -151,7 +150,7 @@ class Placing:
 
     def _own_title(self) -> str:
         label = self.owners.label(self.key).strip("- ") or "Notes"
-        return f"Project {label}" if names.fault(label) else label
+        return label if is_name(label) else f"Project {label}"
 
     def _own_slug(self) -> str:
         """Return the project's own page, ``""`` when there is none yet."""
@@ -227,8 +226,8 @@ class Placing:
         """Take further names for an article, and another title while it has the one that it was founded with."""
         known = {name.casefold() for row in self.rows.values() for name in (row.title, *row.aliases)}
         known.add(article.title.casefold())
-        title = names.clean(str(proposal.get("title", "")))
-        if slugify(article.title) == article.name and title.casefold() not in known and not names.fault(title):
+        title = unquoted(str(proposal.get("title", "")))
+        if slugify(article.title) == article.name and title.casefold() not in known and is_name(title):
             article.rename(title)
         known.add(article.title.casefold())
         aliases = [markdown.line(alias) for alias in proposal.get("aliases", ())]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tqdm import tqdm
@@ -20,8 +20,7 @@ from memoria.base import failpoints, project
 from memoria.base.visibility import Visibility
 from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.entry import Entry
-from memoria.daily.entry_form import fingerprint
+from memoria.daily.entry import Entry, fingerprint
 from memoria.daily.ledger import SET_ASIDE, Ledger, compile_job
 from memoria.ground import clock, home_files, printable
 from memoria.ground.errors import BadAnswerError, ExpectedError, ModelError
@@ -36,13 +35,12 @@ from memoria.statements.fact import GLOBAL, Ending, Fact, end_of, united
 from memoria.statements.keeper import Keeper
 from memoria.wiki import index_page
 from memoria.wiki.article_cache import ArticleCache, Row
-from memoria.wiki.folder import LOG, Wiki
+from memoria.wiki.folder import LOG, NOBODY, Owners, Wiki
 from memoria.wiki.index_page import commit
-from memoria.wiki.names import NOBODY, Owners
 from memoria.wiki.placing import Placing
 from memoria.wiki.settle import Settle
 from memoria.wiki.transaction import ChangedError, End, Transactions
-from memoria.worker.request import Request, Requests
+from memoria.worker.request import Request, Requests, near_pairs
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +48,8 @@ SHOWN_REASONS = 20  # what was wrong with the last answer
 BAD_ANSWERS = 3  # after as many batches in a row that failed the fault is the model's, and more calls only cost money
 AGAIN = "Placed already: does it end or repeat a line?"  # in a request, above statements that are asked about once more
 REDRAFTS = 5  # new drafts of one batch when a person saves a page in the meantime
+LOOKED = "last_consolidation"  # in the ledger: the user's day of the last look at pairs of statements
+LOOKED_AT = "looked_again"  # in the ledger: the ids of the live statements that were asked about again
 SINCE = "statements_since"  # in the ledger: the day from which statements that are in no entry are placed
 
 
@@ -144,8 +144,7 @@ class Compile:
         log_ = home_files.read_if_there(self.wiki.folder / LOG) or b""
         self.ledger.mark_compiled(index_page.fingerprints(log_.decode("utf-8", "replace")))
         if not self.ledger.get(SINCE):
-            day = self.home.zone.day(clock.now()).isoformat() if self.ledger.compiled() else "0001-01-01"
-            self.ledger.put(SINCE, day)
+            self.ledger.put(SINCE, self._today if self.ledger.compiled() else "0001-01-01")
         sources.refresh(self.index, self.home.paths)
 
     def settle(self, *, takes_all: bool = False) -> int:
@@ -213,6 +212,32 @@ class Compile:
         found = [fact for fact in facts.values() if fact.session in over and not visible.hides(fact.project)]
         dated = [fact for fact in found if self.home.zone.day(fact.last or fact.time).isoformat() >= since]
         return [fact for fact in dated if self.keeper.store.day(fact.id) and self.keeper.entry_of(fact) is None]
+
+    def with_pairs(self, batches: Sequence[Batch]) -> list[Batch]:
+        """Return the batches, with pairs in the first of each project when nothing was looked at again today."""
+        if self.model.model.name == "offline" or self.ledger.get(LOOKED) == self._today:
+            return list(batches)
+        placed = self.keeper.store.placed()
+        live = [fact for fact in self.keeper.store.facts() if fact.id in placed]
+        known = frozenset(self.ledger.get(LOOKED_AT) or ())
+        found = list(batches)
+        firsts = {batch.key: place for place, batch in reversed(list(enumerate(batches))) if batch.facts}
+        for key, place in firsts.items():
+            pairs = near_pairs([fact for fact in live if fact.project == key], known)
+            found[place] = replace(batches[place], pairs=tuple(pairs))
+        return found
+
+    def looked(self, batches: Iterable[Batch]) -> None:
+        """Record that these batches were compiled, so that nothing in them is asked about again."""
+        if pairs := [pair for batch in batches for pair in batch.pairs]:
+            live = {fact.id for fact in self.keeper.store.facts()}
+            known = {*(self.ledger.get(LOOKED_AT) or ()), *(newer.id for newer, _ in pairs)}
+            self.ledger.put(LOOKED_AT, sorted(known & live))
+            self.ledger.put(LOOKED, self._today)
+
+    @property
+    def _today(self) -> str:
+        return self.home.zone.day(clock.now()).isoformat()
 
     def take(self, batch: Batch, report: Report) -> None:
         """Compile one batch: ask, check, write and book. On ModelError its entries stay uncompiled."""

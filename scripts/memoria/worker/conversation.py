@@ -1,12 +1,16 @@
-"""Conversation: the end of what a session has said so far, as a model is told it."""
+"""Conversation: the end of what a session has said so far, as a model is told it, and whether it is urgent.
+
+Cues tell what is urgent, without a model (``search.cues``); what is worth keeping is for the flush.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from memoria.capture import cursor
 from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
+from memoria.search import cues
 from memoria.transcripts.intake import regular
 from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Turn
@@ -75,3 +79,8 @@ def _told(turn: Turn, clean: Callable[[str], str]) -> str:
 def ends(text: str, most: int) -> str:
     """Return ``text``; of more than ``most`` characters two thirds from its beginning, the rest from its end."""
     return text if len(text) <= most else f"{text[: most * 2 // 3]} […] {text[-(most // 3) :]}"
+
+
+def is_urgent(turns: Iterable[Turn]) -> bool:
+    """Return whether words of the user in these turns hold a cue; those to a sub-agent are the assistant's."""
+    return any(turn.role == "user" and not turn.sidechain and cues.stated(turn.text) for turn in turns)

@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
@@ -22,14 +23,14 @@ from memoria.capture import cursor, detach
 from memoria.capture.open_sessions import BLOCK, COMPACTING, OpenSessions
 from memoria.capture.spool import Job, Spool
 from memoria.daily.ledger import Ledger
-from memoria.ground import files, locks
+from memoria.ground import clock, files, locks
 from memoria.ground.errors import ExpectedError, LedgerError
 from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
 from memoria.transcripts import clients
 from memoria.transcripts.intake import Intake, UnreadableJobError
 from memoria.transcripts.screen import Screen
-from memoria.worker import urgency
+from memoria.worker.conversation import is_urgent
 from memoria.working import WorkingMemory
 from memoria.working.shared_store import open_store
 from memoria.working.store import SqliteStore
@@ -127,6 +128,7 @@ class DueCheck:
         spool = Spool(self.home.paths.spool)
         waiting = spool.jobs()
         fresh = {job.session for job in waiting if job.name not in self.seen and job.is_recent()}
+        fresh = fresh if self.home.settings.learn_at_once else set()
         self.seen.update(job.name for job in waiting)
         try:
             if fresh and self._is_due(spool, [[job for job in waiting if job.session == name] for name in fresh]):
@@ -144,7 +146,10 @@ class DueCheck:
 
     def _has_due(self, ledger: Ledger, spool: Spool, jobs: list[Job]) -> bool:
         try:
-            return urgency.calls_for_worker(self.home, ledger, Intake.of(self.home, spool, jobs))
+            intake = Intake.of(self.home, spool, jobs)
+            if intake.is_echo or any(clock.is_waiting(ledger.tries(job.name)[1], time.time()) for job in intake.jobs):
+                return False  # an attempt has failed just now
+            return is_urgent(intake.turns(lambda key: ledger.entry_of(key) is not None, settle=False))
         except (OSError, UnreadableJobError) as error:  # a worker is at it, or it cannot know what was forgotten
             log.debug("what is due of %s is not known now: %s", jobs[0].session, error)
             return False

@@ -25,9 +25,8 @@ from memoria.statements.keeper import Keeper
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.intake import Intake, Stretch, stretches
 from memoria.worker import conversation
-from memoria.worker.learner import Learner, Session
-from memoria.worker.urgency import is_urgent
-from memoria.worker.writer import Agenda, Writer
+from memoria.worker.conversation import is_urgent
+from memoria.worker.writer import Agenda, Learner, Session, Writer
 
 MISSING_S = 24 * 3600  # a transcript that has not appeared by then never will
 

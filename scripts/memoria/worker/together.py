@@ -16,9 +16,8 @@ from memoria.base import invocation
 from memoria.daily import gate
 from memoria.daily.ledger import Ledger
 from memoria.exchange import carriers, keys, rounds
-from memoria.exchange.article_form import PROSE, UNNAMED
 from memoria.exchange.carriers import Carrier, CarrierError
-from memoria.exchange.day_form import ENTRY
+from memoria.exchange.forms import ENTRY, PROSE, UNNAMED
 from memoria.exchange.memory_server import Server
 from memoria.exchange.record import Record
 from memoria.exchange.records import Records
