@@ -193,20 +193,6 @@ def test_the_index_and_the_daily_log_see_the_same_entries(
         assert {("Decisions Made", f"- {item}") for item in known.decisions} <= texts
 
 
-def test_every_line_of_an_entry_down_to_its_marker_is_restated() -> None:
-    fact = lines.learned(a_fact("Use pnpm."))
-    rows = render(entry("one", learned=(fact,))).replace("\n^e-one\n\n", "\n^e-one\n\n- Use pnpm here.\n")
-    assert "- Use pnpm here.\n<!-- memoria entry=" in rows
-    day = DayText(rows)
-    day.restate(fact.id, lambda text: text.replace("pnpm here", "npm here"))
-    assert day.text == rows.replace("pnpm here", "npm here")
-
-
-@pytest.mark.parametrize(
-    ("after", "stays"),
-    [("", False), ("\n## Mine\n\nwords\n", False), ("\nmy words\n## Mine\n", True), ("my words\n## Mine\n", True)],
-    ids=["nothing", "a heading", "words and a heading", "words at once"],
-)
 def test_the_heading_of_a_fact_goes_with_the_last_fact_unless_a_person_wrote_below(after: str, stays: bool) -> None:
     day = DayText("# Mine\n")
     day.add(lines.learned(a_fact("Use pnpm.")), "09:00", "shop")

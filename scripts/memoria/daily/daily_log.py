@@ -7,23 +7,21 @@ The file is authoritative: the ledger's list of turns and entries is read from t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memoria.base import failpoints, project
 from memoria.base.paths import Paths
+from memoria.daily.day_text import DayText
+from memoria.daily.entry import Entry, fingerprint, render
 from memoria.daily.ledger import Booked, Item, Ledger
 from memoria.ground import files, home_files, locks
 from memoria.ground.errors import FileBusyError, SavedMeanwhileError
 from memoria.ground.swap import Swap
-
-if TYPE_CHECKING:
-    from memoria.daily.day_text import DayText
-    from memoria.daily.entry import Entry
 
 TRIES = 30  # to write a file that a person keeps saving: five seconds in all
 
@@ -61,7 +59,7 @@ class DailyLog:
 
     def read(self, day: date) -> DayText:
         """Return a day's text with the present keys of its projects."""
-        return parsed(self.text(day), self.aliases())
+        return DayText(self.text(day), self.aliases())
 
     def aliases(self) -> Mapping[str, str]:
         """Return the former project keys that the files may hold, with the present ones."""
@@ -69,7 +67,7 @@ class DailyLog:
 
     def forgotten(self, day: date) -> list[tuple[str, tuple[str, ...]]]:
         """Return the tombstones of a day, as ``DayText.tombstones`` does."""
-        return parsed(self.text(day)).tombstones()
+        return DayText(self.text(day)).tombstones()
 
     def text(self, day: date) -> str:
         """Return a day's text with its own line endings, ``""`` when it has no file."""
@@ -99,10 +97,9 @@ class DailyLog:
 
         Raises OSError (disk full, read-only) and leaves the file as it was.
         """
-        from memoria.daily.entry import render  # noqa: PLC0415 (see ``parsed``)
 
         def appended(text: str) -> str:
-            day = parsed(text)
+            day = DayText(text)
             if entry.id in day.ids():  # written already, or forgotten since
                 return text
             day.append(render(entry))
@@ -159,12 +156,12 @@ class DailyLog:
 
     def _take_in(self, path: Path, day: date) -> None:
         data = home_files.read(path, self.folder)
-        copy = parsed(data.decode("utf-8", "surrogateescape"))
+        copy = DayText(data.decode("utf-8", "surrogateescape"))
         is_whole = False
 
         def united(text: str) -> str:
             nonlocal is_whole
-            parts = parsed(text)
+            parts = DayText(text)
             is_whole = parts.take_in(copy, day)
             return parts.text
 
@@ -182,8 +179,6 @@ class DailyLog:
             ledger.forget_log(name)
 
     def _record(self, name: str, stamp: str, ledger: Ledger) -> None:
-        from memoria.daily.entry import fingerprint  # noqa: PLC0415 (see ``parsed``)
-
         day = date.fromisoformat(name)
         text = self.read(day)
         entries = [replace(entry.booked, text=fingerprint(entry)) for entry in text.entries(day)]
@@ -196,41 +191,29 @@ class DailyLog:
         An entry gets a block id and a marker below it, a statement a block id at the end of its line.
         """
         for name in ledger.unmarked_logs():
-            self._edit(date.fromisoformat(name), lambda text, day: text.mark(day))
+            day = date.fromisoformat(name)
+            self._edit(day, partial(DayText.mark, day=day))
         self.refresh(ledger)
-        waiting: dict[str, set[str]] = {}
-        for entry in ledger.entries(waiting=True):
-            waiting.setdefault(entry.day, set()).add(entry.id)
-        for name, idents in waiting.items():
-            self._name(date.fromisoformat(name), idents)
+        for name, idents in _by_day(ledger.entries(waiting=True)).items():
+            self._edit(date.fromisoformat(name), partial(DayText.name, entries=idents))
         self.refresh(ledger)
 
-    def _name(self, day: date, idents: Collection[str]) -> None:
-        self._edit(day, lambda text, _: text.name(idents))
-
-    def _edit(self, day: date, edit: Callable[[DayText, date], object]) -> None:
+    def _edit(self, day: date, edit: Callable[[DayText], object]) -> None:
         def edited(text: str) -> str:
-            parts = parsed(text)
-            edit(parts, day)
+            parts = DayText(text)
+            edit(parts)
             return parts.text
 
         self.rewrite(day, edited)
 
     def find(self, booked: Iterable[Booked]) -> list[Entry]:
         """Return the entries that the ledger names as they are now, oldest first, without those that are gone."""
-        wanted: dict[str, set[str]] = {}
-        for entry in booked:
-            wanted.setdefault(entry.day, set()).add(entry.id)
-        return [
-            entry
-            for day in sorted(wanted)
-            for entry in self.entries(date.fromisoformat(day))
-            if entry.id in wanted[day]
-        ]
+        wanted = sorted(_by_day(booked).items())
+        return [each for day, own in wanted for each in self.entries(date.fromisoformat(day)) if each.id in own]
 
 
-def parsed(text: str, aliases: Mapping[str, str] = project.NO_ALIASES) -> DayText:
-    """Return the text of a day's file as its entries and facts, with the present keys of projects by ``aliases``."""
-    from memoria.daily.day_text import DayText  # noqa: PLC0415 (takes 10 ms, needed only when a log has changed)
-
-    return DayText(text, aliases)
+def _by_day(booked: Iterable[Booked]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for entry in booked:
+        found.setdefault(entry.day, set()).add(entry.id)
+    return found

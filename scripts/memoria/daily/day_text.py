@@ -30,7 +30,6 @@ from memoria.daily.entry import (
     PARTICULARS,
     QUOTE,
     SESSION,
-    STATED,
     STRUCK,
     TOMBSTONE,
     Entry,
@@ -407,21 +406,6 @@ class DayText:
         if end == len(self.rows) or HEADING.match(self.rows[end]):
             blank = start + 1 < line.first and not self.rows[start + 1]
             self._put(start, start + 1 + blank, [])
-
-    def restate(self, ident: str, change: Callable[[str], str]) -> None:
-        """Apply ``change`` to the context and the items of the entry that holds a fact; an item left empty is removed.
-
-        The fact's own lines stay as they are, and so does an entry that a person wrote.
-        """
-        place = next((line.first for line in self.learned() if line.learned.id == ident), -1)
-        span = next((span for span in self._spans() if span.first <= place < span.last), None)
-        if span is None or span.marker[5] == HAND:
-            return
-        ours = self._ours()
-        for number in range(span.last - 1, span.first, -1):
-            stated = None if ours[number] else STATED.fullmatch(self.rows[number])
-            if stated and (text := change(stated[2])) != stated[2]:
-                self._put(number, number + 1, [stated[1] + text] if text else [])
 
     def bury(self, ids: Collection[str]) -> None:
         """Replace each of these entries, from heading to marker, with a tombstone."""

@@ -144,7 +144,6 @@ LEARNED = Pattern(  # a person's own line may have nothing but the id
     r"(?=- \[[a-z]+\] |.*\S[ \t]\^l-[0-9a-z]+[ \t]*$)(?:[-*+] )?(?:\[(?P<kind>[a-z]+)\] )?(?P<text>.*?)"
     r"(?:[ \t]+\^(?P<id>l-[0-9a-z]+))?[ \t]*"
 )
-STATED = Pattern(r"(- (?:\[[ xX]\] )?|\*\*Context:\*\* )(.*\S)[ \t]*")
 BOX = Pattern(r"(?P<before>[ \t]*[-*+] )(?:\[(?P<box>[ xX-])\] )?(?P<text>.*?)(?P<after>[ \t]*)")
 STRUCK = Pattern(r"~~(.+)~~")
 QUOTE = Pattern(r"[ \t]+> (.*)")

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from memoria.base.pattern import Pattern
-from memoria.daily.daily_log import DailyLog, parsed
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.day_text import DayText
 from memoria.daily.ledger import Item, Ledger
 from memoria.ground.errors import FileBusyError
 from memoria.ground.files import sha256
@@ -99,7 +100,7 @@ class OpenItems:
             wanted = {(copy.entry, copy.text) for copy in copies if copy.day == day}
 
             def ticked(text: str, wanted: set[tuple[str, str]] = wanted) -> str:
-                rows = parsed(text)
+                rows = DayText(text)
                 for line in list(rows.items()):
                     if line.is_open and (line.entry, line.text) in wanted:
                         rows.close(line, dropped=dropped)

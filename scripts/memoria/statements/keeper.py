@@ -40,7 +40,6 @@ from memoria.statements.fact import (
 )  # fmt: skip
 from memoria.statements.lines import Lines
 from memoria.statements.outbox import Item, Outbox
-from memoria.statements.past import Past, restated
 from memoria.statements.store import Changes, Store
 
 log = logging.getLogger(__name__)
@@ -346,7 +345,7 @@ class Keeper:
         self.store.put(fact, day or self.zone.day(fact.time))
 
     def edit(self, ident: str, content: str, *, is_users: bool = False) -> Fact:
-        """Change a fact's wording, also where its entry repeats it.
+        """Change a fact's wording.
 
         ``is_users``: a person chose these words, so that nothing but the user's later word ends it. Raise
         ExpectedError when there is no such fact or the text is empty.
@@ -362,14 +361,7 @@ class Keeper:
         if is_users and known.origin != "user":
             changed = replace(changed, origin="user", quote=words)
         self.write(changed)
-        self._restate(known, words)
         return changed
-
-    def _restate(self, fact: Fact, instead: str) -> None:
-        """Change what the fact's entry says of it besides the fact; remove it when ``instead`` is empty."""
-        if day := self.store.day(fact.id):
-            past = Past(fact.content, "", instead)
-            self.lines.restate(fact.id, day, lambda text: restated(text, past))
 
     def promote(self, ident: str) -> Fact:
         """Make a fact hold in every project."""
@@ -380,7 +372,6 @@ class Keeper:
     def delete(self, ident: str) -> Fact:
         """Delete a fact: its lines, its row and its queued work. Facts it had ended stay ended."""
         fact = self.known(ident)
-        self._restate(fact, "")
         self.store.mark_deleted(fact.id, fact)  # first: without it, a memory server would bring the fact back
         day = self.store.day(fact.id)
         for item in self.outbox.waiting():

@@ -135,16 +135,6 @@ class Lines:
         """Replace the lines that have the fact's id; return False when they are not in this day's file."""
         return self._edit(fact.id, day, lambda rows, line: rows.change(line, learned(fact)))
 
-    def restate(self, ident: str, day: date, change: Callable[[str], str]) -> None:
-        """Apply ``change`` to what the entry that holds a fact says besides."""
-
-        def restated(text: str) -> str:
-            rows = DayText(text)
-            rows.restate(ident, change)
-            return rows.text
-
-        self.daily.rewrite(day, restated)
-
     def remove(self, ident: str, day: date) -> bool:
         """Remove a fact's lines, and a heading left empty; return False when there are no such lines."""
         return self._edit(ident, day, DayText.remove)

@@ -7,7 +7,7 @@ without the sentences that say what ended.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -79,16 +79,6 @@ def _parts(word: str) -> set[str]:
 
 def current(text: str, past: Iterable[tuple[Past, bool]]) -> str:
     """Return a text without the sentences that say what no longer holds; each comes with ``cited``, as above."""
-    pairs = list(past)
-    return _changed(text, lambda part: "" if any(each.is_said_by(part, cited=cited) for each, cited in pairs) else part)
-
-
-def restated(text: str, past: Past) -> str:
-    """Return a text of the fact's entry with what holds instead in the place of what no longer does."""
-    return _changed(text, lambda part: past.instead if past.is_said_by(part, cited=True) else part)
-
-
-def _changed(text: str, change: Callable[[str], str]) -> str:
-    told = cues.sentences(text)
-    now = list(map(change, told))
-    return text if now == told else " ".join(filter(None, now))
+    pairs, told = list(past), cues.sentences(text)
+    kept = [part for part in told if not any(each.is_said_by(part, cited=cited) for each, cited in pairs)]
+    return text if kept == told else " ".join(kept)
