@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from facts import MONDAY, SHOP, a_fact
+from facts import MONDAY, SHOP, a_fact, parsed
 from memoria.amending import forget_plan, removal
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
@@ -128,7 +128,7 @@ def test_an_entry_is_read_alike_with_any_line_endings_and_with_a_mark_at_the_beg
         dressed = "\ufeff" + text.replace("\n", end)
         (found,) = DayText(dressed).entries(DAY)
         assert replace(found, title=found.title.rstrip()) == first
-        assert lines.parse(dressed, DAY) == lines.parse(text, DAY) != []
+        assert parsed(dressed, DAY) == parsed(text, DAY) != []
 
 
 def test_forgetting_the_last_entry_leaves_a_file_without_a_final_line_ending_without_one() -> None:
@@ -193,6 +193,11 @@ def test_the_index_and_the_daily_log_see_the_same_entries(
         assert {("Decisions Made", f"- {item}") for item in known.decisions} <= texts
 
 
+@pytest.mark.parametrize(
+    ("after", "stays"),
+    [("", False), ("\n## Mine\n\nwords\n", False), ("\nmy words\n## Mine\n", True), ("my words\n## Mine\n", True)],
+    ids=["nothing", "a heading", "words and a heading", "words at once"],
+)
 def test_the_heading_of_a_fact_goes_with_the_last_fact_unless_a_person_wrote_below(after: str, stays: bool) -> None:
     day = DayText("# Mine\n")
     day.add(lines.learned(a_fact("Use pnpm.")), "09:00", "shop")
@@ -214,7 +219,7 @@ def test_a_statement_stands_once_under_the_section_of_its_kind_beside_a_persons_
     assert all(text.count(fact.id) == 1 for fact in facts)
     (read,) = DayText(text).entries(DAY)
     assert read == whole
-    assert lines.parse(text, DAY) == facts
+    assert parsed(text, DAY) == facts
 
 
 def test_a_fact_of_an_entry_is_read_with_its_particulars_which_do_not_change_its_fingerprint() -> None:

@@ -7,10 +7,9 @@ from pathlib import Path
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from facts import MONDAY, a_fact
+from facts import MONDAY, a_fact, rendered
 from memoria.index import documents
 from memoria.index.index import Index
-from memoria.statements import lines
 from memoria.wiki.article import Article
 
 SOURCE = "[[daily/2026-11-20#^e-01aa]]"
@@ -71,7 +70,7 @@ PRICES = "---\ntitle: Prices\nproject: shop · shop-1a2b3c\nasked_as:\n  - add a
 def test_a_phrase_finds_what_it_asks_for_and_is_not_shown(tmp_path: Path) -> None:
     fact = a_fact("Use pnpm, not npm.", asked_as=("add a package", "update the front end"))
     ended = a_fact("Use yarn.", asked_as=("mend a parcel",), ended=MONDAY)
-    written = "".join(map(lines.render, (fact, ended)))
+    written = "".join(map(rendered, (fact, ended)))
     (tmp_path / "daily").mkdir()
     (tmp_path / "daily/2026-11-16.md").write_text(f"# Daily Log: 2026-11-16\n\n### Learned (09:00) · shop\n\n{written}")
     (tmp_path / "knowledge/concepts").mkdir(parents=True)
@@ -87,7 +86,7 @@ def test_a_phrase_finds_what_it_asks_for_and_is_not_shown(tmp_path: Path) -> Non
 def test_a_line_of_an_article_stands_for_the_statement_that_it_shows(tmp_path: Path) -> None:
     fact = a_fact("Prices are integers of cents.")
     (tmp_path / "daily").mkdir()
-    log = f"# Daily Log: 2026-11-16\n\n### Learned (09:00) · shop\n\n{lines.render(fact)}"
+    log = f"# Daily Log: 2026-11-16\n\n### Learned (09:00) · shop\n\n{rendered(fact)}"
     (tmp_path / "daily/2026-11-16.md").write_text(log)
     (tmp_path / "knowledge/concepts").mkdir(parents=True)
     shown = f"\n## Behaviour\n\n- {fact.content} [[daily/2026-11-16#^{fact.id}|16 Nov]]\n"

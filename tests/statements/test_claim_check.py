@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from facts import MONDAY, SHOP
-from memoria.statements import lines
+from facts import MONDAY, SHOP, rendered
 from memoria.statements.claim_check import Material, check
 from memoria.statements.fact import Fact, Stamp
 
@@ -75,7 +74,7 @@ def test_of_the_phrases_a_fact_is_asked_as_the_good_ones_stay() -> None:
     ]
     assert only(asked_as=given).asked_as[:2] == ("add a package", "上线")
     assert len(only(asked_as=given).asked_as) == 5
-    assert "-->" not in lines.render(only(asked_as=given)).removesuffix(" -->\n")
+    assert "-->" not in rendered(only(asked_as=given)).removesuffix(" -->\n")
 
 
 def test_a_quote_counts_without_the_emphasis_of_what_was_written() -> None:

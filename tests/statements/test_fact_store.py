@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from facts import BLOG, SHOP, a_fact, keeper
-from memoria.statements.store import Store, leading, made_again
-from memoria.statements.store_file import MIGRATIONS
+from memoria.statements.store import MIGRATIONS, Store, leading, made_again
 
 
 def test_migrations_bring_an_older_store_up_without_losing_a_fact(tmp_path: Path) -> None:

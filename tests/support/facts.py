@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
+from memoria.daily.day_text import DayText
+from memoria.daily.entry import learned_rows
 from memoria.exchange.forms import STATEMENT
 from memoria.exchange.memory_server import Server
 from memoria.exchange.records import Records
@@ -18,6 +20,7 @@ from memoria.exchange.rows import SERVER
 from memoria.ground import clock
 from memoria.ground.clock import Zone
 from memoria.ground.home import Home
+from memoria.statements import lines
 from memoria.statements.fact import Fact, Stamp, new_id
 from memoria.statements.keeper import Keeper
 from memoria.transcripts.turn import Exchange, Turn
@@ -32,6 +35,16 @@ def a_fact(content: str, kind: str = "preference", *, day: float = 0, project: s
     usual = {"importance": 0.7, "origin": "user", "session": "s-1", "quote": content}
     ident = new_id(kind, content, Stamp(project, str(given.get("session", "s-1")), moment))
     return Fact(kind=kind, content=content, project=project, time=moment, id=ident, **{**usual, **given})
+
+
+def rendered(fact: Fact) -> str:
+    """The fact's lines in a daily log."""
+    return "\n".join(learned_rows(lines.learned(fact))) + "\n"
+
+
+def parsed(text: str, day: date) -> list[Fact]:
+    """The facts of a day's text."""
+    return lines.of_day(DayText(text), day)
 
 
 def keeper(folder: Path) -> Keeper:

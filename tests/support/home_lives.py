@@ -20,7 +20,7 @@ from pathlib import Path
 from unittest import mock
 
 from exchange_lives import Killed
-from facts import MONDAY, SHOP, a_fact
+from facts import MONDAY, SHOP, a_fact, parsed
 from memoria.amending import forget_plan, proof, removal
 from memoria.base import failpoints
 from memoria.base.paths import Paths
@@ -101,7 +101,7 @@ class Machine:
         return Keeper.at(self.home)
 
     def facts(self) -> list[Fact]:
-        return [fact for day in self.daily.days() for fact in lines.parse(self.daily.text(day), day)]
+        return [fact for day in self.daily.days() for fact in parsed(self.daily.text(day), day)]
 
     def pieces(self) -> dict[str, str]:
         """Return what the daily logs hold, by id, as far as a formatter does not change it."""

@@ -4,8 +4,7 @@ As there: numbers from a sequence that a restore sets back, ``created_at`` and `
 and ``server_time`` by the application's (``skew`` and ``row_skew``), importance as a 32-bit number, soft deletion,
 tombstones only in a sync with ``since``, no pages; 401 without a known key, 422 above 1,400 characters of content or
 500 of tags or keywords when a row is stored (of content only when it is changed), 400 for a change of nothing, 403 for
-a row of another user, a deletion repeated answers 200. ``by_number``: whether ``GET /api/memories/{id}`` is there;
-older servers answer 405.
+a row of another user, a deletion repeated answers 200. One row cannot be asked for (405).
 
 ``faults``: what to do to the next requests: a status, ``"slow"``, ``"cut"`` (the work is done, the answer breaks off in
 mid-body), ``"drip"`` (a byte now and then), ``"late"``, ``"junk"``, ``"proxy 302"`` (another answers in its place with
@@ -39,10 +38,7 @@ class MemoryServer:
         self.fault_for: dict[str, int | str] = {}
         self.requests: list[tuple[str, str]] = []
         self.key = KEY
-        self.by_number = True
-        self.hidden: set[int] = (
-            set()
-        )  # rows that a listing leaves out (where nobody can ask by number: one with ``since``)
+        self.hidden: set[int] = set()  # rows that a listing with ``since`` leaves out
         self.shared: set[int] = set()  # rows of other users that everyone may write
         self.skew = self.row_skew = timedelta()
         self.last = datetime.min.replace(tzinfo=UTC)
@@ -94,7 +90,7 @@ class MemoryServer:
             {name: value for name, value in memory.items() if name != "user_id"}
             for number, memory in self.memories.items()
             if memory["user_id"] == user
-            and not (number in self.hidden and (since or self.by_number))
+            and not (since and number in self.hidden)
             and (datetime.fromisoformat(memory["updated_at"]) > after if after else not memory["deleted_at"])
         ]
         time = (datetime.now(UTC) + self.skew).isoformat()
@@ -122,18 +118,11 @@ class MemoryServer:
 
     def one(self, user: str, method: str, number: int, body: dict[str, Any]) -> Answer:
         memory = self.memories.get(number)
-        if method == "GET" and not self.by_number:
+        if method == "GET":
             return 405, {"detail": "Method Not Allowed"}
         if memory is None or memory["deleted_at"]:
             gone = {"deleted": number, "preview": "[already deleted]"}
             return (200, gone) if method == "DELETE" else (404, {"detail": "Memory not found"})
-        if method == "GET":
-            told = {name: value for name, value in memory.items() if name not in ("user_id", "deleted_at")}
-            return 200, {
-                **told,
-                "owner": memory["user_id"],
-                "shared_by": None if memory["user_id"] == user else memory["user_id"],
-            }
         if memory["user_id"] != user and not (method == "PUT" and number in self.shared):
             return 403, {"detail": "Only the owner may do this"}
         if method == "DELETE":

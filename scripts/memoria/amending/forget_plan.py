@@ -106,17 +106,8 @@ class Plan:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to remove."""
-        return not (
-            self.ids
-            or self.facts
-            or self.rows
-            or self.articles
-            or self.jobs
-            or self.archives
-            or self.keys
-            or self.folders
-            or self.others
-        )
+        found = (self.ids, self.facts, self.rows, self.articles, self.jobs, self.archives, self.keys, self.folders)
+        return not any((*found, self.others))
 
 
 def _identifier(target: str) -> str:

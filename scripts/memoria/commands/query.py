@@ -27,6 +27,7 @@ from memoria.wiki.article import Article, Claim
 from memoria.wiki.article_cache import Row
 from memoria.wiki.folder import Wiki, slugify
 from memoria.wiki.index_page import commit
+from memoria.wiki.lines import is_same_text
 from memoria.wiki.transaction import ChangedError, Transactions, digest
 
 log = logging.getLogger(__name__)
@@ -121,14 +122,14 @@ def _filed(home: Home, answer: Answer, articles: dict[str, Article]) -> tuple[st
     page = articles.get(slug) or Article.new(slug, answer.question, claims[0].text, moment.date())
     changed = {slug: page}
     for claim in claims:
-        if not any(known.same_as(claim.text) for known in page.claims):
+        if not any(is_same_text(known.text, claim.text) for known in page.claims):
             page.add(claim)
     page.touch(moment.date())
     for ref in answer.rests_on:
         other = articles.get(ref.split("#")[0])
         if other and other is not page:
             page.relate(other.slug, other.title)
-            if sum(row.startswith("- [[") for row in other.section("Related").rows) < MAX_RELATED:
+            if other.related < MAX_RELATED:
                 other.relate(slug, page.title)
                 changed[other.slug] = other
     return slug, changed

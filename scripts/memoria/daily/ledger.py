@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -156,14 +157,9 @@ class Ledger:
         row = self.db.execute("SELECT entry FROM turns WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
 
-    def turns_of(self, entry: str) -> tuple[str, ...]:
-        """Return the keys of an entry's turns, in the order in which they were recorded as far as that is known."""
-        rows = self.db.execute("SELECT key FROM turns WHERE entry = ? ORDER BY key", (entry,))
-        return tuple(key for (key,) in rows)
-
-    def turn_counts(self) -> dict[str, int]:
-        """Return the number of turns of each entry that has any."""
-        return dict(self.db.execute("SELECT entry, count(*) FROM turns WHERE entry <> '' GROUP BY entry"))
+    def turn_counts(self) -> Counter[str]:
+        """Return the number of turns of each entry."""
+        return Counter(dict(self.db.execute("SELECT entry, count(*) FROM turns WHERE entry <> '' GROUP BY entry")))
 
     def reason_of(self, key: str) -> str | None:
         """Return why a turn has no entry, ``""`` when it has one, None when the turn is not recorded."""
@@ -230,18 +226,10 @@ class Ledger:
         query = "SELECT entry, text FROM items WHERE day = ? AND (is_open OR ticked)"
         open_before = set(self.db.execute(query, (day,)).fetchall())
         self.db.execute("DELETE FROM items WHERE day = ?", (day,))
-        rows = [
-            (
-                day,
-                item.row,
-                item.entry,
-                item.text,
-                item.is_open,
-                not item.is_open and (item.entry, item.text) in open_before,
-            )
-            for item in items
-        ]
-        self.db.executemany("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)", rows)
+        for item in items:
+            is_ticked = not item.is_open and (item.entry, item.text) in open_before
+            row = (day, item.row, item.entry, item.text, item.is_open, is_ticked)
+            self.db.execute("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def items(self, projects: Iterable[str] | None = None) -> list[Item]:
         """Return the action items of these projects (by default of all) in the order in which they were written."""
@@ -330,9 +318,9 @@ class Ledger:
             for ident, day, session, project, title, text in self.db.execute(query, (day, day))
         ]
 
-    def mark_compiled(self, took: Mapping[str, str], when: datetime | None = None) -> None:
+    def mark_compiled(self, took: Mapping[str, str]) -> None:
         """Record that a compile included these entries, given with their fingerprints then (``""`` if unknown)."""
-        rows = [(_stamp(when), text, entry, text) for entry, text in took.items()]
+        rows = [(_stamp(None), text, entry, text) for entry, text in took.items()]
         with self.transaction():
             self.db.executemany(
                 "UPDATE entries SET compiled = CASE compiled WHEN '' THEN ? ELSE compiled END, took = ? "
@@ -401,21 +389,12 @@ class Ledger:
     def book(self, call: Call, when: datetime | None = None) -> None:
         """Record a model call, whatever its outcome."""
         with self.transaction():
-            self.db.execute(
-                "INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    _stamp(when), call.task, call.model, call.project, call.outcome,
-                    call.input_tokens, call.output_tokens, call.cost_usd, call.seconds,
-                ),
-            )  # fmt: skip
+            row = (_stamp(when), *astuple(call))
+            self.db.execute("INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def calls_since(self, when: datetime) -> list[tuple[datetime, Call]]:
         """Return the calls since ``when``, oldest first."""
-        rows = self.db.execute(
-            "SELECT time, task, model, project, outcome, input_tokens, output_tokens, cost_usd, seconds "
-            "FROM calls WHERE time >= ? ORDER BY time",
-            (_stamp(when),),
-        )
+        rows = self.db.execute("SELECT * FROM calls WHERE time >= ? ORDER BY time", (_stamp(when),))
         return [(datetime.fromisoformat(row[0]), Call(*row[1:])) for row in rows]
 
     def note(self, kind: str, subject: str, text: str) -> None:
@@ -425,10 +404,8 @@ class Ledger:
 
     def notes(self, kind: str = "", limit: int = 20) -> list[tuple[str, str, str, str]]:
         """Return the newest notes as (time, kind, subject, text), newest first."""
-        where = "WHERE kind = ? " if kind else ""
-        arguments: tuple[Any, ...] = (kind, limit) if kind else (limit,)
-        query = f"SELECT time, kind, subject, text FROM notes {where}ORDER BY rowid DESC LIMIT ?"  # noqa: S608 (constant)
-        return self.db.execute(query, arguments).fetchall()
+        query = "SELECT * FROM notes WHERE kind = ?1 OR ?1 = '' ORDER BY rowid DESC LIMIT ?2"
+        return self.db.execute(query, (kind, limit)).fetchall()
 
     def _note(self, kind: str, subject: str, text: str) -> None:
         self.db.execute("INSERT INTO notes VALUES (?, ?, ?, ?)", (_stamp(None), kind, subject, text[:2000]))

@@ -30,15 +30,11 @@ LISTING_SECONDS: Final = 60.0  # for a call that lists everything
 EVERYTHING: Final = "1970-01-01T00:00:00+00:00"  # the ``since`` that also brings every tombstone
 _REFUSALS: Final = (400, 404, 409, 413, 422)  # statuses that say something about the operation
 _NOT_NOW: Final = (408, 425, 429)
-_UNKNOWN_ROUTE: Final = (404, 405, 501)  # of a path or method that an older server does not have
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A row as the server has it; ``tags`` and ``keywords`` are comma-separated, times ISO 8601 by its clock.
-
-    ``owner``: the user it belongs to, ``""`` where the server does not say (a sync lists the caller's own rows only).
-    """
+    """A row as the server has it; ``tags`` and ``keywords`` are comma-separated, times ISO 8601 by its clock."""
 
     id: int
     content: str
@@ -50,18 +46,16 @@ class Memory:
     created: str = ""
     deleted: bool = False
     updated: str = ""
-    owner: str = ""
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Memory:
         """Read one object of an answer. MemoryServerError when it is no row."""
         names = ("category", "tags", "expanded_keywords", "created_at", "updated_at")
         category, tags, keywords, created, updated = (str(given.get(name) or "") for name in names)
-        owner = str(given.get("shared_by") or given.get("owner") or "")
         try:
             return cls(int(given["id"]), str(given.get("content") or ""), category or "facts", tags, keywords,
                        float(given.get("importance", 0.5)), bool(given.get("is_sensitive")), created,
-                       bool(given.get("deleted_at")), updated, owner)  # fmt: skip
+                       bool(given.get("deleted_at")), updated)  # fmt: skip
         except (KeyError, TypeError, ValueError) as error:
             raise MemoryServerError(f"the memory server sent something that is no memory: {error}") from error
 
@@ -98,13 +92,8 @@ class Server:
         self.address = f"{self.host}:{self.port}{self.prefix}"
 
     def user(self) -> str:
-        """Return the user of the key, ``""`` when the server cannot say."""
-        try:
-            return str(self._call("GET", "/api/auth-check").get("user_id") or "")
-        except MemoryServerError as error:
-            if error.status not in _UNKNOWN_ROUTE:
-                raise
-            return ""
+        """Return the user of the key, ``""`` when the server does not say."""
+        return str(self._call("GET", "/api/auth-check").get("user_id") or "")
 
     def sync(self, since: str = "") -> Page:
         """Return what changed since a ``server_time``, deletions included; without it every row that is not deleted."""
@@ -115,15 +104,6 @@ class Server:
             raise MemoryServerError("the memory server's sync holds no list of memories")
         read = [memory for memory in map(_row, given) if memory]
         return Page(tuple(read), str(answer.get("server_time") or ""), len(read) == len(given))
-
-    def get(self, number: int) -> Memory | None:
-        """Return one live row, None when there is none; status 405 where the server knows no such question."""
-        try:
-            return Memory.read(self._call("GET", f"/api/memories/{number}"))
-        except MemoryServerError as error:
-            if error.status != 404:
-                raise
-            return None
 
     def add(self, memory: Memory) -> int:
         """Store a memory; returns its number."""

@@ -6,7 +6,7 @@ written stands beside it. Of each row it is known what both sides last held: one
 and a statement that has not changed is not sent.
 
 A number is an address and proves nothing, because a server that was restored or replaced gives it to another row. A row
-is ours when it names our statement and was created at the moment that we know; it is asked for before it is written.
+is ours when it names our statement and was created at the moment that we know; all are listed before one is written.
 What another program wrote is read as a statement and never written. Absence is asked about; only a tombstone deletes.
 """
 
@@ -40,7 +40,6 @@ EVERYTHING_S: Final = 600.0  # after which everything is listed again
 MOST_S: Final = 120.0  # of sending, when nobody waits for it
 MOST_BACKOFF_S: Final = 3600.0
 OVERLAP: Final = timedelta(minutes=5)  # listed again: a row's time is when its transaction began
-MOST_ASKED: Final = 20  # missing rows that are asked about, before a listing is believed
 MOST_FAILURES: Final = 3  # operations that the server could not do now, after which it is asked for no more
 MOST_FORMER: Final = 12  # wordings that a row names
 MAX_FREE_TAGS, MAX_KEYWORDS = 8, 20
@@ -188,7 +187,6 @@ class Rows:
     sent: int = 0
     failure: MemoryServerError | None = None
     home: str = ""
-    user: str = ""
     asks_again: bool = False
 
     def meet(self, *, full: bool = False) -> None:
@@ -200,8 +198,7 @@ class Rows:
         if full:
             self.records.keep("refused", {})
         try:
-            self.user = self.server.user()
-            self.home = f"{self.server.address} {self.user}"
+            self.home = f"{self.server.address} {self.server.user()}"
             state = state if state.get("home") == self.home else {"home": self.home}
             self._take_over()
             self._exchange(state, full=full)
@@ -240,6 +237,7 @@ class Rows:
 
     def _swap(self, state: dict[str, Any], since: str, deadline: float) -> None:
         page = self.server.sync(since)
+        self.__dict__.pop("_listed", None)
         with self.records.transaction():
             for memory in sorted(page.memories, key=lambda memory: (memory.deleted, memory.id)):
                 self._bury(memory) if memory.deleted else self._take(memory)
@@ -409,15 +407,14 @@ class Rows:
             self._put(ident, STATEMENT, None, self._over(ident, digests), mine)
 
     def _drop_missing(self, page: Page) -> None:
-        """Forget the rows that a listing of everything lacks, after some were asked about.
+        """Forget the rows that two listings of everything lack.
 
-        A deletion would have come as a tombstone: they were lost there, and are sent again. One that is there proves
-        that the listing is not whole.
+        A deletion would have come as a tombstone: they were lost there, and are sent again.
         """
         listed = {memory.id for memory in page.memories}
         rows = self._rows("home = ? AND digest <> ?", self.home, GONE)
         missing = [row for row in rows if row.number not in listed] if page.whole else []
-        if any(self._proved(row) for row in missing[:: -(-len(missing) // MOST_ASKED) or 1]):
+        if any(map(self._proved, missing)):
             log.warning("the memory server's listing is not whole: it lacks rows that are there")
             return
         for row in missing:
@@ -509,20 +506,13 @@ class Rows:
         return True
 
     def _proved(self, row: Row) -> bool:
-        """Ask whether a row stands there as it was last seen, live, and is ours."""
-        try:
-            memory = self.server.get(row.number)
-        except MemoryServerError as error:
-            if error.status not in (405, 501):
-                raise
-            memory = self._listed.get(row.number)
-        if memory is None or not row.is_of(memory) or memory.owner not in ("", self.user):
-            return False
-        return row.is_sent or row.updated in ("", memory.updated)
+        """Return whether a row stands there as it was last seen, live, and is ours."""
+        memory = self._listed.get(row.number)
+        return bool(memory and row.is_of(memory) and (row.is_sent or row.updated in ("", memory.updated)))
 
     @cached_property
     def _listed(self) -> dict[int, Memory]:
-        """Everything that is there, for a server that cannot be asked for one row."""
+        """What is there when the first row is to be changed: the server cannot be asked for one row."""
         return {memory.id: memory for memory in self.server.sync().memories}
 
     def _more(self, ident: str, fact: Fact) -> dict[str, str]:

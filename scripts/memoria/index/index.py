@@ -134,7 +134,7 @@ class Index:
                 self._db.execute("INSERT OR REPLACE INTO facts VALUES ('aliases', ?)", (digest,))
             return 1
 
-        self._guarded(work, 0)
+        self._guarded(work)
 
     def add(self, new: Iterable[Document], source: str = "") -> int:
         """Add or update documents; unchanged ones cost one query. Return how many were written."""
@@ -165,17 +165,17 @@ class Index:
         the rest for the next time (``time.monotonic()``). No error of the index itself is raised: a corrupt index is
         created again, and one that another process has locked is left for the next time.
         """
-        return self._guarded(lambda: self._sync(Path(home), more, ended, tops, until), 0)
+        return self._guarded(lambda: self._sync(Path(home), more, ended, tops, until))
 
-    def rebuild(self, home: Path | str, more: Mapping[str, Stamped] | None = None) -> int:
+    def rebuild(self, home: Path | str) -> int:
         """Empty the index and fill it again in one transaction: readers see the old one until it is complete."""
 
         def whole() -> int:
             with self._transaction():
                 self._empty()
-                return self._sync(Path(home), more, NOTHING, documents.TOPS, math.inf)
+                return self._sync(Path(home), None, NOTHING, documents.TOPS, math.inf)
 
-        return self._guarded(whole, 0)
+        return self._guarded(whole)
 
     def search(
         self,
@@ -257,7 +257,7 @@ class Index:
             return 1
 
         try:
-            self._guarded(work, 0)
+            self._guarded(work)
         except OSError as error:
             log.warning("search: what rules name was not written: %s", error)
 
@@ -272,26 +272,20 @@ class Index:
         cached: dict[str, str] = {}
 
         def work() -> int:
-            known = {
-                name: ((mtime, size), text)
-                for name, mtime, size, text in self._db.execute(
-                    "SELECT name, mtime_ns, size, text FROM kept_1 WHERE kind = ?", (kind,)
-                )
-            }
-            cached.update(
-                {name: known[name][1] for name, stamp in found.items() if name in known and known[name][0] == stamp}
-            )
+            query = "SELECT name, mtime_ns, size, text FROM kept_1 WHERE kind = ?"
+            rows = self._db.execute(query, (kind,)).fetchall()
+            cached.update({name: text for name, mtime, size, text in rows if found.get(name) == (mtime, size)})
             fresh = {name: read(name) for name in found if name not in cached}
             cached.update(fresh)
-            gone = [(kind, name) for name in known if name not in found]
+            gone = [(kind, name) for name, *_ in rows if name not in found]
             if fresh or gone:
                 with self._transaction():
-                    rows = [(kind, name, *found[name], text) for name, text in fresh.items()]
-                    self._db.executemany("INSERT OR REPLACE INTO kept_1 VALUES (?, ?, ?, ?, ?)", rows)
+                    new = [(kind, name, *found[name], text) for name, text in fresh.items()]
+                    self._db.executemany("INSERT OR REPLACE INTO kept_1 VALUES (?, ?, ?, ?, ?)", new)
                     self._db.executemany("DELETE FROM kept_1 WHERE kind = ? AND name = ?", gone)
             return len(fresh)
 
-        self._guarded(work, 0)
+        self._guarded(work)
         return {name: cached[name] if name in cached else read(name) for name in found}
 
     def hurry(self, wait_s: float) -> None:
@@ -339,14 +333,14 @@ class Index:
             with self._transaction():
                 self._db.execute("INSERT INTO terms (terms) VALUES ('optimize')")
 
-    def _guarded(self, work: Callable[[], int], otherwise: int) -> int:
+    def _guarded(self, work: Callable[[], int]) -> int:
         """Do the work; retry once on a new file if the file is corrupt, give up if it is locked or the disk full."""
         try:
             return work()
         except sqlite3.OperationalError as error:
             log.warning("search: the index was not brought up to date: %s", error)
             self.is_whole = False
-            return otherwise
+            return 0
         except sqlite3.DatabaseError:
             self._db.close()
             database.set_aside(self.path)

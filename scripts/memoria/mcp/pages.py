@@ -255,7 +255,7 @@ class Filter:
         facts = statement_lines.of_day(whole, day)
         rest = DayText("".join(part.raw for part in whole.parts(day) if self._shows_part(part, facts)))
         hidden = {
-            fact.id for fact in statement_lines.parse(rest.text, day) if not any(map(self.visible.shows, fact.projects))
+            fact.id for fact in statement_lines.of_day(rest, day) if not any(map(self.visible.shows, fact.projects))
         }
         for line in reversed(list(rest.learned())):
             if line.learned.id in hidden:

@@ -96,15 +96,7 @@ class Fact:
         """Return the fields for JSON, without empty and default values."""
         pairs = ((name, getattr(self, name)) for name in _FIELDS)
         pairs = ((name, value) for name, value in pairs if value is not False and (name, value) != ("seen", 1))
-        kept = {name: value for name, value in pairs if value not in (None, "", ())}
-        return {
-            name: value.isoformat()
-            if isinstance(value, datetime)
-            else list(value)
-            if isinstance(value, tuple)
-            else value
-            for name, value in kept.items()
-        }
+        return {name: _plainest(value) for name, value in pairs if value not in (None, "", ())}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Fact:
@@ -141,6 +133,11 @@ class Fact:
 
 
 _FIELDS: Final = tuple(Fact.__dataclass_fields__)
+
+
+def _plainest(value: Any) -> Any:
+    """Return a value of a fact for JSON."""
+    return value.isoformat() if isinstance(value, datetime) else list(value) if isinstance(value, tuple) else value
 
 
 def _strings(value: object) -> tuple[str, ...]:

@@ -106,7 +106,6 @@ class Keeper:
         self.store.refresh(self.lines, record)
         if rewritten:  # the lines tell now what the store is to tell
             self.store.refresh(self.lines, record)
-        self.store.set_meta("read", "1")
 
     def _by_hand(self, then: Fact | None, now: Fact) -> Fact:
         """Return a fact whose line a person wrote or put back, with the day of its words and the ones before."""

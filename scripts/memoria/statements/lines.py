@@ -16,7 +16,7 @@ from typing import Any
 
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText, LearnedLine, Part
-from memoria.daily.entry import Learned, below, learned_rows
+from memoria.daily.entry import Learned, below
 from memoria.statements.fact import KINDS, Fact
 
 BY_HAND = "-"  # the session of an entry that a person wrote
@@ -24,13 +24,8 @@ BY_HAND = "-"  # the session of an entry that a person wrote
 _IN_LINE = ("kind", "content", "id", "quote")  # in the visible lines, not repeated in the comment
 
 
-def render(fact: Fact) -> str:
-    """Return the fact's lines, ending in a newline; ``parse`` returns an equal fact from them."""
-    return "\n".join(learned_rows(learned(fact))) + "\n"
-
-
 def learned(fact: Fact) -> Learned:
-    """Return the fact as a learned line of a daily log, with its quote and its particulars."""
+    """Return the fact as a learned line of a daily log, with its quote and particulars; ``of_day`` reads it back."""
     particulars = {name: value for name, value in fact.to_dict().items() if name not in _IN_LINE}
     return Learned(fact.kind, fact.content, fact.id, below(fact.quote, _comment_json(particulars)))
 
@@ -41,13 +36,8 @@ def _comment_json(particulars: Mapping[str, Any]) -> str:
     return text.replace("--", "-\\u002d").replace(">", "\\u003e").replace("<", "\\u003c")
 
 
-def parse(text: str, day: date) -> list[Fact]:
-    """Return the facts in a day's text, in order; only the first of each id counts."""
-    return of_day(DayText(text), day)
-
-
 def of_day(text: DayText, day: date) -> list[Fact]:
-    """Return the facts in a day's text with the present keys of their projects, as ``parse`` does."""
+    """Return the facts in a day's text with the present keys of their projects, in order, the first of each id."""
     return [_fact(line, day, text.aliases) for line in _facts(text)]
 
 

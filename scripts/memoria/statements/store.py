@@ -10,17 +10,20 @@ from __future__ import annotations
 import json
 import logging
 import math
+import sqlite3
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
+from typing import Final
 
 from memoria.base.paths import Paths
 from memoria.ground import clock, database
+from memoria.ground.errors import MemoryStoreError
 from memoria.search import comparison
-from memoria.statements import store_file
+from memoria.search.comparison import Words
 from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.lines import Lines
 
@@ -28,12 +31,64 @@ log = logging.getLogger(__name__)
 
 MIN_NEAR, MAX_NEAR = 5, 12  # facts shown beside what a model summarises (docs/decisions/0004-answers.md)
 _CANDIDATES = 40  # rows compared by similarity, those that share the most words
+_MATCHING = 50  # shown to a person who looks for words
 HALF_SAVED_S = 60  # for which a file that lacks lines, and a line end at its end, is taken for half a save
 TWICE = 2
 _RULES = ("correction", "preference")
 _OPINIONS = (*_RULES, "decision", "fact", "operational")  # a later statement replaces these
 _HALF_AS_NEAR = 8  # places further back that a fact called for counts half as much more
 _CHAIN = 50  # successors followed before a cycle is assumed
+
+# Step n brings a database from user_version n to n + 1. Never change one that has shipped; add another.
+MIGRATIONS: Final = (
+    """
+    CREATE TABLE facts (
+        n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, day TEXT NOT NULL, kind TEXT NOT NULL, time TEXT NOT NULL,
+        ended TEXT NOT NULL, successor TEXT NOT NULL, body TEXT NOT NULL
+    );
+    CREATE TABLE holds (project TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (project, id)) WITHOUT ROWID;
+    CREATE VIRTUAL TABLE words USING fts5(
+        content, keywords, tags, stems, tokenize = 'porter unicode61 remove_diacritics 2'
+    );
+    CREATE TABLE logs (day TEXT PRIMARY KEY, mark TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE judged (session TEXT NOT NULL, turn TEXT NOT NULL, PRIMARY KEY (session, turn)) WITHOUT ROWID;
+    """,
+    """
+    CREATE TABLE links (id TEXT PRIMARY KEY, server INTEGER NOT NULL UNIQUE, digest TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    """,
+    """
+    DROP TABLE links;
+    CREATE TABLE links (
+        home TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, named TEXT NOT NULL, digest TEXT NOT NULL,
+        created TEXT NOT NULL, updated TEXT NOT NULL, adopted INTEGER NOT NULL, pushed INTEGER NOT NULL,
+        PRIMARY KEY (home, number)
+    ) WITHOUT ROWID;
+    CREATE INDEX links_of ON links (home, id);
+    CREATE TABLE gone (id TEXT PRIMARY KEY) WITHOUT ROWID;
+    """,
+    """
+    CREATE TABLE past (n INTEGER PRIMARY KEY, body TEXT NOT NULL);  -- what the wiki may still tell as current
+    """,
+    """
+    CREATE TABLE taken_back (name TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;  -- by a person, and in no log
+    """,
+    """
+    DROP TABLE past;
+    DROP TABLE taken_back;
+    CREATE TABLE articles (slug TEXT PRIMARY KEY, mark TEXT NOT NULL) WITHOUT ROWID;  -- as they were last read
+    CREATE TABLE places (  -- the lines of statements in them; words: what the line says
+        slug TEXT NOT NULL, id TEXT NOT NULL, day TEXT NOT NULL, is_current INTEGER NOT NULL, words TEXT NOT NULL,
+        PRIMARY KEY (slug, id)
+    ) WITHOUT ROWID;
+    CREATE INDEX places_of ON places (id);
+    ALTER TABLE facts ADD COLUMN entry TEXT NOT NULL DEFAULT '';  -- the id of the entry that holds it
+    ALTER TABLE gone ADD COLUMN body TEXT NOT NULL DEFAULT '';  -- what it said, so that no record shows it
+    DELETE FROM logs;  -- so that they are read again, for that
+    """,
+    "CREATE INDEX facts_of_day ON facts (day)",
+    "DROP TABLE judged",  # exchanges from which a call of its own had learned while their session was open
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +123,9 @@ class Store:
         """Open or create the file; replace one that cannot be read with a new one, which ``refresh`` then fills."""
         self.path = path
         self.revision = 0  # rows written or deleted since the file was opened
-        self.db = store_file.opened(path)
+        self.db: sqlite3.Connection = database.open_or_replace(
+            path, lambda: database.open_(path, MIGRATIONS, newer=MemoryStoreError, reads_all=True)
+        )
 
     @classmethod
     def of(cls, paths: Paths) -> Store:
@@ -153,7 +210,7 @@ class Store:
         """Return the number of facts whose lines a day's log contains."""
         return int(self.db.execute("SELECT COUNT(*) FROM facts WHERE day = ?", (day.isoformat(),)).fetchone()[0])
 
-    def facts(self, *, live: bool = True, project: str = "", kind: str = "") -> list[Fact]:
+    def facts(self, *, live: bool = True, project: str = "") -> list[Fact]:
         """Return facts, oldest first; ``live``: only those that hold; ``project``: only its own and global ones."""
         query = "SELECT DISTINCT facts.n, body FROM facts JOIN holds USING (id) WHERE 1"
         values: list[str] = []
@@ -162,17 +219,14 @@ class Store:
         if project:
             query += " AND project IN (?, ?)"
             values += [project, GLOBAL]
-        if kind:
-            query += " AND kind = ?"
-            values.append(kind)
         return [_fact(body) for _, body in self.db.execute(query + " ORDER BY time, facts.n", values)]
 
-    def matching(self, text: str, project: str = "", limit: int = 10) -> list[Fact]:
+    def matching(self, text: str, project: str = "") -> list[Fact]:
         """Return facts that share words with ``text``, best first; a live successor takes the place of an ended one."""
-        found = (self.current(fact) for fact in self._candidates(text, live=False, limit=4 * limit))
+        found = (self.current(fact) for fact in self._candidates(text, live=False, limit=4 * _MATCHING))
         wanted = {project, GLOBAL}
         mine = (fact for fact in found if fact and (not project or wanted.intersection(fact.projects)))
-        return list({fact.id: fact for fact in mine}.values())[:limit]
+        return list({fact.id: fact for fact in mine}.values())[:_MATCHING]
 
     def current(self, fact: Fact) -> Fact | None:
         """Return the fact, or the live fact at the end of its successors; None when that one was deleted."""
@@ -187,40 +241,32 @@ class Store:
 
     def twins(self, fact: Fact) -> list[Fact]:
         """Return the live facts that say the same and have another id, the most similar first."""
-        candidates = self._candidates(fact.content, live=True)
-        wanted = comparison.words(fact.content)
-        pairs = [(other, comparison.words(other.content)) for other in candidates]
-        alike = [
-            (comparison.similarity(wanted, words), other)
-            for other, words in pairs
-            if other.id != fact.id and comparison.same(wanted, words)
-        ]
-        return [other for _, other in sorted(alike, key=lambda pair: -pair[0])]
+        said = comparison.words(fact.content)
+        alike = [(other, words) for other, words in self._others(fact) if comparison.same(said, words)]
+        return [other for other, _ in sorted(alike, key=lambda pair: -comparison.similarity(said, pair[1]))]
 
-    def rivals(self, fact: Fact) -> list[Fact]:
-        """Return the live facts that contradict this one: the opposite, or another number, about the same thing.
-
-        Only facts of the same projects and global ones count.
-        """
-        claim = comparison.words(fact.content)
-        places = {*fact.projects, GLOBAL}
-        return [
-            other
-            for other in self._candidates(fact.content, live=True)
-            if other.id != fact.id
-            and places.intersection(other.projects)
-            and comparison.opposed(claim, comparison.words(other.content))
-        ]
+    def _others(self, fact: Fact) -> Iterator[tuple[Fact, Words]]:
+        """Yield the other live facts that share words with this one, each with its words."""
+        for other in self._candidates(fact.content, live=True):
+            if other.id != fact.id:
+                yield other, comparison.words(other.content)
 
     def contradicted_by(self, fact: Fact) -> list[Fact]:
-        """Return the live facts that this one contradicts: those that it names, and those that say the opposite."""
+        """Return the live facts that this one contradicts: those that it names, and those that say the opposite.
+
+        That is the opposite, or another number, about the same thing, in one of its projects or in all.
+        """
         named = map(self.get, fact.supersedes)
         found = [old for old in named if old and old.ended is None and old.id != fact.id]
         if fact.origin != "user":  # whatever a model says; only what is certain to contradict is compared below
             found = [old for old in found if old.origin != "user"]
         if fact.kind in _OPINIONS:
-            rivals = (old for old in self.rivals(fact) if old.kind in _OPINIONS)
-            found += [old for old in rivals if "user" in (fact.origin, old.origin)]
+            said, places = comparison.words(fact.content), {*fact.projects, GLOBAL}
+            found += [
+                old for old, words in self._others(fact)
+                if old.kind in _OPINIONS and "user" in (fact.origin, old.origin)
+                and places.intersection(old.projects) and comparison.opposed(said, words)
+            ]  # fmt: skip
         return list(dict.fromkeys(found))
 
     def copies(self, fact: Fact) -> list[Fact]:
@@ -276,7 +322,9 @@ class Store:
         ``record`` is called with the changes before they are committed; after a crash it is called with them again.
         """
         marks = lines.daily.stamps()
-        stale, missing = store_file.changed_logs(self.db, marks)
+        known = dict(self.db.execute("SELECT day, mark FROM logs"))
+        stale = [day for day, mark in marks.items() if known.get(day) != mark]
+        missing = [day for day in known if day not in marks]
         half = {day: seen for day in stale if (seen := self._half_saved(lines, day, marks[day]))}
         stale = [day for day in stale if day not in half]
         fresh = {day: lines.read(date.fromisoformat(day)) for day in stale}

@@ -93,10 +93,6 @@ class Claim:
         """Return a claim of the history without the day until which it held."""
         return Claim(_UNTIL.sub("", self.text, count=1), self.sources, self.block)
 
-    def same_as(self, text: str) -> bool:
-        """Return whether ``text`` consists of the same words as the claim."""
-        return words(self.text) == words(text)
-
     @property
     def digest(self) -> str:
         """Eight hexadecimal digits for the claim's words."""
@@ -108,12 +104,9 @@ class Claim:
         return max(map(_day, self.sources), default="")
 
 
-def cited(sources: Iterable[str], known: Iterable[str] = ()) -> str:
-    """Return links to entries, each after a blank and shown by its day; several of one day show the day once.
-
-    ``known`` are the sources that stand before them.
-    """
-    counts = Counter(_day(source) for source in known)
+def cited(sources: Iterable[str]) -> str:
+    """Return links to entries, each after a blank and shown by its day; several of one day show the day once."""
+    counts: Counter[str] = Counter()
     links = []
     for source in sources:
         day = _day(source)
@@ -225,7 +218,7 @@ class Article:
         article = cls(slug, f"\n# {markdown.line(title)}\n\n{markdown.line(summary)}\n")
         days = {"created": day.isoformat(), "updated": day.isoformat()}
         article.front = markdown.Frontmatter.of(
-            {"title": markdown.line(title), "aliases": [], "tags": [], "sources": [], **days,
+            {"title": markdown.line(title), "aliases": [], "tags": [], **days,
              SUMMARY_DIGEST: _digest(article.summary), **({"project": key} if key else {})}
         )  # fmt: skip
         return article

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import logging
 import os
+import random
 import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memoria.audit.changes import Changes
+from memoria.audit.receipt import check_some
 from memoria.base import failpoints, project, state
 from memoria.capture import detach, open_sessions
 from memoria.capture.spool import Job, Spool
@@ -36,26 +39,20 @@ from memoria.ground.errors import (
 )
 from memoria.ground.home import Home
 from memoria.ground.printable import clause
-from memoria.pages import housekeeping
+from memoria.pages import day_report, housekeeping
 from memoria.search import layout
-from memoria.statements import store_file
+from memoria.statements.keeper import Keeper
 from memoria.transcripts.archive import Archive
+from memoria.transcripts.intake import Intake, UnreadableJobError
+from memoria.worker import killed
 
 if TYPE_CHECKING:
-    from memoria.statements.keeper import Keeper
-    from memoria.transcripts.intake import Intake
     from memoria.worker.session_flush import SessionFlush
 
 log = logging.getLogger(__name__)
 
 # Errors that the job did not cause.
 OUTSIDE = (ModelUnavailableError, TranscriptMissingError, LedgerError, OSError, sqlite3.OperationalError)
-
-
-def _roll() -> float:
-    import random  # noqa: PLC0415 (only after a failure)
-
-    return random.random()  # noqa: S311 (spreads attempts)
 
 
 @dataclass(slots=True)
@@ -72,7 +69,7 @@ class Report:
     deferred: list[str] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@dataclass
 class Worker:
     """One run over a home's spool.
 
@@ -83,49 +80,28 @@ class Worker:
     spool: Spool
     daily: DailyLog
     ledger: Ledger
+    keeper: Keeper
     insist: bool = False
     now: Callable[[], float] = time.time
-    roll: Callable[[], float] = _roll
-    _keeper: Keeper | None = None
-    _flush: SessionFlush | None = None
+    roll: Callable[[], float] = random.random  # spreads attempts
 
     @classmethod
     def of(cls, home: Home, *, insist: bool = False) -> Worker:
         """Return the worker of a home, with its ledger open."""
         paths = home.paths
-        return cls(home, Spool(paths.spool), DailyLog.of(paths), Ledger.of(paths), insist)
+        return cls(home, Spool(paths.spool), DailyLog.of(paths), Ledger.of(paths), Keeper(paths, home.zone), insist)
 
     def close(self) -> None:
         """Close the databases."""
-        if self._keeper is not None:
-            self._keeper.store.db.close()
+        self.keeper.store.db.close()
         self.ledger.close()
 
-    @property
-    def keeper(self) -> Keeper:
-        """The keeper of the learned facts, opened for the first that needs it and brought up to date then."""
-        if self._keeper is None:
-            from memoria.statements.keeper import Keeper  # noqa: PLC0415 (takes 20 ms, not needed while nothing is new)
-
-            self._keeper = Keeper.at(self.home)
-        return self._keeper
-
-    def needs_facts(self) -> bool:
-        """Return whether the facts were opened, or must be: for a session that waits, or because they have news."""
-        return (
-            self._keeper is not None
-            or bool(self.spool.jobs())
-            or store_file.has_news(self.home.paths, self.daily.stamps())
-        )
-
-    @property
+    @cached_property
     def flush(self) -> SessionFlush:
-        """The session flush, created for the first session that waits, because models are slow to import."""
-        if self._flush is None:
-            from memoria.worker import session_flush  # noqa: PLC0415 (takes 0.1 s, needed only when a session waits)
+        """The session flush, created for the first session that waits."""
+        from memoria.worker.session_flush import SessionFlush  # noqa: PLC0415 (0.2 s with the patterns of redaction)
 
-            self._flush = session_flush.SessionFlush.of(self.home, self.daily, self.ledger, self.keeper)
-        return self._flush
+        return SessionFlush.of(self.home, self.daily, self.ledger, self.keeper)
 
     def run(self) -> Report:
         """Process everything that waits once; the caller holds the worker lock."""
@@ -138,10 +114,9 @@ class Worker:
             self.ledger.put(housekeeping.PAGES_DUE, value=True)
         self._learn_projects()
         self.daily.refresh(self.ledger)
-        if self.needs_facts():
-            self.keeper.refresh()
+        self.keeper.refresh()
         if self.ledger.get(housekeeping.TEAM):
-            from memoria.exchange import team  # noqa: PLC0415 (only where a repository's team shares something)
+            from memoria.exchange import team  # noqa: PLC0415 (as in ``flush``)
 
             team.follow(self.home, self.ledger, self.keeper)
         for job in self.spool.jobs(self.spool.cur):  # left by a worker that died, since this one holds the lock
@@ -187,13 +162,9 @@ class Worker:
     def _pick_up(self) -> None:
         """Spool turns that no hook captured: of a session whose terminal was killed, or whose hooks never ran."""
         if open_sessions.of_dead_clients(self.home.paths):
-            from memoria.worker import killed  # noqa: PLC0415 (only when a client was killed)
-
             killed.take_up(self.home, self.spool)
         if not Changes(self.home, self.ledger, self.spool).is_any_due():
             return
-        from memoria.audit.receipt import check_some  # noqa: PLC0415 (only when a transcript changed)
-
         for account in check_some(self.home, self.ledger, self.spool):
             missing, path = account.missing, account.found.path
             log.info("session %s: %d of %d turns were picked up from %s", account.session, missing, account.turns, path)
@@ -224,8 +195,6 @@ class Worker:
 
     def _intake(self, jobs: list[Job], report: Report) -> Intake | None:
         """Read the jobs' headers; set aside a job that cannot be read and continue with the others."""
-        from memoria.transcripts.intake import Intake, UnreadableJobError  # noqa: PLC0415 (only when a session waits)
-
         while jobs:
             try:
                 return Intake.of(self.home, self.spool, jobs)
@@ -242,9 +211,9 @@ class Worker:
     def _flush_session(self, intake: Intake, report: Report) -> None:
         """If there is enough to write, claim the jobs, write entries and acknowledge the jobs."""
         unwritten = self.flush.unwritten_turns(intake, self.now(), insist=self.insist)
-        from memoria.exchange import team  # noqa: PLC0415 (only when a session waits)
-
         projects.see_folder(self.home.paths, unwritten.session.project, unwritten.session.cwd)
+        from memoria.exchange import team  # noqa: PLC0415 (as in ``flush``)
+
         team.ask(self.home, self.ledger, unwritten.session.cwd)
         if not unwritten.is_enough:
             return
@@ -324,7 +293,7 @@ def work(home: Home, *, insist: bool = False) -> int:
 def exchange(home: Home, *, is_news: bool) -> None:
     """Exchange with other machines and the memory server; the caller holds no lock, so that nothing waits for them."""
     if home.settings.sync or home.settings.memory_api_url:
-        from memoria.worker import together  # noqa: PLC0415 (takes 0.1 s, needed only with other machines)
+        from memoria.worker import together  # noqa: PLC0415 (as in ``flush``)
 
         together.run(home, is_news=is_news)
 
@@ -347,7 +316,7 @@ def _finish_forget(home: Home) -> None:
     """Go on with a forget that was interrupted, before anything reads what it left."""
     if not os.path.exists(home.paths.forgetting):  # noqa: PTH110 (a str)
         return
-    from memoria.amending import removal  # noqa: PLC0415 (takes 0.1 s with the search index)
+    from memoria.amending import removal  # noqa: PLC0415 (as in ``flush``)
 
     with locks.held(Path(home.paths.compile_lock)) as no_compile, locks.held(Path(home.paths.observer_lock)) as alone:
         if not (no_compile and alone):
@@ -362,25 +331,21 @@ def _finish_forget(home: Home) -> None:
 
 def _bring_up_to_date(worker: Worker, report: Report) -> None:
     """Store the facts that waited, prepare pages when anything is new, and leave notices of failures for the user."""
-    home, facts_changed = worker.home, False
-    if worker.needs_facts():
-        keeper = worker.keeper
-        housekeeping.bring_in(keeper)
-        facts_changed = bool(keeper.store.revision or keeper.store.meta().get("unshown"))
+    home, store = worker.home, worker.keeper.store
+    housekeeping.bring_in(worker.keeper)
     outdated = housekeeping.are_pages_outdated(home)
     if (
         outdated
         or not layout.is_current(home.paths.index)
         or report.entries
-        or facts_changed
+        or store.revision
+        or store.meta().get("unshown")
         or worker.ledger.get(housekeeping.PAGES_DUE)
         or (worker.ledger.get(housekeeping.WIKI_STATE) or "") != housekeeping.wiki_state(home.paths)
     ):
-        from memoria.pages import refresh  # noqa: PLC0415 (takes 0.1 s with the search index)
+        from memoria.pages import refresh  # noqa: PLC0415 (as in ``flush``)
 
         refresh.renew(home, worker.keeper)
     housekeeping.tell_user(home, report.failures, report.deferred)
     if report.seen:
-        from memoria.pages import day_report  # noqa: PLC0415 (needed only when a session did something)
-
         day_report.prepare(home)

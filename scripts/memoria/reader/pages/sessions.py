@@ -191,7 +191,7 @@ def show_one(site: Site, asked: Asked) -> View:
         shown = address.paginate(turns, PAGE_TURNS, address.session(ident), asked.query) if turns else None
         screen = Screen(site.home)  # what memoria may not keep is not shown either, although the transcript has it
         fates = [_fate(site, turn, ledger, screen.reason(turn, cwd)) for turn, cwd in shown.items] if shown else []
-        counts = {entry.id: len(ledger.turns_of(entry.id)) for entry in one.entries}
+        counts = ledger.turn_counts()
     values = {
         "session": one,
         "label": site.catalog.label(one.project),
