@@ -39,7 +39,7 @@ from memoria.transcripts import prompt, tool_lines
 from memoria.transcripts.client_files import objects
 from memoria.transcripts.screen import Tombstones
 from memoria.transcripts.turn_reader import Reader
-from memoria.wiki import index_page, lines, summary
+from memoria.wiki import index_page, lines
 from memoria.wiki.article import Article
 from memoria.working import task_reading
 
@@ -173,7 +173,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "words.stems": words.stems,
     "claim_check.unheard": lambda text: claim_check.unheard(text, text),
     "lines.is_rewording": lambda text: lines.is_rewording(text, text[::-1]),
-    "summary.is_supported": lambda text: summary.is_supported(text, Article("concepts/a", f"# A\n\n- {text}\n")),
+    "lines.is_supported": lambda text: lines.is_supported(text, Article("concepts/a", f"# A\n\n- {text}\n")),
     "index_page.fingerprints": lambda text: index_page.fingerprints(f"- Took in: {text}\n<!-- memoria took={text}"),
     "index_page.compiled_entries": lambda text: index_page.compiled_entries(f"- Took in: {text}"),
     "rows.to_told": lambda text: to_told(Memory(1, text, tags=text)),

@@ -19,9 +19,9 @@ from memoria.ground.clock import Zone
 from memoria.ground.home import Home
 from memoria.index import documents, sources
 from memoria.index.documents import Document
+from memoria.index.ended import Past
 from memoria.index.index import Index
 from memoria.search import cues
-from memoria.statements.past import Past
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
 

@@ -12,12 +12,11 @@ from facts import SHOP, a_fact
 from memoria.amending import forget_plan, removal
 from memoria.commands import learned
 from memoria.index import sources
-from memoria.index.ended import titled
+from memoria.index.ended import Past, titled
 from memoria.index.index import Index
 from memoria.pages import refresh
 from memoria.statements import lines
 from memoria.statements.keeper import Keeper
-from memoria.statements.past import Past
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
 from wiki_home import WikiHome, entry, placed, stated

@@ -18,7 +18,7 @@ from memoria.exchange.records import Records
 from memoria.ground.errors import SavedMeanwhileError
 from memoria.ground.swap import Swap
 from memoria.statements.keeper import Keeper
-from memoria.wiki import lines, summary
+from memoria.wiki import lines
 from memoria.wiki.folder import Wiki
 from memoria.wiki.settle import adopt
 
@@ -93,8 +93,8 @@ class ArticleApplication:
                 page = new_page(slug, live.text)
             elif page is not None:
                 whole = self._change(page, part.partition("#")[2], live) and whole
-        if before is None and page is not None and summary.is_stale(page):  # it came along, and is never compared
-            page.summarise(summary.plain(page))
+        if before is None and page is not None and lines.has_stale_summary(page):  # it is never compared
+            page.summarise(lines.summary_of(page))
         after = None if page is None or self._is_empty(page, about) else Wiki.encode(page)
         if page is not None and after is not None and (about is None or about.text is None):
             self._revive(page)

@@ -23,11 +23,10 @@ from memoria.daily.day_text import DayText
 from memoria.daily.entry import Entry
 from memoria.ground import home_files, markdown
 from memoria.ground.errors import ArchiveError
-from memoria.index.ended import NOTHING, Ended, titled
+from memoria.index.ended import NOTHING, Ended, Past, current, titled
 from memoria.search import cues, layout
 from memoria.statements import lines
 from memoria.statements.fact import GLOBAL, Fact
-from memoria.statements.past import Past, current
 from memoria.statements.store import made_again
 from memoria.transcripts.archive import Archive, Kept
 from memoria.transcripts.turn import Turn

@@ -26,12 +26,11 @@ from memoria.ground.home import Home
 from memoria.ground.printable import counted
 from memoria.index import documents
 from memoria.index.documents import Document, Stamp
-from memoria.index.ended import Ended, history_stamps, of
+from memoria.index.ended import Ended, Past, history_stamps, of
 from memoria.index.index import About, Index, Stamped
 from memoria.recall import naming_notes
 from memoria.statements import lines
 from memoria.statements.fact import Fact
-from memoria.statements.past import Past
 from memoria.transcripts.archive import Archive, Kept
 
 log = logging.getLogger(__name__)

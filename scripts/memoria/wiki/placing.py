@@ -17,7 +17,7 @@ from memoria.search.words import stems
 from memoria.statements.claim_check import unheard
 from memoria.statements.fact import Fact, plain
 from memoria.statements.keeper import Keeper
-from memoria.wiki import lines, summary
+from memoria.wiki import lines
 from memoria.wiki.article import CONNECTIONS, HISTORY, Article, Claim, heading_of
 from memoria.wiki.article_cache import Row
 from memoria.wiki.folder import FOLDERS, Owners, Wiki, find_slug, is_name, slugify, unquoted
@@ -239,14 +239,14 @@ class Placing:
         if not article.wrote_summary:
             return
         is_over = proposed == former != article.summary
-        if proposed and not is_over and summary.is_supported(proposed, article):
+        if proposed and not is_over and lines.is_supported(proposed, article):
             article.summarise(proposed)
         elif (
             not article.summary
             or article.slug == self._own_slug()  # which lists its topics
-            or not summary.is_supported(article.summary, article)
+            or not lines.is_supported(article.summary, article)
         ):
-            article.summarise(summary.plain(article))
+            article.summarise(lines.summary_of(article))
         if proposed and article.summary != proposed:
             self.refused.append(f"the summary of {article.slug} tells what the article does not")
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection
 
 from memoria.search.words import holds, stems
-from memoria.wiki import summary
+from memoria.wiki import lines
 from memoria.wiki.article import ASKED_AS, RELATED, SINCE_ROWS, Article, Claim, Section, without_sources
 
 _DAY = re.compile(r"\[\[(daily/\d{4}-\d{2}-\d{2})")
@@ -117,7 +117,7 @@ def _plain_related(article: Article) -> None:
 
 
 def _summarise(article: Article) -> None:
-    article.summarise(summary.plain(article))
+    article.summarise(lines.summary_of(article))
 
 
 def _drop_empty(article: Article) -> None:

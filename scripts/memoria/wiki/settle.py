@@ -21,7 +21,7 @@ from memoria.search.words import words
 from memoria.statements.fact import GLOBAL, MAX_STORED, Ending, Fact, Stamp, new_id, plain
 from memoria.statements.keeper import Keeper
 from memoria.statements.store import Place, Store, half_saved
-from memoria.wiki import index_page, lines, summary
+from memoria.wiki import index_page, lines
 from memoria.wiki.article import HISTORY, Article, Claim, Section
 from memoria.wiki.article_cache import ArticleCache
 from memoria.wiki.folder import Wiki
@@ -353,7 +353,7 @@ def bring(article: Article, keeper: Keeper, over: Iterable[str] = (), told: Coll
             break
         changed = True
     if ended:
-        summary.renew(article, ended)
+        lines.renew_summary(article, ended)
     return changed
 
 
