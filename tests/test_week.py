@@ -20,7 +20,7 @@ from memoria.capture import hook
 from memoria.commands import learned
 from memoria.commands import sync as sync_verb
 from memoria.exchange.memory_server import Memory
-from memoria.exchange.rows import to_told
+from memoria.exchange.row_form import to_told
 from memoria.ground.home import Home
 from memoria.index.index import Index
 from memoria.mcp import search

@@ -34,8 +34,7 @@ from memoria.index.index import Index
 from memoria.pages import page
 from memoria.recall.shown_notes import ShownNotes
 from memoria.statements.fact import Fact
-from memoria.statements.keeper import Keeper
-from memoria.statements.outbox import Outbox
+from memoria.statements.keeper import Keeper, Outbox
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn_reader import Reader
 from memoria.wiki import lint_rules

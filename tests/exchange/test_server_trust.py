@@ -26,7 +26,7 @@ from memoria.commands import sync as sync_command
 from memoria.exchange.memory_server import EVERYTHING, Page, Server
 from memoria.exchange.records import Records
 from memoria.exchange.rounds import Exchanged, Round
-from memoria.exchange.rows import to_memory
+from memoria.exchange.row_form import to_memory
 from memoria.ground import clock, locks
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home

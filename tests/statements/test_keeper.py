@@ -15,9 +15,8 @@ from memoria.ground.errors import MemoryStoreError
 from memoria.ground.home import Home
 from memoria.pages import housekeeping
 from memoria.statements.fact import GLOBAL, Ending
-from memoria.statements.keeper import Keeper
+from memoria.statements.keeper import Item, Keeper
 from memoria.statements.lines import Lines
-from memoria.statements.outbox import Item
 from memoria.statements.store import Store
 
 

@@ -36,8 +36,7 @@ from memoria.index import sources
 from memoria.index.index import Index
 from memoria.pages import page
 from memoria.search.words import folded, holds
-from memoria.statements.keeper import Keeper
-from memoria.statements.outbox import Outbox
+from memoria.statements.keeper import Keeper, Outbox
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.screen import Tombstones
 from memoria.wiki.settle import Settle

@@ -3,8 +3,7 @@
 - ``fact``: what a fact is, and which of two holds; ``claim_check``: the check that everything a model claims must pass
 - ``lines``: a fact's form in a daily log; finding, adding and changing such lines (the truth)
 - ``store``: ``learned.db``, built from the lines: search, duplicates, successors
-- ``outbox``: work that must not be forgotten, as files: facts for the log, changes for a server
-- ``keeper``: a fact's way from the outbox into log and store, and the edits of a person
+- ``keeper``: a fact's way from the outbox, which must not be forgotten, into log and store; the edits of a person
 
 Imports no model, no prompt and no hook's handler.
 """

@@ -7,8 +7,11 @@ where facts come from.
 
 from __future__ import annotations
 
+import json
 import logging
+import os
 import sqlite3
+import time
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -39,12 +42,56 @@ from memoria.statements.fact import (
     yields,
 )  # fmt: skip
 from memoria.statements.lines import Lines
-from memoria.statements.outbox import Item, Outbox
 from memoria.statements.store import Changes, Store
 
 log = logging.getLogger(__name__)
 
 STANDS = "%s stands: it was said again later, or by the user, whose word alone ends it (this end came from: %s)"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One work item: its file's ``path`` and its ``body``."""
+
+    path: Path
+    body: dict[str, Any]
+
+    def done(self) -> None:
+        """Remove the item, whose work is done."""
+        self.path.unlink(missing_ok=True)
+
+
+class Outbox:
+    """A folder of waiting work items, one small file each, oldest first.
+
+    A file is written and synced before the work is attempted, and removed only when the work is done. One that is no
+    item is renamed to ``<name>.bak-<time>``, never deleted.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """The folder is created by the first ``put``."""
+        self.folder = folder
+        self._count = 0
+
+    def put(self, body: Mapping[str, Any]) -> Item:
+        """Add an item, which is on disk on return; raise OSError when it cannot be written."""
+        self._count += 1
+        item = Item(self.folder / f"{time.time_ns():020d}-{os.getpid()}-{self._count:04d}.json", dict(body))
+        files.replace(item.path, json.dumps({"body": item.body}, ensure_ascii=False) + "\n", mode=0o600)
+        return item
+
+    def waiting(self) -> list[Item]:
+        """Return the waiting items, oldest first, with those that version 0.2.0 set aside; rename what is none."""
+        items = []
+        paths = (*self.folder.glob("*.json"), *self.folder.glob("aside/*.json"))
+        for path in sorted(paths, key=lambda path: path.name):
+            try:
+                items.append(Item(path, dict(json.loads(path.read_text(encoding="utf-8"))["body"])))
+            except FileNotFoundError:
+                continue  # another process has done it meanwhile
+            except (ValueError, KeyError, TypeError):
+                files.set_aside(path)
+        return items
 
 
 @dataclass(frozen=True, slots=True)

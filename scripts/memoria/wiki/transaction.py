@@ -24,7 +24,7 @@ from memoria.ground import clock, files, home_files
 from memoria.ground.errors import SavedMeanwhileError
 from memoria.ground.files import sha256
 from memoria.ground.swap import Swap
-from memoria.statements.outbox import Outbox
+from memoria.statements.keeper import Outbox
 
 log = logging.getLogger(__name__)
 
