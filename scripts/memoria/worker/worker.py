@@ -6,7 +6,6 @@ time, and is finally set aside with the reason. This module knows the states of 
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import random
@@ -15,13 +14,11 @@ import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memoria.audit.changes import Changes
-from memoria.audit.receipt import check_some
 from memoria.base import failpoints, project, state
 from memoria.capture import detach, open_sessions
 from memoria.capture.spool import Job, Spool
@@ -39,22 +36,19 @@ from memoria.ground.errors import (
     OverBudgetError,
     TranscriptMissingError,
 )
-from memoria.ground.files import sha256
 from memoria.ground.home import Home
 from memoria.ground.printable import clause
 from memoria.pages import day_report, housekeeping
 from memoria.search import layout
 from memoria.statements.keeper import Keeper
 from memoria.transcripts.archive import Archive
-from memoria.transcripts.intake import KILLED, MAX_LINE, Intake, UnreadableJobError, regular
-from memoria.transcripts.turn_reader import Reader
 
 if TYPE_CHECKING:
+    from memoria.transcripts.intake import Intake
     from memoria.worker.session_flush import SessionFlush
 
 log = logging.getLogger(__name__)
 
-APART = timedelta(seconds=10)  # the hook's time and the transcript's, at most
 # Errors that the job did not cause.
 OUTSIDE = (ModelUnavailableError, TranscriptMissingError, LedgerError, OSError, sqlite3.OperationalError)
 
@@ -165,9 +159,14 @@ class Worker:
 
     def _pick_up(self) -> None:
         """Spool turns that no hook captured: of a session whose terminal was killed, or whose hooks never ran."""
-        _take_up(self.home, self.spool)
+        if open_sessions.of_dead_clients(self.home.paths):
+            from memoria.worker import killed  # noqa: PLC0415 (as in ``flush``)
+
+            killed.take_up(self.home, self.spool)
         if not Changes(self.home, self.ledger, self.spool).is_any_due():
             return
+        from memoria.audit.receipt import check_some  # noqa: PLC0415 (as in ``flush``)
+
         for account in check_some(self.home, self.ledger, self.spool):
             missing, path = account.missing, account.found.path
             log.info("session %s: %d of %d turns were picked up from %s", account.session, missing, account.turns, path)
@@ -198,6 +197,8 @@ class Worker:
 
     def _intake(self, jobs: list[Job], report: Report) -> Intake | None:
         """Read the jobs' headers; set aside a job that cannot be read and continue with the others."""
+        from memoria.transcripts.intake import Intake, UnreadableJobError  # noqa: PLC0415 (as in ``flush``)
+
         while jobs:
             try:
                 return Intake.of(self.home, self.spool, jobs)
@@ -352,51 +353,3 @@ def _bring_up_to_date(worker: Worker, report: Report) -> None:
     housekeeping.tell_user(home, report.failures, report.deferred)
     if report.seen:
         day_report.prepare(home)
-
-
-# -- clients that were killed over a prompt
-
-
-def _take_up(home: Home, spool: Spool) -> None:
-    """Spool the transcripts of clients that were killed in a turn, or the prompts that these do not hold."""
-    for path in open_sessions.of_dead_clients(home.paths):
-        record = open_sessions.read_sent(path)
-        if record:
-            written = _is_written(record)
-            size = os.stat(record["transcript"]).st_size if written else 0  # noqa: PTH116 (a str)
-            line = b"" if written else json.dumps(_line(record)).encode() + b"\n"
-            given = {name: record[name] for name in ("session", "transcript", "cwd", "time")}
-            place = {"start": 0, "copied_from": size, "end": size}
-            spool.add({"event": "Verify" if written else KILLED, **given, **place}, line)
-            log.info("session %s: what a client that was killed had in hand is taken up", record["session"])
-        open_sessions.remove(path)
-
-
-def _is_written(record: dict[str, str]) -> bool:
-    """Return whether the transcript holds the prompt, by its id or by its words at that time."""
-    asked = Reader().read([json.dumps(_line(record)).encode()])
-    said, when = {turn.text for turn in asked}, clock.parse(record["time"])
-    reader = Reader()
-    try:
-        with regular(record["transcript"]) as file:
-            while line := file.readline(MAX_LINE):
-                if record["id"] and record["id"].encode() in line:
-                    return True
-                for turn in reader.read([line]):
-                    if turn.text in said and not (when and turn.time and turn.time < when - APART):
-                        return True
-    except OSError:  # it was never begun, or is gone
-        return False
-    return any(turn.text in said for turn in reader.settle())
-
-
-def _line(record: dict[str, str]) -> dict[str, object]:
-    """Return the line that the client would have written."""
-    return {
-        "type": "user",
-        "uuid": "sent-" + (record["id"] or sha256(json.dumps(record, sort_keys=True))[:32]),
-        "message": {"role": "user", "content": record["prompt"]},
-        "timestamp": record["time"],
-        "sessionId": record["session"],
-        "cwd": record["cwd"],
-    }
