@@ -39,7 +39,7 @@ from memoria.worker import observer, worker
 from memoria.worker.conversation import is_urgent
 from memoria.worker.observer import DueCheck
 from memoria.worker.worker import Report, Worker
-from memoria.worker.writer import Learner, Session
+from memoria.worker.writer import Session, findings
 from scripted_model import Scripted
 
 FLAG = "No, never push {} to main, because main is deployed at once."
@@ -353,7 +353,7 @@ def test_a_sub_agents_words_prove_nothing(tmp_path: Path) -> None:
     claim = {"kind": "preference", "content": "Never commit to main.", "quote": flag(1), "origin": "user"}
     with keeper(tmp_path) as kept:
         parts, session = [told, exchange(2, plain(2))], Session("s-1", SHOP, "shop")
-        found = Learner(kept).findings(session, parts, {"statements": [claim]}, MONDAY.date(), ())
+        found = findings(kept, session, parts, {"statements": [claim]}, MONDAY.date(), ())
         assert found.facts == ()
     assert not is_urgent(told.turns)
     assert is_urgent((turn,))

@@ -26,7 +26,7 @@ from memoria.transcripts.archive import Archive
 from memoria.transcripts.intake import Intake, Stretch, stretches
 from memoria.worker import conversation
 from memoria.worker.conversation import is_urgent
-from memoria.worker.writer import Agenda, Learner, Session, Writer
+from memoria.worker.writer import Session, Writer
 
 MISSING_S = 24 * 3600  # a transcript that has not appeared by then never will
 
@@ -59,8 +59,7 @@ class SessionFlush:
         redactor = Redactor(settings.redact_extra)
         model = Metered.of(home, ledger)
         archive = Archive.of(home.paths, settings.archive_mb, redactor)
-        agenda = Agenda(OpenItems(daily, ledger), home.zone)
-        return cls(home, ledger, Writer(home, daily, ledger, model, archive, Learner(keeper), agenda))
+        return cls(home, ledger, Writer(home, daily, ledger, model, archive, keeper, OpenItems(daily, ledger)))
 
     def unwritten_turns(self, intake: Intake, now: float, *, insist: bool = False) -> Unwritten:
         """Return what is not written yet.

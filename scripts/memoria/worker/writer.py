@@ -22,7 +22,6 @@ from memoria.daily.entry import Entry
 from memoria.daily.ledger import Ledger
 from memoria.daily.open_items import OpenItem, OpenItems, is_same
 from memoria.ground import clock
-from memoria.ground.clock import Zone
 from memoria.ground.errors import MemoryStoreError
 from memoria.ground.home import Home
 from memoria.models import tasks
@@ -34,7 +33,7 @@ from memoria.search.words import overlap
 from memoria.statements import claim_check, lines
 from memoria.statements.claim_check import Material
 from memoria.statements.fact import Ending, Fact, Stamp
-from memoria.statements.keeper import Keeper, Outcome
+from memoria.statements.keeper import Keeper
 from memoria.transcripts import clients
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.intake import Intake, Stretch
@@ -69,21 +68,6 @@ class Session:
         return Stamp(self.project, self.id, moments[-1] if moments else clock.now(), self.agent)
 
 
-def shown(near: Sequence[Fact], zone: Zone) -> list[JsonObject]:
-    """Return known facts as a model is shown them."""
-    return [
-        {
-            "id": fact.id,
-            "kind": fact.kind,
-            "day": zone.day(fact.last or fact.time).isoformat(),
-            "origin": fact.origin,
-            "content": fact.content,
-            "is_asked": bool(fact.asked_as),
-        }
-        for fact in near
-    ]
-
-
 @dataclass(frozen=True, slots=True)
 class Findings:
     """What a flush learns.
@@ -98,110 +82,60 @@ class Findings:
     asked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Learner:
-    """Learns from the sessions of one home; the caller holds the worker lock, so that only one learner runs."""
+def near(keeper: Keeper, session: Session, exchanges: Sequence[Exchange]) -> list[JsonObject]:
+    """Return the known facts nearest to what was said and touched in these exchanges, as a model is shown them.
 
-    keeper: Keeper
-
-    def near(self, session: Session, exchanges: Iterable[Exchange]) -> list[JsonObject]:
-        """Return the known facts nearest to what was said and touched in these exchanges, as a model is shown them.
-
-        Those that this session has brought are among them, because it may take back what it said before.
-        """
-        own = list(exchanges)
-        said = [text for exchange in own for role in ("user", "assistant") for text in exchange.texts(role)]
-        touched = [line for exchange in own for turn in exchange.turns for line in turn.tools]
-        return shown(self.keeper.store.near("\n".join((*said, *touched)), session.project), self.keeper.zone)
-
-    def findings(
-        self,
-        session: Session,
-        exchanges: Iterable[Exchange],
-        answer: JsonObject,
-        day: date,
-        near: Sequence[JsonObject],
-        before: str = "",
-    ) -> Findings:
-        """Return what a flush learns from exchanges of ``day``, checked against them; nothing is stored.
-
-        ``near``: the known facts that the model was shown; ``before``: what Claude had said last. The words of
-        sub-agents, whose "user" is the assistant, prove nothing.
-        """
-        own = [Exchange(turns) for part in exchanges if (turns := tuple(t for t in part.turns if not t.sidechain))]
-        asked = claim_check.asked(answer.get("asked"), [str(fact["id"]) for fact in near if not fact.get("is_asked")])
-        spoken = [part for part in own if part.texts("user")]
-        if not spoken:
-            return Findings(asked=asked)
-        material = Material.of([part.material() | {"steps": steps([part])[0]} for part in spoken])
-        found = claim_check.check(
-            answer.get("statements"), material, self._stamp(session, spoken, own, day),
-            shown={str(fact["id"]): str(fact["content"]) for fact in near}, ended=answer.get("ended", ()),
-            told="\n".join([before, *(turn.text for part in own for turn in part.turns if turn.role in SPEAKERS)]),
-        )  # fmt: skip
-        store = self.keeper.store
-        # The entry shows all of them before the first is in the store, so they are compared with one another here.
-        news = [found.facts[place] for place in comparison.distinct([fact.content for fact in found.facts])]
-        fresh = tuple(fact for fact in news if not store.get(fact.id) and not self.keeper.repeated(fact))
-        return Findings(tuple(news), fresh, found.endings, asked)
-
-    def _stamp(self, session: Session, rest: Sequence[Exchange], own: Iterable[Exchange], day: date) -> Stamp:
-        """Return the stamp of facts from ``rest`` in an entry of ``day``: a time of that day, whose log they are in."""
-
-        def of_day(parts: Iterable[Exchange]) -> list[Exchange]:
-            return [part for part in parts if part.time and self.keeper.zone.day(part.time) == day]
-
-        return session.stamp(of_day(rest) or of_day(own) or rest)
-
-    def keep(self, session: Session, findings: Findings) -> Outcome:
-        """Store the facts after the entry that shows the fresh ones is on disk; count those that are known already.
-
-        Facts that cannot be stored wait in the outbox; the entry and the session are recorded nevertheless.
-        """
-        try:
-            stored = self.keeper.take(findings.facts, session.name, endings=findings.endings)
-            for ident, phrases in findings.asked.items():
-                self.keeper.ask(ident, phrases)
-        except MemoryStoreError as error:
-            log.warning("%s", error)
-            return Outcome()
-        return stored
+    Those that this session has brought are among them, because it may take back what it said before.
+    """
+    said = [text for exchange in exchanges for role in ("user", "assistant") for text in exchange.texts(role)]
+    touched = [line for exchange in exchanges for turn in exchange.turns for line in turn.tools]
+    return [
+        {
+            "id": fact.id,
+            "kind": fact.kind,
+            "day": keeper.zone.day(fact.last or fact.time).isoformat(),
+            "origin": fact.origin,
+            "content": fact.content,
+            "is_asked": bool(fact.asked_as),
+        }
+        for fact in keeper.store.near("\n".join((*said, *touched)), session.project)
+    ]
 
 
-@dataclass(frozen=True, slots=True)
-class Agenda:
-    """The open items of a home, for its flushes."""
+def findings(
+    keeper: Keeper,
+    session: Session,
+    exchanges: Iterable[Exchange],
+    answer: JsonObject,
+    day: date,
+    near: Sequence[JsonObject],
+    before: str = "",
+) -> Findings:
+    """Return what a flush learns from exchanges of ``day``, checked against them; nothing is stored.
 
-    items: OpenItems
-    zone: Zone
+    ``near``: the known facts that the model was shown; ``before``: what Claude had said last. The words of
+    sub-agents, whose "user" is the assistant, prove nothing.
+    """
+    own = [Exchange(turns) for part in exchanges if (turns := tuple(t for t in part.turns if not t.sidechain))]
+    asked = claim_check.asked(answer.get("asked"), [str(fact["id"]) for fact in near if not fact.get("is_asked")])
+    spoken = [part for part in own if part.texts("user")]
+    if not spoken:
+        return Findings(asked=asked)
 
-    def shown(self, session: Session, stretch: Stretch) -> list[OpenItem]:
-        """Return the items that a model is shown with this stretch of a session.
+    def of_day(parts: Iterable[Exchange]) -> list[Exchange]:
+        return [part for part in parts if part.time and keeper.zone.day(part.time) == day]
 
-        Those of later days are left out, which an older session that is ingested cannot close.
-        """
-        self.items.refresh()
-        last = max((part.time for part in stretch.exchanges if part.time), default=None)
-        items = self.items.of(session.project)
-        if last:
-            items = [item for item in items if item.day <= self.zone.day(last).isoformat()]
-        if len(items) <= MAX_SHOWN:
-            return items
-        said = comparison.words(" ".join(turn.text for turn in stretch.turns)).stems
-        newest = items[-MAX_SHOWN // 4 :]
-        ranked = sorted(items, key=lambda item: (item not in newest, -overlap(comparison.words(item.text).stems, said)))
-        return [item for item in items if item in ranked[:MAX_SHOWN]]
-
-    def settle(self, shown: Iterable[OpenItem], data: JsonObject) -> list[str]:
-        """Close what an answer says is done or dropped; return the action items of the entry.
-
-        An item that the answer also lists as an action item is still open.
-        """
-        action_items = _distinct(data["action_items"])
-        known = {item.id: item for item in shown if not any(is_same(item.text, text) for text in action_items)}
-        for names, dropped in ((data["done"], False), (data["dropped"], True)):
-            self.items.close([known[name] for name in names if name in known], dropped=dropped)
-        return action_items
+    material = Material.of([part.material() | {"steps": steps([part])[0]} for part in spoken])
+    stamp = session.stamp(of_day(spoken) or of_day(own) or spoken)  # a time of the day in whose log the facts are
+    found = claim_check.check(
+        answer.get("statements"), material, stamp,
+        shown={str(fact["id"]): str(fact["content"]) for fact in near}, ended=answer.get("ended", ()),
+        told="\n".join([before, *(turn.text for part in own for turn in part.turns if turn.role in SPEAKERS)]),
+    )  # fmt: skip
+    # The entry shows all of them before the first is in the store, so they are compared with one another here.
+    news = [found.facts[place] for place in comparison.distinct([fact.content for fact in found.facts])]
+    fresh = tuple(fact for fact in news if not keeper.store.get(fact.id) and not keeper.repeated(fact))
+    return Findings(tuple(news), fresh, found.endings, asked)
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:
@@ -215,15 +149,18 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Writes entries with the model, the archive, the logs and the learner of one home."""
+    """Writes entries with the model, the archive, the logs and the facts of one home.
+
+    The caller holds the worker lock, so that only one learns.
+    """
 
     home: Home
     daily: DailyLog
     ledger: Ledger
     model: Metered
     archive: Archive
-    learner: Learner
-    agenda: Agenda
+    keeper: Keeper
+    items: OpenItems
 
     def write_entry(self, stretch: Stretch, session: Session, before: str = "") -> str:
         """Write the entry and return its id; ``""`` when nothing was worth saving.
@@ -234,17 +171,17 @@ class Writer:
             self.ledger.record_nothing(stretch.keys, session.id, "nothing was said")
             return ""
         stretch = stretch.cleaned(self.archive.redactor.redact)
-        near = self.learner.near(session, stretch.exchanges)
-        shown = self.agenda.shown(session, stretch)
+        known = near(self.keeper, session, stretch.exchanges)
+        shown = self._shown(session, stretch)
         open_items = [{"id": item.id, "day": item.day, "text": item.text} for item in shown]
-        material: JsonObject = {"project": session.name, "known": near, "open_items": open_items, "before": before}
+        material: JsonObject = {"project": session.name, "known": known, "open_items": open_items, "before": before}
         prompt = tasks.flush({**material, "exchanges": stretch.material(session.cwd)})
         completion = self.model.complete(prompt, session.project)
         failpoints.reached("flush.answered")
         moment = next((part.time for part in stretch.exchanges if part.time), None) or clock.now()
         day = self.home.zone.day(moment)
-        found = self.learner.findings(session, stretch.exchanges, completion.data, day, near, before)
-        action_items = self.agenda.settle(shown, completion.data)
+        found = findings(self.keeper, session, stretch.exchanges, completion.data, day, known, before)
+        action_items = self._settle(shown, completion.data)
         entry = replace(
             _entry(completion, stretch, session, found, self.home.zone.local(moment)), action_items=tuple(action_items)
         )
@@ -255,8 +192,48 @@ class Writer:
             self._put(entry, stretch)
         else:
             self.ledger.record_nothing(stretch.keys, session.id, f"{completion.model}: nothing worth saving")
-        self.learner.keep(session, found)
+        self._keep(session, found)
         return entry.id if is_kept else ""
+
+    def _shown(self, session: Session, stretch: Stretch) -> list[OpenItem]:
+        """Return the open items that a model is shown with this stretch of a session.
+
+        Those of later days are left out, which an older session that is ingested cannot close.
+        """
+        self.items.refresh()
+        last = max((part.time for part in stretch.exchanges if part.time), default=None)
+        items = self.items.of(session.project)
+        if last:
+            items = [item for item in items if item.day <= self.home.zone.day(last).isoformat()]
+        if len(items) <= MAX_SHOWN:
+            return items
+        said = comparison.words(" ".join(turn.text for turn in stretch.turns)).stems
+        newest = items[-MAX_SHOWN // 4 :]
+        ranked = sorted(items, key=lambda item: (item not in newest, -overlap(comparison.words(item.text).stems, said)))
+        return [item for item in items if item in ranked[:MAX_SHOWN]]
+
+    def _settle(self, shown: Iterable[OpenItem], data: JsonObject) -> list[str]:
+        """Close what an answer says is done or dropped; return the action items of the entry.
+
+        An item that the answer also lists as an action item is still open.
+        """
+        action_items = _distinct(data["action_items"])
+        known = {item.id: item for item in shown if not any(is_same(item.text, text) for text in action_items)}
+        for names, dropped in ((data["done"], False), (data["dropped"], True)):
+            self.items.close([known[name] for name in names if name in known], dropped=dropped)
+        return action_items
+
+    def _keep(self, session: Session, findings: Findings) -> None:
+        """Store the facts after the entry that shows the fresh ones is on disk; count those that are known already.
+
+        Facts that cannot be stored wait in the outbox; the entry and the session are recorded nevertheless.
+        """
+        try:
+            self.keeper.take(findings.facts, session.name, endings=findings.endings)
+            for ident, phrases in findings.asked.items():
+                self.keeper.ask(ident, phrases)
+        except MemoryStoreError as error:
+            log.warning("%s", error)
 
     def _put(self, entry: Entry, stretch: Stretch) -> None:
         """Append the entry to the daily log."""
