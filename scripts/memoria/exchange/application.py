@@ -1,28 +1,46 @@
-"""Application: from records to the daily logs, through the logs' own rewriting, under their lock.
+"""Application: from records to the daily logs and articles, through the logs' own rewriting, under their lock.
 
 An id is written only where its file still holds what was last seen there: a person who saves in this moment is not
 overwritten, and their words become a record with the next scan. What was written is read back and noted as shown. A
-kill between the two is no harm, because the scan knows the text again.
+kill between the two is no harm, because the scan knows the text again. The lines of an article are noted as read, so
+that nobody takes them for a person's.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
+from memoria.base import failpoints
 from memoria.base.project import name_of
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import tombstone
-from memoria.exchange.articles import ArticleApplication
-from memoria.exchange.forms import END, ENTRY, STATEMENT, Day, day_of, fact_of
+from memoria.exchange.forms import (
+    ARTICLE,
+    END,
+    ENTRY,
+    PLACE,
+    PROSE,
+    STATEMENT,
+    Day,
+    Page,
+    day_of,
+    fact_of,
+    new_page,
+)
 from memoria.exchange.record import FORGET, GONE, Record, digest_of
 from memoria.exchange.records import Records
 from memoria.ground.clock import Zone
-from memoria.ground.errors import FileBusyError
-from memoria.statements import lines
+from memoria.ground.errors import FileBusyError, SavedMeanwhileError
+from memoria.ground.swap import Swap
 from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.keeper import Keeper
+from memoria.statements.lines import learned, of_day
+from memoria.wiki import lines
+from memoria.wiki.folder import Wiki
+from memoria.wiki.settle import adopt
 
 
 @dataclass(slots=True)
@@ -127,7 +145,7 @@ class Application:
         """Tell the keeper of statements that it knew; it reads new ones from the log by itself."""
         store, gone = self.keeper.store, self.keeper.store.gone()
         known = [ident for ident in idents if ident in gone or store.get(ident)]
-        facts = {fact.id: fact for fact in lines.of_day(rows, day)} if known else {}
+        facts = {fact.id: fact for fact in of_day(rows, day)} if known else {}
         for ident in known:
             if ident in facts or store.day(ident) == day:
                 self.keeper.take_over(ident, facts.get(ident), day)
@@ -159,14 +177,14 @@ class _Writing:
         for ident, text in entries.items():
             name = ident.removeprefix("e-")
             if held.get(ident) != digest_of(text):
-                own = [lines.learned(fact) for fact in statements.pop(name, ())]
+                own = [learned(fact) for fact in statements.pop(name, ())]
                 self.rows.put_entry(name, day_of(text)[1], own)
             for item, state in _items(self.records, ident).items():
                 self.rows.set_item(name, item, state)
         for entry, facts in statements.items():
             for fact in facts:
                 time, where = f"{self.zone.local(fact.time):%H:%M}", "everywhere" if fact.project == GLOBAL else ""
-                self.rows.put_statement(lines.learned(fact), entry, time, where or name_of(fact.project))
+                self.rows.put_statement(learned(fact), entry, time, where or name_of(fact.project))
 
     def _sort(self, ident: str, live: Record | None, statements: dict[str, list[Fact]]) -> None:
         """Sort a statement of this day by its entry; take out one that is of another day, or of none."""
@@ -192,3 +210,131 @@ def _items(records: Records, entry: str) -> dict[str, str]:
     parts = [part for each in (*records.firsts(entry), entry) for part in records.parts(each)]
     found = ((part.partition("#")[2], records.standing(part)) for part in parts)
     return {name: (record.text if record else None) or "" for name, record in found}
+
+
+@dataclass(slots=True)
+class ArticleApplication:
+    """One bringing up to date of the articles; ``hides`` says whether a project is not exchanged."""
+
+    records: Records
+    keeper: Keeper
+    wiki: Wiki
+    exchange: Swap
+    hides: Callable[[str], bool]
+    slugs: set[str] = field(default_factory=set)
+
+    def run(self, slugs: list[str]) -> list[str]:
+        """Write what is due of these articles; return those of which nothing is due any more."""
+        self.slugs = set(self.wiki.slugs()) if slugs else set()
+        return [slug for slug in slugs if self._write(slug)]
+
+    def _write(self, slug: str) -> bool:
+        """Bring one article up to date; return False when a person is writing it, or something is still missing."""
+        parts = [part for part in (slug, *self.records.parts(slug)) if not self._is_strange(part)]
+        about = self.records.standing(slug)
+        if not parts or (about and self.hides(about.project)):
+            return True
+        try:
+            path = self.wiki.path(slug)
+        except ValueError:  # no work of memoria's
+            return True
+        is_new = slug not in self.slugs and not self.records.shown(slug) and not path.exists()
+        before = None if is_new else self.exchange.read(path)
+        if before is not None and slug not in self.slugs:
+            return False  # on a disk that does not tell capitals apart, the file is another article's
+        try:
+            page = Page(slug, before.decode("utf-8", "surrogateescape")) if before is not None else None
+        except ValueError:  # a person is changing its frontmatter
+            return False
+        held = self._held(page)
+        wanted = [part for part in parts if held.get(part, GONE) != self.records.wanted(part)]
+        if not all(self.records.is_as_seen(part, f"knowledge/{slug}", held) for part in wanted):
+            return False
+        whole = True
+        for part in sorted(wanted, key=self._order):
+            live = self.records.standing(part)
+            if page is None and part == slug and live and live.text:
+                page = new_page(slug, live.text)
+            elif page is not None:
+                whole = self._change(page, part.partition("#")[2], live) and whole
+        if before is None and page is not None and lines.has_stale_summary(page):  # it is never compared
+            page.summarise(lines.summary_of(page))
+        after = None if page is None or self._is_empty(page, about) else Wiki.encode(page)
+        if page is not None and after is not None and (about is None or about.text is None):
+            self._revive(page)
+        return self._replace(slug, before, after) and whole
+
+    def _order(self, ident: str) -> tuple[bool, bool, str, str]:
+        """Return where a piece comes: the article itself, statements as they were said, a person's prose."""
+        part = ident.partition("#")[2]
+        fact = self.keeper.store.get(part)
+        return bool(part), part.startswith("p-"), fact.time.isoformat() if fact else "", part
+
+    def _revive(self, page: Page) -> None:
+        """Write an article anew that was deleted elsewhere while something was added to it here."""
+        about = next(iter(page.pieces()))
+        self.records.put(about.id, ARTICLE, about.text, self.records.dots(about.id), words=about.words,
+                         project=about.project)  # fmt: skip
+
+    def _is_strange(self, part: str) -> bool:
+        """Return whether this version knows nothing of the kind."""
+        return any(record.kind not in (ARTICLE, PLACE, PROSE) for record in self.records.known(part))
+
+    def _change(self, page: Page, part: str, live: Record | None) -> bool:
+        """Write one piece into a page, or out of it; return False when its statement has not come yet."""
+        text = live.text if live else None
+        if not part:
+            if text:
+                page.describe(json.loads(text))
+        elif part.startswith("p-"):
+            page.write_prose(part, text or "")
+        elif text is None:
+            page.displace(part)
+        elif text.split("\n")[1]:
+            page.place(part, text, None)
+        else:
+            fact = self.keeper.store.get(part)
+            if fact is None:
+                return self.records.is_gone(part) or not self.records.known(part)
+            page.place(part, text, lines.claim_of(fact, self.keeper.store))
+            if day := self.keeper.store.day(part):
+                page.touch(day)
+        return True
+
+    def _is_empty(self, page: Page, about: Record | None) -> bool:
+        """Return whether an article was deleted, and nothing was added to it meanwhile."""
+        is_deleted = about is None or about.text is None
+        return is_deleted and not any(piece.kind in (PLACE, PROSE) for piece in page.pieces())
+
+    def _replace(self, slug: str, before: bytes | None, after: bytes | None) -> bool:
+        """Write an article, and note what it holds now."""
+        page = Page(slug, after.decode("utf-8", "surrogateescape")) if after is not None else None
+        if after != before:
+            if before is not None:
+                self._let_go(slug, page)
+            try:
+                self.exchange.replace(self.wiki.path(slug), after, before)
+            except SavedMeanwhileError:
+                return False
+            failpoints.reached("exchange.placed")
+        mark = self.wiki.stamp(slug)
+        stamp = f"{mark[0]}-{mark[1]}" if mark and self.wiki.read(slug) == after else ""
+        with self.records.transaction():
+            self.records.note(f"knowledge/{slug}", stamp, {slug}, self._held(page))
+            if page is None or not stamp:
+                self.keeper.store.forget_article(slug)
+                return True
+            self.slugs.add(slug)
+            adopt(page, self.keeper)
+            self.keeper.store.read_article(slug, stamp, lines.places(page))
+        return True
+
+    def _let_go(self, slug: str, page: Page | None) -> None:
+        """Let nobody take the lines that an article is about to lose for lines that a person deleted."""
+        store = self.keeper.store
+        if mark := store.article(slug):
+            left = {place.id for place in lines.places(page)} if page else set()
+            store.read_article(slug, mark, [place for place in store.places(slug).values() if place.id in left])
+
+    def _held(self, page: Page | None) -> dict[str, str]:
+        return {piece.id: self.records.held(piece) for piece in page.pieces()} if page else {}

@@ -25,8 +25,7 @@ from memoria.base.atomic import PRIVATE
 from memoria.base.paths import Paths
 from memoria.base.visibility import Visibility
 from memoria.exchange import keys
-from memoria.exchange.application import Application
-from memoria.exchange.articles import ArticleApplication, Articles
+from memoria.exchange.application import Application, ArticleApplication
 from memoria.exchange.carriers import Carrier
 from memoria.exchange.forms import ENTRY, STATEMENT
 from memoria.exchange.meeting import Meeting
@@ -34,7 +33,7 @@ from memoria.exchange.memory_server import Server
 from memoria.exchange.record import FORGET
 from memoria.exchange.records import Records
 from memoria.exchange.rows import SERVER, Rows
-from memoria.exchange.scan import Days, Scan
+from memoria.exchange.scan import Articles, Days, Scan
 from memoria.ground import clock, database, files, locks
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home

@@ -26,10 +26,11 @@ from datetime import date
 from typing import Final
 
 from memoria.daily.daily_log import DailyLog
-from memoria.exchange.articles import Articles
-from memoria.exchange.forms import STATEMENT, Day, Piece, reworded
+from memoria.exchange.forms import STATEMENT, Day, Page, Piece, reworded
 from memoria.exchange.record import FORGET, GONE, Record, digest_in, digest_of
 from memoria.exchange.records import Records, Shown
+from memoria.statements.keeper import Keeper
+from memoria.wiki.folder import Wiki
 
 MOST_MISSING: Final = 20  # ids; more than this, and more than the share, is held
 SHARE_MISSING: Final = 0.1
@@ -54,6 +55,31 @@ class Days:
     def pieces(self, name: str, text: str) -> Iterator[Piece]:
         """Return what a day holds."""
         return Day(text).pieces(date.fromisoformat(name.removeprefix("daily/")))
+
+
+class Articles:
+    """The articles. The caller holds the compile lock, and has let ``wiki.settle`` take in what a person wrote."""
+
+    folder, may_vanish = "knowledge/", True
+
+    def __init__(self, wiki: Wiki, keeper: Keeper) -> None:
+        self.wiki, self.settled = wiki, keeper.store.articles()
+
+    def stamps(self) -> dict[str, str]:
+        """Return the articles."""
+        return {f"knowledge/{slug}": f"{mark[0]}-{mark[1]}" for slug, mark in self.wiki.files()}
+
+    def text(self, name: str) -> str:
+        """Return an article's text."""
+        return (self.wiki.read(name.removeprefix("knowledge/")) or b"").decode("utf-8", "surrogateescape")
+
+    def pieces(self, name: str, text: str) -> Iterator[Piece]:
+        """Return what an article holds; raise ValueError for one that is held back, or cannot be read now."""
+        slug = name.removeprefix("knowledge/")
+        mark = self.wiki.stamp(slug)
+        if mark is None or self.settled.get(slug) != f"{mark[0]}-{mark[1]}":
+            raise ValueError("it is not settled")
+        return Page(slug, text).pieces()
 
 
 def _is_older(piece: Piece, live: Record | None) -> bool:
