@@ -14,7 +14,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -84,7 +84,7 @@ def _random() -> str:
     return os.urandom(RANDOM // 2).hex()
 
 
-class Records:
+class Records(AbstractContextManager["Records"]):
     """The records that one home knows."""
 
     def __init__(self, path: Path, random: Callable[[], str] = _random) -> None:
@@ -100,10 +100,6 @@ class Records:
     def of(cls, paths: Paths) -> Records:
         """Return the records of these paths."""
         return cls(Path(paths.records))
-
-    def __enter__(self) -> Records:
-        """Return the records."""
-        return self
 
     def __exit__(self, *_: object) -> None:
         """Close the file."""

@@ -18,7 +18,7 @@ import unicodedata
 from array import array
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -77,7 +77,7 @@ class About(NamedTuple):
     date: str
 
 
-class Index:
+class Index(AbstractContextManager["Index"]):
     """The index file, open for writing (and for searching through ``finder``). Use as a context manager."""
 
     def __init__(self, path: Path | str) -> None:
@@ -86,10 +86,6 @@ class Index:
         self.aliases: Mapping[str, str] = {}  # former keys of projects and the present ones
         self.is_whole = True  # no ``sync`` has left out files so far
         self._db = self._open()
-
-    def __enter__(self) -> Index:
-        """Return the index."""
-        return self
 
     def __exit__(self, *_: object) -> None:
         """Close the file."""

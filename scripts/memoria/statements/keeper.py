@@ -13,7 +13,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Container, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -107,7 +107,7 @@ class Outcome:
         return Outcome(self.added + other.added, self.repeated + other.repeated, self.ended + other.ended)
 
 
-class Keeper:
+class Keeper(AbstractContextManager["Keeper"]):
     """The daily logs, the store and the outbox of one home."""
 
     def __init__(self, paths: Paths, zone: Zone) -> None:
@@ -127,10 +127,6 @@ class Keeper:
     def at(cls, home: Home) -> Keeper:
         """Return the keeper of a home."""
         return cls.of(home.paths, home.zone)
-
-    def __enter__(self) -> Keeper:
-        """Return the keeper itself."""
-        return self
 
     def __exit__(self, *_: object) -> None:
         """Close the store."""

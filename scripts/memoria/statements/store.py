@@ -113,7 +113,7 @@ class Changes:
     gone: tuple[Fact, ...]
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """The facts, one row each; a context manager.
 
     Methods raise sqlite3.Error when the disk is full or the file was lost.
@@ -131,10 +131,6 @@ class Store:
     def of(cls, paths: Paths) -> Store:
         """Return the store of these paths."""
         return cls(Path(paths.facts))
-
-    def __enter__(self) -> Store:
-        """Return the store itself."""
-        return self
 
     def __exit__(self, *_: object) -> None:
         """Close the file."""

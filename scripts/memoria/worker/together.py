@@ -222,8 +222,10 @@ def _forget(home: Home, done: Exchanged) -> int:
                 return 0
         count = 0
         for ident in done.forgotten:
-            if ident.startswith("l-") and not _knows(home, ident):
-                continue  # it went with its entry
+            if ident.startswith("l-"):
+                with Keeper.at(home) as keeper:
+                    if keeper.store.get(ident) is None:
+                        continue  # it went with its entry
             plan = forget_plan.plan(home, ident, "fact" if ident.startswith("l-") else "entry")
             if not plan.is_empty:
                 removal.carry_out(home, plan)
@@ -232,11 +234,6 @@ def _forget(home: Home, done: Exchanged) -> int:
             removal.carry_out(home, forget_plan.plan(home, needle, "text"))
             count += 1
         return count
-
-
-def _knows(home: Home, ident: str) -> bool:
-    with Keeper.at(home) as keeper:
-        return keeper.store.get(ident) is not None
 
 
 def _needles(home: Home) -> set[str]:
