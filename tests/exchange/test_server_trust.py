@@ -11,7 +11,6 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 
@@ -23,7 +22,7 @@ from memoria.audit.checks import BROKEN, OK
 from memoria.base.paths import Paths
 from memoria.commands import doctor, status
 from memoria.commands import sync as sync_command
-from memoria.exchange.memory_server import EVERYTHING, Page, Server
+from memoria.exchange.memory_server import Page, Server
 from memoria.exchange.records import Records
 from memoria.exchange.rounds import Exchanged, Round
 from memoria.exchange.row_form import to_memory
@@ -252,7 +251,6 @@ def test_a_listing_that_is_cut_short_is_no_absence(server: MemoryServer, here: K
     server.hidden = {2}
     sync(here, server)
     assert len(server.memories) == 2
-    server.hidden.clear()
     assert sync(here, server) == Synced()
 
 
@@ -386,18 +384,10 @@ def test_what_a_proxy_answers_sets_nothing_aside_and_drops_no_row(server: Memory
     assert said(here) == server.live() == sorted(["Use pnpm 9.", SHORT])
 
 
-def test_what_waits_is_brought_although_the_whole_cannot_be_listed(server: MemoryServer, here: Keeper) -> None:
+def test_a_listing_may_take_longer_than_a_call(server: MemoryServer, here: Keeper) -> None:
     learned(here, PNPM)
-    for _ in range(2):
-        sync(here, server)
-    learned(here, SHORT)
-    whole = f"GET /api/memories/sync?since={quote(EVERYTHING)}"
-    server.fault_for[whole] = 504
-    done = sync(here, server)
-    assert (done.pushed, done.problems) == (1, ("the memory server answered 504",))
-    assert server.live() == sorted([PNPM, SHORT])
-    server.fault_for[whole] = "late"
-    assert sync(here, server, timeout=1) == Synced(), "a list of everything may take longer than a call"
+    server.fault_for["GET /api/memories/sync"] = "late"
+    assert sync(here, server, timeout=1) == Synced(pushed=1)
 
 
 def test_the_rows_of_one_server_are_not_given_to_the_next(server: MemoryServer, here: Keeper) -> None:
@@ -468,23 +458,23 @@ def test_an_edit_that_overtook_another_unseen_takes_nothing_from_it(
     assert said(here) == said(there) == server.live() == ["Use bun.", "Use pnpm 9."]
 
 
-def test_a_row_that_changes_between_the_listing_and_our_writing_is_not_written_over(
+def test_a_row_that_changes_between_the_listing_and_our_writing_loses_no_wording(
     server: MemoryServer, here: Keeper, there: Keeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (fact,) = learned(here, PNPM)
     for home in (here, there, here):
         sync(home, server)
-    ask = Server.sync
+    ask = Server.listing
 
-    def asked(self: Server, since: str = "") -> Page:
-        page = ask(self, since)
-        monkeypatch.setattr(Server, "sync", ask)
+    def asked(self: Server) -> Page:
+        page = ask(self)
+        monkeypatch.setattr(Server, "listing", ask)
         there.edit(fact.id, "Use bun.")
         sync(there, server)
         return page
 
     here.edit(fact.id, "Use pnpm 9.")
-    monkeypatch.setattr(Server, "sync", asked)
+    monkeypatch.setattr(Server, "listing", asked)
     for home in (here, here, there, here):
         sync(home, server)
     assert said(here) == said(there) == server.live() == ["Use bun.", "Use pnpm 9."]

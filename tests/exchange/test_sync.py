@@ -275,28 +275,12 @@ def test_what_another_program_wrote_is_taken_in_and_never_rewritten(server: Memo
     assert server.memories[1] == before
 
 
-def test_a_whole_comparison_is_made_at_the_start_and_every_ten_minutes(server: MemoryServer, here: Keeper) -> None:
-    exchanged(server, a_fact("Use pnpm, not npm."), here)
-    sync(here, server)
-    server.requests.clear()
-    sync(here, server, skew=0.1)
-    assert _whole(server) == 0
-    sync(here, server, skew=0.2)
-    assert _whole(server) == 1
-    sync(here, server, skew=-1)
-    assert _whole(server) == 2, "a clock that was set back does not put it off"
-
-
-def _whole(server: MemoryServer) -> int:
-    return sum("since=1970" in path for _, path in server.requests)
-
-
 def test_the_client_speaks_the_whole_interface(server: MemoryServer) -> None:
     client = Server(server.url + "/", KEY)
     assert client.user() == "default"
     number = client.add(Memory(0, "Use pnpm here"))
     client.change(Memory(number, "Use bun here"))
-    assert [memory.content for memory in client.sync().memories] == ["Use bun here"]
+    assert [memory.content for memory in client.listing().memories] == ["Use bun here"]
     client.delete(number)
     client.delete(number)
     with pytest.raises(MemoryServerError) as gone:
@@ -329,9 +313,7 @@ def test_a_pull_that_breaks_off_here_is_made_again_and_one_that_succeeds_is_not(
         with pytest.raises(OSError, match="disk full"):
             sync(here, server)
     assert sync(here, server).pulled == 1
-    server.requests.clear()
-    sync(here, server)
-    assert [path for _, path in server.requests if "since=1970" in path] == []
+    assert sync(here, server).pulled == 0
 
 
 def test_what_is_marked_sensitive_is_not_taken_in(server: MemoryServer, here: Keeper, there: Keeper) -> None:
@@ -492,15 +474,15 @@ def test_a_double_that_cannot_be_deleted_yet_is_deleted_later(server: MemoryServ
 def test_what_is_added_while_the_whole_is_compared_is_not_pushed_back_as_lost(
     server: MemoryServer, here: Keeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ask = Server.sync
+    ask = Server.listing
     late = iter([lambda: server.store({"content": "Likes tea", "category": "preferences"})])
 
-    def asked(self: Server, since: str = "") -> Page:
-        page = ask(self, since)
+    def asked(self: Server) -> Page:
+        page = ask(self)
         next(late, lambda: None)()
         return page
 
-    monkeypatch.setattr(Server, "sync", asked)
+    monkeypatch.setattr(Server, "listing", asked)
     for _ in range(2):
         sync(here, server, full=True)
     assert said(here) == server.live() == ["Likes tea"]
@@ -601,8 +583,8 @@ def test_a_row_that_was_put_in_the_place_of_ours_unseen_is_not_written(
     fact, other = a_fact("Use pnpm, not npm."), a_fact("Deploys go out on Tuesdays.", session="s-9")
     here.take([fact])
     sync(here, server)
-    sync(here, server)  # has seen the row now, and lists only what is later
-    long_ago = "2026-01-01T00:00:00+00:00"  # so that no listing since the last one shows it
+    sync(here, server)  # has seen the row now
+    long_ago = "2026-01-01T00:00:00+00:00"  # earlier than what was seen
     tags = to_memory(other).tags
     server.memories[1].update(content=other.content, tags=tags, created_at=long_ago, updated_at=long_ago)
     here.delete(fact.id) if change == "delete" else here.edit(fact.id, "Use pnpm 9.")

@@ -38,7 +38,7 @@ class MemoryServer:
         self.fault_for: dict[str, int | str] = {}
         self.requests: list[tuple[str, str]] = []
         self.key = KEY
-        self.hidden: set[int] = set()  # rows that a listing with ``since`` leaves out
+        self.hidden: set[int] = set()  # rows that the next listing leaves out
         self.shared: set[int] = set()  # rows of other users that everyone may write
         self.skew = self.row_skew = timedelta()
         self.last = datetime.min.replace(tzinfo=UTC)
@@ -90,9 +90,10 @@ class MemoryServer:
             {name: value for name, value in memory.items() if name != "user_id"}
             for number, memory in self.memories.items()
             if memory["user_id"] == user
-            and not (since and number in self.hidden)
+            and number not in self.hidden
             and (datetime.fromisoformat(memory["updated_at"]) > after if after else not memory["deleted_at"])
         ]
+        self.hidden = set()
         time = (datetime.now(UTC) + self.skew).isoformat()
         return {"memories": sorted(chosen, key=lambda memory: str(memory["updated_at"])), "server_time": time}
 

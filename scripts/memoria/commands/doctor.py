@@ -106,13 +106,13 @@ def _settings(home: Home) -> Findings:
 
 
 def check_memory_server(home: Home) -> Findings:
-    """Ask the memory server, if one is named, what has just changed; how the last exchange went, ``status`` says."""
+    """Ask the memory server, if one is named, whose key it is; how the last exchange went, ``status`` says."""
     settings = home.settings
     if not settings.memory_api_url:
         return
     try:
         server = Server(settings.memory_api_url, settings.memory_api_key)
-        server.sync(clock.now().isoformat())
+        server.user()
     except ExpectedError as error:
         remedy = "check memory_api_url and MEMORY_API_KEY, and that the server runs; what waits stays on this machine"
         yield Finding("server", BROKEN, str(error), remedy)

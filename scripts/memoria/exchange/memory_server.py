@@ -1,7 +1,7 @@
 """Memory server: speak HTTP with a server that has the interface of claude-memory-mcp.
 
-``since`` and ``server_time`` are the server's own clock, never ours; deleted rows come with ``deleted_at`` in a sync
-that has a ``since`` and not at all in one that has none; a listing has no pages. Standard library only: one small JSON
+Deleted rows come with ``deleted_at`` in a sync that has a ``since`` and not at all in one that has none; a listing has
+no pages. Standard library only: one small JSON
 call at a time, a deadline around the whole of it, no redirects (the key goes to the named host alone). Knows no
 statements.
 """
@@ -27,7 +27,7 @@ MAX_TAGS: Final = 500  # characters of ``tags`` and of ``expanded_keywords``
 MAX_ANSWER_BYTES: Final = 256 * 1024 * 1024
 TIMEOUT_SECONDS: Final = 5.0  # for a whole call
 LISTING_SECONDS: Final = 60.0  # for a call that lists everything
-EVERYTHING: Final = "1970-01-01T00:00:00+00:00"  # the ``since`` that also brings every tombstone
+_EVERYTHING: Final = "1970-01-01T00:00:00+00:00"  # a sync without a ``since`` brings no tombstones
 _REFUSALS: Final = (400, 404, 409, 413, 422)  # statuses that say something about the operation
 _NOT_NOW: Final = (408, 425, 429)
 
@@ -66,11 +66,10 @@ class Memory:
 
 
 class Page(NamedTuple):
-    """A sync's answer: the rows and the server's clock; ``whole`` is false when some rows could not be read."""
+    """The rows, deleted ones too; ``whole`` is false when some of them could not be read."""
 
     memories: tuple[Memory, ...]
-    server_time: str
-    whole: bool = True
+    whole: bool
 
 
 class Server:
@@ -95,15 +94,14 @@ class Server:
         """Return the user of the key, ``""`` when the server does not say."""
         return str(self._call("GET", "/api/auth-check").get("user_id") or "")
 
-    def sync(self, since: str = "") -> Page:
-        """Return what changed since a ``server_time``, deletions included; without it every row that is not deleted."""
-        path = "/api/memories/sync" + (f"?since={quote(since)}" if since else "")
-        answer = self._call("GET", path, None, LISTING_SECONDS if since in ("", EVERYTHING) else 0)
-        given = answer.get("memories")
+    def listing(self) -> Page:
+        """Return every row, deletions included."""
+        path = f"/api/memories/sync?since={quote(_EVERYTHING)}"
+        given = self._call("GET", path, None, LISTING_SECONDS).get("memories")
         if not isinstance(given, list):
             raise MemoryServerError("the memory server's sync holds no list of memories")
         read = [memory for memory in map(_row, given) if memory]
-        return Page(tuple(read), str(answer.get("server_time") or ""), len(read) == len(given))
+        return Page(tuple(read), len(read) == len(given))
 
     def add(self, memory: Memory) -> int:
         """Store a memory; returns its number."""

@@ -17,13 +17,13 @@ import logging
 import random
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 from memoria.exchange.forms import END, STATEMENT, fact_of, texts_of
-from memoria.exchange.memory_server import EVERYTHING, Memory, Page, Server
+from memoria.exchange.memory_server import Memory, Page, Server
 from memoria.exchange.record import GONE, beside, digest_in, digest_of
 from memoria.exchange.records import Records
 from memoria.exchange.row_form import MORE, Told, digest, named_in, said, to_memory, to_told
@@ -35,10 +35,8 @@ from memoria.statements.keeper import Keeper
 log = logging.getLogger(__name__)
 
 SERVER: Final = "the memory server"  # as a person is told whence something came
-EVERYTHING_S: Final = 600.0  # after which everything is listed again
 MOST_S: Final = 120.0  # of sending, when nobody waits for it
 MOST_BACKOFF_S: Final = 3600.0
-OVERLAP: Final = timedelta(minutes=5)  # listed again: a row's time is when its transaction began
 MOST_FAILURES: Final = 3  # operations that the server could not do now, after which it is asked for no more
 MOST_FORMER: Final = 12  # wordings that a row names
 _OWN: Final = ("day", "entry", "session", "quote", "asked_as", "history")  # what of a statement stays on its machine
@@ -92,12 +90,12 @@ class Rows:
     sent: int = 0
     failure: MemoryServerError | None = None
     home: str = ""
-    asks_again: bool = False
+    _live: dict[int, Memory] = field(default_factory=dict)  # the rows that are there, by number
 
     def meet(self, *, full: bool = False) -> None:
         """Take in and send; what failed is in ``failure`` and kept, for who asks.
 
-        ``full``: list everything, take all the time that it needs, and try again what was refused.
+        ``full``: take all the time that it needs, and try again what was refused.
         """
         state = self.records.get("server", {})
         if full:
@@ -106,7 +104,7 @@ class Rows:
             self.home = f"{self.server.address} {self.server.user()}"
             state = state if state.get("home") == self.home else {"home": self.home}
             self._take_over()
-            self._exchange(state, full=full)
+            self._exchange(time.monotonic() + (float("inf") if full else MOST_S))
         except MemoryServerError as failure:
             self.failure = failure
         error, denied = self.failure, isinstance(self.failure, MemoryServerDeniedError)
@@ -129,29 +127,15 @@ class Rows:
                 self._keep(Row(*values))
             self.records.keep("links", 1)
 
-    def _exchange(self, state: dict[str, Any], *, full: bool) -> None:
-        """Take in what changed, and send; list everything when that is due, because a long list may not come."""
-        deadline = time.monotonic() + (float("inf") if full else MOST_S)
-        last = clock.parse(state.get("full"))
-        is_due = last is None or abs((clock.now() - last).total_seconds()) >= EVERYTHING_S
-        if since := state.get("since"):
-            self._swap(state, since, deadline)
-        if full or is_due or self.asks_again or not since:
-            self._swap(state, EVERYTHING, deadline)
-            state["full"] = clock.now().isoformat()
-
-    def _swap(self, state: dict[str, Any], since: str, deadline: float) -> None:
-        page = self.server.sync(since)
-        self.__dict__.pop("_listed", None)
+    def _exchange(self, deadline: float) -> None:
+        """List everything, take in what changed, and send."""
+        page = self.server.listing()
+        self._live = {memory.id: memory for memory in page.memories if not memory.deleted}
         with self.records.transaction():
             for memory in sorted(page.memories, key=lambda memory: (memory.deleted, memory.id)):
                 self._bury(memory) if memory.deleted else self._take(memory)
             self.records.spread()
-            state["since"] = _next(page) or ("" if since == EVERYTHING else since)
-            self.records.keep("server", state)
-        if since == EVERYTHING:
-            self._drop_missing(page)
-        self.__dict__.pop("_by_words", None)
+        self._drop_missing(page)
         self._send(deadline)
 
     # -- what is known
@@ -312,14 +296,13 @@ class Rows:
             self._put(ident, STATEMENT, None, self._over(ident, digests), mine)
 
     def _drop_missing(self, page: Page) -> None:
-        """Forget the rows that two listings of everything lack.
+        """Forget the rows that two listings lack.
 
         A deletion would have come as a tombstone: they were lost there, and are sent again.
         """
-        listed = {memory.id for memory in page.memories}
-        rows = self._rows("home = ? AND digest <> ?", self.home, GONE)
-        missing = [row for row in rows if row.number not in listed] if page.whole else []
-        if any(map(self._proved, missing)):
+        rows = self._rows("home = ? AND digest <> ?", self.home, GONE) if page.whole else []
+        missing = [row for row in rows if row.number not in {memory.id for memory in page.memories}]
+        if missing and {row.number for row in missing} & {memory.id for memory in self.server.listing().memories}:
             log.warning("the memory server's listing is not whole: it lacks rows that are there")
             return
         for row in missing:
@@ -399,9 +382,9 @@ class Rows:
         return True
 
     def _write(self, row: Row, now: Row, memory: Memory | None = None) -> bool:
-        """Change a row, or delete it, if it stands as it was last seen; else all rows are listed again."""
-        if not self._proved(row):
-            self.asks_again = True
+        """Change a row, or delete it, if it is there and ours."""
+        listed = self._live.get(row.number)
+        if listed is None or not row.is_of(listed):
             return False
         if memory:
             self.server.change(memory)
@@ -409,16 +392,6 @@ class Rows:
             self.server.delete(row.number)
         self._keep(now)
         return True
-
-    def _proved(self, row: Row) -> bool:
-        """Return whether a row stands there as it was last seen, live, and is ours."""
-        memory = self._listed.get(row.number)
-        return bool(memory and row.is_of(memory) and (row.is_sent or row.updated in ("", memory.updated)))
-
-    @cached_property
-    def _listed(self) -> dict[int, Memory]:
-        """What is there when the first row is to be changed: the server cannot be asked for one row."""
-        return {memory.id: memory for memory in self.server.sync().memories}
 
     def _more(self, ident: str, fact: Fact) -> dict[str, str]:
         """Return what a row tells besides: former wordings, the latest first, and ends that were taken back."""
@@ -430,10 +403,3 @@ class Rows:
         was = [each for each in dict.fromkeys(was) if not self.records.known(beside(ident, each))]  # those stand yet
         lists = {"was": was, "resumed": sorted(resumed)}
         return told | {name: ".".join(found[:MOST_FORMER]) for name, found in lists.items() if found}
-
-
-def _next(page: Page) -> str:
-    """Return the next ``since``: the latest row's own time; ``server_time`` may be read from another clock."""
-    times = [moment for moment in (clock.parse(memory.updated) for memory in page.memories) if moment]
-    told = clock.parse(page.server_time)
-    return (min(max(times), told or max(times)) - OVERLAP).isoformat() if times else ""
