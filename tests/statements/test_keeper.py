@@ -56,7 +56,7 @@ def test_what_names_more_than_a_known_statement_repeats_it_not(tmp_path: Path) -
     with keeper(tmp_path) as home:
         home.take([a_fact("Before each commit here we run `mise run lint`.")])
         fuller = a_fact("Before each commit here we run `mise run lint` and `mise run test`.", day=1)
-        assert home.take([fuller]).added == (fuller,)
+        assert home.take([fuller]).added == [fuller]
 
 
 def test_a_contradiction_by_the_user_ends_the_old_fact(tmp_path: Path) -> None:
@@ -66,8 +66,7 @@ def test_a_contradiction_by_the_user_ends_the_old_fact(tmp_path: Path) -> None:
             a_fact("Use spaces for indentation, not tabs.", day=1),
         )
         home.take([old])
-        kept = home.take([new])
-        assert [fact.id for fact in kept.ended] == [old.id]
+        home.take([new])
         ended = home.store.get(old.id)
         assert ended is not None
         assert (ended.ended, ended.successor) == (new.time, new.id)
@@ -161,8 +160,8 @@ def test_several_facts_end_at_once_and_their_copies_with_them(tmp_path: Path) ->
         copy = replace(a_fact("Installs run with pnpm!", project=GLOBAL), session="server")
         home.adopt(copy, "everywhere")
         new = a_fact("Bun replaces pnpm and its lock file.", "decision", day=1, supersedes=(one.id, two.id))
-        kept = home.take([new])
-        assert {fact.id for fact in kept.ended} == {one.id, two.id, copy.id}
+        home.take([new])
+        assert {fact.id for fact in home.store.facts(live=False) if fact.ended} == {one.id, two.id, copy.id}
         assert contents(home) == [new.content]
         standing = home.store.get(new.id)
         assert standing
@@ -194,8 +193,8 @@ def test_a_fact_is_taken_back_without_another_in_its_place(tmp_path: Path) -> No
         home.take([fact])
         moment = fact.time + timedelta(days=1)
         ending = Ending(fact.id, moment, "user")
-        assert [each.id for each in home.take([], endings=[ending]).ended] == [fact.id]
-        assert home.take([], endings=[ending]).ended == (), "a second run"
+        for _ in range(2):
+            home.take([], endings=[ending])
         assert contents(home) == []
         assert home.store.matching("pnpm") == []
         assert home.lines.read(date(2026, 11, 16))[0].ended == moment

@@ -14,8 +14,8 @@ import sqlite3
 import time
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, replace
-from datetime import date
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -96,15 +96,10 @@ class Outbox:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome for some facts: those ``added``, those known before (``repeated``), those replaced (``ended``)."""
+    """The outcome for some facts: those ``added``, and those known before (``repeated``)."""
 
-    added: tuple[Fact, ...] = ()
-    repeated: tuple[Fact, ...] = ()
-    ended: tuple[Fact, ...] = ()
-
-    def __add__(self, other: Outcome) -> Outcome:
-        """Return the sum of both outcomes."""
-        return Outcome(self.added + other.added, self.repeated + other.repeated, self.ended + other.ended)
+    added: list[Fact] = field(default_factory=list)
+    repeated: list[Fact] = field(default_factory=list)
 
 
 class Keeper(AbstractContextManager["Keeper"]):
@@ -185,7 +180,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         kept, reasons = Outcome(), []
         for item in self.outbox.waiting():
             try:
-                kept += self._place(item)
+                self._place(item, kept)
             except (OSError, sqlite3.Error) as error:
                 reasons.append(str(error))
                 continue
@@ -210,17 +205,17 @@ class Keeper(AbstractContextManager["Keeper"]):
             with suppress(ValueError, KeyError, TypeError):
                 yield Fact.from_dict(item.body["event"])
 
-    def _place(self, item: Item) -> Outcome:
+    def _place(self, item: Item, kept: Outcome) -> None:
         if "resumed" in item.body:
-            return self._undo(item.body)
-        if "ended" in item.body:
-            return self._end(Ending.from_dict(item.body))
-        fact = Fact.from_dict(item.body["event"])
-        if not self._is_recorded(fact) and (twin := self.repeated(fact)):
+            self._undo(item.body)
+        elif "ended" in item.body:
+            self._end(Ending.from_dict(item.body))
+        elif not self._is_recorded(fact := Fact.from_dict(item.body["event"])) and (twin := self.repeated(fact)):
             known = self._repeat(twin, fact)
-            olds = [old for old in self.store.contradicted_by(fact) if old.id != known.id]
-            return Outcome(repeated=(known,), ended=self._replace(olds, fact, known.id))
-        return self._add(fact, str(item.body.get("project", "")))
+            self._replace((old for old in self.store.contradicted_by(fact) if old.id != known.id), fact, known.id)
+            kept.repeated.append(known)
+        else:
+            kept.added.append(self._add(fact, str(item.body.get("project", ""))))
 
     def repeated(self, fact: Fact) -> Fact | None:
         """Return the known fact that this one says again, with no name in code that the other lacks.
@@ -232,7 +227,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         twin = next(twins, None)
         return None if twin and twin.id in fact.supersedes else twin
 
-    def _end(self, end: Ending) -> Outcome:
+    def _end(self, end: Ending) -> None:
         """End a fact and its copies, unless it was said again since or only the user's word can end it.
 
         Of a fact that has ended, only the successor can change.
@@ -240,19 +235,18 @@ class Keeper(AbstractContextManager["Keeper"]):
         fact = self.store.get(end.id)
         if fact is None or not yields(fact, end.time, end.origin):
             log.warning(STANDS, end.id, end.origin)
-            return Outcome()
-        if fact.ended:
+        elif fact.ended:
             if end.successor not in ("", fact.successor):
                 self.write(replace(fact, successor=end.successor))
-            return Outcome()
-        if end.remains:
-            end = replace(end, successor=self._keep_part(fact, end).id)
-        copies = [other for other in self.store.copies(fact) if other.id != end.successor]
-        changes: dict[str, Any] = {"ended": end.time, "successor": end.successor, "repetition": end.repetition}
-        ended = tuple(replace(each, **changes) for each in (*copies, fact))
-        for each in ended:
-            self.write(each)
-        return Outcome(ended=ended)
+        else:
+            part = [self._keep_part(fact, end)] if end.remains else []
+            self._finish(fact, end.time, next((each.id for each in part), end.successor), repetition=end.repetition)
+
+    def _finish(self, fact: Fact, ended: datetime, successor: str, but: str = "", *, repetition: bool = False) -> None:
+        """End a fact with its copies, which are found through it; neither the successor nor the fact ``but``."""
+        for each in (*self.store.copies(fact), fact):
+            if each.id not in (successor, but):
+                self.write(replace(each, ended=ended, successor=successor, repetition=repetition))
 
     def _keep_part(self, fact: Fact, end: Ending) -> Fact:
         """Store the part of a fact that holds on, as a fact of the same day with the same proof."""
@@ -267,28 +261,18 @@ class Keeper(AbstractContextManager["Keeper"]):
         entry = self.entry_of(fact)
         return entry.project if entry else fact.project
 
-    def _undo(self, change: Mapping[str, Any]) -> Outcome:
-        """Take back the end of a fact, with the fact that came with it."""
-        outcome = self._resume(str(change["id"]), str(change["resumed"]), str(change.get("successor") or ""))
+    def _undo(self, change: Mapping[str, Any]) -> None:
+        """Let a fact and its copies hold again, if they ended then and so; what came with the end goes."""
+        moment, successor = clock.parse(str(change["resumed"])), str(change.get("successor") or "")
+        facts = [fact for fact in self.store.facts(live=False) if fact.ended and fact.successor == successor]
+        over = {fact.id: fact for fact in facts if fact.ended == moment}
+        if fact := over.pop(str(change["id"]), None):
+            said = comparison.words(fact.content)
+            copies = [each for each in over.values() if comparison.same(said, comparison.words(each.content))]
+            for each in (*copies, fact):
+                self.write(replace(each, ended=None, successor="", repetition=False))
         if (born := self.store.get(str(change.get("born")))) is not None:
             self.delete(born.id)
-        return outcome
-
-    def _resume(self, ident: str, ended: str, successor: str) -> Outcome:
-        """Let a fact and its copies hold again, unless they did not end then and by that successor."""
-
-        def is_over(fact: Fact) -> bool:
-            return fact.ended == clock.parse(ended) is not None and fact.successor == successor
-
-        fact = self.store.get(ident)
-        if fact is None or not is_over(fact):
-            return Outcome()
-        said = comparison.words(fact.content)
-        others = [other for other in self.store.facts(live=False) if other.id != ident and is_over(other)]
-        copies = [other for other in others if comparison.same(said, comparison.words(other.content))]
-        for each in (*copies, fact):
-            self.write(replace(each, ended=None, successor="", repetition=False))
-        return Outcome()
 
     def _is_recorded(self, fact: Fact) -> bool:
         return self.store.get(fact.id) is not None or any(
@@ -320,7 +304,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         self.write(again)
         return again
 
-    def _add(self, fact: Fact, project: str) -> Outcome:
+    def _add(self, fact: Fact, project: str) -> Fact:
         original = fact
         found = self.store.contradicted_by(fact)
         olds = [old for old in found if yields(old, fact.time, fact.origin)]
@@ -338,23 +322,18 @@ class Keeper(AbstractContextManager["Keeper"]):
         self.store.set_meta("unshown", "1")
         self.store.put(fact, day)
         self.store.unmark_deleted(fact.id)
-        return Outcome(added=(fact,), ended=self._replace(olds, fact, fact.id))
+        self._replace(olds, fact, fact.id)
+        return fact
 
-    def _replace(self, olds: Iterable[Fact], fact: Fact, successor: str) -> tuple[Fact, ...]:
+    def _replace(self, olds: Iterable[Fact], fact: Fact, successor: str) -> None:
         """End the facts that yield to this one, with their copies; of another project's fact, end only its use here."""
-        ended: dict[str, Fact] = {}
         for old in olds:
             if not yields(old, fact.time, fact.origin):
                 continue
             if is_elsewhere(old, fact):
                 self.write(replace(old, also=tuple(place for place in old.also if place not in fact.projects)))
-                continue
-            copies = self.store.copies(old)
-            for each in (*copies, old):  # the copies first, because they are found through the old one
-                if each.id not in (fact.id, successor):
-                    ended[each.id] = replace(each, ended=fact.time, successor=successor)
-                    self.write(ended[each.id])
-        return tuple(ended.values())
+            else:
+                self._finish(old, fact.time, successor, fact.id)
 
     def sources(self, fact: Fact) -> tuple[str, ...]:
         """Return the entries that a fact is in; those of its session on its day when its line is gone."""

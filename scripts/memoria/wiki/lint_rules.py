@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -62,7 +62,7 @@ def dead_sources(snapshot: Snapshot) -> Found:
 
 def missing_sources(snapshot: Snapshot) -> Found:
     """Find lines that cite nothing and are no statements."""
-    for slug, article in snapshot.readable():
+    for slug, article in snapshot.articles.items():
         for claim in article.claims:
             if not claim.sources and not claim.ids:
                 yield slug, f"no source for “{claim.text[:100]}”"
@@ -109,7 +109,7 @@ def paths(snapshot: Snapshot) -> Found:
 def duplicate_titles(snapshot: Snapshot) -> Found:
     """Find titles and aliases that two pages share."""
     named: defaultdict[str, set[str]] = defaultdict(set)
-    for slug, article in snapshot.readable():
+    for slug, article in snapshot.articles.items():
         for name in (article.title, *article.aliases):
             named[name.casefold()].add(slug)
     for name, slugs in sorted(named.items()):
@@ -128,7 +128,7 @@ def orphans(snapshot: Snapshot) -> Found:
 
 def sparse(snapshot: Snapshot) -> Found:
     """Find articles that say next to nothing."""
-    for slug, article in snapshot.readable():
+    for slug, article in snapshot.articles.items():
         body = " ".join([*article.lead, *(row for section in article.sections for row in section.rows)])
         count = len(words(re.sub(r"\[\[[^\]]*\]\]", " ", body)))
         if count < SPARSE_WORDS:
@@ -137,9 +137,9 @@ def sparse(snapshot: Snapshot) -> Found:
 
 def backlinks(snapshot: Snapshot) -> Found:
     """Find pages under Related that do not link back, though they may: a page names none of another project."""
-    for slug, article in snapshot.readable():
+    for slug, article in snapshot.articles.items():
         rows = [row for part in article.sections if part.heading == RELATED for row in part.rows]
-        for link in Article(slug, "\n".join(rows)).links:
+        for link in markdown.links("\n".join(rows)):
             other = snapshot.targets.page(link.target).removeprefix("knowledge/")
             known = snapshot.articles.get(other)
             if not known or other == slug or slug in snapshot.linked[other] or known.related >= _MAX_RELATED:
@@ -159,7 +159,7 @@ def uncompiled(snapshot: Snapshot) -> Found:
 def stale(snapshot: Snapshot) -> Found:
     """Find articles that no entry has changed for a long time (setting ``stale_days``)."""
     limit = snapshot.home.settings.stale_days
-    for slug, article in snapshot.readable():
+    for slug, article in snapshot.articles.items():
         last = _day(article.updated)
         if limit and last and (snapshot.today - last).days > limit:
             age = printable.counted((snapshot.today - last).days, "day")
@@ -211,11 +211,9 @@ def _day(text: str) -> date | None:
 class Page:
     """A file of the wiki; ``article`` is None when ``problem`` describes a fault of its frontmatter."""
 
-    slug: str
-    text: str
+    links: list[markdown.Link]
     article: Article | None = None
     problem: str = ""
-    links: list[markdown.Link] = field(default_factory=list)
 
 
 class Snapshot:
@@ -229,10 +227,6 @@ class Snapshot:
         self.pages = {slug: _page(self.wiki, slug) for slug in self.wiki.slugs()}
         self.articles = {slug: page.article for slug, page in self.pages.items() if page.article}
         self.targets = LinkTargets(Path(home.paths.home), self.articles.values())
-
-    def readable(self) -> Iterator[tuple[str, Article]]:
-        """Yield slug and article of every page with valid frontmatter."""
-        yield from self.articles.items()
 
     @cached_property
     def owners(self) -> dict[str, str]:
@@ -268,7 +262,7 @@ class Snapshot:
 
 def _page(wiki: Wiki, slug: str) -> Page:
     text = _text(wiki.folder / f"{slug}.md")
-    page = Page(slug, text, links=markdown.links(markdown.split_frontmatter(text)[1]))
+    page = Page(markdown.links(markdown.split_frontmatter(text)[1]))
     try:
         page.article = Article(slug, text)
     except ValueError as error:
