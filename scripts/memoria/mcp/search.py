@@ -26,8 +26,8 @@ from memoria.models.metered import Metered
 from memoria.models.protocol import JsonObject
 from memoria.search.hit import Hit
 from memoria.statements.claim_check import unheard
-from memoria.wiki.folder import INDEX, LOG, Wiki
 from memoria.wiki.article_cache import LinkTargets
+from memoria.wiki.folder import INDEX, LOG, Wiki
 
 if TYPE_CHECKING:
     from memoria.mcp.calls import Session

@@ -43,6 +43,10 @@ Task = Callable[[JsonObject], Prompt]
 
 log = logging.getLogger(__name__)
 
+NOTES = 40  # that are offered
+MAX_CHARS = 8_000  # of them all
+STATEMENTS = 200  # of a project, at which it has more than a page and an offer hold
+RECORD = "entry"  # no reason to ask by itself
 WAIT_S = 10.0  # seconds for which other model calls are waited for
 PROMPT_CHARS = 2_000  # of the prompt that the model is told
 CALL_S = 20.0  # most that a call itself may take, with all models of a chain
@@ -186,12 +190,6 @@ def _unchanged(home: Home, notes: list[Note]) -> list[Note]:
         log.info("no note is given: %s", error)
         return []
     return [note for note in notes if note.digest == digests.get(note.document)]
-
-
-NOTES = 40  # that are offered
-MAX_CHARS = 8_000  # of them all
-STATEMENTS = 200  # of a project, at which it has more than a page and an offer hold
-RECORD = "entry"  # no reason to ask by itself
 
 
 @dataclass(frozen=True, slots=True)
