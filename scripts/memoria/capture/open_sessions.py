@@ -81,7 +81,7 @@ class OpenSessions:
 
     def begin(self, session: str, project: str, client: str) -> None:
         """Record that the client has begun or resumed this session."""
-        self._write(self.path(session, LIVE), f"{client} {project}")
+        _write(self.path(session, LIVE), f"{client} {project}")
 
     def end(self, session: str) -> None:
         """Record that the client has ended this session, so that it was not interrupted."""
@@ -91,7 +91,7 @@ class OpenSessions:
         """Record the beginning of a prompt; an empty one only records that the session was given a prompt."""
         path = self.path(session, PROMPT)
         if prompt or not os.path.exists(path):
-            self._write(path, without_secrets(prompt[: 4 * PROMPT_CHARS])[:PROMPT_CHARS])
+            _write(path, without_secrets(prompt[: 4 * PROMPT_CHARS])[:PROMPT_CHARS])
 
     def answered(self, session: str) -> None:
         """Record that the latest prompt was answered to its end; the block tells it when the transcript is read."""
@@ -110,7 +110,7 @@ class OpenSessions:
 
     def ask_checkpoint(self, session: str) -> None:
         """Ask for a checkpoint, because the session is about to be compacted."""
-        self._write(self.path(session, COMPACTING), "")
+        _write(self.path(session, COMPACTING), "")
 
     def block(self, session: str) -> str:
         """Return the block of this session with a prompt that it does not know yet, ``""`` when there is neither."""
@@ -175,17 +175,18 @@ class OpenSessions:
             found.append((name[: -len(LIVE)], client, project))
         return found
 
-    def _write(self, path: str, text: str) -> None:
-        flags = WRITING | os.O_TRUNC
-        try:
-            descriptor = os.open(path, flags, 0o600)
-        except FileNotFoundError:
-            os.makedirs(self.folder, mode=0o700, exist_ok=True)
-            descriptor = os.open(path, flags, 0o600)
-        try:
-            os.write(descriptor, text.encode("utf-8", "replace"))
-        finally:
-            os.close(descriptor)
+
+def _write(path: str, text: str) -> None:
+    flags = WRITING | os.O_TRUNC
+    try:
+        descriptor = os.open(path, flags, 0o600)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        descriptor = os.open(path, flags, 0o600)
+    try:
+        os.write(descriptor, text.encode("utf-8", "replace"))
+    finally:
+        os.close(descriptor)
 
 
 def without_secrets(text: str) -> str:
@@ -237,12 +238,7 @@ def keep_sent(event: hook.Event, paths: Paths) -> None:
         "cwd": event.cwd,
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-    os.makedirs(paths.where, mode=0o700, exist_ok=True)
-    descriptor = os.open(_sent_path(event.session, client, paths), WRITING | os.O_TRUNC, 0o600)
-    try:
-        os.write(descriptor, quickjson.dumps(record).encode())
-    finally:
-        os.close(descriptor)
+    _write(_sent_path(event.session, client, paths), quickjson.dumps(record))
 
 
 def drop_sent(event: hook.Event, paths: Paths) -> None:

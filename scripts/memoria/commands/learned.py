@@ -63,7 +63,7 @@ def _list(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
         found = keeper.store.facts(live=not args.ended, project=key)
     found = [fact for fact in found if not args.kind or fact.kind == args.kind]
     if args.json:
-        _write(json.dumps([fact.to_dict() for fact in found], ensure_ascii=False, indent=2))
+        print(json.dumps([fact.to_dict() for fact in found], ensure_ascii=False, indent=2))
         return 0
     return _print(home, keeper, found)
 
@@ -85,7 +85,7 @@ def _edit(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
 
 def _delete(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
     gone = _told(corrections.delete(home, keeper, args.id), home)
-    _write(f"{printable.counted(len(gone), 'fact')} forgotten: " + ", ".join(fact.id for fact in gone))
+    print(f"{printable.counted(len(gone), 'fact')} forgotten: " + ", ".join(fact.id for fact in gone))
     return 0
 
 
@@ -94,10 +94,10 @@ def _promote(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
         return _print(home, keeper, _told(corrections.promote(home, keeper, args.id), home))
     offered = keeper.offered()
     if not offered:
-        _write("No fact to promote: none has returned in a second project.")
+        print("No fact to promote: none has returned in a second project.")
         return 0
     _print(home, keeper, offered)
-    _write(f"\nRun {invocation.shown(f'learned promote {offered[-1].id}')} to make that fact hold in every project.")
+    print(f"\nRun {invocation.shown(f'learned promote {offered[-1].id}')} to make that fact hold in every project.")
     return 0
 
 
@@ -112,9 +112,10 @@ _ACTIONS: Final[dict[str, Callable[[argparse.Namespace, Home, Keeper], int]]] = 
 def _told(done: Corrected, home: Home) -> list[Fact]:
     """Say what a change means for the articles, and when the memory server will receive it; return the facts."""
     if done.told:
-        sys.stderr.write(f"{done.told}\n")
+        print(done.told, file=sys.stderr)
     if home.settings.memory_api_url:
-        sys.stderr.write(f"The next worker will update the memory server; {invocation.shown('sync')} does it now.\n")
+        now = f"{invocation.shown('sync')} does it now"
+        print(f"The next worker will update the memory server; {now}.", file=sys.stderr)
     return list(done.facts)
 
 
@@ -132,9 +133,9 @@ def _print(home: Home, keeper: Keeper, facts: list[Fact]) -> int:
     keys = {*keeper.store.projects(), *(key for fact in facts for key in fact.projects)} - {GLOBAL}
     labels = projects.labels(keys, project.known(home.paths.projects))
     for fact in facts:
-        _write(_row(fact, home, labels))
+        print(_row(fact, home, labels))
     if not facts:
-        _write("No fact matches.")
+        print("No fact matches.")
     return 0
 
 
@@ -146,7 +147,3 @@ def _row(fact: Fact, home: Home, labels: Mapping[str, str]) -> str:
     notes += [f"also in {', '.join(others)}"] if others else []
     notes += [f"replaced by {fact.successor or 'nothing'}"] if fact.ended else []
     return f"{fact.id}  [{fact.kind}] {fact.content}  ({', '.join(notes)})"
-
-
-def _write(text: str) -> None:
-    sys.stdout.write(text + "\n")
