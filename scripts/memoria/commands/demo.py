@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 
 from memoria.base import interpreter, invocation
@@ -145,11 +146,8 @@ class _Demo:
         self._wait(self._is_compiled, "the wiki")
 
     def _is_compiled(self) -> bool:
-        ledger = Ledger.of(self.paths)
-        try:
+        with closing(Ledger.of(self.paths)) as ledger:
             counts = ledger.counts()
-        finally:
-            ledger.close()
         return counts["entries"] > 0 and counts["uncompiled"] == 0
 
     def _wait(self, done: Callable[[], bool], what: str) -> None:

@@ -11,7 +11,7 @@ import argparse
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -157,8 +157,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def command(args: argparse.Namespace, home: Home) -> int:
     """Plan, report, ask and ingest; return 1 when something could not be ingested."""
     sources = _sources(args)
-    ledger = Ledger.of(home.paths)
-    try:
+    with closing(Ledger.of(home.paths)) as ledger:
         plan = survey(home, ledger, sources, since=_since(args.since, home), name=args.project, limit=args.limit)
         print("\n".join(_described(plan, home, sources)))
         if args.dry_run:
@@ -170,8 +169,6 @@ def command(args: argparse.Namespace, home: Home) -> int:
         if not args.yes and not printable.agreed("Ingest them?", unasked):
             return 1
         return 0 if _bring_in(home, ledger, plan) == len(plan.items) else 1
-    finally:
-        ledger.close()
 
 
 def _sources(args: argparse.Namespace) -> list[Source]:

@@ -9,6 +9,7 @@ import argparse
 import json
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -47,8 +48,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
 def gather(home: Home) -> dict[str, Any]:
     """Return all facts as JSON-able data; times are ISO 8601 UTC, or None for what never happened."""
     paths = home.paths
-    ledger = Ledger.of(paths)
-    try:
+    with closing(Ledger.of(paths)) as ledger:
         spool = Spool(paths.spool)
         waiting, failed = spool.jobs(), spool.jobs(spool.failed)
         return {
@@ -80,8 +80,6 @@ def gather(home: Home) -> dict[str, Any]:
             "memory_server": _memory_server(home),
             "problems": [*home.settings.problems, *chain.problems(home.settings)],
         }
-    finally:
-        ledger.close()
 
 
 def _counts(ledger: Ledger, home: Home) -> dict[str, int]:

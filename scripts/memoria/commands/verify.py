@@ -10,6 +10,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
@@ -57,8 +58,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Print the receipt; return 1 when something is missing (and was not repaired), deleted, or cannot be read."""
-    ledger = Ledger.of(home.paths)
-    try:
+    with closing(Ledger.of(home.paths)) as ledger:
         daily = DailyLog.of(home.paths)
         daily.refresh(ledger)
         there = {day.isoformat() for day in daily.days()}
@@ -69,8 +69,6 @@ def command(args: argparse.Namespace, home: Home) -> int:
         removed = ledger.gone_entries(entry.id for day in daily.days() for entry in daily.entries(day))
         lost = [text for _, _, _, text in ledger.notes("missing", 1000)]
         repaired = [receipt.capture(account, "Verify") for account in missing] if args.repair else []
-    finally:
-        ledger.close()
     facts = _facts(home, receipt, accounts, removed, lost) | {"unreadable": unreadable, "repaired": repaired}
     facts["deleted_days"] = [{"day": day, "entries": count} for day, count in sorted(deleted.items())]
     if repaired:
