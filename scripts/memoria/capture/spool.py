@@ -150,7 +150,10 @@ class Spool:
     def header(self, job: Job) -> dict[str, object]:
         """Return the job's header; raise ValueError when it cannot be read."""
         with open(self.path(job), "rb", opener=regular) as file:
-            return _header(file.readline())
+            header = quickjson.loads(file.readline().decode("utf-8", "replace"))
+        if not isinstance(header, dict):
+            raise ValueError("a job's first line must be a JSON object")
+        return header
 
     def lines(self, job: Job) -> Iterator[bytes]:
         """Yield the lines of the slice."""
@@ -161,13 +164,6 @@ class Spool:
     def _move(self, name: str, source: str, target: str) -> None:
         os.rename(os.path.join(source, name), os.path.join(target, name))
         atomic.sync_folder(target)
-
-
-def _header(line: bytes) -> dict[str, object]:
-    header = quickjson.loads(line.decode("utf-8", "replace"))
-    if not isinstance(header, dict):
-        raise ValueError("a job's first line must be a JSON object")
-    return header
 
 
 def _create(path: str) -> int:

@@ -267,7 +267,7 @@ class Swap:
             target = folder / name
             content = read(staged, WRITING_S)
             new = known[1]
-            stands = _content(target)
+            stands = home_files.read_if_there(target)
             if _short(content) == new or (stands is not None and staged.samefile(target)):
                 staged.unlink()
             elif (_short(content) in known and not _is_lost(staged, target)) or not content:
@@ -305,13 +305,6 @@ def _is_being_edited(path: Path) -> bool:
         return any(name != path.name and name.startswith(names) for name in others)
     except FileNotFoundError:
         return False
-
-
-def _content(path: Path) -> bytes | None:
-    try:
-        return home_files.read(path)
-    except FileNotFoundError:
-        return None
 
 
 def _short(data: bytes | None) -> str:
