@@ -75,36 +75,24 @@ def run(name: str) -> None:
     """
     module, _, function = HANDLERS[name].rpartition(".")
     handler: Handler = getattr(__import__("memoria." + module, fromlist=[function]), function)
-    call = _Call()
     try:
-        try:
-            call.answer(handler)
-        except Exception as error:  # noqa: BLE001 (one of three: a hook must never fail)
-            call.report(error)
+        _answer(handler)
     finally:
         os._exit(0)  # skips the interpreter's tear-down; everything is written and synced
 
 
-class _Call:
-    """One run of a hook: what is known of it so far, for whoever reports that it failed."""
-
-    __slots__ = ("event", "paths")
-
-    def __init__(self) -> None:
-        self.event = Event({})
-        self.paths: Paths | None = None
-
-    def answer(self, handler: Handler) -> None:
-        """Read the event, hand it to ``handler`` and print what it returns."""
-        _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # Ctrl-C is meant for the client; what it said is kept
-        user_environment.restore(is_hook=True)
-        settings = Settings.load()
-        self.paths = paths = Paths.of(settings)
-        if settings.disabled or os.environ.get("CLAUDE_INVOKED_BY"):  # or a model call of ours (or of another tool)
-            if not os.path.isdir(paths.cursors):
-                return
-            handler = leave_alone
-        self.event = event = Event(read_payload(_stdin()))
+def _answer(handler: Handler) -> None:
+    """Read the event, hand it to ``handler`` and print what it returns; report what goes wrong."""
+    _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # Ctrl-C is meant for the client; what it said is kept
+    user_environment.restore(is_hook=True)
+    settings = Settings.load()
+    paths, event = Paths.of(settings), Event({})
+    if settings.disabled or os.environ.get("CLAUDE_INVOKED_BY"):  # or a model call of ours (or of another tool)
+        if not os.path.isdir(paths.cursors):
+            return
+        handler = leave_alone
+    try:
+        event = Event(read_payload(_stdin()))
         refusal = "" if handler is leave_alone else settings.refusal
         if refusal or not paths.has_state():
             _open_state(paths, refusal)
@@ -118,17 +106,19 @@ class _Call:
         if event.after:
             _stdout(b"\n")  # the client goes on when it has read a line
             event.after()
+    except Exception as error:  # noqa: BLE001 (one of three: a hook must never fail)
+        _report(error, event, paths)
 
-    def report(self, error: Exception) -> None:
-        """Write ``error`` to the log; at a session's start also tell the user of what they can mend."""
-        from memoria.base import invocation, state  # noqa: PLC0415 (only for a hook that cannot work)
 
-        if self.paths is not None:
-            log(self.paths, f"ERROR {type(error).__name__}: {error}")
-        if self.event.name == "SessionStart" and isinstance(error, (OSError, state.StateError)):
-            remedy = DOCTOR.format(invocation.shown("doctor"))
-            told = f"memoria keeps nothing now: {str(error).rstrip(' .')}. {remedy}"
-            _stdout(quickjson.dumps({"systemMessage": told}).encode())
+def _report(error: Exception, event: Event, paths: Paths) -> None:
+    """Write ``error`` to the log; at a session's start also tell the user of what they can mend."""
+    from memoria.base import invocation, state  # noqa: PLC0415 (only for a hook that cannot work)
+
+    log(paths, f"ERROR {type(error).__name__}: {error}")
+    if event.name == "SessionStart" and isinstance(error, (OSError, state.StateError)):
+        remedy = DOCTOR.format(invocation.shown("doctor"))
+        told = f"memoria keeps nothing now: {str(error).rstrip(' .')}. {remedy}"
+        _stdout(quickjson.dumps({"systemMessage": told}).encode())
 
 
 def _open_state(paths: Paths, refusal: str) -> None:
