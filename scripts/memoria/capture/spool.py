@@ -54,12 +54,7 @@ class Spool:
         session, event = safe_name(str(header["session"])), safe_name(str(header["event"]))
         name = f"{time.time_ns():020d}.{os.getpid()}.{event}.{session}.{header['start']}-{header['end']}.job"
         temporary = os.path.join(self.tmp, name)
-        try:
-            descriptor = _create(temporary)
-        except FileNotFoundError:  # somebody deleted the folders
-            for box in (self.tmp, self.new, self.cur, self.failed):
-                os.makedirs(box, mode=0o700, exist_ok=True)
-            descriptor = _create(temporary)
+        descriptor = self._create(temporary)
         failpoints.reached("spool.opened")
         try:
             atomic.write_all(descriptor, quickjson.dumps(header).encode() + b"\n" + data)
@@ -79,11 +74,7 @@ class Spool:
         """Return why nothing can be spooled now (a full disk, no write access), ``""`` when it is possible."""
         path = os.path.join(self.tmp, f"probe.{os.getpid()}")
         try:
-            try:
-                descriptor = _create(path)
-            except FileNotFoundError:
-                os.makedirs(self.tmp, mode=0o700, exist_ok=True)
-                descriptor = _create(path)
+            descriptor = self._create(path)
             try:
                 os.write(descriptor, bytes(4096))
             finally:
@@ -161,10 +152,15 @@ class Spool:
             file.readline()
             yield from file
 
+    def _create(self, path: str) -> int:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        try:
+            return os.open(path, flags, 0o600)
+        except FileNotFoundError:  # somebody deleted the folders
+            for box in (self.tmp, self.new, self.cur, self.failed):
+                os.makedirs(box, mode=0o700, exist_ok=True)
+            return os.open(path, flags, 0o600)
+
     def _move(self, name: str, source: str, target: str) -> None:
         os.rename(os.path.join(source, name), os.path.join(target, name))
         atomic.sync_folder(target)
-
-
-def _create(path: str) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
