@@ -138,6 +138,14 @@ def failure() -> str:
         return ""
 
 
+def failed_at() -> float:
+    """Return when a build last failed, 0 when none has."""
+    try:
+        return os.stat(failure_file()).st_mtime
+    except OSError:
+        return 0.0
+
+
 def build_lock() -> str:
     """Return the file whose lock is held while the environment is built."""
     return environment() + ".lock"

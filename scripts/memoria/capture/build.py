@@ -203,7 +203,7 @@ def _built(settings: Settings, patience_s: float) -> str:
     if settings.refusal:
         _refuse(f"{settings.refusal}: {MEND_CONFIG}")
     paths = Paths.of(settings)
-    before = _failed_at()
+    before = interpreter.failed_at()
     try:
         state.open_state(paths)
         word = detach.start_build(paths)
@@ -215,20 +215,12 @@ def _built(settings: Settings, patience_s: float) -> str:
     sys.stderr.flush()
     deadline = time.monotonic() + patience_s
     while not (python := interpreter.find(settings)):
-        if _failed_at() != before:
+        if interpreter.failed_at() != before:
             _refuse(f"its packages cannot be installed: {interpreter.failure()}")
         if time.monotonic() > deadline:
             _refuse(GOES_ON)
         time.sleep(POLL_S)
     return python
-
-
-def _failed_at() -> float:
-    """Return when a build last failed, 0 when none has."""
-    try:
-        return os.stat(interpreter.failure_file()).st_mtime
-    except OSError:
-        return 0.0
 
 
 def _refuse(reason: str) -> None:

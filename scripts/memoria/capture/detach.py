@@ -52,17 +52,10 @@ def start_build(paths: Paths) -> str:
     if is_locked(interpreter.build_lock()):
         return BUILDING
     reason = interpreter.failure()
-    if reason and _is_recent(interpreter.failure_file(), MINUTE_S):
+    if reason and 0 <= time.time() - interpreter.failed_at() < MINUTE_S:
         return f"its packages cannot be installed: {reason}"
     start([sys.executable, "-S", "-I", os.path.join(places.ROOT, "scripts", "build_environment.py")], paths)
     return BUILDING
-
-
-def _is_recent(path: str, within_s: float) -> bool:
-    try:
-        return 0 <= time.time() - os.stat(path).st_mtime < within_s
-    except OSError:
-        return False
 
 
 def start_observer(settings: Settings, paths: Paths, *, is_ending: bool = False) -> str:
