@@ -136,13 +136,8 @@ def remove_unused() -> None:
     """Remove the environments of other versions that nothing begins in any more, and what broken builds left."""
     own = os.path.basename(interpreter.environment())
     for entry in list(os.scandir(interpreter.data_folder())):
-        if (
-            not entry.name.startswith(interpreter.OWN_PREFIX)
-            or not entry.is_dir(follow_symlinks=False)
-            or entry.name == own
-        ):
-            continue
-        if entry.name.endswith(".tmp") or _is_unused(entry.path):
+        is_other = entry.name.startswith(interpreter.OWN_PREFIX) and entry.name != own
+        if is_other and entry.is_dir(follow_symlinks=False) and (entry.name.endswith(".tmp") or _is_unused(entry.path)):
             _remove(entry.path)
 
 
