@@ -23,6 +23,8 @@ from memoria.base.exclude import MARKER, excluded_by
         ("notes?", ["/a/notes1"], ["/a/notes", "/a/notes12"]),
         ("*", ["/a", "/a/b"], []),
         ("/", [], ["/a"]),
+        (".", [], ["/a"]),
+        ("/.", [], ["/a"]),
         ("", [], ["/a", "/"]),
         ("/a/*b*c", ["/a/xbxc", "/a/bc/d"], ["/a/xb", "/a/cb"]),
     ],

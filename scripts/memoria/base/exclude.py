@@ -61,11 +61,13 @@ def excluded_by(cwd: str, patterns: Iterable[str]) -> str:
 
 
 def _prepared(pattern: str) -> list[list[str]]:
-    """Return the parts of a pattern, for the path of its links and the real one."""
+    """Return the parts of a pattern, for the path of its links and the real one; none when it names no folder."""
     plain = _normal(expanded(pattern.strip())).rstrip("/")
+    if not _parts(plain):
+        return []
     if plain.startswith("/") or plain[1:2] == ":":
         return [_parts(_normal(path)) for path in {os.path.normpath(plain), _behind_links(plain)}]
-    return [["**", *_parts(plain)]] if plain else []
+    return [["**", *_parts(plain)]]
 
 
 def _real(folder: str) -> str:
