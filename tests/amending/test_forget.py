@@ -327,9 +327,12 @@ def test_the_folder_and_remote_of_what_goes_are_forgotten_too(home: Home, what: 
 
 
 def test_an_article_goes_with_the_links_to_it_and_the_steps_that_could_be_undone(home: Home) -> None:
+    index = Path(home.paths.knowledge, "index.md")
+    index.write_text("- [[concepts/merger|Merger]]\n")
     assert run(forget, home, "concepts/merger", "--yes") == 0
     wiki = Wiki.of(home.paths)
     assert wiki.slugs() == ["concepts/deploys"]
+    assert "[[concepts/deploys|" in index.read_text()
     assert "concepts/merger" not in "".join(path.read_text() for path in wiki.folder.rglob("*.md"))
     assert Transactions.of(home.paths).steps() == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,15 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(places, "ROOT", str(root))
     monkeypatch.setenv("PATH", str(tmp_path))
     return root
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="where the folder of data is on Linux")
+def test_what_memoria_installs_lies_in_the_platforms_folder_for_data(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert interpreter.data_folder() == str(Path("~/.local/share/memoria").expanduser())
+    monkeypatch.setenv("XDG_DATA_HOME", str(root / "data"))
+    assert interpreter.data_folder() == str(root / "data" / "memoria")
 
 
 def test_in_a_session_with_the_plugin_it_is_on_the_path_of_its_shells(

@@ -50,6 +50,10 @@ def test_shares_are_between_none_and_all() -> None:
         assert share(large, large) == 1
 
 
+def test_a_vowel_mark_belongs_to_its_word() -> None:
+    assert tokens.of("हिन्दी भाषा") == ["हिन्दी", "भाषा"]
+
+
 def test_titles_that_differ_in_endings_and_little_words_are_one() -> None:
     assert stems("The flush races") == stems("Flush race")
     assert stems("Flush worker") != stems("Flush work")

@@ -46,6 +46,7 @@ def test_the_index_leads_by_project_the_last_changed_first_and_tells_when() -> N
     ]  # fmt: skip
     assert "\n## shop\n\n4 articles, last changed 2026-11-16.\n\n- [[concepts/shop|shop]] (2026-11-12)\n" in text
     assert "- [[concepts/blog-1|blog thing 1]] (2026-11-18): What it is.\n" in text
+    assert "\n\n### Questions and answers\n\n- [[qa/" in text
 
 
 def test_a_large_index_of_many_projects_stays_one_page_and_leads_to_the_list_of_each() -> None:
