@@ -230,7 +230,7 @@ def test_a_row_shared_by_somebody_else_is_not_written(server: MemoryServer, here
 def test_a_deletion_stays_one_however_far_the_servers_clocks_are_apart(
     server: MemoryServer, here: Keeper, there: Keeper, skew: float
 ) -> None:
-    server.row_skew = timedelta(hours=skew)
+    server.skew = timedelta(hours=skew)
     one, two = learned(here, PNPM, SHORT)
     for home in (here, there, here):
         sync(home, server, full=False)

@@ -242,7 +242,6 @@ def test_the_nearest_facts_come_first_and_those_of_other_projects_never(tmp_path
         assert len(near) == 5, "the latest are shown too, as what has changed may be said in other words"
         assert BLOG not in {fact.project for fact in near}
         assert len(home.store.near(" ".join(f"number{number}" for number in range(13)), SHOP)) == 12
-        assert near[0].id not in {fact.id for fact in home.store.near("carts", SHOP, [near[0].id])}
 
 
 def test_the_next_worker_brings_in_what_waits_even_without_a_session(

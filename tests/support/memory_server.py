@@ -1,10 +1,10 @@
 """A memory server on loopback that behaves as claude-memory-mcp does, with faults to order.
 
-As there: numbers from a sequence that a restore sets back, ``created_at`` and ``updated_at`` by the database's clock
-and ``server_time`` by the application's (``skew`` and ``row_skew``), importance as a 32-bit number, soft deletion,
-tombstones only in a sync with ``since``, no pages; 401 without a known key, 422 above 1,400 characters of content or
-500 of tags or keywords when a row is stored (of content only when it is changed), 400 for a change of nothing, 403 for
-a row of another user, a deletion repeated answers 200. One row cannot be asked for (405).
+As there: numbers from a sequence that a restore sets back, ``created_at`` and ``updated_at`` by the server's clock
+(``skew``), importance as a 32-bit number, soft deletion, tombstones only in a sync with ``since``, no pages; 401
+without a known key, 422 above 1,400 characters of content or 500 of tags or keywords when a row is stored (of content
+only when it is changed), 400 for a change of nothing, 403 for a row of another user, a deletion repeated answers 200.
+One row cannot be asked for (405).
 
 ``faults``: what to do to the next requests: a status, ``"slow"``, ``"cut"`` (the work is done, the answer breaks off in
 mid-body), ``"drip"`` (a byte now and then), ``"late"``, ``"junk"``, ``"proxy 302"`` (another answers in its place with
@@ -40,7 +40,7 @@ class MemoryServer:
         self.key = KEY
         self.hidden: set[int] = set()  # rows that the next listing leaves out
         self.shared: set[int] = set()  # rows of other users that everyone may write
-        self.skew = self.row_skew = timedelta()
+        self.skew = timedelta()
         self.last = datetime.min.replace(tzinfo=UTC)
         self.lock = threading.Lock()
         self.url = ""
@@ -48,7 +48,7 @@ class MemoryServer:
 
     def now(self) -> str:
         """The database's clock; no two rows share a moment."""
-        moment = datetime.now(UTC) + self.skew + self.row_skew
+        moment = datetime.now(UTC) + self.skew
         self.last = max(moment, self.last + timedelta(microseconds=1))
         return self.last.isoformat()
 
@@ -94,8 +94,7 @@ class MemoryServer:
             and (datetime.fromisoformat(memory["updated_at"]) > after if after else not memory["deleted_at"])
         ]
         self.hidden = set()
-        time = (datetime.now(UTC) + self.skew).isoformat()
-        return {"memories": sorted(chosen, key=lambda memory: str(memory["updated_at"])), "server_time": time}
+        return {"memories": sorted(chosen, key=lambda memory: str(memory["updated_at"])), "server_time": self.now()}
 
     def store(self, body: dict[str, Any], user: str = "default") -> Answer:
         if len(body["content"]) > 1_400 or any(len(body.get(name, "")) > 500 for name in ("tags", "expanded_keywords")):

@@ -9,7 +9,7 @@ which model made a statement.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -102,12 +102,12 @@ class _Refused(Exception):  # noqa: N818 (never leaves this module; not a progra
 
 
 def check(
-    claims: object,
+    claims: Iterable[Mapping[str, Any]],
     material: Material,
     stamp: Stamp,
     *,
     shown: Mapping[str, str] | None = None,
-    ended: object = (),
+    ended: Iterable[Mapping[str, Any]] = (),
     told: str = "",
 ) -> Checked:
     """Return the facts among a model's claims, a list of dicts like ``statements`` in its answer; never raise.
@@ -116,13 +116,11 @@ def check(
     says are over, a list of dicts like ``ended`` in the answer. ``told``: what else the model was told, in which names
     and numbers may stand.
     """
-    if not isinstance(claims, list | tuple):
-        return Checked((), ("the answer contains no list of statements",))
     shown = shown or {}
     ground = "\n".join((material.user, material.assistant, material.tool, told, *shown.values()))
     dropped: list[str] = []
     endings: dict[str, Ending] = {}
-    for claim in ended if isinstance(ended, list | tuple) else ():
+    for claim in ended:
         try:
             ending = _ending(claim, material, stamp, shown, ground)
         except _Refused as reason:
@@ -152,9 +150,7 @@ def asked(claims: object, unasked: Collection[str]) -> dict[str, tuple[str, ...]
     return {ident: given for ident, given in named if ident in unasked and given}
 
 
-def _checked(claim: object, material: Material, stamp: Stamp, shown: Collection[str], ground: str) -> Fact:
-    if not isinstance(claim, Mapping):
-        raise _Refused("a statement is not an object")
+def _checked(claim: Mapping[str, Any], material: Material, stamp: Stamp, shown: Collection[str], ground: str) -> Fact:
     kind = str(claim.get("kind", "")).strip().lower()
     if kind not in KINDS:
         raise _Refused(f"there is no kind {kind[:30]!r}")
@@ -186,9 +182,7 @@ def _checked(claim: object, material: Material, stamp: Stamp, shown: Collection[
     )
 
 
-def _ending(claim: object, material: Material, stamp: Stamp, shown: Collection[str], ground: str) -> Ending:
-    if not isinstance(claim, Mapping):
-        raise _Refused("the end of a statement is not an object")
+def _ending(claim: Mapping[str, Any], material: Material, stamp: Stamp, shown: Collection[str], ground: str) -> Ending:
     named = _named(claim.get("id"))
     if named not in shown:
         raise _Refused(f"ends a statement that was not shown: {_text(claim.get('id'))[:30]!r}")

@@ -12,7 +12,7 @@ import logging
 import math
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -270,21 +270,20 @@ class Store(AbstractContextManager["Store"]):
         places = {*fact.projects, GLOBAL}
         return [other for other in self.twins(fact) if places.intersection(other.projects)]
 
-    def near(self, said: str, project: str, without: Container[str] = ()) -> list[Fact]:
+    def near(self, said: str, project: str) -> list[Fact]:
         """Return the live facts of this project, and global ones, that share most words with ``said``, nearest first.
 
         A word counts the more, the fewer facts contain it. When few facts share a word, the latest of the project are
-        added, because what has changed may be said in other words. ``without``: ids of facts to leave out.
+        added, because what has changed may be said in other words.
         """
         query = (
-            "SELECT DISTINCT facts.n, facts.id, stems, keywords FROM facts JOIN words ON words.rowid = facts.n "
+            "SELECT DISTINCT facts.n, stems, keywords FROM facts JOIN words ON words.rowid = facts.n "
             "JOIN holds ON holds.id = facts.id WHERE ended = '' AND project IN (?1, ?2) "
             "ORDER BY project = ?2, facts.time DESC"
         )
         known = {
             number: frozenset(stems.split()) | comparison.words(keywords).stems
-            for number, ident, stems, keywords in self.db.execute(query, (project, GLOBAL))
-            if ident not in without
+            for number, stems, keywords in self.db.execute(query, (project, GLOBAL))
         }
         scores = _shared(comparison.words(said).stems, known)
         ranked = sorted(scores, key=lambda number: -scores[number])[:MAX_NEAR]

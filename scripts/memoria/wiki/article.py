@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Self
@@ -335,8 +335,7 @@ class Article:
         for section in self.sections:
             if section.named(heading):
                 return section
-        later = self._later(heading)
-        place = next((n for n, other in enumerate(self.sections) if later(other)), len(self.sections))
+        place = next((n for n, other in enumerate(self.sections) if _is_later(other, heading)), len(self.sections))
         section = Section(heading, f"## {heading}", [""])  # the blank line before the next heading, or the file's end
         before = self.sections[place - 1].rows if place else self.lead
         if place == len(self.sections):  # the page ended in one line end, and must do so again
@@ -346,17 +345,6 @@ class Article:
             before.append("")
         self.sections.insert(place, section)
         return section
-
-    def _later(self, heading: str) -> Callable[[Section], bool]:
-        """Return whether a section belongs below one with this heading."""
-        known = [*_FIRST, *_LAST]
-        after = known[known.index(heading) + 1 :] if heading in known else list(_LAST)
-
-        def is_later(other: Section) -> bool:
-            own = heading in _FIRST and not any(map(other.named, known))
-            return any(map(other.named, after)) or (own and any(claim.sources for _, claim in other.claims()))
-
-        return is_later
 
     def _claims(self) -> Iterator[tuple[Section, int, Claim]]:
         for section in self.sections:
@@ -432,6 +420,14 @@ class Article:
             self.front.set("updated", iso)
         if iso < self.front.text("created"):
             self.front.set("created", iso)
+
+
+def _is_later(section: Section, heading: str) -> bool:
+    """Return whether a section belongs below one with this heading."""
+    known = [*_FIRST, *_LAST]
+    after = known[known.index(heading) + 1 :] if heading in known else list(_LAST)
+    own = heading in _FIRST and not any(map(section.named, known))
+    return any(map(section.named, after)) or (own and any(claim.sources for _, claim in section.claims()))
 
 
 def without_sources(row: str, sources: Collection[str]) -> str:

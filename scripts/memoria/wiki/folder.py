@@ -169,17 +169,14 @@ class Owners:
         label, plain = slugify(self.label(key)), slugify(name_of(key))
         return plain + name[len(label) :] if label != plain and _begins(name, label) else ""
 
-    def free_slug(self, folder: str, name: str, key: str, *, is_new: bool = False) -> str:
-        """Return the slug under which a project may have a page ``name``, told apart when another project has it.
-
-        ``is_new``: a page that the project has already is no place for it either.
-        """
+    def free_slug(self, folder: str, name: str, key: str) -> str:
+        """Return the slug under which a project may have a page ``name``, told apart when another project has it."""
         label = slugify(self.label(key)) or GENERAL
         distinct = self._apart(name[: MAX_NAME - len(label)], slugify(name_of(key)), label, "-{}")
         last = f"{name[: MAX_NAME - len(slugify(key))]}-{slugify(key)}"
         numbered = (f"{last[: MAX_NAME - 4]}-{number}" for number in itertools.count(2))
         slugs = (f"{folder}/{found}" for found in itertools.chain((name, distinct, last), numbered))
-        return next(slug for slug in slugs if slug not in self.pages or (not is_new and self.is_visible(slug, key)))
+        return next(slug for slug in slugs if self.is_visible(slug, key))
 
     def distinct_title(self, title: str, key: str, taken: Iterable[str]) -> str:
         """Return the title, or one that says whose page it is when the titles ``taken`` (in lower case) have it."""

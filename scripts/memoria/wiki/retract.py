@@ -33,7 +33,7 @@ def retract(article: Article, sources: Collection[str], idents: Collection[str] 
     _drop_topics(article, emptied)
     if dropped:
         _plain_related(article)
-        _summarise(article)
+        article.summarise(lines.summary_of(article))
         _drop_empty(article)
     if needle:
         dropped += _without_text(article, needle)
@@ -106,7 +106,7 @@ def _without_text(article: Article, needle: str) -> int:
             article.front.set(key, remaining)
             dropped += 1
     if dropped and not article.summary:
-        _summarise(article)
+        article.summarise(lines.summary_of(article))
     return dropped
 
 
@@ -114,10 +114,6 @@ def _plain_related(article: Article) -> None:
     for section in article.sections:
         if section.heading == RELATED:
             section.rows = [re.sub(r"^(- \[\[[^\]]*\]\]):.*$", r"\1", row) for row in section.rows]
-
-
-def _summarise(article: Article) -> None:
-    article.summarise(lines.summary_of(article))
 
 
 def _drop_empty(article: Article) -> None:

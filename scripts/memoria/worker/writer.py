@@ -128,7 +128,7 @@ def findings(
     material = Material.of([part.material() | {"steps": steps([part])[0]} for part in spoken])
     stamp = session.stamp(of_day(spoken) or of_day(own) or spoken)  # a time of the day in whose log the facts are
     found = claim_check.check(
-        answer.get("statements"), material, stamp,
+        answer.get("statements", ()), material, stamp,
         shown={str(fact["id"]): str(fact["content"]) for fact in near}, ended=answer.get("ended", ()),
         told="\n".join([before, *(turn.text for part in own for turn in part.turns if turn.role in SPEAKERS)]),
     )  # fmt: skip
