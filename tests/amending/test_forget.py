@@ -107,7 +107,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     Transactions.of(home.paths).commit(
         {"concepts/deploys.md": (deploys.render() + own).encode()}, {"concepts/deploys.md": digest(was)}, "x"
     )
-    with Keeper.of(home.paths, home.zone) as keeper:
+    with Keeper.at(home) as keeper:
         moment = datetime(2026, 11, 20, 14, 5, tzinfo=UTC)
         facts = (
             ("l-00000001", "s1", "Nobody outside may hear of it.", SECRET, "write to Quaggasoft"),
@@ -177,7 +177,7 @@ def taken_in_again(home: Home, model: str = "") -> None:
     job(home, TOLD)
     worker.work(home, insist=True)
     run(compile_verb, home, "--all")
-    with Keeper.of(home.paths, home.zone):
+    with Keeper.at(home):
         pass
 
 
@@ -203,7 +203,7 @@ def test_what_rests_on_other_entries_stays(home: Home) -> None:
     assert page.front.texts("sources") == [f"[[daily/{DAY}]]"]
     assert "- Mine." in page.render()
     assert wiki.get("concepts/merger") is None
-    with Keeper.of(home.paths, home.zone) as keeper:
+    with Keeper.at(home) as keeper:
         assert {event.content for event in keeper.store.facts()} == {KEPT_FACT, PLAIN}
     log = Path(home.paths.memoria_log).read_text()
     assert "harmless" in log
@@ -339,11 +339,11 @@ def test_an_article_goes_with_the_links_to_it_and_the_steps_that_could_be_undone
 
 def test_the_memory_server_is_told_and_only_of_the_number(home: Home) -> None:
     with running() as server:
-        with Keeper.of(home.paths, home.zone) as keeper:
+        with Keeper.at(home) as keeper:
             sync(keeper, server)
         before = server.live()
         run(forget, home, "01aa", "--yes")
-        with Keeper.of(home.paths, home.zone) as keeper:
+        with Keeper.at(home) as keeper:
             sync(keeper, server)
     assert "Nobody outside may hear of it." in set(before) - set(server.live())
     assert KEPT_FACT in server.live()

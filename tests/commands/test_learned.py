@@ -20,7 +20,7 @@ from memoria.statements.keeper import Keeper
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     one = Home(Settings.load(), Paths(str(tmp_path / "memoria")), Zone("UTC"))
-    with Keeper.of(one.paths, one.zone) as keeper:
+    with Keeper.at(one) as keeper:
         keeper.take(
             [
                 a_fact("Use pnpm, not npm.", "correction"),

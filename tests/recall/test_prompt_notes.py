@@ -242,7 +242,8 @@ def test_what_the_sessions_page_shows_is_not_answered_again(world: Paths) -> Non
 def test_a_prompt_that_is_sent_again_is_not_answered_by_what_was_learned_from_it(world: Paths) -> None:
     learned = replace(a_fact(LOCK, "decision", quote="let the worker lock decide it"), id="l-00000001")
     remember(world, note("worker-lock", LOCK, kind="fact", anchor="l-00000001", session="before"))
-    with Keeper.of(world, Zone("UTC")) as keeper:
+    with Keeper(world, Zone("UTC")) as keeper:
+        keeper.refresh()
         keeper.take([learned])
     assert ask(world, f"Who loses the flush race when we let the worker lock decide it? {PROMPT}", session="s2") == ""
     assert LOCK in ask(world, PROMPT, session="s2")

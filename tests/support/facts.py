@@ -48,7 +48,9 @@ def parsed(text: str, day: date) -> list[Fact]:
 
 
 def keeper(folder: Path) -> Keeper:
-    return Keeper.of(Paths(str(folder)), Zone("UTC"))
+    kept = Keeper(Paths(str(folder)), Zone("UTC"))
+    kept.refresh()
+    return kept
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def fill_hostile(home: Home) -> None:
     Archive.of(home.paths, 100).keep(entry.id, DAY, turns)
     with Keeper.at(home) as keeper:
         fact = next(fact for fact in keeper.store.facts() if fact.id == "l-e900002")
-        keeper.store.put(replace(fact, quote=EVIL, tags=(EVIL,)), DAY)
+        keeper.store.put(DAY, replace(fact, quote=EVIL, tags=(EVIL,)))
     text = HOSTILE.replace("\n## Key", f"\n{EVIL}\n\n## {EVIL}\n\n- {EVIL} [[daily/{DAY}#^e-{IDENT}|{EVIL}]]\n\n## Key")
     write(home, "concepts/hostile", text.replace('title: "', f'project: "x · {KEY}"\ntitle: "'))
     write(home, SLUG, f"# {EVIL}\n\n[[concepts/hostile|{EVIL}]]\n\n## History\n\n- {EVIL} (until 2026-11-20)\n")

@@ -40,6 +40,7 @@ from memoria.daily.entry import (
     learned_rows,
     read_entry,
     tombstone,
+    with_box,
     written_key,
 )
 from memoria.ground import markdown
@@ -388,12 +389,9 @@ class DayText:
         """Replace the lines of a learned fact."""
         self._put(line.first, line.end, learned_rows(learned))
 
-    def close(self, item: ItemLine, *, dropped: bool = False) -> None:
-        """Tick an action item's box; a ``dropped`` one is struck through as well."""
-        match = BOX.fullmatch(self.rows[item.row])
-        if match is not None:
-            text = f"~~{match['text']}~~" if dropped and not STRUCK.fullmatch(match["text"]) else match["text"]
-            self._put(item.row, item.row + 1, [f"{match['before']}[x] {text}{match['after']}"])
+    def set_box(self, item: ItemLine, state: str) -> None:
+        """Tick an action item's box or open it again; one that was ``DROPPED`` is struck through as well."""
+        self._put(item.row, item.row + 1, [with_box(self.rows[item.row], item.text, state)])
 
     def remove(self, line: LearnedLine) -> None:
         """Remove a learned fact, and with it a ``### Learned`` heading that becomes empty."""

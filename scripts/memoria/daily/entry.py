@@ -146,6 +146,7 @@ LEARNED = Pattern(  # a person's own line may have nothing but the id
 )
 BOX = Pattern(r"(?P<before>[ \t]*[-*+] )(?:\[(?P<box>[ xX-])\] )?(?P<text>.*?)(?P<after>[ \t]*)")
 STRUCK = Pattern(r"~~(.+)~~")
+OPEN, TICKED, DROPPED = "", "x", "~"  # states of an action item
 QUOTE = Pattern(r"[ \t]+> (.*)")
 _ENDED = Pattern(r'^(?!.*"repetition": true).*"ended": "\d')  # in the particulars
 PARTICULARS = Pattern(r"[ \t]+<!-- learned (\{.*\}) -->[ \t]*")
@@ -280,6 +281,15 @@ def _item(row: str) -> str:
     text = re.sub(r"^\[[ xX-]?\] ", "", row[2:]).strip()
     struck = STRUCK.fullmatch(text)
     return struck[1] if struck else text
+
+
+def with_box(row: str, text: str, state: str) -> str:
+    """Return the row of an action item in another state: ``OPEN``, ``TICKED`` or ``DROPPED``."""
+    match = BOX.fullmatch(row)
+    if match is None:
+        return row
+    shown = f"~~{text}~~" if state == DROPPED else text
+    return f"{match['before']}[{'x' if state else ' '}] {shown}{match['after']}"
 
 
 def is_ours(row: str) -> bool:

@@ -15,6 +15,7 @@ from datetime import date
 from memoria.base.pattern import Pattern
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
+from memoria.daily.entry import DROPPED, TICKED
 from memoria.daily.ledger import Item, Ledger
 from memoria.ground.errors import FileBusyError
 from memoria.ground.files import sha256
@@ -103,7 +104,7 @@ class OpenItems:
                 rows = DayText(text)
                 for line in list(rows.items()):
                     if line.is_open and (line.entry, line.text) in wanted:
-                        rows.close(line, dropped=dropped)
+                        rows.set_box(line, DROPPED if dropped else TICKED)
                 return rows.text
 
             try:

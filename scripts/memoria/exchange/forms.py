@@ -24,15 +24,19 @@ from memoria.daily.day_text import DayText, ItemLine, LearnedLine
 from memoria.daily.entry import (
     BLOCK_ID,
     BOX,
+    DROPPED,
     LABEL,
     LEARNED_HEADING,
     LEARNED_LABEL,
     LISTS,
     MARKER,
+    OPEN,
     SECTION_OF,
     STRUCK,
+    TICKED,
     Learned,
     learned_rows,
+    with_box,
     written_key,
 )  # fmt: skip
 from memoria.daily.open_items import ident as item_ident
@@ -48,7 +52,6 @@ ARTICLE, PLACE, PROSE = "article", "place", "prose"
 LEAD: Final = "p-"  # the part of what a person wrote before the first section
 UNNAMED: Final = "Notes"  # the heading of a second wording of it
 _END: Final = ("ended", "successor", "repetition")
-_OPEN, _TICKED, _DROPPED = "", "x", "~"
 _TIMED: Final = re.compile(r"### (?:Session|Learned) \((\d\d:\d\d)")
 _LABELS: Final = [label for label, _ in LISTS]
 
@@ -85,7 +88,7 @@ class Day(DayText):
         learned, items = list(self.learned()), list(self.items())
         rows = list(self.rows)
         for item in items:
-            rows[item.row] = _with_box(rows[item.row], item.text, _OPEN)
+            rows[item.row] = with_box(rows[item.row], item.text, OPEN)
         for line in learned:
             rows[line.first : line.end] = [""] * (line.end - line.first)
         for span in self._spans():
@@ -106,7 +109,7 @@ class Day(DayText):
     def _state(self, item: ItemLine) -> str:
         """Return how a box is closed."""
         match = BOX.fullmatch(self.rows[item.row])
-        return _DROPPED if match and STRUCK.fullmatch(match["text"]) else _TICKED
+        return DROPPED if match and STRUCK.fullmatch(match["text"]) else TICKED
 
     # -- writing
 
@@ -166,7 +169,7 @@ class Day(DayText):
         """Close or open a box of an entry."""
         for item in self.items():
             if item.entry == ident and item_ident(item.text) == name:
-                self._put(item.row, item.row + 1, [_with_box(self.rows[item.row], item.text, state)])
+                self.set_box(item, state)
 
 
 def _statement(fact: Fact, day: date, entry: str) -> Iterator[Piece]:
@@ -239,7 +242,8 @@ def _squeezed(rows: Sequence[str]) -> list[str]:
     kept: list[str] = []
     label = ""
     for row in map(str.rstrip, rows):
-        if _is_bare_label(row):
+        found = LABEL.fullmatch(row)
+        if found and not found["rest"]:
             label = row
         elif row:
             if label and not LABEL.match(row):
@@ -251,19 +255,6 @@ def _squeezed(rows: Sequence[str]) -> list[str]:
     while kept and not kept[-1]:
         kept.pop()
     return kept
-
-
-def _with_box(row: str, text: str, state: str) -> str:
-    match = BOX.fullmatch(row)
-    if match is None:
-        return row
-    shown = f"~~{text}~~" if state == _DROPPED else text
-    return f"{match['before']}[{'x' if state else ' '}] {shown}{match['after']}"
-
-
-def _is_bare_label(row: str) -> bool:
-    match = LABEL.fullmatch(row)
-    return match is not None and not match["rest"]
 
 
 class Page(Article):

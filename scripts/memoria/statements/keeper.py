@@ -112,16 +112,11 @@ class Keeper(AbstractContextManager["Keeper"]):
         self.outbox = Outbox(Path(paths.facts_outbox))
 
     @classmethod
-    def of(cls, paths: Paths, zone: Zone) -> Keeper:
+    def at(cls, home: Home) -> Keeper:
         """Return the keeper of a home, with its store brought up to date from the logs."""
-        keeper = cls(paths, zone)
+        keeper = cls(home.paths, home.zone)
         keeper.refresh()
         return keeper
-
-    @classmethod
-    def at(cls, home: Home) -> Keeper:
-        """Return the keeper of a home."""
-        return cls.of(home.paths, home.zone)
 
     def __exit__(self, *_: object) -> None:
         """Close the store."""
@@ -320,7 +315,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         if not added and original in self.lines.read(day):  # its entry shows the original, and the log is authoritative
             self.lines.change(fact, day)
         self.store.set_meta("unshown", "1")
-        self.store.put(fact, day)
+        self.store.put(day, fact)
         self.store.unmark_deleted(fact.id)
         self._replace(olds, fact, fact.id)
         return fact
@@ -363,7 +358,7 @@ class Keeper(AbstractContextManager["Keeper"]):
                 f"{fact.id} is in no daily log; run {invocation.shown('learned')} to list the learned facts."
             )
         self.store.set_meta("unshown", "1")  # until pages and articles show it, also after a kill
-        self.store.put(fact, day or self.zone.day(fact.time))
+        self.store.put(day or self.zone.day(fact.time), fact)
 
     def edit(self, ident: str, content: str, *, is_users: bool = False) -> Fact:
         """Change a fact's wording.
@@ -429,7 +424,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         """Store a fact unchanged, without comparing or counting it."""
         day = self.zone.day(fact.time)
         self.lines.add(fact, day, f"{self.zone.local(fact.time):%H:%M}", plain(heading) or "everywhere")
-        self.store.put(fact, day)
+        self.store.put(day, fact)
 
     def take_over(self, ident: str, fact: Fact | None, day: date) -> None:
         """Record what the exchange with another machine wrote into a day's log, or took out of it (None).
@@ -442,7 +437,7 @@ class Keeper(AbstractContextManager["Keeper"]):
                 self.store.mark_deleted(ident, known)
                 self.store.remove(ident)
             return
-        self.store.put(fact, day)
+        self.store.put(day, fact)
         self.store.unmark_deleted(ident)
 
 

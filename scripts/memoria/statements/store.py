@@ -141,16 +141,11 @@ class Store(AbstractContextManager["Store"]):
 
     # -- facts
 
-    def put(self, fact: Fact, day: date) -> None:
-        """Insert or replace a fact's row; ``day``: the daily log that contains its lines."""
-        with self._transaction():
-            self._put(fact, day.isoformat())
-
-    def put_of_article(self, facts: Iterable[Fact], slug: str) -> None:
-        """Insert or replace the rows of facts that are written in an article and in no log."""
+    def put(self, place: date | str, *facts: Fact) -> None:
+        """Insert or replace rows of facts; ``place``: the day whose log has their lines, or the article that has."""
         with self._transaction():
             for fact in facts:
-                self._put(fact, slug)
+                self._put(fact, str(place))
 
     def remove(self, ident: str) -> None:
         """Delete a fact's row."""

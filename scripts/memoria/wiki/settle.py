@@ -314,7 +314,7 @@ def adopt(article: Article, keeper: Keeper, origins: Mapping[str, str] | None = 
         if claim.is_own and not section.named(HISTORY) and keeper.store.get(claim.id) is None
     ]
     if own:
-        keeper.store.put_of_article(own, article.slug)
+        keeper.store.put(article.slug, *own)
 
 
 def _origins(article: Article, keeper: Keeper) -> dict[str, str]:

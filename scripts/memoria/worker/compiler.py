@@ -105,7 +105,6 @@ class Compile:
     ledger: Ledger
     wiki: Wiki
     article_cache: ArticleCache
-    transactions: Transactions
     index: Index
     requests: Requests
     model: Metered
@@ -123,7 +122,6 @@ class Compile:
             ledger,
             wiki,
             ArticleCache(wiki, index),
-            Transactions.of(paths),
             index,
             Requests(home, wiki, index, keeper.store),
             Metered.of(home, ledger),
@@ -138,7 +136,7 @@ class Compile:
 
     def prepare(self) -> None:
         """Recover from a killed run and bring ledger and index up to date; the caller holds the compile lock."""
-        self.transactions.recover()
+        Transactions.of(self.home.paths).recover()
         self.daily.refresh(self.ledger)
         # The wiki's log is complete even when the ledger is new or a run was killed before booking.
         log_ = home_files.read_if_there(self.wiki.folder / LOG) or b""

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from memoria.base.paths import safe_name
 from memoria.capture import cursor
 from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
 from memoria.search import cues
-from memoria.transcripts.intake import regular
+from memoria.transcripts.intake import Intake, regular
 from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Turn
 from memoria.transcripts.turn_reader import Reader
@@ -41,10 +42,11 @@ def recent(home: Home, session: str, transcript: str, prompt: str) -> str:
     return "\n".join(f"[{SPEAKERS[turn.role]}] {_told(turn, clean)}" for turn in turns[-TURNS:])
 
 
-def answer_before(home: Home, session: str, transcript: str, end: int) -> str:
-    """Return Claude's last words in a transcript before byte ``end``, ``""`` when there are none to read."""
+def answer_before(home: Home, intake: Intake) -> str:
+    """Return Claude's words that the first of these turns may be an answer to, ``""`` when there are none to read."""
+    transcript = str(intake.headers[0].get("transcript", ""))
     try:
-        turns = _turns(home, session, transcript, end)
+        turns = _turns(home, safe_name(intake.session), transcript, intake.jobs[0].start)
     except OSError:
         return ""
     return last_answer(turns, Redactor(home.settings.redact_extra).redact)

@@ -12,7 +12,6 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from memoria.base.paths import safe_name
 from memoria.base.settings import Settings
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
@@ -86,7 +85,7 @@ class SessionFlush:
         """
         fault: BadAnswerError | None = None
         broken = False
-        before = self._answer_before(unwritten.intake)
+        before = conversation.answer_before(self.home, unwritten.intake)
         for stretch in unwritten.stretches:
             if not broken:
                 try:
@@ -105,12 +104,6 @@ class SessionFlush:
             self.ledger.note("missing", unwritten.session.id, gap)
         if fault:
             raise fault
-
-    def _answer_before(self, intake: Intake) -> str:
-        """Return Claude's words that the first of these turns may be an answer to."""
-        header, job = intake.headers[0], intake.jobs[0]
-        session, transcript = safe_name(intake.session), str(header.get("transcript", ""))
-        return conversation.answer_before(self.home, session, transcript, job.start)
 
 
 def _with_transcripts(intake: Intake, age: float, settings: Settings) -> Intake:
