@@ -137,26 +137,27 @@ def flush(material: JsonObject) -> Prompt:
     project, and ``"before": str``, Claude's words that the conversation answers. What ``offline`` reads of an exchange
     besides are ``"user"`` and ``"assistant"``.
     """
-    carried = f"project: {material['project']}\n{told(material['exchanges'])}"
-    before = [("just before", material["before"])] if material.get("before") else []
-    parts = [*known_statements(material), *before, ("conversation", carried)]
-    if material.get("open_items"):
-        rows = (f"{item['id']} · {item['day']} · {_cut(item['text'], NAME_CHARS)}" for item in material["open_items"])
-        parts.insert(-1, ("open items", "\n".join(rows)))
+    blocks = (
+        f"[{number}] " + "\n".join(f"{label}: {text}" for label, text in exchange.get("steps", ()))
+        for number, exchange in enumerate(material["exchanges"], 1)
+    )
+    items = (
+        f"{item['id']} · {item['day']} · {_cut(item['text'], NAME_CHARS)}" for item in material.get("open_items", ())
+    )
+    parts = [
+        ("known", "\n".join(map(_known, material.get("known", ())))),
+        ("just before", material.get("before", "")),
+        ("open items", "\n".join(items)),
+        ("conversation", "\n".join([f"project: {material['project']}", *blocks])),
+    ]
     return _prompt("flush", FLUSH_SHAPE, parts, material, FLUSH_SCHEMA)
 
 
-def known_statements(material: JsonObject) -> list[tuple[str, str]]:
-    """Return the known statements nearest to a conversation as a labelled part of a prompt, none without any.
-
-    The id of one that has no phrases by which it is asked for is marked.
-    """
-    rows = [
-        f"{known['id']}{'' if known.get('is_asked', True) else '*'} · {known['kind']} · {known['day']} · "
-        f"{known['origin']} · {_cut(known['content'], MAX_STORED)}"
-        for known in material.get("known", ())
-    ]
-    return [("known", "\n".join(rows))] if rows else []
+def _known(known: JsonObject) -> str:
+    """Return the row of a known statement; the id of one without phrases by which it is asked for is marked."""
+    mark = "" if known.get("is_asked", True) else "*"
+    about = f"{known['id']}{mark} · {known['kind']} · {known['day']} · {known['origin']}"
+    return f"{about} · {_cut(known['content'], MAX_STORED)}"
 
 
 def compile_(material: JsonObject) -> Prompt:
@@ -166,13 +167,12 @@ def compile_(material: JsonObject) -> Prompt:
     "summary", "lines": [{"id", "day", "section", "text"}]}], "index": [{"slug", "title", "summary"}]}``; ``about`` is
     the title of the entry that a statement is in; ``refused``, if there, says what was wrong with the last answer.
     """
-    parts = [("statements", "\n".join(_statements(material["statements"])))]
-    if material["articles"]:
-        parts.append(("articles", "\n\n".join(map(_article, material["articles"]))))
-    if material["index"]:
-        parts.append(("index", "\n".join(map(_row, material["index"]))))
-    if material.get("refused"):
-        parts.append(("refused", "\n".join(_cut(reason, LINE_CHARS) for reason in material["refused"])))
+    parts = [
+        ("statements", "\n".join(_statements(material["statements"]))),
+        ("articles", "\n\n".join(map(_article, material["articles"]))),
+        ("index", "\n".join(map(_row, material["index"]))),
+        ("refused", "\n".join(_cut(reason, LINE_CHARS) for reason in material.get("refused", ()))),
+    ]
     return _prompt("compile", COMPILE_SCHEMA, parts, material)
 
 
@@ -208,8 +208,7 @@ def weigh(material: JsonObject) -> Prompt:
 
 def _asked(material: JsonObject) -> list[tuple[str, str]]:
     """Return a prompt, below the conversation before it, as labelled parts."""
-    parts = [("conversation", material["conversation"])] if material["conversation"] else []
-    return [*parts, ("prompt", material["prompt"])]
+    return [("conversation", material["conversation"]), ("prompt", material["prompt"])]
 
 
 def _prompt(
@@ -221,8 +220,9 @@ def _prompt(
 ) -> Prompt:
     """``shape`` is outlined in the prompt; ``schema``, if looser, validates the answer.
 
-    Rules and fields about something that the material does not hold are left out.
+    Parts without a text, and rules and fields about something that the material does not hold, are left out.
     """
+    parts = [(label, carried) for label, carried in parts if carried]
     holds = {label for label, _ in parts}
     without = {field for field, part in FIELDS_ABOUT.items() if part not in holds}
     text = "\n\n".join(
@@ -263,14 +263,6 @@ def _cut(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     return f"{neutral(text)[:most]}… ({len(text)} characters, cut)"  # neutral first: the end may say what it refers to
-
-
-def told(exchanges: Iterable[JsonObject]) -> str:
-    """Return exchanges as a prompt tells them: numbered, a line for each step."""
-    blocks = []
-    for number, exchange in enumerate(exchanges, 1):
-        blocks.append(f"[{number}] " + "\n".join(f"{label}: {text}" for label, text in exchange.get("steps", ())))
-    return "\n".join(blocks)
 
 
 def _statements(rows: Iterable[JsonObject]) -> Iterator[str]:
