@@ -219,23 +219,6 @@ async def test_versions_grow_even_past_a_machine_whose_clock_is_ahead(server: Re
     await client.aclose()
 
 
-async def test_a_full_server_that_evicts_nothing_hands_over_to_the_embedded_store(
-    server: RedisServer, tmp_path: Path
-) -> None:
-    async with machine(server.url, tmp_path / "a.db") as memory:
-        client = raw(server.url)
-        await client.config_set("maxmemory-policy", "noeviction")
-        await client.config_set("maxmemory", "1")
-        await memory.set("k", "kept here")
-        stats = await memory.get_stats()
-        assert stats["degraded"]
-        assert "maxmemory" in stats["reason"]
-        await client.config_set("maxmemory", "0")
-        await until_back(memory)
-        assert await memory.get("k") == "kept here"
-        await client.aclose()
-
-
 async def test_one_hash_a_scope_and_nothing_is_searched_for(server: RedisServer, tmp_path: Path) -> None:
     async with machine(server.url, tmp_path / "a.db") as memory:
         for number in range(30):
