@@ -22,6 +22,7 @@ from memoria.audit.checks import BROKEN, OK
 from memoria.base.paths import Paths
 from memoria.commands import doctor, status
 from memoria.commands import sync as sync_command
+from memoria.daily.day_text import DayText
 from memoria.exchange.memory_server import Page, Server
 from memoria.exchange.records import Records
 from memoria.exchange.rounds import Exchanged, Round
@@ -60,6 +61,24 @@ def daily(home: Keeper) -> str:
 def foreign(server: MemoryServer, content: str, **given: object) -> dict[str, object]:
     server.store({"content": content, "tags": "auto-learned", "expanded_keywords": "one two", **given})
     return dict(server.memories[server.sequence])
+
+
+def test_many_rows_are_written_with_one_look_at_the_day(
+    server: MemoryServer, here: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that has held facts for years brings thousands at once, of the day on which they were imported."""
+    looks: list[int] = []
+    learned_of = DayText.learned
+    monkeypatch.setattr(DayText, "learned", lambda text: looks.append(1) or learned_of(text))
+    counts = []
+    for number in (20, 60):
+        for row in range(number):
+            foreign(server, f"Gauge {row} of {number} is read at noon.")
+        looks.clear()
+        sync(here, server)
+        counts.append(len(looks))
+    assert len(said(here)) == 80
+    assert counts[1] <= counts[0] + 10, "not one for each row"
 
 
 # -- restored or replaced

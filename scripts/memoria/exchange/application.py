@@ -182,9 +182,12 @@ class _Writing:
             for item, state in _items(self.records, ident).items():
                 self.rows.set_item(name, item, state)
         for entry, facts in statements.items():
-            for fact in facts:
-                time, where = f"{self.zone.local(fact.time):%H:%M}", "everywhere" if fact.project == GLOBAL else ""
-                self.rows.put_statement(learned(fact), entry, time, where or name_of(fact.project))
+            placed = [
+                (learned(fact), f"{self.zone.local(fact.time):%H:%M}",
+                 "everywhere" if fact.project == GLOBAL else name_of(fact.project))
+                for fact in facts
+            ]  # fmt: skip
+            self.rows.put_statements(placed, entry)
 
     def _sort(self, ident: str, live: Record | None, statements: dict[str, list[Fact]]) -> None:
         """Sort a statement of this day by its entry; take out one that is of another day, or of none."""

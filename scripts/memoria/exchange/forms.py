@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
@@ -124,19 +124,25 @@ class Day(DayText):
                  if span.first <= line.first <= span.last and line.learned.id not in known]  # fmt: skip
         self._put(span.first, span.last + 1, block(bare, [*there, *statements]).removesuffix("\n").split("\n"))
 
-    def put_statement(self, learned: Learned, entry: str, time: str, project: str) -> None:
-        """Write a statement's line in place of the old one, into its entry, or below a heading of its own."""
-        line = self.line_of(learned.id)
-        if line:
-            self.change(line, learned)
-            return
+    def put_statements(self, given: Iterable[tuple[Learned, str, str]], entry: str) -> None:
+        """Write each statement's line in place of the old one, into its entry, or else below a heading.
+
+        ``given``: also the time of day and the name of the project, by which they share a heading.
+        """
+        there = {line.learned.id for line in self.learned()}
+        new: dict[str, list[Learned]] = {}
+        for learned, time, project in given:
+            if learned.id in there and (line := self.line_of(learned.id)):
+                self.change(line, learned)
+            else:
+                new.setdefault(f"{LEARNED_HEADING}{time}) · {project}", []).append(learned)
         span = next((span for span in self._spans() if span.marker[1] == entry), None)
-        if span is None:
-            heading = f"{LEARNED_HEADING}{time}) · {project}"
-            self._insert("\n".join([heading, "", *learned_rows(learned)]))
+        if span is not None:
+            every = [learned for below in new.values() for learned in below]
+            self._put(span.first, span.last, _with_statements(self.rows[span.first : span.last], every))
             return
-        rows = _with_statements(self.rows[span.first : span.last], [learned])
-        self._put(span.first, span.last, rows)
+        for heading, below in new.items():
+            self._insert("\n".join([heading, "", *(row for learned in below for row in learned_rows(learned))]))
 
     def _insert(self, text: str) -> None:
         """Write a part before the first of a later time of day, or at the end."""
@@ -161,9 +167,8 @@ class Day(DayText):
         kept = [line.learned for line in self.learned() if span.first <= line.first <= span.last]
         heading = span.heading
         self.withdraw({ident})
-        for learned in kept:
-            time, project = (heading[1], heading["project"]) if heading else ("00:00", "everywhere")
-            self.put_statement(learned, "", time, project)
+        time, project = (heading[1], heading["project"]) if heading else ("00:00", "everywhere")
+        self.put_statements([(learned, time, project) for learned in kept], "")
 
     def set_item(self, ident: str, name: str, state: str) -> None:
         """Close or open a box of an entry."""
