@@ -396,7 +396,7 @@ class DayText:
     def remove(self, line: LearnedLine) -> None:
         """Remove a learned fact, and with it a ``### Learned`` heading that becomes empty."""
         self._put(line.first, line.end, [])
-        start = next((n for n in range(line.first - 1, -1, -1) if HEADING.match(self.rows[n])), None)
+        start = next((n for n in range(line.first - 1, -1, -1) if self.rows[n].strip()), None)
         if start is None or not self.rows[start].startswith(LEARNED_HEADING):
             return
         rest = enumerate(self.rows[start + 1 :], start + 1)
