@@ -6,6 +6,7 @@ import hashlib
 import sqlite3
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -22,7 +23,7 @@ from memoria.audit.checks import BROKEN, OK
 from memoria.base.paths import Paths
 from memoria.commands import doctor, status
 from memoria.commands import sync as sync_command
-from memoria.daily.day_text import DayText
+from memoria.daily.day_text import DayText, LearnedLine
 from memoria.exchange.memory_server import Page, Server
 from memoria.exchange.records import Records
 from memoria.exchange.rounds import Exchanged, Round
@@ -69,7 +70,12 @@ def test_many_rows_are_written_with_one_look_at_the_day(
     """A server that has held facts for years brings thousands at once, of the day on which they were imported."""
     looks: list[int] = []
     learned_of = DayText.learned
-    monkeypatch.setattr(DayText, "learned", lambda text: looks.append(1) or learned_of(text))
+
+    def counted(text: DayText) -> Iterator[LearnedLine]:
+        looks.append(1)
+        return learned_of(text)
+
+    monkeypatch.setattr(DayText, "learned", counted)
     counts = []
     for number in (20, 60):
         for row in range(number):
