@@ -161,7 +161,7 @@ def is_attended() -> bool:
 
 def is_replaced(event: Event) -> bool:
     """Return whether the plugin, which the user has switched on, answers the event, and this is an older install."""
-    if event.agent != CLAUDE or places.is_plugin():
+    if event.agent != CLAUDE or os.environ.get("CLAUDE_PLUGIN_ROOT"):  # the client sets it for a plugin's hooks
         return False
     try:
         text = user_environment.file_text(user_environment.user_file(os.environ))
