@@ -143,7 +143,7 @@ class Round:
         self.keeper.lines.daily.take_in_copies()
         self.keeper.refresh()
         with locks.held(Path(self.home.paths.compile_lock)) as mine:
-            sources: list[Days | Articles] = [Days(self.keeper.lines.daily)]
+            sources: list[Days | Articles] = [Days(self.keeper.lines.daily, self.keeper.store.half_saved_days())]
             if mine and self.home.settings.sync:
                 refresh.settle(self.home, self.keeper)
                 sources.append(Articles(Wiki.of(self.home.paths), self.keeper))

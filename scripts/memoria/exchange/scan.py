@@ -41,15 +41,17 @@ class Days:
 
     folder, may_vanish = "daily/", False
 
-    def __init__(self, daily: DailyLog) -> None:
-        self.daily = daily
+    def __init__(self, daily: DailyLog, half_saved: Collection[str] = ()) -> None:
+        self.daily, self.half_saved = daily, half_saved
 
     def stamps(self) -> dict[str, str]:
         """Return the days."""
         return {f"daily/{name}": stamp for name, stamp in self.daily.stamps().items()}
 
     def text(self, name: str) -> str:
-        """Return a day's text."""
+        """Return a day's text; raise ValueError for one that a person is saving."""
+        if name.removeprefix("daily/") in self.half_saved:
+            raise ValueError("it is half saved")
         return self.daily.text(date.fromisoformat(name.removeprefix("daily/")))
 
     def pieces(self, name: str, text: str) -> Iterator[Piece]:

@@ -341,10 +341,17 @@ class Store(AbstractContextManager["Store"]):
                 )
             )
 
+    def half_saved_days(self) -> set[str]:
+        """Return the days whose logs seemed half saved when they were last read."""
+        return {day for day, mark in self.db.execute("SELECT day, mark FROM logs") if " " in mark}
+
     def _half_saved(self, lines: Lines, day: str, mark: str) -> str:
         """Return what to record of a log that seems half saved, because it lacks facts; ``""`` for another one."""
         known = self.db.execute("SELECT mark FROM logs WHERE day = ?", (day,)).fetchone()
-        seen = half_saved(lines.daily.text(date.fromisoformat(day)), known[0] if known else "", mark)
+        text = lines.daily.text(date.fromisoformat(day))
+        if text.rfind("\n### Session (") > text.rfind("\n<!-- memoria entry="):
+            text = text.rstrip()  # the last entry has no end yet, wherever the save was cut
+        seen = half_saved(text, known[0] if known else "", mark)
         lacks = seen and self._of_days([day]).keys() - {fact.id for fact in lines.read(date.fromisoformat(day))}
         return seen if known and lacks else ""
 
