@@ -264,6 +264,22 @@ def test_a_line_that_a_formatter_broke_is_not_deleted_elsewhere(homes: Homes) ->
     assert contents(desk) == {"Use pnpm, never npm, in this house."}
 
 
+def test_a_day_whose_save_stopped_at_the_end_of_any_line_of_an_entry_deletes_nothing(homes: Homes) -> None:
+    desk, laptop = homes
+    write_entry(desk, "aaa111", a_fact("The queue holds 500 jobs.", "fact"))
+    meet(desk, laptop)
+    whole = day(desk).read_text()
+    rows = whole.splitlines(keepends=True)
+    first = next(number for number, row in enumerate(rows) if row.startswith("### Session"))
+    for count in range(first + 1, len(rows) - 1):
+        day(desk).write_text("".join(rows[:count]))
+        meet(desk, laptop)
+        assert contents(laptop) == {"The queue holds 500 jobs."}, rows[count - 1]
+    day(desk).write_text(whole)
+    meet(desk, laptop)
+    assert day(laptop).read_text() == day(desk).read_text() == whole
+
+
 def test_an_old_copy_of_the_files_takes_nothing_back(homes: Homes) -> None:
     """A new machine whose daily logs were copied over before the last corrections."""
     desk, laptop = homes

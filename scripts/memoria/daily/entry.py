@@ -152,6 +152,14 @@ _ENDED = Pattern(r'^(?!.*"repetition": true).*"ended": "\d')  # in the particula
 PARTICULARS = Pattern(r"[ \t]+<!-- learned (\{.*\}) -->[ \t]*")
 
 
+def is_cut(text: str) -> bool:
+    """Return whether the last entry of a log has no marker yet, as when its save stopped at the end of a line."""
+    for row in reversed(text.split("\n")):
+        if MARKER.fullmatch(row) or SESSION.fullmatch(row):
+            return SESSION.fullmatch(row) is not None
+    return False
+
+
 def render(entry: Entry) -> str:
     """Return the entry's markdown, which ends with its marker line."""
     line = markdown.line

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from memoria.base.paths import Paths
+from memoria.daily.entry import is_cut
 from memoria.ground import clock, database
 from memoria.ground.errors import MemoryStoreError
 from memoria.search import comparison
@@ -346,14 +347,13 @@ class Store(AbstractContextManager["Store"]):
         return {day for day, mark in self.db.execute("SELECT day, mark FROM logs") if " " in mark}
 
     def _half_saved(self, lines: Lines, day: str, mark: str) -> str:
-        """Return what to record of a log that seems half saved, because it lacks facts; ``""`` for another one."""
+        """Return what to record of a log that seems half saved, because it lacks facts or an end; ``""`` otherwise."""
         known = self.db.execute("SELECT mark FROM logs WHERE day = ?", (day,)).fetchone()
         text = lines.daily.text(date.fromisoformat(day))
-        if text.rfind("\n### Session (") > text.rfind("\n<!-- memoria entry="):
-            text = text.rstrip()  # the last entry has no end yet, wherever the save was cut
-        seen = half_saved(text, known[0] if known else "", mark)
+        cut = is_cut(text)
+        seen = half_saved(text.rstrip() if cut else text, known[0] if known else "", mark)
         lacks = seen and self._of_days([day]).keys() - {fact.id for fact in lines.read(date.fromisoformat(day))}
-        return seen if known and lacks else ""
+        return seen if known and (lacks or cut) else ""
 
     def _of_days(self, days: Sequence[str]) -> dict[str, Fact]:
         marks = ", ".join("?" * len(days))
