@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 
+from exchange_lives import Killed
+from memoria.base import failpoints
 from memoria.daily.daily_log import DailyLog
 from memoria.ground import clock
 from memoria.index.index import Index
@@ -228,6 +231,20 @@ def test_a_formatter_changes_no_statement(home: Home) -> None:
     before = (path.read_bytes(), home.facts(live=False))
     home.settle()
     assert (path.read_bytes(), home.facts(live=False)) == before
+
+
+def test_an_edit_between_a_killed_step_and_the_next_look_is_taken(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    def reached(step: str) -> None:
+        if step == "transaction.journaled":
+            raise Killed
+
+    home.log(entry("b2", 18, learned=stated(NOW_9090)))
+    with monkeypatch.context() as killing, suppress(Killed):
+        killing.setattr(failpoints, "reached", reached)
+        home.end("l-a10", "l-b20")
+    home.edit(SLUG, "It is the listener", "Nothing else is the listener")
+    home.settle()
+    assert any("Nothing else is the listener" in content for content in home.facts())
 
 
 @pytest.mark.parametrize("kept", [0.5, 0.0])

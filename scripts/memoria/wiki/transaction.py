@@ -176,8 +176,10 @@ class Transactions:
         Such a file is left alone. Unless ``back``, roll all the others back then, and raise ChangedError.
         """
         folder, rows = self.folder / step.name, step.files
-        names = sorted({*self.swapped(), *(str(row["path"]) for row in rows)})
-        files.replace(self.folder / SWAPPED, json.dumps(names), mode=0o600)
+        told = self._told()
+        for row in rows:
+            told[str(row["path"])] = [*told.get(str(row["path"]), ()), str(row["before"]), str(row["after"])]
+        files.replace(self.folder / SWAPPED, json.dumps(told), mode=0o600)
         foreign = [
             str(row["path"])
             for row in rows
@@ -202,11 +204,15 @@ class Transactions:
         return foreign
 
     def swapped(self) -> list[str]:
-        """Return the files that were written or put back since ``noted`` was called; no person changed them so."""
+        """Return the files that hold what was written or put back since ``noted`` was called, and no person's edit."""
+        return [path for path, digests in self._told().items() if digest(self._content(path)) in digests]
+
+    def _told(self) -> dict[str, list[str]]:
+        """Return the digests of what each file held before and after its swaps."""
         try:
-            return list(map(str, json.loads((self.folder / SWAPPED).read_text(encoding="utf-8"))))
-        except (FileNotFoundError, ValueError):
-            return []
+            return dict(json.loads((self.folder / SWAPPED).read_text(encoding="utf-8")))
+        except (FileNotFoundError, ValueError, TypeError):
+            return {}
 
     def noted(self) -> None:
         """Forget which files were swapped, because their content is known now."""
