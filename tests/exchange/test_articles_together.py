@@ -383,15 +383,26 @@ def test_nothing_of_an_article_of_an_excluded_project_is_exchanged(homes: Homes)
 
 
 def test_what_is_forgotten_leaves_the_articles_of_all(homes: Homes) -> None:
+    """Also one that an exchange was writing when it was killed."""
     desk, laptop = homes
     place(desk, "Behaviour", "The zeppelin lands on Friday.", "It drops none.")
     save(desk, lambda page: page + "\n## My notes\n\nThe zeppelin is Ada's.\n\nAsk Bob.\n")
     meet(desk, laptop)
     assert "zeppelin" in text(laptop)
+    place(desk, "Behaviour", "It has no end.")
+    desk.sync()
+
+    def reached(name: str) -> None:
+        if name == "files.replaced" and list((laptop.folder / "knowledge").rglob("*.swap")):
+            raise Killed
+
+    laptop.sync(reached)
+    assert list(laptop.folder.rglob("*.swap"))
     laptop.forget("zeppelin")
+    assert [path for path in laptop.folder.rglob("*.*") if path.is_file() and b"zeppelin" in path.read_bytes()] == []
     meet(laptop, desk)
     for machine in homes:
         assert "zeppelin" not in text(machine)
         assert "Ask Bob." in text(machine)
-        assert rows(machine, "Behaviour") == {"It drops none."}
+        assert rows(machine, "Behaviour") == {"It drops none.", "It has no end."}
     assert b"zeppelin" not in b"".join(each.read_bytes() for each in desk.folder.parent.glob("carrier/*/*"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from datetime import timedelta
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from memoria.daily.ledger import Ledger
 from memoria.exchange.carriers import Folder
 from memoria.exchange.record import opened
 from memoria.exchange.records import Records
+from memoria.ground import locks
 from memoria.pages import refresh
 from memoria.reader.pages import home as reader_home
 from memoria.statements import lines
@@ -375,13 +376,20 @@ def test_a_carrier_that_was_replaced_by_an_empty_one_is_filled_again(homes: Home
     assert any("Use pnpm." in (text or "") for text in held)
 
 
+def killed(now: bool) -> None:
+    if now:
+        raise Killed
+
+
 def texts(homes: Homes) -> Iterator[tuple[Path, bytes]]:
     for path in sorted(homes[0].folder.parent.rglob("*")):
         if path.is_file():
             yield path, path.read_bytes()
 
 
-def test_what_is_forgotten_on_one_machine_is_forgotten_on_all(homes: Homes) -> None:
+@pytest.mark.parametrize("hindrance", ["", "worker", "files.replaced"])
+def test_what_is_forgotten_on_one_machine_is_forgotten_on_all(homes: Homes, hindrance: str) -> None:
+    """Also where a worker is in the way when the others hear of it, or the exchange is killed while it writes."""
     desk, laptop = homes
     learn(desk, "The zeppelin lands on Friday.", "Use pnpm.")
     write_entry(desk)
@@ -389,6 +397,9 @@ def test_what_is_forgotten_on_one_machine_is_forgotten_on_all(homes: Homes) -> N
     meet(desk, laptop)
     assert "zeppelin" in day(laptop).read_text()
     laptop.forget("zeppelin")
+    laptop.sync()
+    with locks.held(Path(desk.home.paths.worker_lock)) if hindrance == "worker" else nullcontext():
+        desk.sync(lambda step: killed(step == hindrance))
     meet(laptop, desk)
     assert [path for path, data in texts(homes) if b"zeppelin" in data.lower()] == []
     assert contents(desk) == {"Use pnpm."}

@@ -72,8 +72,7 @@ def carry_out(home: Home, plan: Plan) -> None:
     _others(home, plan)
     Projects(paths.projects).forget(plan.folders, plan.project)
     projects.forget_folders(paths, plan.folders)
-    DailyLog.of(paths).sweep()  # what was replaced, and could not be taken over when the disk was full
-    Replaced(Path(paths.replaced)).settle(everything=True)  # and this folder earlier versions of every file
+    sweep(home)
     ledger = Ledger.of(paths)
     try:
         DailyLog.of(paths).refresh(ledger)
@@ -88,6 +87,13 @@ def carry_out(home: Home, plan: Plan) -> None:
     rounds.forget(home, gone | dict.fromkeys((fact.id for fact in plan.facts), ""))
     Path(paths.forgetting).unlink()
     atomic.sync_folder(paths.state)
+
+
+def sweep(home: Home) -> None:
+    """Remove earlier versions of files, also what a killed process left in the middle of replacing one."""
+    Transactions.of(home.paths).recover()
+    DailyLog.of(home.paths).sweep()
+    Replaced(Path(home.paths.replaced)).settle(everything=True)
 
 
 def finish(home: Home) -> Plan | None:

@@ -48,7 +48,7 @@ class Application:
     """One bringing up to date of the daily logs.
 
     ``hides`` says whether a project is not exchanged. ``articles``: None while a compile is at work. ``forgotten``: the
-    ids that stand here and were forgotten elsewhere, which the caller forgets.
+    ids that stand here and were forgotten elsewhere, which the caller forgets; until then they stay due.
     """
 
     records: Records
@@ -80,6 +80,7 @@ class Application:
         if self.articles:
             self.keeper.refresh()  # new statements, which the articles link
             left |= slugs - set(self.articles.run(sorted(slugs)))
+        left |= set(self.forgotten)
         with self.records.transaction():
             self.records.settle(ident for ident in self.records.due() if ident.partition("#")[0] not in left)
 

@@ -27,6 +27,7 @@ from memoria.ground import database
 from memoria.ground.errors import ExpectedError
 from memoria.ground.files import sha256
 
+TO_FORGET: Final = "to forget"  # whether something that other machines forgot is not forgotten in the files here yet
 _MIGRATIONS: Final = (
     """
     CREATE TABLE records (
@@ -160,6 +161,8 @@ class Records(AbstractContextManager["Records"]):
             return False
         row = (record.dot, record.id, record.line, mine)
         self.db.execute("INSERT OR REPLACE INTO gone VALUES (?, ?, ?, ?)", row)
+        if not mine:
+            self.keep(TO_FORGET, True)
         self._known.clear()
         for part in (record.id, *self.parts(record.id)):
             self.db.execute("DELETE FROM records WHERE id = ?", (part,))

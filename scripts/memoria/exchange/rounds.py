@@ -31,7 +31,7 @@ from memoria.exchange.forms import ENTRY, STATEMENT
 from memoria.exchange.meeting import Meeting
 from memoria.exchange.memory_server import Server
 from memoria.exchange.record import FORGET
-from memoria.exchange.records import Records
+from memoria.exchange.records import TO_FORGET, Records
 from memoria.exchange.rows import SERVER, Rows
 from memoria.exchange.scan import Articles, Days, Scan
 from memoria.ground import clock, database, files, locks
@@ -53,16 +53,15 @@ class Exchanged:
     """What a round did.
 
     ``came`` and ``sent`` count entries and statements, the former by the machine that wrote them; ``stored`` counts
-    statements that were written to the memory server. ``forgotten``: the ids, and ``stones``: whether texts, that are
-    to be forgotten here; ``count``: how much was. ``held``: how many deletions wait for a person. ``failure``: why the
-    other machines, or the server, were not met.
+    statements that were written to the memory server. ``forgotten``: the ids that are to be forgotten here; ``count``:
+    how much was. ``held``: how many deletions wait for a person. ``failure``: why the other machines, or the server,
+    were not met.
     """
 
     came: dict[str, Counter[str]] = field(default_factory=dict)
     sent: Counter[str] = field(default_factory=Counter)
     stored: int = 0
     forgotten: list[str] = field(default_factory=list)
-    stones: bool = False
     held: int = 0
     count: int = 0
     failure: ExpectedError | None = None
@@ -116,8 +115,7 @@ class Round:
         key = keys.kept(self.home.paths)
         meeting = Meeting(self.records, carrier, key, self.machine, stones.without, self._about())
         meeting.hold()
-        done.stones = self._take_stones(stones)
-        if done.stones:
+        if self._take_stones(stones):
             _look_again(self.records, stones)
             meeting.hold()
         self.records.keep("last", clock.now().isoformat())
@@ -180,6 +178,7 @@ class Round:
         """Take over the texts that were forgotten elsewhere; return whether there are any."""
         new = set(self.records.idents(STONE)) - {f"x-{stone.digest}" for stone in stones.stones}
         for record in filter(None, map(self.records.standing, sorted(new))):
+            self.records.keep(TO_FORGET, True)
             with suppress(ValueError, KeyError, TypeError):  # of a newer version
                 stones.take(stone_of(json.loads(str(record.text))))
         return bool(new)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -359,10 +360,8 @@ class Transactions:
         for folder in self.folder.iterdir() if self.folder.is_dir() else ():
             if folder.is_dir() and not (folder / "step.json").exists():
                 shutil.rmtree(folder, ignore_errors=True)
-        if not self.journal.exists():
-            return
-        left = [self.root / str(row["path"]) for step in self.steps()[:1] for row in step.files]  # by a kill, perhaps
-        for folder in {self.root, *(path.parent for path in left)}:
+        places = [place for name in home_files.ARTICLE_FOLDERS for place, _, _ in os.walk(self.root / name)]
+        for folder in (self.root, *map(Path, places)):  # of a step, or of an exchange, which has no journal
             self.swap.recover(folder)
             files.sweep(folder)
 

@@ -20,7 +20,7 @@ from memoria.exchange.carriers import Carrier, CarrierError
 from memoria.exchange.forms import ENTRY, PROSE, UNNAMED
 from memoria.exchange.memory_server import Server
 from memoria.exchange.record import Record
-from memoria.exchange.records import Records
+from memoria.exchange.records import TO_FORGET, Records
 from memoria.exchange.rounds import Exchanged, Round
 from memoria.ground import clock, locks
 from memoria.ground.errors import ExpectedError, MemoryServerError
@@ -123,7 +123,7 @@ def exchange(
     """Exchange now; the caller holds the lock of the exchange."""
     with Keeper.at(home) as keeper:
         done = Round(home, keeper, records, taken, restored).run(carrier, server, full=full)
-    count = _forget(home, done)
+    count = _forget(home, records, done.forgotten)
     with Keeper.at(home) as keeper:
         if count:
             Round(home, keeper, records).run(carrier, server)
@@ -210,9 +210,9 @@ def _place(record: Record) -> tuple[str, str]:
     return f"knowledge/{record.whole}.md", first.lstrip("# ") or UNNAMED
 
 
-def _forget(home: Home, done: Exchanged) -> int:
+def _forget(home: Home, records: Records, idents: list[str]) -> int:
     """Forget what other machines forgot; return how much that was. What must wait is forgotten in the next round."""
-    if not (done.forgotten or done.stones):
+    if not (idents or records.get(TO_FORGET)):
         return 0
     paths = home.paths
     with ExitStack() as stack:
@@ -221,7 +221,8 @@ def _forget(home: Home, done: Exchanged) -> int:
                 log.info("what was forgotten on another machine is forgotten with the next exchange")
                 return 0
         count = 0
-        for ident in done.forgotten:
+        removal.sweep(home)  # whose word an exchange replaced, or was writing when it was killed
+        for ident in idents:
             if ident.startswith("l-"):
                 with Keeper.at(home) as keeper:
                     if keeper.store.get(ident) is None:
@@ -233,6 +234,7 @@ def _forget(home: Home, done: Exchanged) -> int:
         for needle in _needles(home):
             removal.carry_out(home, forget_plan.plan(home, needle, "text"))
             count += 1
+        records.keep(TO_FORGET, False)
         return count
 
 
