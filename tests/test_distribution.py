@@ -18,7 +18,7 @@ from client_session import Session, wait_until
 from memoria.base import interpreter
 from messages_api import MessagesApi
 from places import ROOT
-from real_client import clean_env, run_claude
+from real_client import clean_env, client_plugins, run_claude
 
 pytestmark = pytest.mark.slow
 
@@ -128,7 +128,7 @@ def test_its_plugin_is_renewed_and_removed_like_that_of_a_clone(person: Person) 
     assert person.run("install").returncode == 0
     assert json.loads(person.settings.read_text("utf-8"))["enabledPlugins"] == {"memoria@memoria": True}
     assert "already installed" in person.run("install").stdout
-    (listed,) = json.loads(run_claude(["plugin", "list", "--json"], person.env, person.project).stdout)
+    (listed,) = client_plugins(person.env, person.project)
     plugin = Path(listed["readFromFolder"])
     assert plugin.is_relative_to(person.home), "nothing of a clone"
     assert {path.name for path in (plugin / "skills").iterdir()} == {

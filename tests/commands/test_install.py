@@ -17,7 +17,7 @@ from memoria.ground import client_program
 from memoria.ground.errors import ClientSettingsError, ExpectedError
 from memoria.ground.home import Home
 from places import ROOT
-from real_client import clean_env, run_claude
+from real_client import clean_env, client_plugins
 
 ASKED = cache(install._fits)
 
@@ -73,10 +73,7 @@ def older_install(file: Path, **more: Any) -> bytes:
 
 
 def client(*words: str) -> list[dict[str, Any]]:
-    done = run_claude(["plugin", *words, "--json"], clean_env(Path(os.environ["HOME"]), "http://127.0.0.1:9"), Path())
-    assert done.returncode == 0, done.stderr
-    found: list[dict[str, Any]] = json.loads(done.stdout)
-    return found
+    return client_plugins(clean_env(Path(os.environ["HOME"]), "http://127.0.0.1:9"), Path(), *words)
 
 
 @pytest.mark.slow
@@ -86,9 +83,9 @@ def test_the_real_client_has_the_plugin_of_this_clone_and_loses_it_again(
     older_install(file, theme="dark")
     with pytest.raises(ExpectedError, match="Add --yes"):
         run()
-    assert client("list") == [], "nothing was changed"
+    assert client() == [], "nothing was changed"
     assert run("--yes") == 0
-    (plugin,) = client("list")
+    (plugin,) = client()
     assert (plugin["id"], plugin["scope"], plugin["enabled"]) == ("memoria@memoria", "user", True)
     assert plugin["readFromFolder"] == str(ROOT / "plugin")
     value = json.loads(file.read_text())
@@ -98,7 +95,7 @@ def test_the_real_client_has_the_plugin_of_this_clone_and_loses_it_again(
     assert run() == 0, "a second time changes nothing"
     assert "already installed" in capsys.readouterr().out
     assert run("--remove") == 0
-    assert client("list") == client("marketplace", "list") == []
+    assert client() == client("marketplace", "list") == []
     assert run("--remove") == 0
     assert "not installed" in capsys.readouterr().out
 
@@ -115,7 +112,7 @@ def test_one_project_has_the_plugin_and_the_others_have_not(file: Path, tmp_path
     assert json.loads(local.read_text()) == {"enabledPlugins": {"memoria@memoria": True}}
     assert "enabledPlugins" not in json.loads(file.read_text())
     assert run("--remove", "--project", str(folder)) == 0
-    assert client("list") == []
+    assert client() == []
 
 
 def test_without_a_client_nothing_is_changed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,11 +6,13 @@ Its environment is built from nothing: a fresh HOME and configuration folder, a 
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from places import TESTS
 
@@ -82,3 +84,10 @@ def run_claude(
         encoding="utf-8",
         check=False,
     )
+
+
+def client_plugins(env: Mapping[str, str], cwd: Path, *words: str) -> list[dict[str, Any]]:
+    """Return what ``claude plugin list``, or these words in its place, lists without what the client itself brings."""
+    done = run_claude(["plugin", *(words or ("list",)), "--json"], env, cwd)
+    assert done.returncode == 0, done.stderr
+    return [each for each in json.loads(done.stdout) if not str(each.get("id")).endswith("@builtin")]
