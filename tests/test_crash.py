@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -53,22 +51,6 @@ def test_the_suite_notices_a_turn_that_is_lost_or_kept_twice(tmp_path: Path) -> 
     day.unlink()
     world._check(tally)
     assert tally.lost > 0
-
-
-@pytest.mark.parametrize("step", ["spool.renamed", "spool.renamed:1"])
-def test_a_named_step_kills_and_others_do_not(step: str) -> None:
-    code = "from memoria.base import atomic, failpoints as f\n"
-    code += "f.reached('spool.opened')\nprint('alive')\nf.reached('spool.renamed')"
-    done = subprocess.run(
-        [sys.executable, "-c", code], env={"MEMORIA_KILL_AT": step, "PYTHONPATH": str(crash.ROOT / "scripts")},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == -9
-
-
-def test_no_step_kills_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    for step in failpoints.STEPS:
-        failpoints.reached(step)
 
 
 REACHED = re.compile(r'failpoints\.reached\("([\w.]+)"\)')

@@ -14,11 +14,3 @@ PIECES = ("<system-reminder>", "{{ ", "[", "[[daily/2026-11-20#^e-", "title: [",
 def test_the_time_of_a_reader_grows_as_its_text_does(reader: str) -> None:
     found = [growth.measured(reader, piece, 16_000) for piece in PIECES]
     assert [one for one in found if not one.is_linear] == []
-
-
-def test_the_bench_notices_a_reader_that_takes_the_square(monkeypatch: pytest.MonkeyPatch) -> None:
-    def square(text: str) -> int:
-        return sum(text.count(" ", place) for place in range(0, len(text), 2))
-
-    monkeypatch.setitem(growth.READERS, "square", square)
-    assert not growth.measured("square", "a").is_linear

@@ -194,7 +194,7 @@ def test_a_new_wording_is_known_as_one_where_the_store_of_statements_is_lost(hom
     assert contents(desk) == contents(laptop) == {"Use seven.", "Use two."}
 
 
-def test_a_second_wording_stands_when_the_first_is_changed_on_both_machines(homes: Homes) -> None:
+def test_two_wordings_stand_when_the_first_is_changed_on_both_machines_or_the_second_deleted(homes: Homes) -> None:
     desk, laptop = homes
     (fact,) = learn(desk, "Use pnpm here.", quote="pnpm!")
     meet(desk, laptop)
@@ -206,20 +206,10 @@ def test_a_second_wording_stands_when_the_first_is_changed_on_both_machines(home
         save(machine, first.content, f"Use npm on the {machine.name}.")
     meet(desk, laptop)
     assert contents(desk) == contents(laptop) == {"Use npm on the desk.", "Use npm on the laptop.", second.content}
-
-
-def test_a_wording_that_is_deleted_leaves_the_other_alone(homes: Homes) -> None:
-    desk, laptop = homes
-    (fact,) = learn(desk, "Use pnpm here.", quote="pnpm!")
-    meet(desk, laptop)
-    save(desk, "Use pnpm here.", "Use pnpm on the desk.")
-    save(laptop, "Use pnpm here.", "Use pnpm on the laptop.")
-    meet(desk, laptop)
-    (second,) = [each.id for each in laptop.facts() if each.id != fact.id]
     with laptop.at_work(), laptop.keeper() as keeper:
-        keeper.delete(second)
+        keeper.delete(second.id)
     meet(laptop, desk)
-    assert [each.id for each in desk.facts()] == [fact.id]
+    assert contents(desk) == contents(laptop) == {"Use npm on the desk.", "Use npm on the laptop."}
 
 
 def test_a_person_who_deletes_a_line_deletes_it_on_all_machines(homes: Homes) -> None:

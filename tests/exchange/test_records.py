@@ -15,11 +15,6 @@ from memoria.exchange.record import Record, digest_of
 from memoria.exchange.records import Records
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_the_records_come_to_what_the_model_comes_to(tmp_path: Path, seed: int) -> None:
-    lives.side_by_side(tmp_path, seed, 80)
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_nothing_is_lost_twice_or_back_by_a_folder_that_lags_halves_and_copies(tmp_path: Path, seed: int) -> None:
     assert lives.Life(tmp_path, seed, Key.new() if seed % 2 else None).play(60) == []

@@ -109,20 +109,6 @@ def test_a_server_whose_numbers_begin_again_rewrites_and_deletes_nothing(
     assert server.live() == ["The wombat owns the invoices.", "Use pnpm 9."]
 
 
-def test_another_machines_facts_under_our_numbers_are_not_ours(
-    server: MemoryServer, here: Keeper, there: Keeper
-) -> None:
-    learned(here, PNPM, SHORT)
-    sync(here, server)
-    server.replace()
-    learned(there, TUESDAY, "Name tests as promises.")
-    sync(there, server)
-    sync(here, server)
-    sync(there, server)
-    wanted = sorted([PNPM, SHORT, TUESDAY, "Name tests as promises."])
-    assert said(here) == said(there) == server.live() == wanted
-
-
 def test_a_server_restored_from_a_backup_gets_back_what_it_lost_and_changes_nothing_here(
     server: MemoryServer, here: Keeper, there: Keeper
 ) -> None:
@@ -327,16 +313,6 @@ def test_an_outage_reverts_no_edit_and_brings_back_no_deletion(server: MemorySer
     assert said(here) == server.live() == sorted(["Use pnpm 9.", TUESDAY])
 
 
-def test_one_row_that_the_server_stumbles_over_holds_up_no_other(server: MemoryServer, here: Keeper) -> None:
-    (fact,) = learned(here, PNPM)
-    sync(here, server)
-    here.edit(fact.id, "Use pnpm 9.")
-    learned(here, SHORT, TUESDAY)
-    server.fault_for["PUT /api/memories/1"] = 500
-    assert sync(here, server).pushed == 2
-    assert said(here) == sorted(["Use pnpm 9.", SHORT, TUESDAY])
-
-
 def test_after_failures_the_server_is_asked_less_and_less_often(server: MemoryServer, here: Keeper) -> None:
     learned(here, PNPM)
     server.fault_for["GET"] = 503
@@ -372,7 +348,7 @@ def test_a_line_that_the_server_refuses_stays_as_the_person_wrote_it(
     assert "Use pnpm 9." in said(here), "the other wording stands too"
 
 
-@pytest.mark.parametrize("status", [403, 422])
+@pytest.mark.parametrize("status", [403, 422, 500])
 def test_a_row_that_may_not_be_written_is_that_rows_trouble(server: MemoryServer, here: Keeper, status: int) -> None:
     (fact,) = learned(here, PNPM)
     sync(here, server)
@@ -380,9 +356,10 @@ def test_a_row_that_may_not_be_written_is_that_rows_trouble(server: MemoryServer
     learned(here, SHORT)
     server.fault_for["PUT /api/memories/1"] = status
     done = sync(here, server)
-    assert (done.pushed, done.problems) == (1, ())
+    assert done.pushed == 1, "it holds up no other"
+    if status != 500:  # the server's own trouble may be over soon
+        assert (done.problems, list(refused(here))) == ((), [fact.id])
     assert not server_state(here)["denied"]
-    assert list(refused(here)) == [fact.id]
     assert said(here) == sorted(["Use pnpm 9.", SHORT])
 
 
@@ -519,25 +496,6 @@ def test_an_end_that_was_taken_back_is_taken_back_everywhere(server: MemoryServe
     assert said(here) == said(there) == [PNPM]
 
 
-def test_a_line_that_is_put_back_comes_back_where_its_deletion_was_followed(
-    server: MemoryServer, here: Keeper, there: Keeper
-) -> None:
-    (fact,) = learned(here, PNPM)
-    for home in (here, there):
-        sync(home, server)
-    path = here.lines.daily.path(MONDAY.date())
-    before = path.read_text()
-    here.delete(fact.id)
-    for home in (here, there):
-        sync(home, server)
-    assert said(there) == []
-    path.write_text(before)
-    here.refresh()
-    for home in (here, there, here):
-        sync(home, server)
-    assert said(here) == said(there) == server.live() == [PNPM]
-
-
 def test_a_forgotten_text_does_not_come_back_by_a_row(server: MemoryServer, here: Keeper) -> None:
     Tombstones.of(Paths(str(here.lines.daily.folder.parent))).add("quaggasoft")
     foreign(server, "The merger with Quaggasoft closes in May.")
@@ -671,11 +629,14 @@ def test_a_line_that_was_deleted_and_put_back_stays_however_long_the_server_take
         return answer
 
     (fact,) = learned(here, PNPM)
-    sync(here, server)
+    for home in (here, there):
+        sync(home, server)
     path = here.lines.daily.path(MONDAY.date())
     before = path.read_text()
     here.delete(fact.id)
-    sync(here, server)
+    for home in (here, there):
+        sync(home, server)
+    assert said(there) == []
     path.write_text(before)
     here.refresh()
     monkeypatch.setattr(Server, "_call", slow)

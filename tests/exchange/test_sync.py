@@ -69,8 +69,8 @@ def test_a_fact_crosses_the_wire_as_it_was() -> None:
 
 
 def test_what_another_program_stored_is_read_as_a_global_fact() -> None:
-    fact = to_fact(Memory(3, "Likes tea", "preferences", "drinks", created="2026-11-20T08:00:00+00:00"))
-    assert (fact.kind, fact.project, fact.tags) == ("preference", GLOBAL, ("drinks",))
+    fact = to_fact(Memory(3, "Likes tea", "preferences", "id:7,kind:decision", created="2026-11-20T08:00:00+00:00"))
+    assert (fact.kind, fact.project, fact.tags) == ("preference", GLOBAL, ("id:7", "kind:decision"))
 
 
 def test_facts_travel_from_one_machine_to_the_other(server: MemoryServer, here: Keeper, there: Keeper) -> None:
@@ -166,6 +166,7 @@ def test_a_refused_key_degrades_to_local_with_one_warning_and_recovers(
         assert sync(here, server).problems
     assert len([row for row in caplog.records if "refuses the key" in row.message]) == 1
     assert said(here) == ["Use pnpm, not npm."]
+    assert {path for _, path in server.requests[1:]} == {"/api/auth-check"}, "it is asked for nothing else"
     server.fault_for.clear()
     assert sync(here, server) == Synced(pushed=1)
     refuse()
@@ -217,11 +218,12 @@ def test_what_stood_here_before_there_was_a_server_is_pushed_after_a_content_che
         }
     )
     with keeper(tmp_path / "home") as home:
-        home.take([a_fact("Use pnpm, not npm."), a_fact("Write short functions.")])
+        old = a_fact("Use tabs for indentation, not spaces.")
+        home.take([a_fact("Use pnpm, not npm."), old])
+        home.take([a_fact("Use spaces for indentation, not tabs.", day=1, supersedes=(old.id,))])
     with keeper(tmp_path / "home") as home:
-        assert sync(home, server, full=True).pushed == 1
-        assert len(server.memories) == 2
-        assert len(said(home)) == 2
+        assert sync(home, server, full=True).pushed == 2, "also what has ended"
+        assert (len(server.memories), len(said(home))) == (3, 2)
 
 
 def test_a_lost_store_forgets_neither_numbers_nor_tombstones(
@@ -294,15 +296,6 @@ def test_the_client_speaks_the_whole_interface(server: MemoryServer) -> None:
         Server("ftp://x", KEY)
 
 
-def test_while_the_key_is_refused_a_run_asks_for_nothing_but_the_key(server: MemoryServer, here: Keeper) -> None:
-    here.take([a_fact("Use pnpm, not npm.")])
-    server.key = "another"
-    sync(here, server)
-    server.requests.clear()
-    assert "refuses the key" in sync(here, server).problems[0]
-    assert server.requests == [("GET", "/api/auth-check")]
-
-
 def test_a_pull_that_breaks_off_here_is_made_again_and_one_that_succeeds_is_not(
     server: MemoryServer, here: Keeper, there: Keeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -339,20 +332,11 @@ def test_a_change_elsewhere_leaves_the_quote_and_the_session_that_only_this_mach
     fact = exchanged(server, a_fact("Use pnpm, not npm.", session="s-7"), here, there)
     there.edit(fact.id, "Use pnpm 9.")
     sync(there, server)
+    server.requests.clear()
     sync(here, server)
     got = fact_of(here, fact.id)
     assert (got.content, got.quote, got.session) == ("Use pnpm 9.", fact.quote, "s-7")
-
-
-def test_of_a_change_on_its_way_and_one_that_the_server_tells_of_both_stand(
-    server: MemoryServer, here: Keeper, there: Keeper
-) -> None:
-    fact = exchanged(server, a_fact("Use pnpm, not npm."), here, there)
-    there.edit(fact.id, "Use bun.")
-    sync(there, server)
-    here.edit(fact.id, "Use yarn.")
-    sync(here, server)
-    assert said(here) == server.live() == ["Use bun.", "Use yarn."]
+    assert (server.written(), server_state(here)["waiting"]) == ([], 0), "what was pulled is not pushed back"
 
 
 def test_an_end_is_told_and_is_not_taken_back_by_a_machine_that_has_not_heard_of_it(
@@ -371,16 +355,6 @@ def test_an_end_is_told_and_is_not_taken_back_by_a_machine_that_has_not_heard_of
         assert got.ended
 
 
-def test_what_was_pulled_is_not_pushed_back(server: MemoryServer, here: Keeper, there: Keeper) -> None:
-    fact = exchanged(server, a_fact("Use pnpm, not npm."), here, there)
-    there.edit(fact.id, "Use pnpm 9.")
-    sync(there, server)
-    server.requests.clear()
-    sync(here, server)
-    assert [row for row in server.requests if row[0] != "GET"] == []
-    assert server_state(here)["waiting"] == 0
-
-
 def test_how_often_a_fact_was_seen_never_shrinks_and_its_projects_add_up(
     server: MemoryServer, here: Keeper, there: Keeper
 ) -> None:
@@ -395,14 +369,6 @@ def test_how_often_a_fact_was_seen_never_shrinks_and_its_projects_add_up(
         assert (got.seen, set(got.also)) == (5, {BLOG, "shed-9"})
 
 
-def test_facts_that_have_ended_before_there_was_a_server_are_pushed_too(server: MemoryServer, here: Keeper) -> None:
-    old = a_fact("Use tabs for indentation, not spaces.")
-    here.take([old])
-    here.take([a_fact("Use spaces for indentation, not tabs.", day=1, supersedes=(old.id,))])
-    sync(here, server, full=True)
-    assert len(server.memories) == 2
-
-
 def test_a_memorys_tags_are_whole_parts_however_many_there_are(here: Keeper) -> None:
     fact = a_fact("Use pnpm, not npm.", tags=tuple(f"{'tag' * 20}-{number}" for number in range(40)))
     memory = to_memory(fact)
@@ -410,17 +376,16 @@ def test_a_memorys_tags_are_whole_parts_however_many_there_are(here: Keeper) -> 
     assert set(memory.tags.split(",")) <= {*to_memory(replace(fact, tags=())).tags.split(","), *fact.tags}
 
 
-def test_tags_of_another_program_are_tags(here: Keeper) -> None:
-    fact = to_fact(Memory(3, "Likes tea", "preferences", "id:7,kind:decision", created="2026-11-20T08:00:00+00:00"))
-    assert (fact.kind, fact.tags) == ("preference", ("id:7", "kind:decision"))
-
-
 def test_of_two_memories_that_are_one_fact_the_older_stays_and_the_fact_with_it(
     server: MemoryServer, here: Keeper
 ) -> None:
     exchanged(server, a_fact("Use pnpm, not npm."), here)
     server.memories[2] = {**server.memories[1], "id": 2, "updated_at": server.now()}
-    sync(here, server)
+    server.fault_for["DELETE"] = 503
+    for _ in range(3):
+        sync(here, server, full=True)
+    server.fault_for.clear()
+    sync(here, server, full=True)
     assert (server.memories[1]["deleted_at"], bool(server.memories[2]["deleted_at"])) == (None, True)
     sync(here, server)  # brings the tombstone of the double, which names the fact
     assert said(here) == server.live() == ["Use pnpm, not npm."]
@@ -458,17 +423,6 @@ def test_a_fact_whose_number_was_lost_is_known_by_its_id(server: MemoryServer, h
     assert said(here) == ["Use yarn for everything."]
     got = fact_of(here, fact.id)
     assert got.quote == fact.quote
-
-
-def test_a_double_that_cannot_be_deleted_yet_is_deleted_later(server: MemoryServer, here: Keeper) -> None:
-    exchanged(server, a_fact("Use pnpm, not npm."), here)
-    server.memories[2] = {**server.memories[1], "id": 2, "updated_at": server.now()}
-    server.fault_for["DELETE"] = 503
-    for _ in range(3):
-        sync(here, server, full=True)
-    server.fault_for.clear()
-    sync(here, server, full=True)
-    assert said(here) == server.live() == ["Use pnpm, not npm."]
 
 
 def test_what_is_added_while_the_whole_is_compared_is_not_pushed_back_as_lost(

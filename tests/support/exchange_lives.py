@@ -1,4 +1,4 @@
-"""Random lives of machines that exchange records, without homes: as the product merges them, and as the model does."""
+"""Random lives of machines that exchange records, without homes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from unittest import mock
 
-import exchange_model as model
 from memoria.base import failpoints
 from memoria.exchange import merge
 from memoria.exchange.carriers import Carrier, CarrierError, Folder, Place
@@ -46,7 +45,7 @@ def killed_at(step: str, times: int = 1) -> Iterator[None]:
 
 
 class Machine:
-    """A machine with the product's records; it looks like the model's."""
+    """A machine with records, and nothing else of a home."""
 
     def __init__(self, name: str, carrier: Carrier, rng: random.Random, key: Key | None = None) -> None:
         self.name, self.carrier, self.rng, self.key = name, carrier, rng, key
@@ -87,75 +86,6 @@ class Machine:
 
 OPERATIONS = {"flush": 10, "same": 3, "edit": 10, "delete": 2, "forget": 2, "sync": 18, "kill": 4, "backup": 1,
               "restore": 1, "clone": 0.5}  # fmt: skip
-
-
-class Twins:
-    """A machine of the product and one of the model that do the same."""
-
-    def __init__(self, name: str, folder: Path, carrier: model.Carrier, seed: int) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self.ours = Machine(name, Folder(folder), random.Random(f"{seed}{name}"))
-        self.model = model.Machine(name, carrier)
-        self.backup: tuple[Records, model.Store, set[str]] | None = None
-
-    def put(self, ident: str, text: str | None, *, forgets: bool = False) -> None:
-        self.model.put(ident, text, forgets=forgets)
-        if forgets:
-            self.ours.forget(ident)
-        else:
-            self.ours.put(ident, "x", text)
-
-    def sync(self, kill: str = "") -> None:
-        self.ours.sync(kill)
-        self.model.sync(kill)
-
-    def state(self) -> tuple[Records, model.Store, set[str]]:
-        return self.ours.saved(), self.model.store.copy(), set(self.model.mine)
-
-    def become(self, state: tuple[Records, model.Store, set[str]]) -> None:
-        self.ours.restore(state[0])
-        self.model.store, self.model.mine = state[1].copy(), set(state[2])
-
-    def clone(self, other: Twins) -> None:
-        self.become(other.state())
-        self.ours.name = self.model.name = other.ours.name
-
-
-def side_by_side(folder: Path, seed: int, steps: int) -> None:
-    """Play one life on the product's records and on the model's, and compare every view."""
-    rng = random.Random(seed)
-    carrier: model.Carrier = {}
-    machines = [Twins(name, folder, carrier, seed) for name in "abc"]
-    for step in range(steps):
-        machine = rng.choice(machines)
-        _do(rng, machine, machines, step)
-        assert machine.ours.view() == machine.model.view(), (seed, step)
-    for _ in range(3):
-        for machine in machines:
-            machine.sync()
-    views = [view for machine in machines for view in (machine.ours.view(), machine.model.view())]
-    assert all(view == views[0] for view in views), seed
-
-
-def _do(rng: random.Random, machine: Twins, machines: list[Twins], step: int) -> None:
-    operation = rng.choices([*OPERATIONS], [*OPERATIONS.values()])[0]
-    idents = sorted(machine.model.view())
-    if operation in ("flush", "same"):
-        for number, writer in enumerate([machine] if operation == "flush" else rng.sample(machines, 2)):
-            writer.put(f"e-{step}", f"entry {step}, {number}")
-    elif operation in ("edit", "delete", "forget") and idents:
-        text = f"edit {step}" if operation == "edit" else None
-        machine.put(rng.choice(idents), text, forgets=operation == "forget")
-    elif operation in ("sync", "kill"):
-        machine.sync(rng.choice(KILLS) if operation == "kill" else "")
-    elif operation == "backup":
-        machine.backup = machine.state()
-    elif operation == "restore" and machine.backup:
-        machine.sync()
-        machine.become(machine.backup)
-    elif operation == "clone":
-        machine.sync()
-        machine.clone(rng.choice(machines))
 
 
 class Replica(Folder):
