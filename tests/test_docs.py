@@ -8,22 +8,11 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from places import ROOT
 from syntax import nodes
 
-FOLDERS = (
-    ".ci",
-    "bench",
-    ".claude",
-    ".claude-plugin",
-    "docs",
-    "hooks",
-    "plugin",
-    "scripts",
-    "tests",
-)  # what the repository tracks
+# what the repository tracks
+FOLDERS = (".ci", "bench", ".claude", ".claude-plugin", "docs", "hooks", "plugin", "scripts", "tests")
 ENDINGS = (".py", ".jsonl", ".txt", ".toml", ".lock", ".sh")  # a name with one of these is a file, wherever it lies
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / ".claude").glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 STATE = {  # files of the state folder, of other tools and of other repositories: not here, and rightly named
@@ -63,20 +52,15 @@ def exists(name: str) -> bool:
     return any(pattern.fullmatch(path) for path in repository())
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_every_path_that_a_document_names_exists(page: Path) -> None:
-    assert [name for name in named_paths(page.read_text("utf-8")) if not exists(name)] == []
+def test_every_path_that_a_document_names_exists_and_every_relative_link_resolves() -> None:
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        assert [name for name in named_paths(text) if not exists(name)] == [], page
+        assert [link for link in LINK.findall(CODE.sub("", text)) if not (page.parent / link).exists()] == [], page
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_every_relative_link_resolves(page: Path) -> None:
-    links = LINK.findall(CODE.sub("", page.read_text("utf-8")))
-    assert [link for link in links if not (page.parent / link).exists()] == []
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_every_selection_of_tests_that_a_document_names_selects_one(page: Path) -> None:
-    for selection in SELECTION.finditer(page.read_text("utf-8")):
+def test_every_selection_of_tests_that_a_document_names_selects_one() -> None:
+    for selection in (found for page in PAGES for found in SELECTION.finditer(page.read_text("utf-8"))):
         tests = [name for file in selection["files"].split() for name in names_of_tests(ROOT / file)]
         for word in set(re.findall(r"\w+", selection["words"])) - {"and", "or", "not"}:
             assert any(word in name for name in tests), f"{selection[0]}: no test is named so"
@@ -122,12 +106,8 @@ def test_a_long_line_is_found_wherever_it_is_prose() -> None:
     assert long_lines(f"---\n{long}\n---\n{long}\n```\n{long}\n```\n| {long} |\n    {long}\n") == [4, 8]
 
 
-@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_no_line_of_prose_is_longer_than_a_line_of_code(page: Path) -> None:
-    assert long_lines(page.read_text("utf-8")) == []
-
-
-def test_no_line_of_a_template_a_script_or_a_style_is_longer_either() -> None:
+def test_no_line_of_prose_a_template_a_script_or_a_style_is_longer_than_a_line_of_code() -> None:
+    assert [(page, lines) for page in PROSE if (lines := long_lines(page.read_text("utf-8")))] == []
     folder = ROOT / "scripts" / "memoria" / "reader"
     pages = [path for ending in ("html", "js", "css") for path in folder.rglob(f"*.{ending}")]
     lines = [(path.name, line) for path in pages for line in path.read_text("utf-8").split("\n")]

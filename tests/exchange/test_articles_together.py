@@ -91,36 +91,23 @@ def test_an_article_comes_as_it_is(homes: Homes) -> None:
     assert sorted(text(laptop).split("\n")) == sorted(text(desk).split("\n"))
     with laptop.keeper() as keeper:
         assert keeper.store.placed() == {fact.id for fact in desk.facts()}
-
-
-def test_a_second_exchange_writes_no_article(homes: Homes) -> None:
-    desk, laptop = homes
-    place(desk, "Behaviour", "The queue holds 500 jobs.")
-    meet(desk, laptop)
     stamps = [path(machine).stat().st_mtime_ns for machine in homes]
     meet(desk, laptop)
-    assert [path(machine).stat().st_mtime_ns for machine in homes] == stamps
+    assert [path(machine).stat().st_mtime_ns for machine in homes] == stamps, "a second exchange writes nothing"
 
 
-def test_what_both_add_to_one_article_stands_on_both(homes: Homes) -> None:
-    desk, laptop = homes
-    place(desk, "Behaviour", "The queue holds 500 jobs.")
-    meet(desk, laptop)
-    place(desk, "Behaviour", "It drops none.")
-    place(laptop, "Gotchas", "It hangs when the disk is full.", kind="debugging")
-    meet(desk, laptop)
-    assert same(homes)
-    assert rows(desk, "Behaviour") == {"The queue holds 500 jobs.", "It drops none."}
-    assert rows(desk, "Gotchas") == {"It hangs when the disk is full."}
-
-
-def test_an_article_that_both_made_by_themselves_is_one(homes: Homes) -> None:
+def test_what_both_made_by_themselves_and_add_to_one_article_stands_on_both(homes: Homes) -> None:
     desk, laptop = homes
     place(desk, "Behaviour", "The queue holds 500 jobs.")
     place(laptop, "Behaviour", "It drops none.")
     meet(desk, laptop)
     assert same(homes)
+    place(desk, "Gotchas", "It waits for the disk.", kind="debugging")
+    place(laptop, "Gotchas", "It hangs when the disk is full.", kind="debugging")
+    meet(desk, laptop)
+    assert same(homes)
     assert rows(desk, "Behaviour") == {"The queue holds 500 jobs.", "It drops none."}
+    assert rows(desk, "Gotchas") == {"It waits for the disk.", "It hangs when the disk is full."}
 
 
 def test_an_end_is_an_end_on_every_page_of_every_machine(homes: Homes) -> None:

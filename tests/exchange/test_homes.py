@@ -102,7 +102,7 @@ def test_of_two_merges_that_did_not_know_of_each_other_no_wording_comes_back_or_
         assert sorted(each.content for each in machine.facts()) == ["Use nine.", "Use seven."]
 
 
-def test_entries_and_statements_come_as_they_were_written(homes: Homes) -> None:
+def test_what_comes_is_as_it_was_written_and_a_second_exchange_sends_nothing_and_writes_no_file(homes: Homes) -> None:
     desk, laptop = homes
     learn(desk, "Use pnpm, not npm.")
     write_entry(desk, "aaa111", a_fact("The queue holds 500 jobs.", "decision"))
@@ -110,12 +110,6 @@ def test_entries_and_statements_come_as_they_were_written(homes: Homes) -> None:
     assert day(laptop).read_text() == day(desk).read_text()
     with laptop.keeper() as keeper:
         assert {fact.content for fact in keeper.store.facts()} == contents(desk)
-
-
-def test_a_second_exchange_sends_nothing_and_writes_no_file(homes: Homes) -> None:
-    desk, laptop = homes
-    learn(desk, "Use pnpm, not npm.")
-    meet(desk, laptop)
     before = {path: path.stat().st_mtime_ns for path in desk.folder.parent.glob("*/*/*.records")}
     stamps = (day(desk).stat().st_mtime_ns, day(laptop).stat().st_mtime_ns)
     meet(desk, laptop)
