@@ -21,8 +21,8 @@ SECOND = "kettle" + EVIL + "whistles"
 VERBS = (
     ["status"], ["status", "--json"], ["verify"], ["verify", "--json"], ["doctor", "--json"],
     ["search", "kettle"], ["search", "kettle", "--json"], ["search", EVIL], ["query", "what of the kettle?"],
-    ["query", "--json", SECOND], ["lint"], ["lint", "--json"], ["why", "concepts/kettle"], ["why", SECOND],
-    ["why", "concepts/kettle", "--json"], ["show", "aaaa"], ["show", EVIL], ["learned"], ["learned", "list", "--json"],
+    ["query", SECOND], ["lint"], ["lint", "--json"], ["why", "concepts/kettle"], ["why", SECOND], ["show", "aaaa"],
+    ["show", EVIL], ["learned"], ["learned", "list", "--json"],
     ["learned", "show", EVIL], ["diff"], ["undo"], ["undo", "--list"],
     ["compile", "--dry-run"], ["compile"], ["flush"], ["observe"], ["install", "--remove"],
     ["ingest", "--dry-run", EVIL.replace("\0", "")], ["forget", "--text", SECOND],

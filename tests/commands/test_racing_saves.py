@@ -15,13 +15,12 @@ from facts import MONDAY, a_fact
 from home_of import DAY, catalogued, run
 from home_of import article as add_article
 from home_of import entry as add_entry
-from memoria.commands import forget, query
+from memoria.commands import forget
 from memoria.daily import daily_log
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.ground.errors import FileBusyError
 from memoria.ground.home import Home
-from memoria.mcp.search import Answer, Statement
 from memoria.pages import housekeeping
 from memoria.statements.lines import Lines
 from memoria.wiki import index_page
@@ -113,12 +112,6 @@ def compile_(home: Home) -> Race:
     return Race(path, lambda: wiki.compile([placed("port")]), lambda text: AFTER[:-1] in text)
 
 
-def file_back(home: Home) -> Race:
-    _, path = compiled(home)
-    answer = Answer("Which port?", (Statement(BEFORE, ("concepts/port",)),), ("concepts/port",), (), (), "scripted")
-    return Race(path, lambda: query.file_back(home, answer), lambda text: "qa/which-port" in text)
-
-
 def undo(home: Home) -> Race:
     wiki, path = compiled(home)
     wiki.compile([placed("port")])
@@ -129,7 +122,7 @@ WRITERS: dict[str, Callable[[Home], Race]] = {
     made.__name__: made
     for made in (
         append, append_to_a_new_day, add_fact, change_fact, remove_fact, forget_from_a_day, tombstone,
-        forget_from_a_page, compile_, file_back, undo,
+        forget_from_a_page, compile_, undo,
     )
 }  # fmt: skip
 
@@ -161,7 +154,7 @@ def test_a_save_in_the_moment_of_writing_stands_and_so_does_what_was_written(
     assert [path.name for path in race.path.parent.iterdir() if not path.name.endswith(".md")] == []
 
 
-@pytest.mark.parametrize("writer", [forget_from_a_page, file_back, compile_])
+@pytest.mark.parametrize("writer", [forget_from_a_page, compile_])
 def test_a_save_after_the_page_was_read_and_before_it_was_planned_stands(
     home: Home, writer: Callable[[Home], Race], monkeypatch: pytest.MonkeyPatch
 ) -> None:

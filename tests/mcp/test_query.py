@@ -17,7 +17,6 @@ from memoria.mcp import search
 from memoria.mcp.calls import Session
 from memoria.statements import lines
 from memoria.statements.keeper import Keeper
-from memoria.wiki.folder import Wiki
 
 LOCK = f"daily/{DAY}#^e-01aa"
 
@@ -69,20 +68,17 @@ def test_answers_say_when_the_index_is_being_built(
     assert lacking not in capsys.readouterr().err
 
 
-def test_an_answer_from_a_learned_fact_links_to_it_and_is_filed_by_its_entry(
+def test_an_answer_from_a_learned_fact_links_to_it(
     home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     gauge = a_fact("The harbour gauge stands on the mole.", project="shop-aaaaaa")
     ref = f"daily/{entry(home, '01cc', 'Gauge', learned=(lines.learned(gauge),)).day}#^{gauge.id}"
     home, script = answering(tmp_path, monkeypatch, f"It stands on the mole. [[{ref}]]", ref)
-    assert run(query, home, "Where is the harbour gauge?", "--file-back") == 0
+    assert run(query, home, "Where is the harbour gauge?") == 0
     shown = capsys.readouterr().out
     assert f"It stands on the mole. [[{ref}]]" in shown
     assert "do not resolve" not in shown
     assert gauge.content in json.loads(Path(f"{script}.calls").read_text().splitlines()[0])["text"]
-    page = Wiki.of(home.paths).get("qa/where-is-the-harbour-gauge")
-    assert page
-    assert [claim.sources for claim in page.claims] == [(f"daily/{DAY}#^e-01cc",)]
 
 
 def test_what_was_remembered_without_a_session_is_answered_from(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,31 +109,3 @@ def test_without_a_language_model_the_passages_are_printed(home: Home, capsys: p
     assert "the setting `model` is offline" in shown
     assert "[[concepts/worker-lock]]" in shown
     assert "Hold `worker.lock` before reading the spool." in shown
-
-
-def test_a_filed_answer_is_an_article_with_sources_in_index_and_log(
-    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    home, _ = answering(
-        tmp_path, monkeypatch, "- Hold `worker.lock` first. [[concepts/worker-lock]]\n- It was a race.",
-        "concepts/worker-lock", LOCK,
-    )  # fmt: skip
-    assert run(query, home, "When is the worker lock held?", "--file-back", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["filed"] == "qa/when-is-the-worker-lock-held"
-    wiki = Wiki.of(home.paths)
-    page = wiki.get(told["filed"])
-    assert page
-    assert page.title == "When is the worker lock held?"
-    assert [(claim.text, claim.sources) for claim in page.claims] == [
-        ("Hold `worker.lock` first.", (LOCK,)), ("It was a race.", (LOCK,)),
-    ]  # fmt: skip
-    assert f"[[{told['filed']}|" in (wiki.folder / "index.md").read_text()
-    assert f"[[{told['filed']}]]" in (wiki.folder / "log.md").read_text()
-    other = wiki.get("concepts/worker-lock")
-    assert other
-    assert told["filed"] in {link.target for link in other.links}
-    assert run(query, home, "When is the worker lock held?", "--file-back") == 0
-    again = wiki.get(told["filed"])
-    assert again
-    assert again.claims == page.claims

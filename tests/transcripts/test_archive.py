@@ -113,8 +113,8 @@ def test_an_id_that_would_leave_the_folder_is_refused(tmp_path: Path) -> None:
         archive(tmp_path).keep("../x", DAY, [SAID])
 
 
-def shown(home: Home, capsys: pytest.CaptureFixture[str], entry: str, *, as_json: bool = False) -> str:
-    assert show.command(argparse.Namespace(entry=entry, json=as_json), home) == 0
+def shown(home: Home, capsys: pytest.CaptureFixture[str], entry: str) -> str:
+    assert show.command(argparse.Namespace(entry=entry), home) == 0
     return capsys.readouterr().out
 
 
@@ -147,8 +147,8 @@ def test_show_takes_an_id_in_every_form_it_is_written_in(
 
 def test_show_tells_an_unknown_entry_from_one_whose_turns_are_gone(home: Home) -> None:
     with pytest.raises(ExpectedError, match="no entry nosuch"):
-        show.command(argparse.Namespace(entry="nosuch", json=False), home)
+        show.command(argparse.Namespace(entry="nosuch"), home)
     with pytest.raises(ExpectedError, match="daily/2026-11-21#"):
-        show.command(argparse.Namespace(entry="lost", json=False), home)
+        show.command(argparse.Namespace(entry="lost"), home)
     with pytest.raises(ExpectedError, match="is not an entry id"):
-        show.command(argparse.Namespace(entry="what is this?", json=False), home)
+        show.command(argparse.Namespace(entry="what is this?"), home)

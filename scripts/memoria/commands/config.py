@@ -46,7 +46,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     listed.add_argument("--json", action="store_true", help="print JSON")
     get = actions.add_parser("get", help="print the value of one setting")
     get.add_argument("name")
-    get.add_argument("--json", action="store_true", help="print JSON")
     put = actions.add_parser("set", help="set one setting in config.json")
     put.add_argument("name")
     put.add_argument("value", nargs="+", help="the value; several words make a list where the setting is one")
@@ -108,8 +107,7 @@ def _shown(value: Any) -> str:
 
 
 def _get(args: argparse.Namespace, settings: Settings) -> int:
-    value = getattr(settings, _field(args.name).name)
-    print(json.dumps(value, ensure_ascii=False) if args.json else _shown(value))
+    print(_shown(getattr(settings, _field(args.name).name)))
     return 0
 
 

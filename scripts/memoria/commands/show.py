@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
-from typing import Any
 
 from memoria.base import invocation
 from memoria.daily.daily_log import DailyLog
@@ -26,7 +24,6 @@ _ID = re.compile(r"[A-Za-z0-9_-]+")
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("entry", help="the id of an entry (e-…) or of a fact (l-…), or an article's source link")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
@@ -37,10 +34,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     entry = _entry(home, entry_id)
     if turns is None:
         raise _absent(entry_id, entry, home.settings.archive_mb)
-    if args.json:
-        print(json.dumps(_facts(entry_id, entry, turns), indent=2, ensure_ascii=False))
-    else:
-        print("\n".join(_lines(entry_id, entry, turns, home.zone)))
+    print("\n".join(_lines(entry_id, entry, turns, home.zone)))
     return 0
 
 
@@ -78,25 +72,6 @@ def _absent(entry_id: str, entry: Entry | None, archive_mb: int) -> ExpectedErro
     return ExpectedError(
         f"The turns of entry {entry_id} are not in the archive ({why}); its summary is {entry.source}."
     )
-
-
-def _facts(entry_id: str, entry: Entry | None, turns: list[Turn]) -> dict[str, Any]:
-    return {
-        "entry": entry_id,
-        "source": entry.source if entry else None,
-        "project": entry.project if entry else None,
-        "title": entry.title if entry else None,
-        "turns": [
-            {
-                "key": turn.key,
-                "role": turn.role,
-                "time": turn.time.isoformat() if turn.time else None,
-                "text": turn.text,
-                "tools": list(turn.tools),
-            }
-            for turn in turns
-        ],
-    }
 
 
 def _lines(entry_id: str, entry: Entry | None, turns: list[Turn], zone: Zone) -> list[str]:

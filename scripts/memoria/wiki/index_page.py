@@ -193,11 +193,6 @@ def settled_block(when: datetime, slugs: Sequence[str]) -> str:
     return f"\n## {when:%Y-%m-%d %H:%M} up to date\n- Updated: " + ", ".join(f"[[{slug}]]" for slug in slugs) + "\n"
 
 
-def filed_block(when: datetime, slug: str) -> str:
-    """Return the lines of ``log.md`` for an answer that was filed; ``when`` is in the user's zone."""
-    return f"\n## {when:%Y-%m-%d %H:%M} query\n- Filed: [[{slug}]]\n"
-
-
 def compiled_entries(log: str) -> set[str]:
     """Return the ids of the entries that a log records as taken in."""
     took = (row for row in log.split("\n") if row.startswith("- Took in: "))
