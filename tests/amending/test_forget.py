@@ -208,7 +208,7 @@ def test_what_rests_on_other_entries_stays(home: Home) -> None:
     log = Path(home.paths.memoria_log).read_text()
     assert "harmless" in log
     assert Path(home.paths.state, "folders.bak-1").exists()
-    snapshot = Snapshot(home, DAY)
+    snapshot = Snapshot(home)
     assert [finding for finding in lint_rules.findings(snapshot) if finding.severity == lint_rules.ERROR] == []
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sqlite3
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -39,24 +37,6 @@ def run(*words: str) -> int:
     parser = argparse.ArgumentParser()
     search.arguments(parser)
     return search.command(parser.parse_args(words), Home.open())
-
-
-def test_a_file_of_queries_is_answered_line_by_line(
-    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked: list[Any] = [
-        {"query": "stripes", "collection": "zoo-123456"},
-        {"query": "nothing of it"},
-        [1],
-        {"query": "zebra"},
-    ]
-    (tmp_path / "q.jsonl").write_text("\n".join(json.dumps(line) for line in asked) + "\n{broken\n")
-    assert run("--batch", str(tmp_path / "q.jsonl")) == 0
-    answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [len(answer["results"]) for answer in answers] == [1, 0, 0, 2, 0]
-    assert set(answers[0]["results"][0]) == {"path", "entry", "session", "score"}
-    assert "error" in answers[2]
-    assert "error" in answers[4]
 
 
 @pytest.mark.parametrize("rubbish", [b"rubbish" * 1000, b"SQLite format 3\0" + b"\7" * 5000])

@@ -17,7 +17,6 @@ from memoria.audit.checks import BROKEN, NOTE, OK, Finding, Findings
 from memoria.base.paths import STATE_VERSION
 from memoria.base.settings import CHANGE_OPTION, PLUGIN_OPTION
 from memoria.exchange.memory_server import Server
-from memoria.ground import clock
 from memoria.ground.errors import ExpectedError, HomeRefusedError
 from memoria.ground.home import Home
 from memoria.ground.printable import counted, line
@@ -48,9 +47,9 @@ def refused(args: argparse.Namespace, error: HomeRefusedError) -> int:
 
 def _wiki(args: argparse.Namespace, home: Home) -> int:
     """Print what is wrong with the wiki; return 1 when there are errors."""
-    snapshot = Snapshot(home, home.zone.day(clock.now()))
+    snapshot = Snapshot(home)
     found = lint_rules.findings(snapshot)
-    severities = (lint_rules.ERROR, lint_rules.WARNING, lint_rules.NOTE)
+    severities = (lint_rules.ERROR, lint_rules.WARNING)
     counts = {severity: sum(each.severity == severity for each in found) for severity in severities}
     if args.json:
         shown = {"findings": [asdict(each) for each in found], "counts": counts}

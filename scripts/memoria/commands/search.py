@@ -1,4 +1,4 @@
-"""Search: find articles, entries, facts and turns, for a person, a program, or a file of queries.
+"""Search: find articles, entries, facts and turns, for a person or a program.
 
 The index is brought up to date first. Where that takes longer than an answer may, it goes on in the background, and
 the answer says so.
@@ -38,15 +38,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--wait", action="store_true", help="bring the index up to date first, however long it takes")
     parser.add_argument("--rebuild", action="store_true", help="rebuild the index from the files first")
-    parser.add_argument(
-        "--batch", metavar="FILE", help='one {"query": ..., "collection": ...} per line; one line of results for each'
-    )
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Search and print; return 0 even if nothing is found."""
     query = " ".join(args.words)
-    if not (query or args.wait or args.rebuild or args.batch):
+    if not (query or args.wait or args.rebuild):
         raise ExpectedError('There is nothing to search for. Usage: memoria search "words"')
     if args.k < 1:
         raise ExpectedError("-k is the maximum number of results, and at least 1.")
@@ -56,8 +53,6 @@ def command(args: argparse.Namespace, home: Home) -> int:
             print(f"{printable.counted(len(index), 'document')} indexed", file=sys.stderr)
     if args.wait:
         _wait(home)
-    if args.batch:
-        return _batch(args, home)
     if query:
         hits = _found(home, query, args.k, args.project, _kinds(args))
         shown = json.dumps({"results": [_record(hit) for hit in hits]}, ensure_ascii=False) if args.json else None
@@ -69,13 +64,6 @@ def _kinds(args: argparse.Namespace) -> tuple[str, ...]:
     """Return the kinds of documents to look for."""
     kinds = tuple(args.kind or layout.KINDS)
     return (*kinds, layout.HISTORY) if args.history else kinds
-
-
-def _key(given: str, home: Home, index: Index) -> str:
-    """Return the key of the project that is meant, ``""`` when none is."""
-    if not given:
-        return ""
-    return projects.meant(given, index.projects(), home)
 
 
 def _wait(home: Home) -> None:
@@ -91,38 +79,8 @@ def _found(home: Home, query: str, limit: int, given: str, kinds: tuple[str, ...
     with sources.searchable(home) as (index, lacking):
         if lacking:
             print(f"memoria: {lacking}", file=sys.stderr)
-        return index.search(query, limit=limit, project=_key(given, home, index), view=view, kinds=kinds)
-
-
-def _batch(args: argparse.Namespace, home: Home) -> int:
-    """Answer a file of queries; an invalid line is answered with an error."""
-    with Index(home.paths.index) as index:
-        sources.refresh(index, home.paths)
-        key, view = _key(args.project, home, index), Visibility(home.settings, home.paths)
-        with Path(args.batch).open(encoding="utf-8", errors="replace") as file:
-            for line in file:
-                print(json.dumps(_answer(index, line, args, key, view), ensure_ascii=False))
-    return 0
-
-
-def _answer(
-    index: Index,
-    line: str,
-    args: argparse.Namespace,
-    project_key: str = "",
-    view: Visibility | None = None,
-) -> dict[str, Any]:
-    try:
-        asked = json.loads(line)
-        query, collection = str(asked["query"]), str(asked.get("collection") or project_key)
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return {"results": [], "error": 'expected {"query": ..., "collection": ...}'}
-    collection = collection.encode("utf-8", "replace").decode()  # SQLite cannot store half a surrogate pair
-    hits = index.search(query, limit=args.k, project=collection, view=view, kinds=_kinds(args))
-    return {"results": [{k: v for k, v in _record(hit).items() if k in _BRIEF} for hit in hits]}
-
-
-_BRIEF = ("path", "entry", "session", "score")
+        key = projects.meant(given, index.projects(), home) if given else ""
+        return index.search(query, limit=limit, project=key, view=view, kinds=kinds)
 
 
 def _record(hit: Hit) -> dict[str, Any]:

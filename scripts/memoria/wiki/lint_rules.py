@@ -5,30 +5,22 @@ A rule is a row of ``RULES``. A snapshot is a home's wiki and daily logs, read o
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property
 from pathlib import Path
 
-from memoria.base import invocation, project
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
-from memoria.daily.entry import Entry
-from memoria.ground import home_files, markdown, printable
+from memoria.ground import home_files, markdown
 from memoria.ground.home import Home
 from memoria.ground.markdown import Link
-from memoria.search.words import words
-from memoria.wiki import index_page
-from memoria.wiki.article import RELATED, Article
+from memoria.wiki.article import Article
 from memoria.wiki.article_cache import LinkTargets
-from memoria.wiki.folder import LOG, Wiki, slugify
+from memoria.wiki.folder import Wiki, slugify
 
-ERROR, WARNING, NOTE = "error", "warning", "note"
-SPARSE_WORDS = 12  # an article with fewer words in summary and claims says next to nothing
-_MAX_RELATED = 30
+ERROR, WARNING = "error", "warning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,54 +110,6 @@ def duplicate_titles(snapshot: Snapshot) -> Found:
             yield first, f"“{name}” is also a name of {', '.join(f'[[{slug}]]' for slug in others)}"
 
 
-def orphans(snapshot: Snapshot) -> Found:
-    """Find articles that no other article links to."""
-    reached = {target for targets in snapshot.linked.values() for target in targets}
-    for slug in snapshot.pages:
-        if slug not in reached and len(snapshot.pages) > 1:
-            yield slug, "no other article links here"
-
-
-def sparse(snapshot: Snapshot) -> Found:
-    """Find articles that say next to nothing."""
-    for slug, article in snapshot.articles.items():
-        body = " ".join([*article.lead, *(row for section in article.sections for row in section.rows)])
-        count = len(words(re.sub(r"\[\[[^\]]*\]\]", " ", body)))
-        if count < SPARSE_WORDS:
-            yield slug, f"only {printable.counted(count, 'word')}"
-
-
-def backlinks(snapshot: Snapshot) -> Found:
-    """Find pages under Related that do not link back, though they may: a page names none of another project."""
-    for slug, article in snapshot.articles.items():
-        rows = [row for part in article.sections if part.heading == RELATED for row in part.rows]
-        for link in markdown.links("\n".join(rows)):
-            other = snapshot.targets.page(link.target).removeprefix("knowledge/")
-            known = snapshot.articles.get(other)
-            if not known or other == slug or slug in snapshot.linked[other] or known.related >= _MAX_RELATED:
-                continue
-            if snapshot.owners[slug] in ("", snapshot.owners[other]):
-                yield other, f"does not link back to [[{slug}]]"
-
-
-def uncompiled(snapshot: Snapshot) -> Found:
-    """Find entries that no compile has taken in."""
-    waiting = Counter(entry.day for entry in snapshot.entries if entry.id not in snapshot.compiled)
-    for day, count in sorted(waiting.items()):
-        text = f"{printable.counted(count, 'entry')} not compiled yet; run {invocation.shown('compile')}"
-        yield f"daily/{day.isoformat()}.md", text
-
-
-def stale(snapshot: Snapshot) -> Found:
-    """Find articles that no entry has changed for a long time (setting ``stale_days``)."""
-    limit = snapshot.home.settings.stale_days
-    for slug, article in snapshot.articles.items():
-        last = _day(article.updated)
-        if limit and last and (snapshot.today - last).days > limit:
-            age = printable.counted((snapshot.today - last).days, "day")
-            yield slug, f"last updated {last.isoformat()}, {age} ago"
-
-
 RULES: dict[str, tuple[str, Callable[[Snapshot], Found]]] = {
     "broken-link": (ERROR, broken_links),
     "dead-source": (ERROR, dead_sources),
@@ -174,11 +118,6 @@ RULES: dict[str, tuple[str, Callable[[Snapshot], Found]]] = {
     "path": (WARNING, paths),
     "missing-source": (WARNING, missing_sources),
     "duplicate-title": (WARNING, duplicate_titles),
-    "orphan": (WARNING, orphans),
-    "sparse": (WARNING, sparse),
-    "backlink": (NOTE, backlinks),
-    "uncompiled": (NOTE, uncompiled),
-    "stale": (NOTE, stale),
 }
 
 
@@ -217,41 +156,15 @@ class Page:
 
 
 class Snapshot:
-    """Everything that lint examines; ``today`` is in the user's zone."""
+    """Everything that lint examines."""
 
-    def __init__(self, home: Home, today: date) -> None:
-        self.home = home
-        self.today = today
+    def __init__(self, home: Home) -> None:
         self.wiki = Wiki.of(home.paths)
         self.daily = DailyLog.of(home.paths)
         self.pages = {slug: _page(self.wiki, slug) for slug in self.wiki.slugs()}
         self.articles = {slug: page.article for slug, page in self.pages.items() if page.article}
+        self.entries = [entry for day in self.daily.days() for entry in self.daily.entries(day)]
         self.targets = LinkTargets(Path(home.paths.home), self.articles.values())
-
-    @cached_property
-    def owners(self) -> dict[str, str]:
-        """The key of the project that each readable page belongs to; empty for a page of all projects."""
-        known = project.known(self.home.paths.projects)
-        return {slug: known.current(article.project) for slug, article in self.articles.items()}
-
-    @cached_property
-    def linked(self) -> dict[str, set[str]]:
-        """The slugs of the other articles that each slug links to."""
-        found: dict[str, set[str]] = {}
-        for slug, page in self.pages.items():
-            targets = {self.targets.page(link.target).removeprefix("knowledge/") for link in page.links if link.target}
-            found[slug] = {target for target in targets if target in self.pages and target != slug}
-        return found
-
-    @cached_property
-    def entries(self) -> list[Entry]:
-        """Every entry of the daily logs."""
-        return [entry for day in self.daily.days() for entry in self.daily.entries(day)]
-
-    @cached_property
-    def compiled(self) -> set[str]:
-        """The ids of the entries that the wiki's log records as taken in."""
-        return index_page.compiled_entries(_text(self.wiki.folder / LOG))
 
     def strays(self) -> Iterator[home_files.LeftOut]:
         """Yield the files that are not read."""
