@@ -418,7 +418,7 @@ def huge(machine: Machine) -> None:
 
 def test_a_line_longer_than_any_request_reaches_no_model_whole(tmp_path: Path) -> None:
     told = answers() | {"compile": {"places": []}, "flush": {"worth_saving": False}}
-    own = OllamaApi(lambda body: json.dumps(told[task_of(body)]), ["x"])  # for our own calls it starts no client
+    own = OllamaApi(lambda body: json.dumps(told[task_of(body)]))  # for our own calls it starts no client
     with MessagesApi(lambda _: "") as api, own:
         machine = Machine(tmp_path, api)
         machine.env |= {"MEMORIA_LIMIT_CALL_CHARS": "20000", "MEMORIA_MODEL": "ollama:x", "MEMORIA_OLLAMA_URL": own.url}

@@ -87,8 +87,8 @@ def claude(
 
 
 def _ollama(stack: ExitStack, said: Any, timeout_s: float = 20.0) -> tuple[Ollama, OllamaApi]:
-    api = stack.enter_context(OllamaApi(lambda _: said, ["mistral:7b", "qwen2.5:3b"]))
-    return Ollama("", url=api.url, preferred=["qwen2.5", "mistral"], timeout_s=timeout_s), api
+    api = stack.enter_context(OllamaApi(lambda _: said))
+    return Ollama("qwen2.5:3b", url=api.url, timeout_s=timeout_s), api
 
 
 @pytest.fixture(
@@ -331,10 +331,10 @@ def _cwd(process: Path) -> str:
 
 
 def test_an_ollama_that_is_not_running_names_the_remedy(stack: ExitStack) -> None:
-    with OllamaApi(lambda _: "", []) as api:
+    with OllamaApi(lambda _: "") as api:
         url = api.url
     with pytest.raises(ModelUnavailableError, match="ollama serve") as caught:
-        Ollama("x", url=url, preferred=[], timeout_s=5).complete(FLUSH)
+        Ollama("x", url=url, timeout_s=5).complete(FLUSH)
     assert not caught.value.retry_now
 
 

@@ -24,9 +24,10 @@ def gone(retry_now: bool = True, cost: float = 0.0) -> ModelUnavailableError:
     return ModelUnavailableError("gone", retry_now=retry_now, usage=Usage(cost_usd=cost))
 
 
-def test_an_unknown_name_is_refused_with_the_known_ones(paths: Paths) -> None:
-    settings = Settings.load({"MEMORIA_MODEL": "gpt:4"})
-    with pytest.raises(ExpectedError, match=r"'gpt:4'.*claude:haiku.*ollama.*offline"):
+@pytest.mark.parametrize("name", ["gpt:4", "ollama"])
+def test_an_unknown_name_is_refused_with_the_known_ones(paths: Paths, name: str) -> None:
+    settings = Settings.load({"MEMORIA_MODEL": name})
+    with pytest.raises(ExpectedError, match=rf"'{name}'.*claude:haiku.*ollama:qwen.*offline"):
         chain.from_settings(settings, paths)
 
 

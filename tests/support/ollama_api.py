@@ -1,9 +1,9 @@
-"""A loopback server that speaks the two calls of ollama's API that memoria uses."""
+"""A loopback server that speaks the call of ollama's API that memoria uses."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from loopback import Handler, Json, Loopback
 
@@ -11,18 +11,14 @@ from loopback import Handler, Json, Loopback
 class OllamaApi(Loopback):
     """``answer`` maps a chat request to the reply's content, a whole reply, an HTTP status, or None to hang."""
 
-    def __init__(self, answer: Callable[[Json], str | Json | int | None], installed: Sequence[str]) -> None:
+    def __init__(self, answer: Callable[[Json], str | Json | int | None]) -> None:
         super().__init__(_Handler)
         self.answer = answer
-        self.installed = list(installed)
         self.requests: list[Json] = []
 
 
 class _Handler(Handler):
     service: OllamaApi
-
-    def do_GET(self) -> None:
-        self.json(200, {"models": [{"name": name} for name in self.service.installed]})
 
     def do_POST(self) -> None:
         body = json.loads(self.body())

@@ -261,8 +261,6 @@ class Settings:
     )
 
     # Constants, which tests and benches set as MEMORIA_LIMIT_<NAME>.
-    ollama_models = ("qwen2.5:7b", "qwen2.5:3b", "llama3.1:8b", "llama3.2:3b", "gemma3:4b", "mistral:7b", "phi4-mini")
-    # looked for when `model` says only `ollama`, best first
     model_timeout_s = 180.0  # after which a model call is abandoned, to be retried later
     call_chars = 60_000  # of conversation in one call, at most; longer sessions take several
     retry_s: tuple[float, ...] = (2.0, 4.0)  # before the second and third try of a call within one run

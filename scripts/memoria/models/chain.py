@@ -34,7 +34,7 @@ BACKENDS = {
     "scripted": Backend("memoria.models.scripted", is_free=True),
 }
 
-POSSIBLE = "claude:haiku (or another Claude model), ollama or ollama:qwen2.5:3b (or another installed one) and offline"
+POSSIBLE = "claude:haiku (or another Claude model), ollama:qwen2.5:3b (or another installed one) and offline"
 
 
 class Chain:
@@ -77,16 +77,21 @@ def backend(name: str) -> str:
 
 
 def _make(name: str, settings: Settings, paths: Paths) -> Model:
-    known, argument = BACKENDS.get(backend(name)), name.partition(":")[2]
-    if known is None:
+    if not _is_known(name):
         raise ModelUnavailableError(f"There is no model {name!r}. Possible are {POSSIBLE}.", retry_now=False)
-    model: Model = importlib.import_module(known.module).make(argument.strip(), settings, paths)
+    module, argument = importlib.import_module(BACKENDS[backend(name)].module), name.partition(":")[2]
+    model: Model = module.make(argument.strip(), settings, paths)
     return model
+
+
+def _is_known(name: str) -> bool:
+    """Return whether there may be a model of this name; ollama's are called by their own."""
+    return backend(name) in BACKENDS and name.rstrip(": ") != "ollama"
 
 
 def problems(settings: Settings) -> list[str]:
     """Return what is wrong with the names of models in the settings."""
-    unknown = [name.strip() for name in settings.model.split(",") if name.strip() and backend(name) not in BACKENDS]
+    unknown = [name.strip() for name in settings.model.split(",") if name.strip() and not _is_known(name.strip())]
     return [f"model names {name!r}, which is no model; possible are {POSSIBLE}" for name in unknown]
 
 

@@ -1,6 +1,6 @@
 """Ollama: a local model over HTTP (https://github.com/ollama/ollama/blob/main/docs/api.md), without cost or an SDK.
 
-``/api/tags`` lists the installed models; ``/api/chat`` answers under a grammar derived from the schema.
+``/api/chat`` answers under a grammar derived from the schema.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import socket
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
 from typing import Any
 
 from memoria.base.paths import Paths
@@ -19,7 +18,6 @@ from memoria.ground.errors import BadAnswerError, ModelUnavailableError
 from memoria.models import answer
 from memoria.models.protocol import SYSTEM, Completion, JsonObject, Model, Prompt, Usage
 
-TAGS_TIMEOUT_S = 5.0
 CHARS_PER_TOKEN = 3  # code and non-English text take more tokens than prose; a large window is better than a cut text
 ANSWER_TOKENS = 4_096
 CONTEXT_STEP = 2_048  # ollama reloads a model whenever the window changes, so use few sizes
@@ -28,25 +26,19 @@ _LIMITS = frozenset({"maxLength", "minLength", "maxItems", "minItems", "pattern"
 
 
 class Ollama:
-    """A model of an ollama server; without a name, the first installed one of a list of preferences."""
+    """A model of an ollama server."""
 
-    def __init__(self, model: str, *, url: str, preferred: Sequence[str], timeout_s: float) -> None:
-        """``timeout_s`` is the deadline of a whole call, including listing and loading."""
+    def __init__(self, model: str, *, url: str, timeout_s: float) -> None:
+        """``timeout_s`` is the deadline of a whole call, including loading."""
         self.model = model
         self.url = url.rstrip("/")
-        self.preferred = tuple(preferred)
         self.timeout_s = timeout_s
-
-    @property
-    def name(self) -> str:
-        """``ollama:<model>`` once the model is known."""
-        return f"ollama:{self.model}" if self.model else "ollama"
+        self.name = f"ollama:{model}"
 
     def complete(self, prompt: Prompt) -> Completion:
         """Ask once."""
         started = time.monotonic()
-        self.model = self.model or self._choose(self._installed())
-        reply = self._request("/api/chat", self.timeout_s - (time.monotonic() - started), self._body(prompt))
+        reply = self._request(self._body(prompt))
         usage = Usage(
             input_tokens=_count(reply.get("prompt_eval_count")),
             output_tokens=_count(reply.get("eval_count")),
@@ -71,27 +63,12 @@ class Ollama:
             "messages": [{"role": "system", "content": SYSTEM}, {"role": "user", "content": prompt.text}],
         }
 
-    def _installed(self) -> list[str]:
-        models = self._request("/api/tags", min(TAGS_TIMEOUT_S, self.timeout_s)).get("models")
-        names = [model.get("name") for model in models if isinstance(model, dict)] if isinstance(models, list) else []
-        return [name for name in names if isinstance(name, str)]
-
-    def _choose(self, installed: list[str]) -> str:
-        """Return the first installed preference; ``qwen2.5`` also means ``qwen2.5:latest`` and ``qwen2.5:3b``."""
-        for wanted in self.preferred:
-            for name in installed:
-                if name in (wanted, f"{wanted}:latest") or name.startswith(f"{wanted}:"):
-                    return name
-        wanted = ", ".join(self.preferred)
-        message = f"ollama has none of {wanted}: run `ollama pull {self.preferred[0]}`" if wanted else "no model named"
-        raise ModelUnavailableError(f"{message}, or name one with `ollama:<model>`.", retry_now=False, model=self.name)
-
-    def _request(self, path: str, timeout_s: float, body: JsonObject | None = None) -> JsonObject:
+    def _request(self, body: JsonObject) -> JsonObject:
         """Make one HTTP exchange; raise ModelUnavailableError however it fails."""
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"})  # noqa: S310
+        header, data = {"Content-Type": "application/json"}, json.dumps(body).encode()
+        request = urllib.request.Request(f"{self.url}/api/chat", data, header)  # noqa: S310 (the user's own URL)
         try:
-            raw = _read(request, timeout_s)
+            raw = _read(request, self.timeout_s)
             reply: Any = json.loads(raw)
         except urllib.error.HTTPError as error:
             error.close()  # the error is an open response as well
@@ -121,10 +98,8 @@ class Ollama:
 
 
 def make(argument: str, settings: Settings, paths: Paths) -> Model:  # noqa: ARG001 (every backend is made alike)
-    """Return ``ollama:<model>``, or for ``ollama`` the first installed model of the setting ``ollama_models``."""
-    return Ollama(
-        argument, url=settings.ollama_url, preferred=settings.ollama_models, timeout_s=settings.model_timeout_s
-    )
+    """Return the model ``ollama:<model>``."""
+    return Ollama(argument, url=settings.ollama_url, timeout_s=settings.model_timeout_s)
 
 
 def grammar(schema: Any) -> Any:
