@@ -39,7 +39,7 @@ from memoria.wiki import index_page
 from memoria.wiki.article import Article
 from memoria.wiki.article_cache import LinkTargets, Row
 from memoria.wiki.folder import INDEX, LOG, Wiki
-from memoria.wiki.retract import retract, unlink
+from memoria.wiki.lines import retract, unlink
 from memoria.wiki.transaction import digest
 
 KINDS = ("entry", "fact", "session", "project", "article", "text")

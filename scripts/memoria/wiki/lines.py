@@ -1,8 +1,8 @@
 """Lines: how a statement stands on an article: its text, its link, its section, and the summary above them all.
 
 A model's summary is taken only when every number and name in it stands on the page. When a line of the page ends, a
-current one stands in the summary's place until the next compile writes another. All functions are pure but for
-``renew_summary`` and for looking a statement up in the store.
+current one stands in the summary's place until the next compile writes another. What is forgotten goes from the page
+in every section; a summary and reasons that may rest on it go with it.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from typing import Final
 
 from memoria.ground import clock, markdown
 from memoria.search import comparison, identifiers
-from memoria.search.words import stems, words
+from memoria.search.words import holds, stems, words
 from memoria.statements.claim_check import unheard
 from memoria.statements.fact import GLOBAL, Fact, Stamp, new_id
 from memoria.statements.store import Place, Store
 from memoria.wiki.article import (
+    ASKED_AS,
     BEHAVIOUR,
     CONNECTIONS,
     CONVENTIONS,
@@ -27,9 +28,12 @@ from memoria.wiki.article import (
     HISTORY,
     HOW_TO,
     KEY_POINTS,
+    RELATED,
+    SINCE_ROWS,
     Article,
     Claim,
     Section,
+    without_sources,
 )  # fmt: skip
 
 SECTION_OF: Final = {
@@ -47,6 +51,7 @@ CHARS: Final = 300  # of a summary that code writes
 NOTHING: Final = "Nothing of this holds any longer."
 STALE: Final = 0.6  # a sentence with this part of an ended statement's words, and less of every current one's, tells it
 
+_DAY = re.compile(r"\[\[(daily/\d{4}-\d{2}-\d{2})")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 
 
@@ -186,3 +191,115 @@ def _is_stale(sentence: str, article: Article, ended: Collection[str]) -> bool:
         if share >= STALE and (share > best or numbers & gone.numbers):
             return True
     return False
+
+
+def retract(article: Article, sources: Collection[str], idents: Collection[str] = (), needle: str = "") -> int:
+    """Remove what shows the statements ``idents``, what rests only on ``sources``, and lines with ``needle``.
+
+    Return how many lines went. A source is an entry, as ``daily/D#^e-…``.
+    """
+    dropped = 0
+    emptied = []
+    for section in article.sections:
+        count = _without_sources(section, sources, idents)
+        dropped += count
+        if count and not any(row.strip() for row in section.rows):
+            emptied.append(section)
+    _drop_topics(article, emptied)
+    if dropped:
+        _plain_related(article)
+        article.summarise(summary_of(article))
+        _drop_empty(article)
+    if needle:
+        dropped += _without_text(article, needle)
+    if dropped:
+        _drop_days(article)
+        if article.front.texts(ASKED_AS):  # no record says which phrase came from what
+            article.front.set(ASKED_AS, [])
+    return dropped
+
+
+def unlink(article: Article, slug: str) -> bool:
+    """Remove the links to a deleted page, and rows that begin with one; return whether there were any."""
+    pattern = re.compile(rf"\[\[{re.escape(slug)}(?:#[^\]|]*)?(?:\|([^\]]*))?\]\]")
+    before = article.render()
+    see = f"See [[{slug}"
+    topics = [section for section in article.sections if any(row.startswith(see) for row in section.rows)]
+    for section in topics:
+        section.rows[:] = [row for row in section.rows if not row.startswith(see)]
+    _drop_topics(article, [section for section in topics if not any(row.strip() for row in section.rows)])
+    for rows in (article.lead, *(section.rows for section in article.sections)):
+        rows[:] = [pattern.sub("(forgotten)", row) for row in rows if not (row[:2] == "- " and pattern.match(row[2:]))]
+    return article.render() != before
+
+
+def _drop_topics(article: Article, emptied: Collection[Section]) -> None:
+    """Remove sections of which nothing is left, and the aliases that have their names."""
+    article.sections[:] = [section for section in article.sections if section not in emptied]
+    topics = [stems(section.heading) for section in emptied if not section.is_claims]
+    aliases = article.aliases
+    left = [alias for alias in aliases if stems(alias.replace("-", " ")) not in topics]
+    if left != aliases:
+        article.front.set("aliases", left)
+
+
+def _without_sources(section: Section, sources: Collection[str], idents: Collection[str]) -> int:
+    remaining: list[str] = []
+    dropped = 0
+    is_gone = False  # the claim above a reason
+    for row in section.rows:
+        reason = row.startswith(SINCE_ROWS)
+        claim = Claim.parse(row.lstrip() if reason else row)
+        cited = set(claim.sources) & set(sources) if claim else set()
+        rests_on_them = bool(claim and cited and cited == set(claim.sources))
+        rests_on_them |= bool(claim and set(claim.ids) & set(idents))
+        if claim and not reason:
+            is_gone = rests_on_them
+        if rests_on_them or (reason and is_gone):
+            dropped += 1
+        else:
+            remaining.append(without_sources(row, cited))
+    section.rows[:] = remaining
+    return dropped
+
+
+def _without_text(article: Article, needle: str) -> int:
+    dropped = 0
+    for rows in (article.lead, *(section.rows for section in article.sections)):
+        remaining: list[str] = []
+        is_gone = False  # the claim above a reason
+        for row in rows:
+            is_gone = holds(row, needle) or (is_gone and row.startswith(SINCE_ROWS))
+            if not is_gone:
+                remaining.append(row)
+        dropped += len(rows) - len(remaining)
+        rows[:] = remaining
+    for key in ("aliases", "tags", "sources"):
+        names = article.front.texts(key)
+        remaining = [name for name in names if not holds(name, needle)]
+        if remaining != names:
+            article.front.set(key, remaining)
+            dropped += 1
+    if dropped and not article.summary:
+        article.summarise(summary_of(article))
+    return dropped
+
+
+def _plain_related(article: Article) -> None:
+    for section in article.sections:
+        if section.heading == RELATED:
+            section.rows = [re.sub(r"^(- \[\[[^\]]*\]\]):.*$", r"\1", row) for row in section.rows]
+
+
+def _drop_empty(article: Article) -> None:
+    article.sections[:] = [
+        part for part in article.sections if not part.is_claims or any(row.strip() for row in part.rows)
+    ]
+
+
+def _drop_days(article: Article) -> None:
+    cited = {match for section in article.sections for row in section.rows for match in _DAY.findall(row)}
+    days = article.front.texts("sources")
+    remaining = [day for day in days if not (found := _DAY.match(day)) or found[1] in cited]
+    if remaining != days:
+        article.front.set("sources", remaining)

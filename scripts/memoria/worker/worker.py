@@ -45,7 +45,7 @@ from memoria.transcripts.archive import Archive
 
 if TYPE_CHECKING:
     from memoria.transcripts.intake import Intake
-    from memoria.worker.session_flush import SessionFlush
+    from memoria.worker.writer import SessionFlush
 
 log = logging.getLogger(__name__)
 
@@ -97,7 +97,7 @@ class Worker:
     @cached_property
     def flush(self) -> SessionFlush:
         """The session flush, created for the first session that waits."""
-        from memoria.worker.session_flush import SessionFlush  # noqa: PLC0415 (0.2 s with the patterns of redaction)
+        from memoria.worker.writer import SessionFlush  # noqa: PLC0415 (0.2 s with the patterns of redaction)
 
         return SessionFlush.of(self.home, self.daily, self.ledger, self.keeper)
 
