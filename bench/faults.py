@@ -150,7 +150,7 @@ class World(CrashWorld):
         """Run a verb as the command line does, with a model that answers well."""
 
         def verb() -> int:
-            with patch("memoria.models.chain.from_settings", lambda *_: Scripted(_answer)):
+            with patch("memoria.models.protocol.from_settings", lambda *_: Scripted(_answer)):
                 return cli.main(words)
 
         return run(verb, self.env, cwd=str(self.project), fault=fault)

@@ -23,7 +23,7 @@ from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.ground import client_program
 from memoria.ground.errors import BadAnswerError, ModelUnavailableError
-from memoria.models import answer, chain, tasks
+from memoria.models import answer, protocol, tasks
 from memoria.models.claude import TOOL_SERVERS, Claude
 from memoria.models.ollama import Ollama, grammar, window
 from memoria.models.protocol import JsonObject, Model, Prompt
@@ -92,7 +92,7 @@ def _ollama(stack: ExitStack, said: Any, timeout_s: float = 20.0) -> tuple[Ollam
 
 
 @pytest.fixture(
-    params=[pytest.param(name, marks=pytest.mark.slow if name == "claude" else ()) for name in chain.BACKENDS]
+    params=[pytest.param(name, marks=pytest.mark.slow if name == "claude" else ()) for name in protocol.BACKENDS]
 )
 def backend(
     request: pytest.FixtureRequest, claude: Callable[..., tuple[Claude, MessagesApi]], stack: ExitStack, paths: Paths
@@ -104,7 +104,7 @@ def backend(
         ),
         "ollama": Backend(lambda said: _ollama(stack, said)[0], lambda: _ollama(stack, 503)[0]),
         "scripted": Backend(lambda said: Scripted([said]), lambda: Scripted([ModelUnavailableError("away")])),
-        "offline": Backend(lambda _: chain.from_settings(Settings.load({"MEMORIA_MODEL": "offline"}), paths), None),
+        "offline": Backend(lambda _: protocol.from_settings(Settings.load({"MEMORIA_MODEL": "offline"}), paths), None),
     }
     return makers[request.param]
 

@@ -12,7 +12,7 @@ from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.ground.errors import BadAnswerError, ExpectedError, ModelError, ModelUnavailableError
 from memoria.mcp.tools import TOOLS
-from memoria.models import answer, chain, tasks
+from memoria.models import answer, protocol, tasks
 from memoria.models.protocol import JsonObject, Usage
 from scripted_model import Scripted
 
@@ -28,12 +28,12 @@ def gone(retry_now: bool = True, cost: float = 0.0) -> ModelUnavailableError:
 def test_an_unknown_name_is_refused_with_the_known_ones(paths: Paths, name: str) -> None:
     settings = Settings.load({"MEMORIA_MODEL": name})
     with pytest.raises(ExpectedError, match=rf"'{name}'.*claude:haiku.*ollama:qwen.*offline"):
-        chain.from_settings(settings, paths)
+        protocol.from_settings(settings, paths)
 
 
 @pytest.mark.parametrize("error", [gone(), BadAnswerError("junk")])
 def test_the_next_model_is_asked_when_one_fails_and_the_failure_is_told(error: ModelError) -> None:
-    completion = chain.Chain([Scripted([error], "first"), Scripted([GOOD], "second")]).complete(PROMPT)
+    completion = protocol.Chain([Scripted([error], "first"), Scripted([GOOD], "second")]).complete(PROMPT)
     assert completion.model == "second"
     assert [failure.model for failure in completion.failures] == ["first"]
 
@@ -52,7 +52,7 @@ def test_when_all_fail_the_most_hopeful_error_tells_all_reasons(
 ) -> None:
     models = [Scripted([error], f"m{number}") for number, error in enumerate(errors)]
     with pytest.raises(expected) as caught:
-        chain.Chain(models).complete(PROMPT)
+        protocol.Chain(models).complete(PROMPT)
     assert getattr(caught.value, "retry_now", None) == retry_now
     assert str(caught.value).startswith("m0: ")
     assert "m1: " in str(caught.value)
@@ -66,12 +66,12 @@ def test_a_scripted_file_goes_on_where_another_process_stopped_and_repeats_its_l
     file.write_text(json.dumps({"flush": [{"error": "unavailable", "retry_now": False}, {"error": "bad"}, GOOD]}))
     settings = Settings.load({"MEMORIA_MODEL": f"scripted:{file}"})
     with pytest.raises(ModelUnavailableError) as caught:
-        chain.from_settings(settings, paths).complete(PROMPT)
+        protocol.from_settings(settings, paths).complete(PROMPT)
     assert caught.value.retry_now is False
     with pytest.raises(BadAnswerError):
-        chain.from_settings(settings, paths).complete(PROMPT)
+        protocol.from_settings(settings, paths).complete(PROMPT)
     for _ in range(2):
-        assert chain.from_settings(settings, paths).complete(PROMPT).data["title"] == "Fix the race"
+        assert protocol.from_settings(settings, paths).complete(PROMPT).data["title"] == "Fix the race"
     calls = [json.loads(line) for line in Path(f"{file}.calls").read_text().splitlines()]
     assert [call["task"] for call in calls] == ["flush"] * 4
     assert calls[0]["material"] == PROMPT.material
@@ -84,7 +84,7 @@ def test_a_scripted_answer_can_name_the_statements_it_is_asked_about(tmp_path: P
     texts = {"l-e7": "It works.", "l-e8": "It is fast."}
     statements = [{"id": name, "kind": "", "day": "", "about": "", "text": text} for name, text in texts.items()]
     prompt = tasks.compile_({"statements": statements, "articles": [], "index": []})
-    data = chain.from_settings(Settings.load({"MEMORIA_MODEL": f"scripted:{file}"}), paths).complete(prompt).data
+    data = protocol.from_settings(Settings.load({"MEMORIA_MODEL": f"scripted:{file}"}), paths).complete(prompt).data
     assert [place["id"] for place in data["places"]] == ["l-e7", "l-e8", "l-e8", "l-e7"]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from malformed_answers import FAULTS, FLUSH, GOOD, Fault, holds
 from memoria.daily.ledger import Ledger
-from memoria.models import answer, chain
+from memoria.models import answer, protocol
 from memoria.models.metered import Metered
 from memoria.models.protocol import Prompt
 from scripted_model import Scripted
@@ -56,7 +56,7 @@ def test_a_second_attempt_is_told_what_was_wrong_with_the_first(ledger: Ledger) 
 
 def test_the_next_model_of_a_chain_is_told_what_was_wrong_too() -> None:
     second = Scripted([json.dumps(FLUSH)])
-    chain.Chain([Scripted(["no idea"], "one"), second]).complete(FAULTS[0].prompt)
+    protocol.Chain([Scripted(["no idea"], "one"), second]).complete(FAULTS[0].prompt)
     assert "no JSON object" in second.prompts[0].text
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from hostile_home import IDENT, KEY, fill_hostile
 from memoria.ground.home import Home
-from memoria.reader.app import ACTIONS, PAGES, Action
+from memoria.reader.server import ACTIONS, PAGES, Action
 from reader_home import HOST, Browser, fill, links
 
 TAGS = re.compile(

@@ -514,7 +514,7 @@ def directed(player: Player, model: Model) -> Iterator[None]:
         patch.object(clock, "now", lambda: player.now),
         patch.object(detach, "start", start),
         patch.object(detach, "lower_priority", lambda: None),
-        patch("memoria.models.chain.from_settings", lambda *_: model),
+        patch("memoria.models.protocol.from_settings", lambda *_: model),
     ):
         yield
 

@@ -14,7 +14,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.ground.home import Home
 from memoria.reader import security
-from memoria.reader.app import application
+from memoria.reader.server import application
 from memoria.reader.site import Site
 from memoria.statements import lines
 from memoria.statements.fact import Fact

@@ -78,7 +78,7 @@ class WikiHome:
     def compile(self, answer: list[JsonObject] | Callable[[Any], Any], *words: str) -> int:
         """Run the verb; ``answer``: what ``placed`` returns, or a function of the prompt."""
         model = Scripted(answer if callable(answer) else lambda prompt: answer_of(prompt, *answer))
-        with patch("memoria.models.chain.from_settings", lambda *_: model):
+        with patch("memoria.models.protocol.from_settings", lambda *_: model):
             try:
                 return self.run(compiling, *words)
             finally:

@@ -24,7 +24,7 @@ from memoria.ground.errors import ExpectedError
 from memoria.ground.home import change_config
 from memoria.ground.redact import Redactor
 from memoria.ground.swap import Swap
-from memoria.models import chain
+from memoria.models import protocol
 
 DEFAULT = "default"
 HIDDEN = "(set, not shown)"
@@ -155,7 +155,7 @@ def _problem(field: Field, value: Any) -> str:
         return next((problem.replace("; ignored", "; nothing was changed") for problem in Redactor(value).problems), "")
     tried = Settings()
     setattr(tried, field.name, value)
-    return next(iter(chain.problems(tried)), "")
+    return next(iter(protocol.problems(tried)), "")
 
 
 def _is_pattern(field: Field, word: str) -> bool:

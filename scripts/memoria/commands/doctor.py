@@ -20,7 +20,7 @@ from memoria.exchange.memory_server import Server
 from memoria.ground.errors import ExpectedError, HomeRefusedError
 from memoria.ground.home import Home
 from memoria.ground.printable import counted, line
-from memoria.models import chain
+from memoria.models import protocol
 from memoria.wiki import lint_rules
 from memoria.wiki.lint_rules import Snapshot
 from memoria.working.shared_store import open_store
@@ -97,7 +97,7 @@ def _settings(home: Home) -> Findings:
         yield Finding(
             "settings", BROKEN, "memoria is switched off", "unset MEMORIA_DISABLED, or `disabled` in config.json"
         )
-    unknown = chain.problems(home.settings)
+    unknown = protocol.problems(home.settings)
     for problem in unknown:
         yield Finding("settings", BROKEN, problem, "correct `model` in config.json or MEMORIA_MODEL in the environment")
     if not (home.settings.problems or home.settings.disabled or unknown):

@@ -22,7 +22,7 @@ from memoria.daily.ledger import Ledger
 from memoria.ground import clock, home_files
 from memoria.ground.home import Home
 from memoria.ground.printable import counted
-from memoria.models import chain
+from memoria.models import protocol
 from memoria.wiki.folder import Wiki
 
 DAYS = 7  # of calls and costs shown
@@ -40,7 +40,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if args.json:
         print(json.dumps(facts, indent=2, ensure_ascii=False))
     else:
-        other = chain.problems(home.settings)  # those of the settings themselves stand on standard error
+        other = protocol.problems(home.settings)  # those of the settings themselves stand on standard error
         print("\n".join(_lines(facts | {"problems": other}, home.zone)))
     return 0
 
@@ -78,7 +78,7 @@ def gather(home: Home) -> dict[str, Any]:
             ][:10],
             "sync": _sync(home),
             "memory_server": _memory_server(home),
-            "problems": [*home.settings.problems, *chain.problems(home.settings)],
+            "problems": [*home.settings.problems, *protocol.problems(home.settings)],
         }
 
 

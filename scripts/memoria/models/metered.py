@@ -23,7 +23,7 @@ from memoria.ground.clock import Zone
 from memoria.ground.errors import BadAnswerError, ModelError, ModelUnavailableError, OverBudgetError, Usage
 from memoria.ground.home import Home
 from memoria.ground.printable import dollars
-from memoria.models import chain
+from memoria.models import protocol
 from memoria.models.protocol import Completion, Model, Prompt
 
 HISTORY = timedelta(days=30)  # age of the calls that an estimate is based on
@@ -64,7 +64,7 @@ class Metered:
     def of(cls, home: Home, ledger: Ledger) -> Metered:
         """Return the model that the home's settings name, within its budget."""
         settings = home.settings
-        model = chain.from_settings(settings, home.paths)
+        model = protocol.from_settings(settings, home.paths)
         limits = Limits(settings.daily_budget_usd, settings.call_budget_usd, home.zone)
         return cls(model, ledger, Path(home.paths.model_lock), settings.retry_s, limits)
 
@@ -195,7 +195,7 @@ PRICES = {"haiku": (1.0, 5.0), "sonnet": (3.0, 15.0), "opus": (5.0, 25.0)}  # of
 
 def price(name: str, input_tokens: int, output_tokens: int) -> float | None:
     """Return the dollars for tokens of a model by its booked name: zero for a free one, None when it is unknown."""
-    known = chain.BACKENDS.get(chain.backend(name))
+    known = protocol.BACKENDS.get(protocol.backend(name))
     if known and known.is_free:
         return 0.0
     found = (prices for alias, prices in PRICES.items() if name.startswith("claude:") and alias in name)

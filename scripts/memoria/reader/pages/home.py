@@ -16,7 +16,7 @@ from memoria.exchange.records import Records
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.ground.printable import counted, dollars
-from memoria.models import chain, metered
+from memoria.models import metered, protocol
 from memoria.pages.housekeeping import MET, retry_failed
 from memoria.reader.site import Asked, Done, Site, View
 from memoria.statements.fact import Fact
@@ -127,7 +127,7 @@ def _budget(home: Home, ledger: Ledger) -> Iterator[Need]:
 
 
 def _settings(home: Home) -> Iterator[Need]:
-    for problem in (*home.settings.problems, *chain.problems(home.settings)):
+    for problem in (*home.settings.problems, *protocol.problems(home.settings)):
         yield Need("A setting needs a look", problem)
 
 
