@@ -20,7 +20,7 @@ from memoria.ground import printable
 from memoria.ground.errors import ExpectedError, HomeRefusedError
 from memoria.ground.home import Home
 
-# Verb -> one line of help. Its module, ``memoria.commands.<verb>``, has ``arguments(parser)`` and
+# Verb -> one line of help. Its module, ``memoria.commands.<verb>`` or one of ``BESIDE``, has ``arguments(parser)`` and
 # ``command(args, home)``, or ``without_home(args)`` when it leaves the user's home alone; one with
 # ``refused(args, error)`` also runs when the home cannot be opened.
 VERBS = {
@@ -49,7 +49,8 @@ VERBS = {
 FORMER = {
     "diff": "undo --show", "lint": "doctor --wiki", "uninstall": "install --remove",
 }  # fmt: skip
-# What hooks, the reader and clients start.
+# What hooks and clients start; two of these verbs are in the module of what they run.
+BESIDE = {"mcp": "mcp.server", "weigh": "worker.weigher"}
 STARTED = {
     "mcp": "serve the memory to an MCP client over stdin and stdout",
     "observe": "note where each session stands, and start a summary that is urgent (run after every answer)",
@@ -208,7 +209,7 @@ def _run_in_home(verb: ModuleType, args: argparse.Namespace, *, reads: bool) -> 
 
 
 def _module(verb: str) -> ModuleType:
-    return importlib.import_module(f"memoria.commands.{verb}")
+    return importlib.import_module(f"memoria.{BESIDE.get(verb, f'commands.{verb}')}")
 
 
 def script(verb: str) -> int:

@@ -16,7 +16,7 @@ from functools import cache
 FORKING = """
 import json, os, select, shutil, signal, socket, sys
 from memoria import cli
-from memoria.commands import mcp
+from memoria.mcp import server
 
 folder = sys.argv[1]
 listener = socket.socket(socket.AF_UNIX)

@@ -22,7 +22,6 @@ from facts import a_fact
 from home_of import run, scripted
 from memoria.capture import detach
 from memoria.capture.open_sessions import OpenSessions
-from memoria.commands import weigh
 from memoria.daily.ledger import Ledger
 from memoria.ground import locks
 from memoria.ground.home import Home
@@ -84,7 +83,7 @@ class World:
             "recorded": OpenSessions(self.home.paths.where).latest_prompt(SESSION),
         }  # fmt: skip
         self.monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(request)))
-        assert run(weigh, self.home) == 0
+        assert run(weigher, self.home) == 0
         return str(self.capsys.readouterr().out)
 
     def meanwhile(self, act: Callable[[], Any]) -> None:
