@@ -15,7 +15,7 @@ from memoria.base import state
 from memoria.daily.ledger import Call, Ledger
 from memoria.ground import clock
 from memoria.ground.home import Home
-from memoria.pages import day_report
+from memoria.pages import notices
 from memoria.recall import session_start
 from memoria.recall.shown_notes import ShownNotes
 from memoria.statements.keeper import Keeper
@@ -53,7 +53,7 @@ def test_the_worker_prepares_the_days_figures_for_the_next_day(home: Home) -> No
     did(home, noon(home), notes=12, usd=0.031)
     with Keeper.at(home) as keeper:
         keeper.take([a_fact("Tests run without a network."), replace(a_fact("We use uv."), time=noon(home))])
-    day_report.prepare(home)
+    notices.prepare_day(home)
     assert line_at(home, 0) == ""
     assert line_at(home, 1) == "memoria: yesterday 12 notes recalled · 1 learned · $0.03"
     assert line_at(home, 1) == ""

@@ -16,7 +16,7 @@ from memoria.daily.ledger import Ledger
 from memoria.ground import clock, locks, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.pages import day_report, page
+from memoria.pages import notices, page
 from memoria.worker import worker
 from memoria.worker.compiler import Batch, Compile, Report, take_all
 
@@ -119,7 +119,7 @@ def _run(compile_: Compile, batches: Sequence[Batch], args: argparse.Namespace) 
         compile_.looked(batches)
     touched = {batch.key for batch in batches}
     page.prepare(compile_.home, compile_.ledger, compile_.daily, compile_.index, compile_.keeper, touched)
-    day_report.prepare(compile_.home)
+    notices.prepare_day(compile_.home)
     log.info("%s", _counts(compile_, report, total))
     if not args.due:
         _say(compile_, report, total)

@@ -133,7 +133,7 @@ def _wrong_setting(settings: Settings) -> str:
 
 
 def take_day(folder: str, now: float) -> str:
-    """Return the line about the latest past day, once, and remove those of all past days; ``pages.day_report``."""
+    """Return the line about the latest past day, once, and remove those of all past days; ``pages.notices``."""
     try:
         due = sorted(int(name) for name in os.listdir(folder) if name.isdecimal() and int(name) <= now)
     except OSError:

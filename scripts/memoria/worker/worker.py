@@ -38,7 +38,7 @@ from memoria.ground.errors import (
 )
 from memoria.ground.home import Home
 from memoria.ground.printable import clause
-from memoria.pages import day_report, housekeeping
+from memoria.pages import housekeeping, notices
 from memoria.search import layout
 from memoria.statements.keeper import Keeper
 from memoria.transcripts.archive import Archive
@@ -352,4 +352,4 @@ def _bring_up_to_date(worker: Worker, report: Report) -> None:
         refresh.renew(home, worker.keeper)
     housekeeping.tell_user(home, report.failures, report.deferred)
     if report.seen:
-        day_report.prepare(home)
+        notices.prepare_day(home)
