@@ -1,22 +1,22 @@
 """Receipt: what the transcripts on the client's shelf hold, and what became of each turn.
 
-Lines that may hold words and of which the reader made no turn are counted by ``unknown_forms``, by a rule of its own.
-
 Reads every turn's key as the worker reads it, and looks it up in the ledger (which mirrors the daily logs) and in the
 spool. What is in neither is missing, and ``capture`` spools it. Remembers in the ledger what it found, so that a second
-look reads only what changed. Knows shelf, spool and ledger; does not know entries or models.
+look reads only what changed. Lines with words in a form that no client so far wrote are counted and named, so that a
+new client's are on its first day. Knows shelf, spool and ledger; does not know entries or models.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
-from memoria.audit import unknown_forms
 from memoria.audit.changes import MISSING, Changes
 from memoria.base import project
 from memoria.base.exclude import EXCLUDED_BY
@@ -26,7 +26,7 @@ from memoria.capture.spool import Job, Spool
 from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
 from memoria.transcripts import client_files, clients
-from memoria.transcripts.client_files import Found, Head
+from memoria.transcripts.client_files import Found, Head, objects
 from memoria.transcripts.intake import MAX_LINE, Intake, UnreadableJobError, regular
 from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Turn
@@ -42,6 +42,32 @@ REPEATED = "also in another transcript"  # of a session that was resumed or fork
 NOT_UNDERSTOOD = "not understood: "  # and the form of the lines, which are no turns
 _NO_TURNS = (REPEATED, NOT_UNDERSTOOD)
 _UNSETTLED = frozenset((WAITING, ASIDE, OPEN, MISSING))
+# Lines that Claude Code writes for itself (1.0 to 2.1.330): without words, or with words that stand on another line.
+_OWN = frozenset((
+    "agent-name", "ai-title", "api-request", "api-request-blob", "api-request-shape", "atis-latch", "cost-state",
+    "custom-title", "file-history-delta", "file-history-snapshot", "frame-link", "last-prompt", "mode",
+    "permission-mode", "pr-link", "progress", "queue-operation", "summary", "system", "tools-used", "memoria-note",
+))  # fmt: skip
+_BLOCKS = frozenset((
+    "document", "fallback", "image", "redacted_thinking", "server_tool_use", "text", "thinking", "tool_reference",
+    "tool_result", "tool_use",
+))  # fmt: skip
+_FIELDS = {  # of a line that say who speaks, with the values that clients wrote so far
+    "origin.kind": ("auto-continuation", "channel", "coordinator", "human", "observer-activity", "peer", "plugin",
+                    "task-notification", "unclassified", "voice-call"),
+    "promptSource": ("queued", "sdk", "suggestion_accepted", "system", "typed"),
+    "toolDenialKind": ("automode-blocked", "cancelled", "interrupted", "permission-rule", "user-rejected"),
+}  # fmt: skip
+# Codex's lines of which no turn need be made, as its source says (transcripts/codex.py); events repeat what items say.
+_CODEX = frozenset((
+    "", "compacted", "event_msg", "inter_agent_communication", "reasoning", "session_meta", "turn_context",
+    "additional_tools", "agent_message", "compaction", "compaction_summary", "context_compaction", "ghost_snapshot",
+    "custom_tool_call_output", "function_call_output", "image_generation_call", "message", "tool_search_call",
+    "tool_search_output",
+))  # fmt: skip
+_SPEAKING = ("user", "assistant", "attachment")
+_WORDS = re.compile(r"[^\W\d_]{2,} [^\W\d_]{2,}")
+UNREADABLE = "no JSON that can be read"
 _PROGRAMS = ("sdk-py", "sdk-ts")  # how the client calls the starter of a session that a program drives
 SWITCHED_OFF = "memoria was switched off"
 BY_PROGRAM = "a program's session, started without hooks"
@@ -208,7 +234,7 @@ class Receipt(Changes):
         waiting = self._waiting_keys(head.session)  # before the ledger: a job goes only after its turns are recorded
         rest = self._fate_of_the_rest(found, head, left_alone)
         fates: Counter[str] = Counter()
-        unknown = unknown_forms.of(found.agent, keeps_sidechains=self.home.settings.keep_sidechains)
+        unknown: dict[str, list[int]] = {}  # the numbers of the lines of each form
         cwd = head.cwd
         for turn in self._turns(found, unknown):
             reason = self.ledger.reason_of(turn.key)
@@ -222,9 +248,7 @@ class Receipt(Changes):
             else:
                 fates[REPEATED if self._is_anothers(turn.key, found, head.session) else CAPTURED] += 1
         if not left_alone:
-            fates.update(
-                {f"{NOT_UNDERSTOOD}{name} · line {form.first}": form.lines for name, form in unknown.found.items()}
-            )
+            fates.update({f"{NOT_UNDERSTOOD}{form} · line {at[0]}": len(at) for form, at in unknown.items()})
         return dict(fates)
 
     def _is_anothers(self, key: str, found: Found, session: str) -> bool:
@@ -249,12 +273,13 @@ class Receipt(Changes):
                 return BEFORE
         return MISSING
 
-    def _turns(self, found: Found, unknown: unknown_forms.UnknownForms) -> Iterator[Turn]:
+    def _turns(self, found: Found, unknown: dict[str, list[int]]) -> Iterator[Turn]:
         keeps = self.home.settings.keep_sidechains
         reader = Reader(keep_sidechains=keeps, describing=False, decode=clients.of(found).decoder())
-        for line in client_files.lines(found.path):
+        for number, line in enumerate(client_files.lines(found.path), 1):
             turns = list(reader.read((line,)))
-            unknown.see(line, len(turns))
+            if form := unknown_form(line, found.agent, is_read=bool(turns)):
+                unknown.setdefault(form, []).append(number)
             yield from turns
         if not self.is_open(found):
             yield from reader.settle()
@@ -297,6 +322,49 @@ def _is_there(spool: Spool, job: Job) -> bool:
 
 def _was_left_alone(fates: dict[str, int], reason: str) -> bool:
     return SKIPPED + reason in fates if reason else any(EXCLUDED_BY in fate for fate in fates)
+
+
+def unknown_form(raw: bytes, agent: str, *, is_read: bool) -> str:
+    """Return the form of a line with words that no client so far wrote, ``""`` for another line.
+
+    ``is_read``: the reader made turns of it.
+    """
+    try:
+        line = json.loads(raw)
+    except (ValueError, RecursionError):  # torn, or two lines glued together
+        return "" if is_read or objects(raw) or not raw.strip(b"\0 \t\r\n") or not raw.endswith(b"\n") else UNREADABLE
+    if not isinstance(line, dict):
+        return ""
+    kind = str(line.get("type"))
+    if agent == clients.CODEX.name:
+        kind = str(_at(line, "payload", "type")) if kind == "response_item" else kind
+        return "" if is_read or kind in _CODEX or not _has_words(line) else f"type {kind!r}"
+    if kind not in _SPEAKING:
+        return "" if kind in _OWN or not _has_words(line) else f"type {kind!r}"
+    source = line.get("attachment") if kind == "attachment" else line
+    for name, known in _FIELDS.items():
+        given = _at(source, *name.split("."))
+        if given is not None and given not in known:
+            return f"{name} {given!r}"
+    content = _at(line, "message", "content")
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    new = (str(block.get("type")) for block in blocks if block.get("type") not in _BLOCKS and _has_words(block))
+    return next((f"{kind}: block {name!r}" for name in new), "")
+
+
+def _at(value: Any, *names: str) -> Any:
+    """Return what stands under these keys, None when nothing does."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _has_words(value: Any) -> bool:
+    """Return whether a text anywhere in a JSON value holds two words."""
+    if isinstance(value, str):
+        return _WORDS.search(value) is not None
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(map(_has_words, inner))
 
 
 def check_some(home: Home, ledger: Ledger, spool: Spool) -> list[Account]:
