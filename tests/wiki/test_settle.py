@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -114,6 +115,19 @@ def test_a_line_says_what_its_statement_says_now_also_when_a_copy_from_before_co
     home.settle()
     assert f"- {other} [[daily" in home.text(SLUG)
     assert other in home.facts()
+
+
+def test_a_line_follows_words_that_another_machine_writes_whatever_those_here_were(home: Home) -> None:
+    theirs = "The listener uses the port 8080."
+
+    def exchanged(keeper: Keeper) -> None:
+        fact, day = keeper.known("l-a10"), date(2026, 11, 16)
+        merged = replace(fact, content=theirs, worded=clock.now())  # its history does not name the words here
+        assert keeper.lines.change(merged, day)
+        keeper.take_over("l-a10", merged, day)
+
+    home.change(exchanged)
+    assert f"- {theirs} [[daily" in home.text(SLUG)
 
 
 def test_what_another_project_says_instead_is_not_told(home: Home) -> None:

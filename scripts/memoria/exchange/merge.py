@@ -14,7 +14,7 @@ from typing import Any, Final
 from memoria.daily.entry import SESSION
 from memoria.exchange.forms import ARTICLE, END, ENTRY, ITEM, PLACE, PROSE, STATEMENT, UNNAMED, day_of, prose_part
 from memoria.exchange.record import RANDOM, Record, beside, digest_in, digest_of, packed
-from memoria.statements.fact import GLOBAL, MAX_HISTORY, ORIGINS
+from memoria.statements.fact import GLOBAL, ORIGINS
 from memoria.wiki.article import HISTORY
 
 Wording = tuple[Record, str, str, str]
@@ -85,10 +85,6 @@ def _statements(ident: str, live: Sequence[Record], known: Sequence[Record]) -> 
     reworded = [pair for pair in told if "worded" in pair[1]]  # what never was is what the others were made of
     (main, first), *others = reworded or told
     whole = _summed(first, [json.loads(record.text) for record in known if record.text])
-    former = {line[11:]: line for _, one in told for line in one.get("history", ())}
-    former |= {other["content"]: f"{other.get('worded', other['time'])[:10]} {other['content']}" for _, other in others}
-    former.pop(first["content"], None)  # articles that show the line in other words find these there, and follow
-    whole |= {"history": sorted(former.values())[-MAX_HISTORY:]} if others else {}
     found = [(main, ident, packed(whole), "")]
     for record, other in others:
         text = packed(other | {"beside": f"{ident} {record.machine}".strip()})

@@ -61,7 +61,7 @@ def open_(
         if version(db) < len(migrations):
             _migrate(db, migrations)
         there = {name for (name,) in _execute(db, "SELECT name FROM sqlite_master WHERE type = 'table'")}
-        script = "".join(migrations)
+        script = "\n".join(migrations)
         if missing := set(_TABLES.findall(script)) - set(_DROPPED.findall(script)) - there:
             raise DamagedError(f"the database lacks {', '.join(sorted(missing))}")
         if reads_all and (found := _execute(db, "PRAGMA quick_check(1)").fetchone()[0]) != "ok":

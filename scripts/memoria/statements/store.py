@@ -89,6 +89,7 @@ MIGRATIONS: Final = (
     """,
     "CREATE INDEX facts_of_day ON facts (day)",
     "DROP TABLE judged",  # exchanges from which a call of its own had learned while their session was open
+    "ALTER TABLE places ADD COLUMN is_same INTEGER NOT NULL DEFAULT 0",  # said what the fact said
 )
 
 
@@ -97,12 +98,14 @@ class Place:
     """A fact's line in an article, as it was last read or written.
 
     ``day``: the ISO day of the log that it links, ``""`` for none. ``is_current``: it stands above the history.
+    ``is_same``: its words were those of the fact, which it follows; not so a person's that were not taken.
     """
 
     id: str
     day: str
     is_current: bool
     words: str
+    is_same: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,20 +376,25 @@ class Store(AbstractContextManager["Store"]):
 
     def places(self, slug: str) -> dict[str, Place]:
         """Return the lines of facts that an article had when it was last read, by id."""
-        rows = self.db.execute("SELECT id, day, is_current, words FROM places WHERE slug = ?", (slug,))
-        return {ident: Place(ident, day, bool(current), words) for ident, day, current, words in rows}
+        rows = self.db.execute("SELECT id, day, is_current, words, is_same FROM places WHERE slug = ?", (slug,))
+        return {row[0]: Place(*row) for row in rows}
 
     def read_article(self, slug: str, mark: str, places: Collection[Place]) -> None:
         """Record the lines of facts that an article has now; ``mark`` changes with its file."""
         with self._transaction():
             self.db.execute("INSERT OR REPLACE INTO articles VALUES (?, ?)", (slug, mark))
+            same = {(ident, place.words) for ident, place in self.places(slug).items() if place.is_same}
             self.db.execute("DELETE FROM places WHERE slug = ?", (slug,))
             kept = {place.id for place in places}
             for (ident,) in self.db.execute("SELECT id FROM facts WHERE day = ?", (slug,)).fetchall():
                 if ident not in kept:
                     self._remove(ident)
-            rows = [(slug, place.id, place.day, place.is_current, place.words) for place in places]
-            self.db.executemany("INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?, ?)", rows)
+            rows = [(slug, place.id, place.day, place.is_current, place.words, (place.id, place.words) in same)
+                    for place in places]  # fmt: skip
+            self.db.executemany(
+                "INSERT OR REPLACE INTO places VALUES (?1, ?2, ?3, ?4, ?5, ?6 OR "
+                "EXISTS (SELECT 1 FROM facts WHERE id = ?2 AND json_extract(body, '$.content') = ?5))", rows
+            )  # fmt: skip
 
     def mark_article(self, slug: str, mark: str) -> None:
         """Record the mark of an article whose lines are not read yet."""
@@ -418,7 +426,7 @@ class Store(AbstractContextManager["Store"]):
             SELECT DISTINCT slug FROM places LEFT JOIN facts USING (id) WHERE
             CASE WHEN facts.id IS NULL THEN places.id IN (SELECT id FROM gone)
             ELSE is_current <> (ended = '')
-            OR (is_current AND EXISTS (SELECT 1 FROM json_each(body, '$.history') WHERE substr(value, 12) = words))
+            OR (is_current AND is_same AND words <> json_extract(body, '$.content'))
             OR places.day <> CASE WHEN facts.day LIKE '%/%' THEN places.day ELSE facts.day END
             OR successor IN (SELECT id FROM gone) END ORDER BY slug
         """

@@ -394,7 +394,7 @@ def _cut(article: Article, line: tuple[Section, int, Claim], ended: list[str]) -
 def _reword(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], fact: Fact, ended: list[str]) -> bool:
     """Let a line show the words that its statement has now, and the log that it links; return whether it changed."""
     section, number, claim = line
-    row = _row(claim, fact, keeper)
+    row = _row(article, claim, fact, keeper)
     if row == claim:
         return False
     section.put(number, row.render())
@@ -406,18 +406,21 @@ def _reword(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], 
     return True
 
 
-def _row(claim: Claim, fact: Fact, keeper: Keeper) -> Claim:
+def _row(article: Article, claim: Claim, fact: Fact, keeper: Keeper) -> Claim:
     """Return the line of a fact as it should be: a person's words, links to entries and own block id stay."""
     wanted = lines.claim_of(fact, keeper.store)
-    text = wanted.text if _is_stale(claim, fact) else claim.text
+    read = keeper.store.places(article.slug).get(fact.id)
+    text = wanted.text if _is_stale(claim, fact, read) else claim.text
     entries = tuple(source for source in claim.sources if "#^e-" in source)
     return Claim(text, (*wanted.sources, *entries), wanted.block or claim.block * (not claim.is_own))
 
 
-def _is_stale(claim: Claim, fact: Fact) -> bool:
+def _is_stale(claim: Claim, fact: Fact, read: Place | None) -> bool:
     """Return whether a line has an earlier wording of its statement; another one is a person's, not yet taken."""
-    same = lines.is_same_text(claim.text, fact.content)
-    return not same and any(lines.is_same_text(claim.text, wording) for wording in fact.wordings)
+    if lines.is_same_text(claim.text, fact.content):
+        return False
+    former = [*fact.wordings, *([read.words] if read and read.is_same else [])]
+    return any(lines.is_same_text(claim.text, wording) for wording in former)
 
 
 def _resume(article: Article, line: tuple[Section, int, Claim], fact: Fact) -> bool:
@@ -447,7 +450,7 @@ def _retire(
     known = store.get(fact.successor) if fact.successor else None
     instead = lines.claim_of(known, store) if known and _belongs(article, known) else None
     day = zone.day(fact.ended or clock.now())
-    section.put(number, _row(claim, fact, keeper).render())
+    section.put(number, _row(article, claim, fact, keeper).render())
     article.retire(section, number, day.isoformat(), instead)
     article.touch(day)
 
