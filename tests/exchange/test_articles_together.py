@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -79,6 +80,19 @@ def pairs(machine: Machine) -> list[dict[str, str]]:
 def same(homes: Homes, slug: str = SLUG) -> bool:
     held = [{piece.id: piece.full for piece in Page(slug, text(machine, slug)).pieces()} for machine in homes]
     return held[0] == held[1]
+
+
+def test_a_copied_home_that_joins_tells_of_a_correction_once(homes: Homes) -> None:
+    desk, laptop = homes
+    (fact,) = place(desk, "Behaviour", "The queue holds 500 jobs.")
+    desk.settle()
+    shutil.copytree(desk.folder, laptop.folder, dirs_exist_ok=True)
+    desk.sync()
+    with desk.at_work(), desk.keeper() as keeper:
+        keeper.edit(fact.id, "We dropped the queue for good.")
+    meet(desk, laptop)
+    assert text(laptop) == text(desk)
+    assert text(laptop).count("- Until ") == 1
 
 
 def test_an_article_comes_as_it_is(homes: Homes) -> None:

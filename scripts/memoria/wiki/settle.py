@@ -332,6 +332,10 @@ def _undated(article: Article, keeper: Keeper) -> date:
 
 
 def _add_past(article: Article, claim: Claim, day: date, instead: Claim | None = None) -> None:
+    """Let the history tell what held until a day, once: the row may have come from another machine."""
+    past = Claim(f"Until {day}: {claim.text}", ()).digest
+    if any(known.digest == past for section, _, known in article.lines() if section.named(HISTORY)):
+        return
     article.add(claim, HISTORY)
     section, number, _ = [line for line in article.lines() if line[0].named(HISTORY)][-1]
     article.retire(section, number, day.isoformat(), instead)
