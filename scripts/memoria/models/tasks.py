@@ -6,8 +6,7 @@ fenced as data. Limits are part of the schema: an answer that exceeds them is ba
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +18,6 @@ PROMPTS = Path(__file__).parent / "prompts"
 
 NAME_CHARS = 300  # of a title, alias, tag or source in a prompt; the schemas below keep a model's own shorter
 LINE_CHARS = 2_000  # of one row
-
-# Rules about a part of the material, by the words that they begin with: sent only with that part.
-RULES_ABOUT = {
-    "flush": {
-        "done, dropped:": "open items",
-        "known:": "known",
-        "ended:": "known",
-        "just before:": "just before",
-    },
-    "compile": {"If there is a list of what was refused": "refused"},
-}
-# Fields of an answer that point at a part of the material.
-FIELDS_ABOUT = {
-    "done": "open items",
-    "dropped": "open items",
-    "asked": "known",
-    "ended": "known",
-    "supersedes": "known",
-}
 
 
 def _text(limit: int) -> JsonObject:
@@ -218,43 +198,25 @@ def _prompt(
     material: JsonObject,
     schema: JsonObject | None = None,
 ) -> Prompt:
-    """``shape`` is outlined in the prompt; ``schema``, if looser, validates the answer.
-
-    Parts without a text, and rules and fields about something that the material does not hold, are left out.
-    """
-    parts = [(label, carried) for label, carried in parts if carried]
-    holds = {label for label, _ in parts}
-    without = {field for field, part in FIELDS_ABOUT.items() if part not in holds}
+    """``shape`` is outlined in the prompt; ``schema``, if looser, validates the answer. Empty parts are left out."""
     text = "\n\n".join(
         [
-            _instructions(task, holds),
-            f"Shape of the answer:\n{outline(shape, without)}",
-            *(fenced(label, carried) for label, carried in parts),
+            (PROMPTS / f"{task}.md").read_text(encoding="utf-8").strip(),
+            f"Shape of the answer:\n{outline(shape)}",
+            *(fenced(label, carried) for label, carried in parts if carried),
             "Answer now with the JSON object alone.",
         ]
     )
     return Prompt(task=task, text=text, schema=schema or shape, material=material)
 
 
-def _instructions(task: str, holds: Collection[str]) -> str:
-    """Return a task's instructions without the rules about parts that the material does not hold."""
-    text = (PROMPTS / f"{task}.md").read_text(encoding="utf-8").strip()
-    for begin, part in RULES_ABOUT.get(task, {}).items():
-        if part not in holds:
-            text = re.sub(rf"^- {re.escape(begin)}.*\n(?:  .*\n)*", "", text + "\n", flags=re.MULTILINE).rstrip("\n")
-    return text
-
-
-def outline(schema: Mapping[str, Any], without: Collection[str] = ()) -> str:
-    """Return a short outline of a schema, which models read as well as the schema, at a fifth of its size.
-
-    ``without``: names of fields to leave out.
-    """
+def outline(schema: Mapping[str, Any]) -> str:
+    """Return a short outline of a schema, which models read as well as the schema, at a fifth of its size."""
     if schema["type"] == "object":
-        fields = ((name, part) for name, part in schema["properties"].items() if name not in without)
-        return "{" + ", ".join(f'"{name}": {outline(part, without)}' for name, part in fields) + "}"
+        fields = (f'"{name}": {outline(part)}' for name, part in schema["properties"].items())
+        return f"{{{', '.join(fields)}}}"
     if schema["type"] == "array":
-        return f"[{outline(schema['items'], without)}]"
+        return f"[{outline(schema['items'])}]"
     return {"string": "str", "boolean": "bool", "number": "0..1", "integer": "int"}[schema["type"]]
 
 
