@@ -35,7 +35,7 @@ from memoria.search import comparison, cues, identifiers, tokens, words
 from memoria.search.reader import sentence
 from memoria.statements import claim_check
 from memoria.statements import lines as fact_lines
-from memoria.transcripts import prompt, tool_lines
+from memoria.transcripts import prompt, turn
 from memoria.transcripts.client_files import objects
 from memoria.transcripts.screen import Tombstones
 from memoria.transcripts.turn_reader import Reader
@@ -135,7 +135,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "client_files.objects": lambda text: objects(b"{" + text.encode("utf-8", "replace")),
     "cursor.folders": lambda text: cursor.folders(_json_line(text)),
     "quickjson.loads": lambda text: _quiet(quickjson.loads, "[" + text),
-    "tool_lines.one_line": tool_lines.one_line,
+    "turn.one_line": turn.one_line,
     "open_sessions.without_secrets": open_sessions.without_secrets,
     "task_reading.observe": lambda text: task_reading.observe([_json_line(text), _use_line(text), _result_line(text)]),
     "redact": REDACTOR.redact,

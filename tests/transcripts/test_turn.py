@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import memoria
-from memoria.transcripts.tool_lines import LINE, describe
-from memoria.transcripts.turn import Turn, exchanges, split
+from memoria.transcripts.turn import LINE, Turn, describe, exchanges, split
 from memoria.transcripts.turn_reader import Reader
 from places import SHARED, TRANSCRIPTS
 

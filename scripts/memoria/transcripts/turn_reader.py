@@ -18,8 +18,7 @@ from memoria.transcripts import answers, client_files, prompt
 from memoria.transcripts.answers import Answer, Use
 from memoria.transcripts.client_files import Json
 from memoria.transcripts.prompt import Queue, Queued
-from memoria.transcripts.tool_lines import describe
-from memoria.transcripts.turn import PLANS, Role, Turn
+from memoria.transcripts.turn import PLANS, Role, Turn, describe
 
 # Lines as a client writes them -> lines in Claude Code's form; the second argument is called for each unreadable line.
 Decode = Callable[[Iterable[bytes], Callable[[], None]], Iterator[Json]]

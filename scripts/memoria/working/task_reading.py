@@ -88,7 +88,7 @@ def _observe_request(state: Json, text: str) -> None:
 
 
 def _observe_use(state: Json, ident: str, name: str, detail: str) -> None:
-    """Apply the line of a tool use, as ``tool_lines`` writes it."""
+    """Apply the line of a tool use, as ``describe`` writes it."""
     if name in _EDITS:
         _touch(state, detail.partition(": ")[0])
     elif name == "TodoWrite":
