@@ -159,12 +159,6 @@ class _Demo:
 
 
 def _say(paths: Paths) -> None:
-    wiki = Wiki.of(paths)
-    daily = DailyLog.of(paths)
-    print("\nDaily logs:")
-    for day in daily.days():
-        print(f"  {daily.path(day)}  ({printable.counted(len(daily.entries(day)), 'session')})")
-    print("Articles:")
-    for article in wiki.articles():
-        print(f"  {wiki.path(article.slug)}  {article.title}")
+    days, articles = DailyLog.of(paths).days(), Wiki.of(paths).slugs()
+    print(f"\n{printable.counted(len(days), 'daily log')}, {printable.counted(len(articles), 'article')}.")
     print(f"Start reading at {Path(paths.knowledge, 'index.md')}")

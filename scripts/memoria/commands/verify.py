@@ -116,34 +116,16 @@ def _facts(
             for one in accounts
             if one.missing
         ],
-        "agents": _agents(accounts),
         "entries_taken_out": removed[0],
         "turns_taken_out": removed[1],
         "lost_ranges": list(lost),
     }  # fmt: skip
 
 
-def _agents(accounts: Sequence[Account]) -> list[dict[str, Any]]:
-    """Return what was found of each agent that has sessions."""
-    found = []
-    for client in clients.CLIENTS.values():
-        own = [account for account in accounts if account.found.agent == client.name]
-        if own:
-            sessions = len({account.session for account in own})
-            turns = sum(account.turns for account in own)
-            found.append({"agent": client.name, "title": client.title, "sessions": sessions, "turns": turns})
-    return found
-
-
 def _lines(facts: dict[str, Any]) -> Iterator[str]:
-    agents = facts["agents"]
-    others = [one for one in agents if one["agent"] != clients.CLAUDE.name]
-    folders = [str(clients.by_name(one["agent"]).folder(os.environ)) for one in agents] or [facts["transcripts"]]
-    yield f"Receipt for {', '.join(folders)} against {facts['home']}\n"
+    yield f"Receipt for {facts['transcripts']} against {facts['home']}\n"
     yield f"{'sessions':<15}{facts['sessions']:>8,}"
     yield f"{'turns':<15}{facts['turns']:>8,}"
-    for one in agents if others else ():
-        yield f"{'':<15}{one['turns']:>8,}  {one['title']}, in {counted(one['sessions'], 'session')}"
     for fate, words in WORDS.items():
         count = facts[fate.replace(" ", "_")]
         if count or fate == CAPTURED:
