@@ -12,8 +12,8 @@ from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.daily.day_text import DayText
 from memoria.daily.entry import learned_rows
-from memoria.exchange.forms import STATEMENT
 from memoria.exchange.memory_server import Server
+from memoria.exchange.record import STATEMENT
 from memoria.exchange.records import Records
 from memoria.exchange.rounds import Round
 from memoria.exchange.rows import SERVER

@@ -29,9 +29,9 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.exchange import carriers, keys, rounds
 from memoria.exchange.carriers import Carrier, CarrierError, Folder
-from memoria.exchange.forms import PROSE, Day, Page
+from memoria.exchange.forms import Day, Page
 from memoria.exchange.keys import Key
-from memoria.exchange.record import digest_of, opened
+from memoria.exchange.record import PROSE, digest_of, opened
 from memoria.exchange.records import Records
 from memoria.ground import clock
 from memoria.ground.clock import Zone

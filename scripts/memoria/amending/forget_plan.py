@@ -20,7 +20,8 @@ from memoria.capture.spool import Job, Spool
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
 from memoria.daily.entry import ENTRY, FACT, FORGOTTEN, Entry, Reference
-from memoria.exchange.forms import PROSE, Page
+from memoria.exchange.forms import Page
+from memoria.exchange.record import PROSE
 from memoria.ground import home_files, projects
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home

@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
 
@@ -40,40 +39,18 @@ from memoria.daily.entry import (
     written_key,
 )  # fmt: skip
 from memoria.daily.open_items import ident as item_ident
-from memoria.exchange.record import BY_WORDS, FORGET, digest_of, packed
+from memoria.exchange.record import ARTICLE, END, ENTRY, FORGET, ITEM, PLACE, PROSE, STATEMENT, Piece, packed
 from memoria.ground import clock, markdown
 from memoria.ground.files import sha256
 from memoria.statements import lines
 from memoria.statements.fact import Fact
 from memoria.wiki.article import HISTORY, RELATED, Article, Claim, Section
 
-ENTRY, STATEMENT, END, ITEM = "entry", "statement", "end", "item"
-ARTICLE, PLACE, PROSE = "article", "place", "prose"
 LEAD: Final = "p-"  # the part of what a person wrote before the first section
 UNNAMED: Final = "Notes"  # the heading of a second wording of it
 _END: Final = ("ended", "successor", "repetition")
 _TIMED: Final = re.compile(r"### (?:Session|Learned) \((\d\d:\d\d)")
 _LABELS: Final = [label for label, _ in LISTS]
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """What a file holds of one id; ``words`` are what of the text an old copy is recognised by.
-
-    ``follows``: it stands where memoria moved it, which is as good as where its record says.
-    """
-
-    id: str
-    kind: str
-    text: str
-    project: str = ""
-    words: str = ""
-    follows: bool = False
-
-    @property
-    def full(self) -> str:
-        """The digest by which it is compared with a record."""
-        return digest_of(self.words if self.kind in BY_WORDS else self.text)
 
 
 class Day(DayText):

@@ -12,8 +12,22 @@ from contextlib import suppress
 from typing import Any, Final
 
 from memoria.daily.entry import SESSION
-from memoria.exchange.forms import ARTICLE, END, ENTRY, ITEM, PLACE, PROSE, STATEMENT, UNNAMED, day_of, prose_part
-from memoria.exchange.record import RANDOM, Record, beside, digest_in, digest_of, packed
+from memoria.exchange.forms import UNNAMED, day_of, prose_part
+from memoria.exchange.record import (
+    ARTICLE,
+    END,
+    ENTRY,
+    ITEM,
+    PLACE,
+    PROSE,
+    RANDOM,
+    STATEMENT,
+    Record,
+    beside,
+    digest_in,
+    digest_of,
+    packed,
+)  # fmt: skip
 from memoria.statements.fact import GLOBAL, ORIGINS
 from memoria.wiki.article import HISTORY
 

@@ -21,8 +21,10 @@ from typing import Any, Final
 from memoria.exchange.keys import Key
 from memoria.ground.files import sha256
 
+ENTRY, STATEMENT, END, ITEM = "entry", "statement", "end", "item"
+ARTICLE, PLACE, PROSE = "article", "place", "prose"
 FORGET: Final = "forget"
-BY_WORDS: Final = ("article",)  # kinds of which nothing but what their dots tell is compared
+BY_WORDS: Final = (ARTICLE,)  # kinds of which nothing but what their dots tell is compared
 GONE: Final = "-"  # the digest of no text
 ENDING: Final = ".records"  # of a segment's name
 _PLAIN, _SEALED = b"memoria records ", b"memoria sealed\n"
@@ -82,6 +84,26 @@ class Record:
     def whole(self) -> str:
         """The id without its part."""
         return self.id.partition("#")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What a file holds of one id; ``words`` are what of the text an old copy is recognised by.
+
+    ``follows``: it stands where memoria moved it, which is as good as where its record says.
+    """
+
+    id: str
+    kind: str
+    text: str
+    project: str = ""
+    words: str = ""
+    follows: bool = False
+
+    @property
+    def full(self) -> str:
+        """The digest by which it is compared with a record."""
+        return digest_of(self.words if self.kind in BY_WORDS else self.text)
 
 
 def digest_of(text: str | None) -> str:

@@ -21,8 +21,7 @@ from typing import Any, Final
 
 from memoria.base.paths import Paths
 from memoria.exchange import merge
-from memoria.exchange.forms import PLACE, Piece
-from memoria.exchange.record import FORGET, GONE, RANDOM, Record, digest_in, digest_of
+from memoria.exchange.record import FORGET, GONE, PLACE, RANDOM, Piece, Record, digest_in, digest_of
 from memoria.ground import database
 from memoria.ground.errors import ExpectedError
 from memoria.ground.files import sha256
@@ -235,7 +234,10 @@ class Records(AbstractContextManager["Records"]):
         if ident not in self._known:
             rows = self.db.execute("SELECT line FROM records WHERE id = ? ORDER BY dot", (ident,))
             self._known[ident] = [Record.parse(line) for (line,) in rows]
+        whole, _, part = ident.partition("#")
         others = [record for first in self.firsts(ident) for record in self.wordings(first)[1:] if record.id == ident]
+        for first in self.firsts(whole) if part and ident.startswith("e-") else ():
+            others += [replace(record, id=ident) for record in self.known(f"{first}#{part}")]
         return sorted([*self._known[ident], *others], key=lambda record: record.dot) if others else self._known[ident]
 
     def wordings(self, ident: str) -> list[Record]:
@@ -302,10 +304,12 @@ class Records(AbstractContextManager["Records"]):
             self.be_due([ident])
 
     def parts(self, ident: str) -> list[str]:
-        """Return the parts of an id of which there are records."""
+        """Return the parts of an id of which there are records; the boxes of an entry are those of each wording."""
         query = "SELECT {0} FROM {1} WHERE {0} > ?1 AND {0} < ?2"
         union = f"{query.format('id', 'records')} UNION {query.format('name', 'beside')} ORDER BY 1"
-        return [part for (part,) in self.db.execute(union, (f"{ident}#", f"{ident}$"))]  # "$" follows "#"
+        found = {part for (part,) in self.db.execute(union, (f"{ident}#", f"{ident}$"))}  # "$" follows "#"
+        firsts = self.firsts(ident) if ident.startswith("e-") else ()
+        return sorted(found | {f"{ident}#{part.partition('#')[2]}" for first in firsts for part in self.parts(first)})
 
     def be_due(self, idents: Iterable[str]) -> None:
         """Record that these ids may stand otherwise in the files."""

@@ -25,15 +25,15 @@ from memoria.base.atomic import PRIVATE
 from memoria.base.paths import Paths
 from memoria.base.visibility import Visibility
 from memoria.exchange import keys
-from memoria.exchange.application import Application, ArticleApplication
+from memoria.exchange.application import apply
 from memoria.exchange.carriers import Carrier
-from memoria.exchange.forms import ENTRY, STATEMENT
 from memoria.exchange.meeting import Meeting
 from memoria.exchange.memory_server import Server
-from memoria.exchange.record import FORGET
+from memoria.exchange.record import ENTRY, FORGET, STATEMENT
 from memoria.exchange.records import TO_FORGET, Records
 from memoria.exchange.rows import SERVER, Rows
-from memoria.exchange.scan import Articles, Days, Scan
+from memoria.exchange.scan import Scan
+from memoria.exchange.sources import Articles, Days
 from memoria.ground import clock, database, files, locks
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
@@ -106,7 +106,7 @@ class Round:
                 self._meet(carrier, stones, done)
         except ExpectedError as error:
             done.failure = error
-        done.forgotten = self.apply().forgotten
+        done.forgotten = self.apply()
         return done
 
     def _meet(self, carrier: Carrier, stones: Tombstones, done: Exchanged) -> None:
@@ -141,23 +141,24 @@ class Round:
         self.keeper.lines.daily.take_in_copies()
         self.keeper.refresh()
         with locks.held(Path(self.home.paths.compile_lock)) as mine:
-            sources: list[Days | Articles] = [Days(self.keeper.lines.daily, self.keeper.store.half_saved_days())]
             if mine and self.home.settings.sync:
                 refresh.settle(self.home, self.keeper)
-                sources.append(Articles(Wiki.of(self.home.paths), self.keeper))
-            scan = Scan(self.records, sources, label(), self.hides, self.taken, self.restored)
+            scan = Scan(self.records, self._sources(mine), label(), self.hides, self.taken, self.restored)
             scan.run()
         return scan
 
-    def apply(self) -> Application:
-        """Write what is due into the files; into articles only while no compile is at work."""
-        paths = self.home.paths
-        with locks.held(Path(paths.compile_lock)) as mine:
-            wiki = (Wiki.of(paths), Swap.of(paths), self.hides)
-            articles = ArticleApplication(self.records, self.keeper, *wiki) if mine else None
-            application = Application(self.records, self.keeper, self.hides, articles)
-            application.run()
-        return application
+    def apply(self) -> list[str]:
+        """Write what is due into the files; return the ids that stand here and were forgotten elsewhere."""
+        with locks.held(Path(self.home.paths.compile_lock)) as mine:
+            days, *articles = self._sources(mine)
+            apply(self.records, (days, *articles))
+        return days.forgotten
+
+    def _sources(self, with_articles: bool) -> tuple[Days, *tuple[Articles, ...]]:
+        """Return the files that are exchanged; articles only while no compile is at work."""
+        given = (self.records, self.keeper, self.hides)
+        articles = Articles(*given, Wiki.of(self.home.paths), Swap.of(self.home.paths))
+        return (Days(*given), articles) if with_articles and self.home.settings.sync else (Days(*given),)
 
     def _begin(self, address: str) -> None:
         """Look at everything again where another carrier, another version or other exclusions make it necessary."""

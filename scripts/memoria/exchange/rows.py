@@ -22,9 +22,9 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Final
 
-from memoria.exchange.forms import END, STATEMENT, fact_of, texts_of
+from memoria.exchange.forms import fact_of, texts_of
 from memoria.exchange.memory_server import Memory, Page, Server
-from memoria.exchange.record import GONE, beside, digest_in, digest_of
+from memoria.exchange.record import END, GONE, STATEMENT, beside, digest_in, digest_of
 from memoria.exchange.records import Records
 from memoria.exchange.row_form import MORE, Told, digest, named_in, said, to_memory, to_told
 from memoria.ground import clock

@@ -22,66 +22,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import date
 from typing import Final
 
-from memoria.daily.daily_log import DailyLog
-from memoria.exchange.forms import STATEMENT, Day, Page, Piece, reworded
-from memoria.exchange.record import FORGET, GONE, Record, digest_in, digest_of
+from memoria.exchange.forms import reworded
+from memoria.exchange.record import FORGET, GONE, STATEMENT, Piece, Record, digest_in, digest_of
 from memoria.exchange.records import Records, Shown
-from memoria.statements.keeper import Keeper
-from memoria.wiki.folder import Wiki
+from memoria.exchange.sources import Source
 
 MOST_MISSING: Final = 20  # ids; more than this, and more than the share, is held
 SHARE_MISSING: Final = 0.1
-
-
-class Days:
-    """The daily logs. A whole one that is missing is held, while a person may delete an article."""
-
-    folder, may_vanish = "daily/", False
-
-    def __init__(self, daily: DailyLog, half_saved: Collection[str] = ()) -> None:
-        self.daily, self.half_saved = daily, half_saved
-
-    def stamps(self) -> dict[str, str]:
-        """Return the days."""
-        return {f"daily/{name}": stamp for name, stamp in self.daily.stamps().items()}
-
-    def text(self, name: str) -> str:
-        """Return a day's text; raise ValueError for one that a person is saving."""
-        if name.removeprefix("daily/") in self.half_saved:
-            raise ValueError("it is half saved")
-        return self.daily.text(date.fromisoformat(name.removeprefix("daily/")))
-
-    def pieces(self, name: str, text: str) -> Iterator[Piece]:
-        """Return what a day holds."""
-        return Day(text).pieces(date.fromisoformat(name.removeprefix("daily/")))
-
-
-class Articles:
-    """The articles. The caller holds the compile lock, and has let ``wiki.settle`` take in what a person wrote."""
-
-    folder, may_vanish = "knowledge/", True
-
-    def __init__(self, wiki: Wiki, keeper: Keeper) -> None:
-        self.wiki, self.settled = wiki, keeper.store.articles()
-
-    def stamps(self) -> dict[str, str]:
-        """Return the articles."""
-        return {f"knowledge/{slug}": f"{mark[0]}-{mark[1]}" for slug, mark in self.wiki.files()}
-
-    def text(self, name: str) -> str:
-        """Return an article's text."""
-        return (self.wiki.read(name.removeprefix("knowledge/")) or b"").decode("utf-8", "surrogateescape")
-
-    def pieces(self, name: str, text: str) -> Iterator[Piece]:
-        """Return what an article holds; raise ValueError for one that is held back, or cannot be read now."""
-        slug = name.removeprefix("knowledge/")
-        mark = self.wiki.stamp(slug)
-        if mark is None or self.settled.get(slug) != f"{mark[0]}-{mark[1]}":
-            raise ValueError("it is not settled")
-        return Page(slug, text).pieces()
 
 
 def _is_older(piece: Piece, live: Record | None) -> bool:
@@ -105,7 +54,7 @@ class Scan:
     """
 
     records: Records
-    sources: Iterable[Days | Articles]
+    sources: Iterable[Source]
     machine: str
     hides: Callable[[str], bool] = lambda _: False
     taken: bool = False
@@ -123,7 +72,7 @@ class Scan:
                 self.records.be_due([ident])
             self.records.keep("held", len(self.held))
 
-    def _look(self, source: Days | Articles) -> None:
+    def _look(self, source: Source) -> None:
         known = {name: stamp for name, stamp in self.records.db.execute("SELECT name, stamp FROM files")
                  if name.startswith(source.folder)}  # fmt: skip
         stamps = source.stamps()
@@ -185,7 +134,7 @@ class Scan:
         self.records.part(record.whole)
 
     def _miss(
-        self, source: Days | Articles, found: Mapping[str, object], texts: Mapping[str, str], vanished: Collection[str],
+        self, source: Source, found: Mapping[str, object], texts: Mapping[str, str], vanished: Collection[str],
         may_vanish: bool,
     ) -> None:  # fmt: skip
         """Turn what a person deleted into records; hold what is missing otherwise."""

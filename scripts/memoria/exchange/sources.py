@@ -1,0 +1,289 @@
+"""Sources: the files whose content is exchanged, daily logs and articles: what is read in them, how they are written.
+
+They are written through the logs' own rewriting and the swap of files, under their locks. The lines of an article are
+noted as read, so that nobody takes them for a person's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator
+from datetime import date
+from functools import cached_property
+
+from memoria.base.project import name_of
+from memoria.daily.entry import tombstone
+from memoria.exchange.forms import Day, Page, day_of, fact_of, new_page
+from memoria.exchange.record import ARTICLE, END, ENTRY, GONE, PLACE, PROSE, STATEMENT, Piece, Record
+from memoria.exchange.records import Records
+from memoria.ground.swap import Swap
+from memoria.statements.fact import GLOBAL, Fact
+from memoria.statements.keeper import Keeper
+from memoria.statements.lines import learned, of_day
+from memoria.wiki import lines
+from memoria.wiki.folder import Wiki
+from memoria.wiki.settle import adopt
+
+
+class Days:
+    """The daily logs. A whole one that is missing is held, while a person may delete an article.
+
+    ``hides`` says whether a project is not exchanged. ``forgotten``: the ids that stand here and were forgotten
+    elsewhere, which the caller forgets.
+    """
+
+    folder, may_vanish = "daily/", False
+
+    def __init__(self, records: Records, keeper: Keeper, hides: Callable[[str], bool]) -> None:
+        self.records, self.keeper, self.hides = records, keeper, hides
+        self.daily, self.half_saved = keeper.lines.daily, keeper.store.half_saved_days()
+        self.forgotten: list[str] = []
+        self.waiting: set[str] = set()
+
+    def stamps(self) -> dict[str, str]:
+        """Return the files, each with a text that changes with it."""
+        return {f"{self.folder}{name}": stamp for name, stamp in self.daily.stamps().items()}
+
+    def mark(self, name: str, text: str | None) -> str:
+        """Return the stamp of a file, ``""`` when it does not hold this text."""
+        stamp = self.daily.stamp(self._day(name))
+        return stamp if self.daily.text(self._day(name)) == text else ""
+
+    def text(self, name: str) -> str:
+        """Return a file's text; raise ValueError for one that a person is saving."""
+        if name.removeprefix(self.folder) in self.half_saved:
+            raise ValueError("it is half saved")
+        return self.daily.text(self._day(name))
+
+    def pieces(self, name: str, text: str) -> Iterator[Piece]:
+        """Return what a text holds; raise ValueError for one that cannot be read now."""
+        return Day(text).pieces(self._day(name))
+
+    def _day(self, name: str) -> date:
+        return date.fromisoformat(name.removeprefix(self.folder))
+
+    # -- writing
+
+    def files(self, whole: str) -> list[str]:
+        """Return the files that an id stands in, then the one that it belongs to; none when nothing is to be done."""
+        shown = self.records.shown(whole)
+        stands = [shown.file] if shown and shown.digest != GONE and shown.file.startswith(self.folder) else []
+        if gone := self.records.gone(whole):
+            if stands:
+                self.forgotten.append(whole)
+            day = (gone.text or "").partition("\n")[0]
+            return [f"{self.folder}{day}"] if day and not stands else []
+        live = self.records.standing(whole)
+        if live and (live.kind not in (ENTRY, STATEMENT) or self.hides(live.project)):
+            return []
+        if live is None or live.text is None:
+            return stands
+        try:
+            belongs = day_of(live.text)[0] if live.kind == ENTRY else fact_of(whole, live.text, None)[1]
+        except ValueError:  # of a newer version, or no work of memoria's
+            return []
+        return [*(file for file in stands if file != f"{self.folder}{belongs}"), f"{self.folder}{belongs}"]
+
+    def rewrite(self, name: str, change: Callable[[str | None], str | None]) -> None:
+        """Let ``change`` make another text of a file; None is none. Raise an error when it cannot be written now."""
+        self.daily.rewrite(self._day(name), lambda text: change(text) or text)
+
+    def written(self, name: str, text: str | None, wrong: Collection[str]) -> str | None:
+        """Return the text with what is ``wrong`` in it as it is in the records: entries with all in them first."""
+        rows = Day(text or "")
+        statements: dict[str, list[Fact]] = {}
+        entries: dict[str, str] = {}
+        for ident in dict.fromkeys(part.partition("#")[0] for part in wrong):
+            live = self.records.standing(ident)
+            if ident.startswith("l-"):
+                self._sort(rows, name, ident, live, statements)
+            elif live and live.kind == ENTRY and live.text:
+                entries[ident] = live.text
+            elif gone := self.records.gone(ident):
+                self._bury(rows, ident, (gone.text or "").partition("\n")[2])
+            else:
+                rows.drop_entry(ident.removeprefix("e-"))
+        for ident, bare in entries.items():
+            entry = ident.removeprefix("e-")
+            if ident in wrong:
+                rows.put_entry(entry, day_of(bare)[1], [learned(fact) for fact in statements.pop(entry, ())])
+            for part in self.records.parts(ident):
+                rows.set_item(entry, part.partition("#")[2], self._text(part) or "")
+        zone = self.keeper.zone
+        for entry, facts in statements.items():
+            rows.put_statements([
+                (learned(fact), f"{zone.local(fact.time):%H:%M}",
+                 "everywhere" if fact.project == GLOBAL else name_of(fact.project))
+                for fact in facts
+            ], entry)  # fmt: skip
+        return rows.text
+
+    def _sort(self, rows: Day, name: str, ident: str, live: Record | None, found: dict[str, list[Fact]]) -> None:
+        """Sort a statement of this day by its entry; take out one that is of another day, or of none."""
+        told = fact_of(ident, live.text, self._text(f"{ident}#{END}")) if live and live.text else None
+        if told and told[1] == self._day(name):
+            found.setdefault(told[2], []).append(told[0])
+        elif line := rows.line_of(ident):
+            rows.remove(line)
+
+    def _text(self, ident: str) -> str | None:
+        live = self.records.standing(ident)
+        return live.text if live else None
+
+    def _bury(self, rows: Day, ident: str, turns: str) -> None:
+        name = ident.removeprefix("e-") if ident.startswith("e-") else "-"
+        line = tombstone(name, turns.split("."))
+        if line not in rows.rows and (name == "-" or name not in rows.ids()):
+            rows.append(line)
+
+    def tell(self, name: str, text: str | None, _: str, done: Iterable[str]) -> None:
+        """Tell the keeper of statements that it knew; it reads new ones from the log by itself."""
+        day, store = self._day(name), self.keeper.store
+        gone = store.gone()
+        known = [ident for ident in done if ident.startswith("l-") and (ident in gone or store.get(ident))]
+        facts = {fact.id: fact for fact in of_day(Day(text or ""), day)} if known else {}
+        for ident in known:
+            if ident in facts or store.day(ident) == day:
+                self.keeper.take_over(ident, facts.get(ident), day)
+
+
+class Articles:
+    """The articles. The caller holds the compile lock; before a look it lets ``wiki.settle`` take a person's words."""
+
+    folder, may_vanish = "knowledge/", True
+    kinds = (ARTICLE, PLACE, PROSE)
+
+    def __init__(self, records: Records, keeper: Keeper, hides: Callable[[str], bool], wiki: Wiki, swap: Swap) -> None:
+        self.records, self.keeper, self.hides, self.wiki, self.swap = records, keeper, hides, wiki, swap
+        self.settled = keeper.store.articles()
+        self.waiting: set[str] = set()  # articles whose statements have not all come
+
+    def stamps(self) -> dict[str, str]:
+        """Return the files, each with a text that changes with it."""
+        return {f"{self.folder}{slug}": f"{mark[0]}-{mark[1]}" for slug, mark in self.wiki.files()}
+
+    def mark(self, name: str, text: str | None) -> str:
+        """Return the stamp of a file, ``""`` when it does not hold this text."""
+        slug = name.removeprefix(self.folder)
+        mark = self.wiki.stamp(slug)
+        return f"{mark[0]}-{mark[1]}" if mark and text is not None and self.wiki.read(slug) == _encoded(text) else ""
+
+    def text(self, name: str) -> str:
+        """Return a file's text; raise ValueError for one that holds what was not taken from a person yet."""
+        slug = name.removeprefix(self.folder)
+        text = (self.wiki.read(slug) or b"").decode("utf-8", "surrogateescape")
+        if self.settled.get(slug) != self.mark(name, text):
+            raise ValueError("it is not settled")
+        return text
+
+    def pieces(self, name: str, text: str) -> Iterator[Piece]:
+        """Return what a text holds; raise ValueError for one that cannot be read now."""
+        return Page(name.removeprefix(self.folder), text).pieces()
+
+    # -- writing
+
+    @cached_property
+    def slugs(self) -> set[str]:
+        """The articles that are there."""
+        self.keeper.refresh()  # new statements, which the articles link
+        return set(self.wiki.slugs())
+
+    def files(self, whole: str) -> list[str]:
+        """Return the file of an article; none when nothing is to be done."""
+        about = self.records.standing(whole)
+        parts = (whole, *self.records.parts(whole))
+        if all(map(self._is_strange, parts)) or (about and self.hides(about.project)):
+            return []
+        try:
+            self.wiki.path(whole)
+        except ValueError:  # no work of memoria's
+            return []
+        return [f"{self.folder}{whole}"]
+
+    def _is_strange(self, part: str) -> bool:
+        """Return whether this version knows nothing of the kind."""
+        return any(record.kind not in self.kinds for record in self.records.known(part))
+
+    def rewrite(self, name: str, change: Callable[[str | None], str | None]) -> None:
+        """Let ``change`` make another text of a file; None is none. Raise an error when it cannot be written now."""
+        slug = name.removeprefix(self.folder)
+        path = self.wiki.path(slug)
+        before = self.swap.read(path) if slug in self.slugs or path.exists() else None
+        if before is not None and slug not in self.slugs:
+            raise ValueError("on a disk that does not tell capitals apart, the file is another article's")
+        text = change(before.decode("utf-8", "surrogateescape") if before is not None else None)
+        after = _encoded(text) if text is not None else None
+        if after != before:
+            if mark := self.keeper.store.article(slug):  # nobody is to take what it loses for a person's deletion
+                left = {place.id for place in lines.places(Page(slug, text))} if text is not None else set()
+                places = self.keeper.store.places(slug).values()
+                self.keeper.store.read_article(slug, mark, [place for place in places if place.id in left])
+            self.swap.replace(path, after, before)
+            self.slugs.add(slug)
+
+    def written(self, name: str, text: str | None, wrong: Collection[str]) -> str | None:
+        """Return the text with what is ``wrong`` in it as it is in the records; None for no article."""
+        slug = name.removeprefix(self.folder)
+        page, about = Page(slug, text) if text is not None else None, self.records.standing(slug)
+        for part in sorted(wrong, key=self._order):
+            live = self.records.standing(part)
+            if page is None and part == slug and live and live.text:
+                page = new_page(slug, live.text)
+            elif page is not None and not self._is_strange(part):
+                self._change(page, part.partition("#")[2], live)
+        is_deleted = about is None or about.text is None
+        if page is None or (is_deleted and not any(piece.kind in (PLACE, PROSE) for piece in page.pieces())):
+            return None
+        if text is None and lines.has_stale_summary(page):  # it is never compared
+            page.summarise(lines.summary_of(page))
+        if is_deleted:  # something was added to it here meanwhile
+            anew = next(page.pieces())
+            self.records.put(slug, ARTICLE, anew.text, self.records.dots(slug), words=anew.words, project=anew.project)
+        return page.render()
+
+    def _order(self, ident: str) -> tuple[bool, bool, str, str]:
+        """Return where a piece comes: the article itself, statements as they were said, a person's prose."""
+        part = ident.partition("#")[2]
+        fact = self.keeper.store.get(part)
+        return bool(part), part.startswith("p-"), fact.time.isoformat() if fact else "", part
+
+    def _change(self, page: Page, part: str, live: Record | None) -> None:
+        """Write one piece into a page, or out of it."""
+        text = live.text if live else None
+        if not part:
+            if text:
+                page.describe(json.loads(text))
+        elif part.startswith("p-"):
+            page.write_prose(part, text or "")
+        elif text is None:
+            page.displace(part)
+        elif text.split("\n")[1]:
+            page.place(part, text, None)
+        elif fact := self.keeper.store.get(part):
+            page.place(part, text, lines.claim_of(fact, self.keeper.store))
+            if day := self.keeper.store.day(part):
+                page.touch(day)
+        elif self.records.known(part):
+            self.waiting.add(page.slug)
+
+    def tell(self, name: str, text: str | None, stamp: str, _: Iterable[str]) -> None:
+        """Tell the keeper of statements what an article shows."""
+        slug, store = name.removeprefix(self.folder), self.keeper.store
+        if text is None or not stamp:
+            store.forget_article(slug)
+            return
+        page = Page(slug, text)
+        adopt(page, self.keeper)
+        store.read_article(slug, stamp, lines.places(page))
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+Source = Days | Articles
+
+
+def folder_of(ident: str) -> str:
+    """Return the folder of the files that an id stands in."""
+    return Articles.folder if "/" in ident else Days.folder
