@@ -107,7 +107,7 @@ def test_a_long_line_is_found_wherever_it_is_prose() -> None:
 
 
 def test_no_line_of_prose_a_template_a_script_or_a_style_is_longer_than_a_line_of_code() -> None:
-    assert [(page, lines) for page in PROSE if (lines := long_lines(page.read_text("utf-8")))] == []
+    assert [(page, found) for page in PROSE if (found := long_lines(page.read_text("utf-8")))] == []
     folder = ROOT / "scripts" / "memoria" / "reader"
     pages = [path for ending in ("html", "js", "css") for path in folder.rglob(f"*.{ending}")]
     lines = [(path.name, line) for path in pages for line in path.read_text("utf-8").split("\n")]
