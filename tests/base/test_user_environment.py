@@ -51,14 +51,12 @@ def own(home: Path, project: Path, **env: str) -> dict[str, str]:
     return {name: value for name, value in found.items() if session.get(name) != value}
 
 
-def in_session(
-    home: Path, project: Path, applied: dict[str, str], kind: str, *, wrapped: bool = False, **shell: str
-) -> dict[str, str]:
+def in_session(home: Path, project: Path, applied: dict[str, str], kind: str, **shell: str) -> dict[str, str]:
     """The variables that remain in a process that a client has started, as a ``hook`` or as a ``command``."""
     env = {"HOME": str(home), "PATH": os.defpath, **shell}
     command = [sys.executable, "-S", "-I", "-c", OWN, str(ROOT / "scripts"), kind]
-    if wrapped:
-        command = ["sh", "-c", 'ANSWER=42 "$@"; true', "sh", *command]
+    if kind == "command":
+        command = ["sh", "-c", '"$@"; true', "sh", *command]  # a shell between the two
     run = subprocess.run(
         [sys.executable, "-c", CLIENT, json.dumps(applied), json.dumps(command)],
         env=env, cwd=project, capture_output=True, text=True, check=True,

@@ -203,7 +203,7 @@ def test_the_setting_switches_it_off_and_a_missing_or_broken_index_gives_nothing
 
 
 def test_what_no_rule_names_reads_nothing_else(world: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    rules = ("Run `make check`, not pytest.", TABS, "Never touch vendor/grid.js or *.lock")
+    rules = ("Run `make check`, not pytest.", TABS, "Never touch vendor/grid.js, is_up or *.lock")
     remember(world, *(fact(rule, number=number) for number, rule in enumerate(rules)))
     monkeypatch.setattr(naming_notes, "answer", lambda *_: {"read": True})
     event = {"session_id": "s1", "cwd": CWD, "hook_event_name": "PreToolUse", "tool_use_id": "toolu_1"}
@@ -220,6 +220,7 @@ def test_what_no_rule_names_reads_nothing_else(world: Paths, monkeypatch: pytest
     assert named == [True] * 3
     assert not reads("Bash", command="npm run build")
     assert not reads("Edit", file_path=f"{CWD}/src/prices.go", old_string="tide_table", new_string="tideTable")
+    assert not reads("Edit", file_path=f"{CWD}/src/prices.go", old_string="is_up", new_string="is_on"), "a short name"
     assert reads("Edit", file_path="uv.lock")
     Path(world.named).unlink()
     assert reads("Bash", command="npm run build"), "what is not known may be named"

@@ -99,7 +99,7 @@ def test_a_thing_that_is_renamed_is_found_by_both_names_and_a_persons_title_stay
     assert "\n# Door\n" in wiki.text(SLUG)
 
 
-@pytest.mark.parametrize("title", ["42", "a1b2c3d4e5f6"])
+@pytest.mark.parametrize("title", ["42", "a1b2c3d4e5f6", "A"])
 def test_a_title_that_names_nothing_founds_no_article(wiki: WikiHome, title: str) -> None:
     wiki.compile([placed("thing", title=title)])
     assert slugs(wiki) == ["concepts/shop"]

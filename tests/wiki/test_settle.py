@@ -16,6 +16,7 @@ from memoria.base import failpoints
 from memoria.daily.daily_log import DailyLog
 from memoria.ground import clock
 from memoria.index.index import Index
+from memoria.pages import refresh
 from memoria.statements.fact import Ending, Fact
 from memoria.statements.keeper import Keeper
 from memoria.wiki.settle import Settle
@@ -293,12 +294,16 @@ def test_more_than_a_person_changes_is_held_until_they_say_so(wiki: WikiHome) ->
     slug = "concepts/pumps"
     home.settle()
     home.edit(slug, " is blue.", " is red.")
-    settle = home.settle()
-    assert settle.held > 20
+    told = Path(home.home.paths.notice)
+    assert home.settle().held > 20
+    home.change(lambda keeper: refresh.settle(home.home, keeper))
+    assert "compile --force" in told.read_text()
     assert set(texts) <= set(home.facts())
     assert home.text(slug).count(" is red.") >= 40, "what a person saved stays"
     assert home.settle(takes_all=True).held == 0
     assert {text.replace("blue", "red") for text in texts} <= set(home.facts())
+    home.change(lambda keeper: refresh.settle(home.home, keeper))
+    assert not told.exists()
 
 
 def test_an_undone_step_is_no_persons_deletion(home: Home) -> None:
