@@ -17,7 +17,6 @@ import pytest
 
 import facts
 from facts import MONDAY, SHOP, Synced, a_fact, keeper, records_of, refused, server_state
-from home_lives import Machine
 from home_of import run
 from memoria.audit.checks import BROKEN, OK
 from memoria.base.paths import Paths
@@ -25,8 +24,7 @@ from memoria.commands import doctor, status
 from memoria.commands import sync as sync_command
 from memoria.daily.day_text import DayText, LearnedLine
 from memoria.exchange.memory_server import Page, Server
-from memoria.exchange.records import Records
-from memoria.exchange.rounds import Exchanged, Round
+from memoria.exchange.rounds import Round
 from memoria.exchange.row_form import to_memory
 from memoria.ground import clock, locks
 from memoria.ground.errors import ExpectedError
@@ -643,38 +641,6 @@ def test_a_line_that_was_deleted_and_put_back_stays_however_long_the_server_take
     for home in (here, there):
         sync(home, server)
     assert said(here) == said(there) == server.live() == [PNPM]
-
-
-@pytest.mark.parametrize("conflict", [False, True])
-def test_machines_that_meet_in_a_folder_and_at_a_server_come_to_rest(
-    server: MemoryServer, homes: tuple[Machine, Machine], conflict: bool
-) -> None:
-    def meet(machine: Machine) -> Exchanged:
-        with machine.at_work(), Records.of(machine.home.paths) as records:
-            folder = together.carrier_of(machine.home)
-            return together.exchange(machine.home, records, folder, Server(server.url, KEY), full=True)
-
-    def edit(machine: Machine, ident: str, content: str) -> None:
-        with machine.at_work(), machine.keeper() as keeper:
-            keeper.edit(ident, content)
-
-    desk, laptop = homes
-    fact = a_fact(PNPM)
-    with desk.at_work(), desk.keeper() as keeper:
-        keeper.take([fact, a_fact(SHORT)], "shop")
-    for machine in (desk, laptop):
-        meet(machine)
-    edit(desk, fact.id, "Use pnpm 9.")
-    if conflict:
-        edit(laptop, fact.id, "Use bun.")
-    for machine in (desk, laptop, desk, laptop, desk):
-        meet(machine)
-    wanted = sorted([SHORT, "Use pnpm 9.", *["Use bun."] * conflict])
-    for machine in homes:
-        assert sorted(each.content for each in machine.facts()) == server.live() == wanted
-    server.requests.clear()
-    assert {meet(machine).line for machine in homes} == {"nothing new"}
-    assert server.written() == []
 
 
 # -- the worker and the person

@@ -1,4 +1,4 @@
-"""The plugin's evals, run by the real client's own command against a scripted model on loopback."""
+"""One of the plugin's evals, run by the real client's own command against a scripted model on loopback."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import eval_model
 from mcp_client import drive
-from messages_api import MessagesApi
+from messages_api import MessagesApi, Scripted
 from places import ROOT
 from real_client import clean_env, run_claude
 
@@ -22,33 +21,37 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 EVALS = ROOT / "plugin" / "evals"
-CASES = {path.parent.name for path in EVALS.glob("*/prompt.md")}
+CASE = "recall-a-decision"
+STEPS: list[tuple[str, dict[str, Any]]] = [
+    ("Skill", {"skill": "memoria:recall", "args": "cache file's place"}),
+    ("mcp__plugin_memoria_memoria__search", {"query": "tidemark cache file"}),
+]
 LISTED = EVALS / "mocks" / "memoria" / "_tools.json"
 
 
-def run(tmp_path: Path, folder: Path, *words: str) -> dict[str, Any]:
-    with MessagesApi(eval_model.answer) as api:
-        env = clean_env(tmp_path / "user", api.url, MEMORIA_DISABLED="1")
-        words = ("--trust-plugin", "--no-publish", "--runs", "1", "-j", "2", "--output-dir", "out", *words)
-        done = run_claude(["plugin", "eval", str(folder), "--json", "result.json", *words], env, tmp_path, timeout=300)
-    result: dict[str, Any] = json.loads((tmp_path / "result.json").read_text("utf-8"))
-    assert result["partial"] is False
-    return result | {"status": done.returncode}
+def answer(body: dict[str, Any]) -> Scripted:
+    """Do what the skill says, and answer only from what the tools returned; without the plugin nothing is known."""
+    said = json.dumps(body["messages"])
+    if "memoria:recall: " not in said + json.dumps(body.get("system", "")) or not body.get("tools"):
+        return "I do not know."
+    if (done := said.count('"type": "tool_use"')) < len(STEPS):
+        name, given = STEPS[done]
+        return [{"type": "tool_use", "id": f"toolu_{done}", "name": name, "input": given}]
+    contents = [message["content"] for message in body["messages"] if isinstance(message["content"], list)]
+    return json.dumps([block for content in contents for block in content if block["type"] == "tool_result"])
 
 
 def test_a_case_passes_with_the_plugin_alone_and_no_memory_of_its_own_comes_about(tmp_path: Path) -> None:
-    result = run(tmp_path, ROOT / "plugin", "--case", "recall-a*")  # one of them: two runs of the client
-    scores = {
-        case["name"]: {arm: [run["score"] for run in runs] for arm, runs in case["arms"].items()}
-        for case in result["cases"]
-    }
-    for name, arms in sorted(scores.items()):
-        print(f"{name:<26} with {arms['with'][0]:.2f}  without {arms['without'][0]:.2f}")
-    print(result["aggregates"])
-    assert set(scores) == {name for name in CASES if name.startswith("recall-a")}
-    assert all(arms["with"] == [1] for arms in scores.values()), result["cases"]
-    assert all(arms["without"][0] < 1 for arms in scores.values())
-    assert result["status"] == 0
+    with MessagesApi(answer) as api:
+        env = clean_env(tmp_path / "user", api.url, MEMORIA_DISABLED="1")
+        words = ["plugin", "eval", str(ROOT / "plugin"), "--json", "result.json", "--output-dir", "out", "--case", CASE]
+        words += ["--trust-plugin", "--no-publish", "--runs", "1", "-j", "2"]
+        done = run_claude(words, env, tmp_path, timeout=300)
+    result = json.loads((tmp_path / "result.json").read_text("utf-8"))
+    (case,) = result["cases"]
+    assert [run["score"] for run in case["arms"]["with"]] == [1], result
+    assert case["arms"]["without"][0]["score"] < 1
+    assert (result["partial"], done.returncode) == (False, 0)
     assert not (tmp_path / "user" / "memoria").exists()
 
 
