@@ -52,7 +52,7 @@ def test_a_verb_with_nothing_to_do_imports_nothing_slow(verb: str, tmp_path: Pat
         "print('\\n'.join(['loaded:', *sys.modules]))"
     )
     env = isolated(tmp_path)
-    for each in ("flush", verb):  # the first makes the home and its databases
+    for each in ("flush",) * (verb != "--help") + (verb,):  # the first makes the home and its databases
         run = subprocess.run([sys.executable, "-c", program, each], env=env, capture_output=True, text=True, check=True)
     loaded = set(run.stdout.partition("loaded:\n")[2].split())
     needed = {"portalocker", "shutil", "memoria.statements.fact", "memoria.search.comparison"}  # a lock, and the facts

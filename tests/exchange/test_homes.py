@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from exchange_lives import Killed
-from facts import MONDAY, SHOP, a_fact
+from facts import BLOG, MONDAY, SHOP, a_fact
 from home_lives import Life, Machine
 from memoria.commands import status
 from memoria.daily import gate
@@ -338,9 +338,11 @@ def test_a_person_who_saves_while_the_exchange_writes_is_not_overwritten(homes: 
 
 def test_nothing_of_an_excluded_project_is_exchanged(homes: Homes) -> None:
     desk, laptop = homes
-    desk.home.settings.exclude = ("/jobs/secret",)
-    Path(desk.home.paths.folders).write_text(f'{{"{SHOP}": ["/jobs/secret"]}}')
+    for machine, key in ((desk, SHOP), (laptop, BLOG)):
+        machine.home.settings.exclude = ("/jobs/secret",)
+        Path(machine.home.paths.folders).write_text(f'{{"{key}": ["/jobs/secret"]}}')
     learn(desk, "Use pnpm.")
+    learn(desk, "Write posts in Markdown.", project=BLOG)  # is sent, and not taken in there
     write_entry(desk)
     learn(desk, "Be kind.", project="*")
     meet(desk, laptop)

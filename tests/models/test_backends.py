@@ -143,6 +143,7 @@ def test_a_model_that_is_away_says_so(backend: Backend) -> None:
 # ---- claude
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stands_in", "left"), [(TOOL_SERVERS, "set()"), (("mcp",), "{'mcp'}")])
 def test_the_sdk_is_loaded_without_what_serves_tools_unless_it_needs_more(
     stands_in: tuple[str, ...], left: str
