@@ -182,6 +182,18 @@ def test_a_corrupt_file_is_set_aside_and_made_anew(home: Path, path: Path, rubbi
     assert bool(list(path.parent.glob("index.db.bak-*"))) == bool(rubbish)
 
 
+def test_a_file_that_is_damaged_at_work_finds_nothing_and_is_named(
+    home: Path, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Index(path) as index:
+        index.sync(home)
+        with sqlite3.connect(path) as db:
+            db.execute("DROP TABLE documents")
+        db.close()
+        assert index.search("zebra") == []
+    assert "nothing was found, because no such table" in caplog.text
+
+
 @pytest.mark.parametrize("version", [0, 1, layout.VERSION + 1])
 def test_an_index_of_another_version_is_made_anew(home: Path, path: Path, version: int) -> None:
     with Index(path) as index:

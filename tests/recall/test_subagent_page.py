@@ -65,10 +65,12 @@ def test_subagents_that_are_started_together_share_their_tasks(world: Paths) -> 
 
 
 def test_a_long_page_is_cut_between_rows(world: Paths) -> None:
-    write(world, ("## What matters most", *(f"- [correction] Rule {number} {'x' * 90}" for number in range(90))))
+    heading = "## What matters most"
+    write(world, (heading, *(f"- [correction] Rule {number:03d} is xxx" for number in range(300))))
     begin(world, TASK)
     said = fire(world, "SubagentStart", agent_type="Explore", agent_id="a1")
     assert len(said) <= subagent_page.MAX_CHARS
     rows = [row for row in said.splitlines() if row.startswith("- ")]
-    assert 0 < sum(map(len, rows)) <= subagent_page.RULES_CHARS
-    assert all(row.endswith("x" * 90) for row in rows)
+    room = subagent_page.RULES_CHARS - sum(len(row) + 1 for row in (heading, *rows))
+    assert 0 <= room <= len(rows[0]), "one more would not fit"
+    assert all(row.endswith("x" * 3) for row in rows)

@@ -374,14 +374,15 @@ def test_an_entry_whose_writer_died_before_it_booked_is_not_written_again(
 def test_a_long_turn_whose_first_piece_fails_is_tried_again_whole(bench: Bench) -> None:
     bench.set("MEMORIA_LIMIT_CALL_CHARS", "2000")
     bench.set("MEMORIA_LIMIT_RETRY_S", "")
-    text = " ".join(f"word{number:03d}" for number in range(700))
+    text = " ".join(f"word{number:03d}" for number in range(300))
     bench.job(line(text))
     bench.flush(BAD, ANSWER)
     assert kept(bench) == Counter()
     assert len(bench.waiting()) == 1
     bench.flush(ANSWER, now=86400)
     assert kept(bench) == Counter(dict.fromkeys(keys(line(text)), 1))
-    assert all(f"word{number:03d}" in bench.said() for number in range(700))
+    assert all(f"word{number:03d}" in bench.said() for number in range(300))
+    assert len({entry.id for entry in bench.entries()}) == len(bench.model.prompts) == 2, "an entry for each piece"
 
 
 @pytest.mark.parametrize("set_aside", [True, False])
