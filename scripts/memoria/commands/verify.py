@@ -66,10 +66,9 @@ def command(args: argparse.Namespace, home: Home) -> int:
         receipt = Receipt(home, ledger, Spool(home.paths.spool))
         accounts, unreadable = compare(receipt, forced=args.all)
         missing = [account for account in accounts if account.missing]
-        removed = ledger.gone_entries(entry.id for day in daily.days() for entry in daily.entries(day))
         lost = [text for _, _, _, text in ledger.notes("missing", 1000)]
         repaired = [receipt.capture(account, "Verify") for account in missing] if args.repair else []
-    facts = _facts(home, receipt, accounts, removed, lost) | {"unreadable": unreadable, "repaired": repaired}
+    facts = _facts(home, receipt, accounts, lost) | {"unreadable": unreadable, "repaired": repaired}
     facts["deleted_days"] = [{"day": day, "entries": count} for day, count in sorted(deleted.items())]
     if repaired:
         facts["worker"] = detach.start_worker(home.settings, home.paths)
@@ -91,9 +90,7 @@ def compare(receipt: Receipt, *, forced: bool) -> tuple[list[Account], list[str]
     return accounts, unreadable
 
 
-def _facts(
-    home: Home, receipt: Receipt, accounts: Sequence[Account], removed: tuple[int, int], lost: Sequence[str]
-) -> dict[str, Any]:
+def _facts(home: Home, receipt: Receipt, accounts: Sequence[Account], lost: Sequence[str]) -> dict[str, Any]:
     fates: Counter[str] = Counter()
     for account in accounts:
         fates.update(account.fates)
@@ -116,8 +113,6 @@ def _facts(
             for one in accounts
             if one.missing
         ],
-        "entries_taken_out": removed[0],
-        "turns_taken_out": removed[1],
         "lost_ranges": list(lost),
     }  # fmt: skip
 
@@ -139,9 +134,6 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
         yield f"  {one['missing']} of {counted(one['turns'], 'turn')} · {one['project']} · {one['transcript']}"
     if (more := len(facts["missing_in"]) - SHOWN) > 0:
         yield f"  and {counted(more, 'more transcript')}"
-    if facts["entries_taken_out"]:
-        entries, turns = counted(facts["entries_taken_out"], "entry"), counted(facts["turns_taken_out"], "turn")
-        yield f"Removed from the daily logs by hand: {entries} with {turns}, still counted as captured."
     for one in facts["not_understood"]:
         lines = "1 line" if one["lines"] == 1 else f"{one['lines']} lines"
         yield f"{lines} of an unknown form ({one['form']}), for example {one['example']}: what they say may be missed"

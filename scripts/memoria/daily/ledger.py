@@ -272,13 +272,6 @@ class Ledger:
         )
         self.db.executemany("INSERT OR REPLACE INTO turns VALUES (?, ?, '')", [(key, entry.id) for key in entry.turns])
 
-    def gone_entries(self, present: Iterable[str]) -> tuple[int, int]:
-        """Return the number of recorded entries that are not ``present`` in the daily logs, and of their turns."""
-        known = {entry for (entry,) in self.db.execute("SELECT id FROM entries")}
-        gone = known.difference(present)
-        count = "SELECT count(*) FROM turns WHERE entry = ?"
-        return len(gone), sum(self.db.execute(count, (entry,)).fetchone()[0] for entry in gone)
-
     # transcripts that were compared
 
     def checked(self) -> dict[str, tuple[str, dict[str, int]]]:
