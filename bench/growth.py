@@ -26,7 +26,7 @@ from memoria.capture import cursor, open_sessions
 from memoria.daily.day_text import DayText
 from memoria.daily.entry import Reference
 from memoria.exchange.memory_server import Memory
-from memoria.exchange.row_form import to_told
+from memoria.exchange.rows import to_told
 from memoria.ground import markdown, printable
 from memoria.ground.redact import Redactor
 from memoria.index import documents, highlight

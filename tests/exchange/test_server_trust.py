@@ -25,7 +25,7 @@ from memoria.commands import sync as sync_command
 from memoria.daily.day_text import DayText, LearnedLine
 from memoria.exchange.memory_server import Page, Server
 from memoria.exchange.rounds import Round
-from memoria.exchange.row_form import to_memory
+from memoria.exchange.rows import to_memory
 from memoria.ground import clock, locks
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
@@ -546,18 +546,12 @@ def test_words_that_the_server_would_tell_back_otherwise_are_left_as_they_were_w
 # -- a state of memoria 0.1.0
 
 
-def test_what_0_2_0_knew_of_the_rows_is_taken_over_and_nothing_is_sent_twice(
-    tmp_path: Path, server: MemoryServer
-) -> None:
+def test_rows_of_0_2_0_are_known_by_their_ids_and_nothing_is_sent_twice(tmp_path: Path, server: MemoryServer) -> None:
     with keeper(tmp_path / "home") as home:
         first, second = learned(home, PNPM, SHORT)
         foreign(server, "The gull is grey.")
         for _ in range(2):
             sync(home, server)
-        with records_of(home) as records:
-            columns = "home, number, id, named, digest, created, updated, adopted"
-            rows = records.db.execute(f"SELECT {columns}, 0 FROM rows").fetchall()
-        home.store.db.executemany(f"INSERT INTO links VALUES ({', '.join('?' * 9)})", rows)
         for path in Path(home.store.path.parent).glob("exchange.db*"):
             path.unlink()
         for row in server.memories.values():

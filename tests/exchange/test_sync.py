@@ -12,8 +12,7 @@ from home_of import run
 from memoria.commands import flush
 from memoria.exchange.memory_server import MAX_TAGS, Memory, Page, Server
 from memoria.exchange.records import Records
-from memoria.exchange.row_form import to_memory, to_told
-from memoria.exchange.rows import MOST_FAILURES
+from memoria.exchange.rows import MOST_FAILURES, to_memory, to_told
 from memoria.ground import clock
 from memoria.ground.errors import (
     ExpectedError,

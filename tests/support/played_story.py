@@ -33,7 +33,7 @@ from memoria.capture.hook import Event
 from memoria.commands import search
 from memoria.daily.ledger import Ledger
 from memoria.exchange.memory_server import Memory
-from memoria.exchange.row_form import to_told
+from memoria.exchange.rows import to_told
 from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.mcp import search as mcp_search

@@ -5,6 +5,6 @@
 - ``record``, ``records`` and ``merge``: what is exchanged, and how it becomes one state
 - ``forms``: as which records
 - ``meeting`` and ``carriers``: the other machines, by a folder or git; ``keys``: how it is sealed there
-- ``rows``, ``row_form`` and ``memory_server``: a memory server, for statements
+- ``rows`` and ``memory_server``: a memory server, for statements
 - ``team``: statements in a repository
 """

@@ -22,6 +22,7 @@ from memoria.ground.errors import (
     MemoryServerError,
     MemoryServerUnavailableError,
 )
+from memoria.ground.files import sha256
 
 MAX_TAGS: Final = 500  # characters of ``tags`` and of ``expanded_keywords``
 MAX_ANSWER_BYTES: Final = 256 * 1024 * 1024
@@ -45,19 +46,24 @@ class Memory:
     sensitive: bool = False
     created: str = ""
     deleted: bool = False
-    updated: str = ""
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Memory:
         """Read one object of an answer. MemoryServerError when it is no row."""
-        names = ("category", "tags", "expanded_keywords", "created_at", "updated_at")
-        category, tags, keywords, created, updated = (str(given.get(name) or "") for name in names)
+        names = ("category", "tags", "expanded_keywords", "created_at")
+        category, tags, keywords, created = (str(given.get(name) or "") for name in names)
         try:
             return cls(int(given["id"]), str(given.get("content") or ""), category or "facts", tags, keywords,
                        float(given.get("importance", 0.5)), bool(given.get("is_sensitive")), created,
-                       bool(given.get("deleted_at")), updated)  # fmt: skip
+                       bool(given.get("deleted_at")))  # fmt: skip
         except (KeyError, TypeError, ValueError) as error:
             raise MemoryServerError(f"the memory server sent something that is no memory: {error}") from error
+
+    @property
+    def mark(self) -> str:
+        """A digest of all that it says."""
+        told = [*self.changes().values(), self.sensitive]
+        return sha256(json.dumps([round(each, 2) if isinstance(each, float) else each for each in told]))[:16]
 
     def changes(self) -> dict[str, Any]:
         """What ``PUT /api/memories/{id}`` takes (a memory's category cannot be changed)."""

@@ -63,6 +63,15 @@ _MIGRATIONS: Final = (
     CREATE TABLE scrubbed (dot TEXT PRIMARY KEY) WITHOUT ROWID;  -- records that leave every segment
     CREATE TABLE beside (name TEXT, id TEXT, PRIMARY KEY (name, id)) WITHOUT ROWID;  -- ids of second wordings
     """,
+    """
+    DROP TABLE rows;
+    CREATE TABLE rows (  -- of memory servers, each with what both sides last held, and ``mark``, how it was listed
+        home TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, named TEXT NOT NULL, digest TEXT NOT NULL,
+        created TEXT NOT NULL, mark TEXT NOT NULL, adopted INTEGER NOT NULL, dots TEXT NOT NULL,
+        PRIMARY KEY (home, number)
+    ) WITHOUT ROWID;
+    CREATE INDEX rows_of ON rows (id);
+    """,
 )
 
 

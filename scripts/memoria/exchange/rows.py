@@ -1,9 +1,9 @@
 """Rows: the statements of a home on a memory server, one row each, as one more carrier of the same records.
 
-A row says in its tags which statement it is and which wordings it has replaced (``was``, eight digits each, the present
-one first). So it is read as a record that replaces those of its former wordings, and what nobody knew of when it was
-written stands beside it. Of each row it is known what both sides last held: one that has not changed is not looked at,
-and a statement that has not changed is not sent.
+A row has the words of its statement as its content, and says in its tags which statement it is and which wordings it
+has replaced (``was``, eight digits each, the present one first). So it is read as a record that replaces those of its
+former wordings, and what nobody knew of when it was written stands beside it. Of each row it is known what both sides
+last held: one that has not changed is not looked at, and a statement that has not changed is not sent.
 
 A number is an address and proves nothing, because a server that was restored or replaced gives it to another row. A row
 is ours when it names our statement and was created at the moment that we know; all are listed before one is written.
@@ -20,16 +20,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 from memoria.exchange.forms import fact_of, texts_of
-from memoria.exchange.memory_server import Memory, Page, Server
-from memoria.exchange.record import END, GONE, STATEMENT, beside, digest_in, digest_of
+from memoria.exchange.memory_server import MAX_TAGS, Memory, Page, Server
+from memoria.exchange.record import END, GONE, STATEMENT, beside, digest_in, digest_of, packed
 from memoria.exchange.records import Records
-from memoria.exchange.row_form import MORE, Told, digest, named_in, said, to_memory, to_told
 from memoria.ground import clock
 from memoria.ground.errors import MemoryServerDeniedError, MemoryServerError, MemoryServerUnavailableError
-from memoria.statements.fact import MAX_HISTORY, Fact
+from memoria.ground.files import sha256
+from memoria.search.words import words as words_of
+from memoria.statements.fact import GLOBAL, KINDS, MAX_HISTORY, Fact, Stamp, new_id, plain, words
 from memoria.statements.keeper import Keeper
 
 log = logging.getLogger(__name__)
@@ -39,8 +40,98 @@ MOST_S: Final = 120.0  # of sending, when nobody waits for it
 MOST_BACKOFF_S: Final = 3600.0
 MOST_FAILURES: Final = 3  # operations that the server could not do now, after which it is asked for no more
 MOST_FORMER: Final = 12  # wordings that a row names
+MAX_FREE_TAGS, MAX_KEYWORDS = 8, 20
+_CATEGORIES: Final = {"preference": "preferences", "correction": "preferences", "decision": "decisions"}
+_KINDS: Final = {"preferences": "preference", "decisions": "decision"}
+_LISTS: Final = ("supersedes", "also")
+_TOLD: Final = ("id", "kind", "origin", "project", "time", *_LISTS, "ended", "successor", "repetition", "seen", "last")
+_MORE: Final = ("worded", "beside", "was", "resumed", "edited")  # told too, and not compared; the last by 0.2.0
 _OWN: Final = ("day", "entry", "session", "quote", "asked_as", "history")  # what of a statement stays on its machine
 _FORMER: Final = "0" * 16  # how the dot of a wording begins of which nothing but its digest is known
+
+
+def to_memory(fact: Fact, number: int = 0, more: dict[str, str] | None = None) -> Memory:
+    """Return a statement as a server keeps it; ``more`` is told in its tags besides."""
+    told = {name: value for name, value in fact.to_dict().items() if name in _TOLD} | (more or {})
+    pairs = [(name, part) for name, value in told.items() for part in (value if name in _LISTS else [value])]
+    tags = ["memoria", *(f"{name}:{part}" for name, part in pairs if part), *fact.tags]
+    category = _CATEGORIES.get(fact.kind, "facts")
+    return Memory(number, fact.content, category, _fitting(tags), _fitting(fact.keywords), fact.importance)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a row tells: a statement, the id that memoria wrote into it, its former wordings, and ends taken back."""
+
+    fact: Fact
+    named: str
+    was: frozenset[str]
+    resumed: frozenset[str]
+
+
+def to_told(memory: Memory) -> Told | None:
+    """Return what a row tells, also when another program wrote it; None when it holds no words."""
+    content = plain(memory.content)
+    told, free = _particulars(memory.tags)
+    named = str(told.get("id", ""))
+    told = {"kind": _KINDS.get(memory.category, "fact"), "project": GLOBAL, "time": memory.created} | told
+    if not named:
+        moment = clock.parse(told["time"]) or clock.now()
+        told |= {"time": moment.isoformat(), "id": new_id(
+            told["kind"], content, Stamp(GLOBAL, f"server-{memory.id}", moment))}  # fmt: skip
+    try:
+        fact = Fact.from_dict({**told, "content": content, "importance": memory.importance})
+    except ValueError:
+        return None
+    fact = replace(fact, tags=words(free, MAX_FREE_TAGS), keywords=words(memory.keywords, MAX_KEYWORDS))
+    was, resumed = (frozenset(str(told[name]).split(".") if name in told else ()) for name in ("was", "resumed"))
+    return Told(fact, named, was, resumed) if fact.kind in KINDS else None
+
+
+def _particulars(tags: str) -> tuple[dict[str, Any], str]:
+    """Return the particulars among the tags, and the other tags."""
+    parts = [part.strip() for part in tags.split(",") if part.strip()]
+    told: dict[str, Any] = {}
+    if "memoria" not in parts:
+        return told, tags
+    free = []
+    for part in parts:
+        name, _, value = part.partition(":")
+        if name in _LISTS:
+            told.setdefault(name, []).append(value)
+        elif name in (*_TOLD, *_MORE) and value:
+            told[name] = int(value) if name == "seen" and value.isdigit() else value
+        elif part != "memoria":
+            free.append(part)
+    return told, ",".join(free)
+
+
+def _fitting(parts: Iterable[str]) -> str:
+    """Return as many whole parts as a server takes, the first first."""
+    text = ""
+    for part in parts:
+        longer = f"{text},{part}" if text else part
+        if len(longer) > MAX_TAGS:
+            break
+        text = longer
+    return text
+
+
+def digest(fact: Fact) -> str:
+    """Return a short text that differs when what a server keeps of a statement differs, its id aside."""
+    bare = replace(fact, id="l-00000000", content=plain(fact.content), tags=words(fact.tags, MAX_FREE_TAGS),
+                   keywords=words(fact.keywords, MAX_KEYWORDS))  # fmt: skip
+    return sha256(packed(to_memory(bare).changes()))[:16]
+
+
+def said(content: str) -> str:
+    """Return a short text that is the same for two contents of the same words."""
+    return sha256(" ".join(words_of(content)))[:16]
+
+
+def named_in(memory: Memory) -> str:
+    """Return the id that memoria wrote into a row, ``""`` when another program wrote it."""
+    return str(_particulars(memory.tags)[0].get("id", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +139,8 @@ class Row:
     """What is known of a row: its server and user (``home``) and its ``number``.
 
     ``id``: its statement here; ``named``: the id that it names, none when another program wrote it; ``digest``: of what
-    both sides last held, ``GONE`` once it was deleted; ``created`` and ``updated``: its times by the server's clock;
-    ``adopted``: the statement came from it; ``is_sent``: written by this machine after ``updated``; ``dots``: of the
-    records that it stands for.
+    both sides last held, ``GONE`` once it was deleted; ``created``: by the server's clock; ``mark``: of all that it
+    said when it was looked at or written; ``adopted``: the statement came from it; ``dots``: of its records.
     """
 
     home: str
@@ -59,18 +149,13 @@ class Row:
     named: str
     digest: str
     created: str = ""
-    updated: str = ""
+    mark: str = ""
     adopted: bool = False
-    is_sent: bool = False
     dots: str = ""
 
     def is_of(self, memory: Memory) -> bool:
         """Return whether this is the row, whatever it now says."""
         return named_in(memory) == self.named and (not self.created or self.created == memory.created)
-
-    def is_newer(self, memory: Memory) -> bool:
-        """Return whether more is known of the row than it says: the server was restored from a back-up."""
-        return bool(self.updated) and memory.updated <= self.updated
 
 
 @dataclass
@@ -103,7 +188,6 @@ class Rows:
         try:
             self.home = f"{self.server.address} {self.server.user()}"
             state = state if state.get("home") == self.home else {"home": self.home}
-            self._take_over()
             self._exchange(time.monotonic() + (float("inf") if full else MOST_S))
         except MemoryServerError as failure:
             self.failure = failure
@@ -118,14 +202,6 @@ class Rows:
         until = (clock.now() + timedelta(seconds=wait)).isoformat() if wait else ""
         now = {"denied": denied, "problem": str(error or ""), "failures": failures, "until": until}
         self.records.keep("server", state | now | {"waiting": len(self._unsent())})
-
-    def _take_over(self) -> None:
-        """Take over what earlier versions knew of the rows."""
-        if not self.records.get("links"):
-            query = "SELECT home, number, id, named, digest, created, updated, adopted, pushed, '' FROM links"
-            for values in self.keeper.store.db.execute(query).fetchall():
-                self._keep(Row(*values))
-            self.records.keep("links", 1)
 
     def _exchange(self, deadline: float) -> None:
         """List everything, take in what changed, and send."""
@@ -149,8 +225,7 @@ class Rows:
         return self._rows("home = ? AND id = ? AND named <> '' AND digest <> ?", self.home, ident, GONE)
 
     def _keep(self, row: Row) -> None:
-        query = "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        self.records.db.execute(query, astuple(row))
+        self.records.db.execute("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", astuple(row))
 
     def _drop(self, row: Row) -> None:
         self.records.db.execute("DELETE FROM rows WHERE home = ? AND number = ?", (self.home, row.number))
@@ -201,25 +276,26 @@ class Rows:
         return None
 
     def _take(self, memory: Memory) -> None:
-        """Take in a row, unless it is as it was, or the server went back to it."""
+        """Take in a row, unless it is as it was."""
         row = self._row_of(memory)
-        if row and not row.is_sent and row.updated == memory.updated:
-            return
-        told = to_told(memory)
+        told = None if row and row.mark == memory.mark and row.digest != GONE else to_told(memory)
         if told is None or self.hides(told.fact.project) or self.clean(told.fact.content) != told.fact.content:
             return
         ident = row.id if row else self._meant(told)
         mine = self._here(ident)
-        held = digest(mine) if mine else GONE
         now = digest(told.fact) if told.named else said(told.fact.content)
-        is_news = row is None or (row.digest != now and not row.is_newer(memory))
+        held = digest(mine) if mine else GONE
+        adopted = not told.named and (row.adopted if row else mine is None or ident == told.fact.id)
+        is_news = row is None or row.digest != now
         if memory.sensitive:  # its words are hidden; a row of ours is there
             if not (mine and told.named):
                 return
             now = held
         elif told.named:
             if is_news and now != held:
-                self._merge(memory, told, ident, mine, is_next=bool(row and row.digest == held))
+                if row and row.digest == held and not told.was:  # of 0.2.0, which knew what stands here
+                    told = replace(told, was=frozenset([digest_of(mine.content if mine else None)]))
+                self._merge(memory, told, ident, mine)
         elif row and mine and is_news:  # a statement that is nothing but another program's row follows it
             if not row.adopted or said(mine.content) != row.digest or self._own(ident):
                 self._drop(row)
@@ -228,41 +304,39 @@ class Rows:
             self._merge(memory, replace(told, was=frozenset([digest_of(mine.content)])), ident, mine)
         elif row is None and mine is None and not self._is_known(ident):
             self._merge(memory, told, ident, None)
-        adopted = not told.named and (row.adopted if row else mine is None or ident == told.fact.id)
-        self._keep(Row(self.home, memory.id, ident, told.named, now, memory.created, memory.updated, adopted))
+        self._keep(Row(self.home, memory.id, ident, told.named, now, memory.created, memory.mark, adopted))
 
-    def _merge(self, memory: Memory, told: Told, ident: str, mine: Fact | None, *, is_next: bool = False) -> None:
-        """Write the record of what a row tells; it replaces those of its former wordings.
-
-        ``is_next``: who wrote it knew what stands here, so that it also replaces what has the same words.
-        """
+    def _merge(self, memory: Memory, told: Told, ident: str, mine: Fact | None) -> None:
+        """Write the record of what a row tells; it replaces those of its former wordings."""
         fact, raw, part = told.fact, digest_of(memory.content), f"{ident}#{END}"
-        known, live = self.records.known(ident), self.records.standing(ident)
+        live, own = self.records.standing(ident), digest_of(mine.content) if mine else GONE
         first = fact.beside.partition(" ")[0]
-        if not known and (ident in self._gone or self.records.is_former(first, raw)):  # it went here before
-            self.records.put(ident, STATEMENT, None, self._over(ident, {raw, *told.was}))
-            return
         replaced = {raw, *told.was}
+        if live is None and (ident in self._gone or self.records.is_former(first, raw)):  # it went here before
+            self.records.put(ident, STATEMENT, None, self._over(ident, replaced))
+            return
+        if live and own not in replaced and self.records.is_former(ident, raw):  # the server was restored
+            return
         if mine:
-            if raw == digest_of(mine.content):
+            if raw == own:
                 fact = replace(fact, content=mine.content)  # as it is written here
-            if said(mine.content) == said(fact.content) or (is_next and not told.was):  # the latter is of 0.2.0
-                replaced.add(digest_of(mine.content))
+            if said(mine.content) == said(fact.content):
+                replaced.add(own)
             last = max((moment for moment in (mine.last, fact.last) if moment), default=None)
             fact = replace(fact, seen=max(mine.seen, fact.seen), last=last)
-        if not is_next:
-            replaced.discard(digest_of(fact.content))
+        replaced.discard(digest_of(fact.content))  # what was counted of the same words anywhere adds up
         stored = json.loads(live.text or "{}") if live else {}
         stored = {"day": str(self.keeper.zone.day(fact.time))} | {n: stored[n] for n in _OWN if n in stored}
-        if mine and mine.content != fact.content and digest_of(mine.content) in replaced:
+        if mine and mine.content != fact.content and own in replaced:
             former = f"{clock.now():%Y-%m-%d} {mine.content}"
             stored["history"] = [*stored.get("history", ()), former][-MAX_HISTORY:]
         text, end = texts_of(stored | fact.to_dict())
         changed = self._put(ident, STATEMENT, text, self._over(ident, replaced), fact)
+        ended = self.records.standing(part)
         if end and not self.records.is_former(part, digest_of(end)):
-            changed |= self._put(part, END, end, self.records.dots(part) if is_next else (), fact)
-        elif not end and (ended := self.records.standing(part)) and ended.digest in told.resumed:
-            changed |= self._put(part, END, None, self.records.dots(part), fact)
+            changed |= self._put(part, END, end, (), fact)
+        elif not end and ended and ended.digest in told.resumed:
+            changed |= self._put(part, END, None, ended.dots, fact)
         self.came += changed
 
     def _put(self, ident: str, kind: str, text: str | None, over: Iterable[str], fact: Fact) -> bool:
@@ -286,7 +360,7 @@ class Rows:
         if told is None or (row and row.digest == GONE):
             return
         if row:
-            self._keep(replace(row, digest=GONE, updated=memory.updated, is_sent=False))
+            self._keep(replace(row, digest=GONE))
         ident = row.id if row else told.named
         mine = self._here(ident)
         if mine is None or self._own(ident):
@@ -368,7 +442,7 @@ class Rows:
             row = replace(own[0], digest=digest(fact), dots=dots)
             if row.digest != own[0].digest:
                 memory = to_memory(replace(fact, id=row.named), row.number, self._more(ident, fact))
-                return self._write(own[0], replace(row, is_sent=True), memory)
+                return self._write(own[0], replace(row, mark=memory.mark), memory)
             self._keep(row)
             return False
         where = "id = ? AND named = '' AND digest = ? AND (home = ? OR adopted)"
@@ -377,8 +451,8 @@ class Rows:
             self._keep(replace(row, dots=dots))
         if foreign:
             return False
-        number = self.server.add(to_memory(fact, more=self._more(ident, fact)))
-        self._keep(Row(self.home, number, ident, ident, digest(fact), is_sent=True, dots=dots))
+        memory = to_memory(fact, more=self._more(ident, fact))
+        self._keep(Row(self.home, self.server.add(memory), ident, ident, digest(fact), "", memory.mark, dots=dots))
         return True
 
     def _write(self, row: Row, now: Row, memory: Memory | None = None) -> bool:
@@ -399,7 +473,7 @@ class Rows:
         was = [digest_of(fact.content), *[GONE] * (GONE in former), *map(digest_of, reversed(fact.wordings)), *former]
         end = self.records.standing(f"{ident}#{END}")
         resumed = {digest_in(dot) for dot in end.over} - {GONE} if end and end.text is None else ()
-        told = {name: value for name, value in fact.to_dict().items() if name in MORE}
+        told = {name: value for name, value in fact.to_dict().items() if name in _MORE}
         was = [each for each in dict.fromkeys(was) if not self.records.known(beside(ident, each))]  # those stand yet
         lists = {"was": was, "resumed": sorted(resumed)}
         return told | {name: ".".join(found[:MOST_FORMER]) for name, found in lists.items() if found}
