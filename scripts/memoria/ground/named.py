@@ -1,9 +1,9 @@
 """Named: find secrets that can be recognised only by the words near them.
 
-Wherever a word that names a secret stands, in some twenty languages, the value it speaks of is looked for: behind a
-sign that assigns one in any syntax (environment, YAML, JSON, XML, code, options), behind a verb or a colon of a
-sentence, right beside the word, and anywhere near it in the line. The less the words say, the more the value must look
-like a secret (``values``). Knows words and where values stand; does not know marks or the formats of services' keys.
+A word that names a secret, in some twenty languages, is given its value in two ways. *Assigned*: a sign, an option, an
+element or a call gives it one, in any syntax; that is a secret unless it is a placeholder, a type, a call or a
+reference. *Said*: a sentence calls something by it, or has something beside it; that must look like a secret, the more
+so the less the words say (``values``). Knows words and where values stand; does not know marks or services' keys.
 
 Takes linear time: what is read around a word has a limit, and no repetition is nested.
 """
@@ -21,20 +21,56 @@ from memoria.ground.values import Looks, is_mixed, is_name, looks
 Span = tuple[int, int, str]
 
 
+class _Names(IntEnum):
+    """What a word names."""
+
+    PASSWORD = 0
+    KEY = 1
+    LOGIN = 2  # name and password
+    PIN = 3
+
+
+_KINDS = ("password", "key", "password", "password")
+# English identifiers, of which the rest of the name says whether they hold a secret; then words of any language.
+_IDENTIFIERS = {
+    _Names.PASSWORD: "password|passwd|passwort|passphrase|passcode|pass|pwd|pw|psk|community",
+    _Names.KEY: "secret|token|key|seed|salt|pepper|sessid|jsessionid|sig|signature",
+    _Names.LOGIN: "credential|auth",
+}
+_WORDS = {
+    _Names.PASSWORD: (
+        "kennwort|mot de passe|mot_de_passe|motdepasse|mdp|contraseña|contrasena|clave|senha|palavra-passe|wachtwoord"
+        "|lösenord|losenord|passord|adgangskode|hasło|haslo|hasła|heslo|salasana|jelszó|jelszo|парол|şifre|sifre"
+        "|parola|비밀번호|비번|암호|密码|密碼|口令|パスワード|暗証番号|mật khẩu|kata sandi|κωδικός|รหัสผ่าน|पासवर्ड"
+        "|סיסמה|كلمة المرور|كلمة السر|identified by|wpa key|wpa2 key|wifi key|wi-fi key|wlan key|wlan-schlüssel"
+    ),
+    _Names.KEY: (
+        "clé|chiave|chave|ключ|klucz|klíč|schlüssel|sleutel|nyckel|nøkkel|nøgle|avain|anahtar|kulcs|키|キー|密钥|密鑰|jeton"
+        "|токен|トークン|토큰|令牌"
+    ),
+    _Names.LOGIN: (
+        "login|log in|sign in|creds|zugang|anmeld|inlog|logga in|identifiant|credenzial|credencial|securestring"
+        "|net use|add_user|adduser|user add|logon|sqlplus|usuario|usuário|credenciai|acceso|accesso|giriş|logowani"
+        "|přihlá|kirjaut|логин|вход|учетн|ログイン|로그인|계정|登录|账号|登入"
+    ),
+    _Names.PIN: "pin|wlan|wifi|wi-fi",
+}
+_NAMES = {word: names for table in (_IDENTIFIERS, _WORDS) for names, words in table.items() for word in words.split("|")}
+_ENGLISH = frozenset("|".join(_IDENTIFIERS.values()).split("|"))
+_FOLLOWED = {"auth": "(?!0)", "sig": "(?==)", "signature": "(?==)"}
+
+
 def _any_of(words: Iterable[str]) -> str:
     """Return a pattern of alternatives that are told apart by their first letter, which makes it twice as fast."""
-    groups = groupby(sorted(words, key=lambda word: word[0]), key=lambda word: word[0])
-    return "|".join(f"{first}(?:{'|'.join(word[1:] for word in group)})" for first, group in groups)
+    groups = groupby(sorted(words, key=lambda word: (word[0], -len(word))), key=lambda word: word[0])
+    return "|".join(
+        f"{first}(?:{'|'.join(word[1:] + _FOLLOWED.get(word, '') for word in group)})" for first, group in groups
+    )
 
 
 # Searched in the lower-cased text (same offsets): case-insensitive matching would take ten times as long. The pattern
 # begins with plain literals; the text before ``key`` and ``sig`` is examined only where one was found.
-_CORES = (
-    "passw(?:or)?d passwort passphrase passcode pass pwd pw psk secret token key credential auth(?!0) seed salt pepper"
-    " sessid jsessionid community login(?==) sig(?:nature)?(?==)"
-)
-_WORD = re.compile(rf"({_any_of(_CORES.split())})([a-z0-9_-]{{0,40}})")
-_PASSWORDS = ("pass", "pw", "psk", "community")
+_WORD = re.compile(rf"({_any_of(_NAMES)})([a-z0-9_\u00df-\u024f\u0400-\u04ff-]{{0,40}})")
 _VAGUE = ("auth", "credential", "seed", "salt", "pepper", "sessid", "jsessionid", "login", "sig", "signature")
 _WHOSE_KEY = re.compile(
     r"(?:api|access|account|auth|encryption|signing|master|private|licen[cs]e|service|shared|storage|app|jwt|product"
@@ -93,22 +129,22 @@ def named(text: str, lowered: str) -> Iterator[Span]:
     place = 0
     while word := _WORD.search(lowered, place):
         place = word.end(1)  # ``auth`` in NEXTAUTH_SECRET must not hide ``secret``
+        names = _NAMES[word[1]]
         if not _fits(text, lowered, word) or _inside_mark(text, word.start()):
             continue
-        place = word.end()
-        start, end, kind = _assigned(text, lowered, word)
-        if kind:
-            yield start, end, kind
-            place = max(place, end)
-            continue
-        if end - start == _JUDGED:  # a very long value is not searched again for each word in it
-            place = max(place, end)
-        yield from _around(text, lowered, word.start(), word.end(), _named_by(word.group(1)))
-    if not _DIGIT.search(text):  # what a sentence calls a secret has hardly ever none
-        return
-    for known in _KNOWN.finditer(lowered):
-        if not _inside_mark(text, known.start()):
-            yield from _around(text, lowered, *known.span(), _NAMES[known[0]])
+        if word[1] in _ENGLISH or word[1] == "login" or names < _Names.LOGIN:
+            start, end, kind = _assigned(text, lowered, word, names)
+            if kind:
+                yield start, end, kind
+            if kind or end - start == _JUDGED:  # a very long value is not searched again for each word in it
+                place = max(place, end)
+            if kind:
+                continue
+            if names == _Names.PASSWORD and start == end:  # nothing was assigned to it
+                yield from _told(text, lowered, word.start(), word.end())
+        if names < _Names.LOGIN:
+            place = max(place, word.end())
+        yield from _around(text, lowered, word.start(), word.end(), names)
 
 
 def _inside_mark(text: str, at: int) -> bool:
@@ -121,6 +157,10 @@ def _fits(text: str, lowered: str, word: re.Match[str]) -> bool:
     core, tail = word.groups()
     start, end = word.span(1)
     before = lowered[max(0, start - 16) : start]
+    about = tail[:1] in ("_", "-") and _ABOUT.search(tail)
+    if core not in _ENGLISH:  # of other languages, a short one may be part of a word; any ending may follow
+        joined = len(core) < 7 and core.isascii() and before[-1:].isalpha() and text[start].islower()
+        return not joined and not about and not (_NAMES[core] == _Names.PIN and tail[:1].isalpha())
     if core == "key" and _WHOSE_NO_SECRET.search(before):
         return False
     if core == "key" and not (_WHOSE.search(before) or _WHOSE_KEY.search(before)):
@@ -139,27 +179,50 @@ def _fits(text: str, lowered: str, word: re.Match[str]) -> bool:
 # ── a value that a sign assigns to the name ────────────────────────────────────────────────────────────────────────
 
 
-def _assigned(text: str, lowered: str, word: re.Match[str]) -> Span:
+def _assigned(text: str, lowered: str, word: re.Match[str], names: _Names) -> Span:
     """Return start, end and kind of the value assigned to this word; the kind is empty when it is not a secret."""
     core, tail = word.groups()
     form, start = _form(text, word.start(), word.end())
     if not form:
         return start, start, ""
     scheme = (_ANY_SCHEME if tail == "orization" else _SCHEME).match(text, start)
+    before = text[max(text.rfind("\n", 0, word.start()) + 1, word.start() - 60) : word.start()]
     upper = text[word.start() : word.end()].isupper()
     env = form == "=" and upper
     start, end, quoted = _extent(text, scheme.end() if scheme else start, _BARE_ENV if env else _BARE)
-    quoted = quoted and form != "argument"  # a list of names goes on alike
-    value, explicit = text[start:end], env or form == "flag"
-    if core.startswith(_PASSWORDS) and form != "call":
-        kind = "password" if _is_password(value, quoted, explicit) else ""
+    value = text[start:end]
+    whose = _WHOSE_KEY.search(lowered, max(0, word.start() - 16), word.start())
+    joined = core == "secret" and (before[-1:].isalpha() or before[-1:] in ("_", "-", ".") or tail.endswith("key"))
+    is_named = joined or (core in ("token", "key") and whose is not None and tail not in _PLURALS)
+    alone = form in ("=", "sign") and not quoted and tail != "s" and _is_alone(text, before, start, end)
+    if names == _Names.PASSWORD or (is_named and (env or quoted or (joined and alone))):
+        explicit = env or form == "flag" or _FLAG.search(before) is not None
+        if form == "element":
+            quoted = True
+        elif form in ("argument", "call"):
+            quoted = upper or _SETS.search(before) is not None
+        kind = "password" if _is_password(value, quoted, explicit or (upper and alone), alone) else ""
+        kind = kind and (_kind(core + tail) if is_named else kind)
     else:
-        any_key = core == "key" and not _WHOSE_KEY.search(lowered, max(0, word.start() - 16), word.start())
+        explicit, quoted = env or form == "flag", quoted and form != "argument"  # a list of names goes on alike
+        any_key = core == "key" and not whose
         vague = tail in _PLURALS or (core in _VAGUE and tail in ("", "orization") and not scheme)
+        vague = vague or core not in _ENGLISH
         kind = _kind(core + tail) if _is_key(value, quoted, explicit, any_key or vague) else ""
     if kind and end - start == _JUDGED and (rest := _REST.match(text, end)):
         end = rest.end()
     return start, end, kind
+
+
+# A call that gives a name a value: ``define('DB_PASSWORD', …)``, ``setPassword(…)``, ``fill('#password', …)``.
+_SETS = re.compile(r"(?:^|[^A-Za-z])(?:set|put|define|env|getenv|fill|type|with)[A-Za-z_]{0,20}(?:\(.{0,40})?$", re.IGNORECASE)
+# The value of a line in a file of settings, of a string of settings or of a query.
+_LINE_BEGINS = re.compile(r"""(?:[ \t]*(?:[-*>#][ \t]+)?[\w.-]*(?:[ ][\w.-]+){0,2}[ ]?|.*[;&?, ][\w.-]*|.*=)["'*$]*$""")
+_LINE_ENDS = re.compile(r"[ \t]*(?:\r?\n|$|\\n|#)|;|&\w|[ \t]\w+=")
+
+
+def _is_alone(text: str, before: str, start: int, end: int) -> bool:
+    return _LINE_ENDS.match(text, end) is not None and _LINE_BEGINS.match(before) is not None
 
 
 def _kind(name: str) -> str:
@@ -171,7 +234,8 @@ def _form(text: str, start: int, end: int) -> tuple[str, int]:
     if start and text[start - 1] in "\"'" and text.startswith(f":{text[start - 1]}", end):
         return "", end  # a prompt in quotes, as ``expect "Password:"``: nothing is assigned to it
     if match := _SIGN.match(text, end):
-        form = "=" if match.group().strip(" \t") == "=" else "sign"
+        sign = match.group().strip(" \t")
+        form = "=" if sign == "=" else "element" if sign.endswith(">") and "=" not in sign else "sign"
         return {None: form, "(": "call"}.get(match["argument"], "argument"), match.end()
     if _FLAG.search(text, max(text.rfind("\n", max(0, start - 60), start) + 1, start - 60, 0), start):
         match = _SPACE.match(text, end)
@@ -196,13 +260,24 @@ def _extent(text: str, start: int, pattern: re.Pattern[str]) -> tuple[int, int, 
     return start, end, False
 
 
-def _is_password(value: str, quoted: bool, explicit: bool) -> bool:
+def _is_password(value: str, quoted: bool, explicit: bool, alone: bool) -> bool:
+    """Return whether a value that is assigned to a password is one: not a placeholder, type, call or reference."""
     seems = looks(value, quoted=quoted)
-    if re.search(r"\s", value):
-        return quoted and seems > Looks.NOTHING and not _LABEL.search(value)
-    if quoted and not explicit and seems == Looks.WORDS:
-        return not _LABEL.search(re.sub("[_-]", " ", value))
-    return seems >= (Looks.WORDS if explicit else Looks.MADE) and (explicit or quoted or len(value) >= 6)
+    if seems >= Looks.MADE and not re.search(r"\s", value):
+        return explicit or quoted or len(value) >= 6
+    if explicit or seems == Looks.NOTHING:
+        return seems > Looks.NOTHING and (quoted or not re.search(r"\s", value))
+    if quoted:
+        return not _LABEL.search(re.sub("[_-]", " ", value)) and not _repeats(value)
+    return alone and (seems == Looks.WORDS or _DIGIT.search(value) is not None) and not _repeats(value)
+
+
+def _repeats(value: str) -> bool:
+    """Return whether the value is itself a name of a secret: ``hashedPassword``, ``config.password``."""
+    lowered = value.lower()
+    return not _DIGIT.search(value) and any(
+        word[1].startswith("passw") or _fits(value, lowered, word) for word in _WORD.finditer(lowered)
+    )
 
 
 def _is_key(value: str, quoted: bool, explicit: bool, strict: bool) -> bool:
@@ -224,18 +299,6 @@ def _is_key(value: str, quoted: bool, explicit: bool, strict: bool) -> bool:
 # ── a value in the line around the word ────────────────────────────────────────────────────────────────────────────
 
 
-class _Names(IntEnum):
-    """What a word names."""
-
-    PASSWORD = 0
-    KEY = 1
-    LOGIN = 2  # name and password
-    PIN = 3
-
-
-_KINDS = ("password", "key", "password", "password")
-
-
 class _Said(IntEnum):
     """What the line says of a value near such a word."""
 
@@ -245,28 +308,19 @@ class _Said(IntEnum):
     CALLED = 3
 
 
-_WORDS = {
-    _Names.PASSWORD: (
-        "kennwort|mot de passe|mdp|contraseña|clave|senha|palavra-passe|wachtwoord|lösenord|passord|adgangskode|lösen"
-        "|hasło|heslo|salasana|jelszó|парол|şifre|sifre|parola|비밀번호|비번|암호|密码|密碼|口令|パスワード|暗証番号"
-        "|mật khẩu|kata sandi|κωδικός|สรหัสผ่าน|पासवर्ड|סיסמה|كلمة المرور|كلمة السر|identified by"
-        "|wpa key|wpa2 key|wifi key|wi-fi key|wlan key|wlan-schlüssel"
-    ),
-    _Names.KEY: (
-        "clé|chiave|chave|ключ|klucz|klíč|schlüssel|sleutel|nyckel|nøkkel|nøgle|avain|anahtar|kulcs|키|キー|密钥|密鑰|jeton"
-        "|токен|トークン|토큰|令牌"
-    ),
-    _Names.LOGIN: (
-        "login|log in|sign in|creds|zugang|anmeld|inlog|logga in|identifiant|credenzial|credencial|securestring"
-        "|net use|add_user|adduser|user add|logon|sqlplus|usuario|usuário|credenciai|acceso|accesso|giriş|logowani"
-        "|přihlá|kirjaut|логин|вход|учетн|ログイン|로그인|계정|登录|账号|登入"
-    ),
-    _Names.PIN: "pin|wlan|wifi|wi-fi",
-}
-_NAMES = {word: names for names, words in _WORDS.items() for word in words.split("|")}
-_KNOWN = re.compile(_any_of(sorted(_NAMES, key=len, reverse=True)))
-_VERBS = "is|was|are|were|be|wird|sein|ist|war|lautet|heißt|est|c'est|était|es|era|é|è|är|var|er|je|olarak|это|la|là|هي"
+# What a sentence puts between a word for a password and the password.
+_VERBS = (
+    "is|was|are|were|wird|sein|ist|war|lautet|heißt|est|c'est|était|es|era|é|è|är|var|er|je|jest|to|olarak|это|la|là|هي"
+)
+_INTO = "to|auf|in|zu|a|à|en|till|til|naar|para|su|на"
 _ADVERBS = "now|still|set to|changed to|reset to|jetzt|noch|maintenant|ahora|agora|ora|nu|eerst"
+_GAP = r"""(?:[ \t]{1,2}|(?=["'“„«‘「`]))"""
+_LINK = (
+    rf"(?:[ \t](?:(?:{_VERBS}|=|—|–|-|→|->)(?: (?:{_ADVERBS}))?:?|(?P<into>{_INTO})){_GAP}|[ \t]?[:：][ \t]{{0,2}}"
+    r"|[是为為はが는은이][ \t、]?)"
+)
+_TOLD = re.compile(rf"""['’]?s?[*_`"']{{0,2}}(?:[ \t]+[^\s"'`;?!=:：]{{0,23}}[^\s"'`;?!=:：.,]){{0,5}}?{_LINK}["'“„«‘「`*(]{{0,3}}[ ]?""")
+_BESIDE = re.compile(r"""[ \t]["'`]|[ \t]?[“„«‘「]""")
 _CALLS_IT = re.compile(
     rf"(?:(?:^|\s)(?:{_VERBS}|=|—|–|-)(?: (?:{_ADVERBS}))?:?[ \t]`?|[:：](?:[ \t]{{1,3}}`?)?|[是为為はが는은][ \t、]?`?"
     r")[\"'“„«‘*(]{0,3}$"
@@ -292,10 +346,31 @@ _FILE = re.compile(r"\.[a-z]{1,5}\d?$")
 _HEX = re.compile(r"[0-9a-f-]+$|[0-9A-F:-]+$|(?:[a-z]{2,12}[-_]){1,3}[A-Za-z0-9]{1,31}$")  # a hash or an id
 
 
-def _named_by(word: str) -> _Names:
-    if word in ("credential", "auth"):
-        return _Names.LOGIN
-    return _Names.PASSWORD if word.startswith(_PASSWORDS) else _Names.KEY
+def _told(text: str, lowered: str, begin: int, end: int) -> Iterator[Span]:
+    """Yield what a sentence says the password is: something in quotes, or a word that is in no dictionary."""
+    place = end
+    link = _BESIDE.match(text, end) if text[begin - 1 : begin] not in ('"', "'") else None
+    while link := link or _TOLD.match(lowered, place):
+        start, is_quoted = link.end(), text[link.end() - 1] in _QUOTES
+        start, close = _whole(text, start)
+        value = text[start:close]
+        if is_quoted and (closing := text.find(_QUOTES[text[start - 1]], start, start + 60)) >= 0 and "\n" not in text[start:closing]:
+            close = closing
+            value = text[start:close]
+            found = looks(value, quoted=text[start - 1] != "`") > Looks.NOTHING and not _LABEL.search(value)
+        else:
+            is_made = looks(value) >= Looks.MADE or (_DIGIT.search(value) and looks(value) > Looks.NOTHING)
+            found = len(value) >= 6 and (is_made or _MIXED.search(value)) and not _FILE.search(value)
+        if found and not _repeats(value):
+            yield start, close, "password"
+            return
+        into = link.groupdict().get("into")
+        if not into or link.end() > end + 60:
+            return
+        place, link = link.end("into"), None
+
+
+_MIXED = re.compile(r"[a-z]-?[A-Z]|[!#$%&*?@^+~]\w")
 
 
 def _around(text: str, lowered: str, begin: int, end: int, names: _Names) -> Iterator[Span]:
@@ -313,8 +388,7 @@ def _around(text: str, lowered: str, begin: int, end: int, names: _Names) -> Ite
         if token.end() < begin and not is_cut:
             is_given = text.endswith(" / ", first, token.start()) or _AS.match(text, token.end())
             yield from _judged(text, *token.span(), names, _Said.BESIDE if is_given else _Said.NEAR)
-    is_part = names == _Names.PIN and (lowered[begin - 1 : begin].isalpha() or lowered[end : end + 1].isalpha())
-    if is_part or text.startswith("(", end):  # a function
+    if text.startswith("(", end):  # a function
         return
     rest = _TOKEN.match(text, end)  # the end of the word
     if rest and text[end] not in ":=":

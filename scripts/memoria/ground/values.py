@@ -15,10 +15,11 @@ class Looks(IntEnum):
     """What a value looks like, from what is no secret anywhere to what is nothing else."""
 
     NOTHING = 0  # too short, a placeholder, a reference, a path, an address, code
-    WORDS = 1  # letters or digits alone, an identifier, the name of a type
-    MADE = 2  # words with numbers or signs, as people make passwords
-    CODE = 3  # letters and digits that are no words: hashes, ids, keys
-    STRONG = 4  # with a sign inside, or as mixed as a random string
+    NAME = 1  # an identifier, the name of a type, a host, a measure
+    WORDS = 2  # letters or digits alone
+    MADE = 3  # words with numbers or signs, as people make passwords
+    CODE = 4  # letters and digits that are no words: hashes, ids, keys
+    STRONG = 5  # with a sign inside, or as mixed as a random string
 
 
 _PLACEHOLDER = re.compile(
@@ -54,7 +55,7 @@ def looks(value: str, *, quoted: bool = False) -> Looks:
     if len(value) < 4 or is_placeholder(value) or _is_code(value, quoted=quoted):
         return Looks.NOTHING
     if _TYPE.match(value):
-        return Looks.WORDS
+        return Looks.NAME
     if _GROUPS.match(value) or _is_random_letters(value):
         return Looks.STRONG
     has_digit, has_letter = any(map(str.isdigit, value)), any(map(str.isalpha, value))
@@ -75,7 +76,7 @@ def _stands_out(value: str) -> bool:
 
 def is_placeholder(value: str) -> bool:
     """Return whether the value stands for a secret: a variable, a mark, "changeme"."""
-    return _PLACEHOLDER.match(value) is not None
+    return _PLACEHOLDER.match(value) is not None or value.endswith(("...", "…"))
 
 
 def is_slug(value: str) -> bool:
