@@ -140,8 +140,8 @@ def named(text: str, lowered: str) -> Iterator[Span]:
                 place = max(place, end)
             if kind:
                 continue
-            if names == _Names.PASSWORD and start == end:  # nothing was assigned to it
-                yield from _told(text, lowered, word.start(), word.end())
+            if names == _Names.PASSWORD and start == end and not (word[2] and word[1] in _ENGLISH):
+                yield from _told(text, lowered, word)
         if names < _Names.LOGIN:
             place = max(place, word.end())
         yield from _around(text, lowered, word.start(), word.end(), names)
@@ -196,12 +196,12 @@ def _assigned(text: str, lowered: str, word: re.Match[str], names: _Names) -> Sp
     is_named = joined or (core in ("token", "key") and whose is not None and tail not in _PLURALS)
     alone = form in ("=", "sign") and not quoted and tail != "s" and _is_alone(text, before, start, end)
     if names == _Names.PASSWORD or (is_named and (env or quoted or (joined and alone))):
-        explicit = env or form == "flag" or _FLAG.search(before) is not None
-        if form == "element":
-            quoted = True
+        literal = quoted or form in ("element", "flag") or _FLAG.search(before) is not None
+        if form == "call" and not text.startswith(")", end + 1):
+            literal, value = False, ""
         elif form in ("argument", "call"):
-            quoted = upper or _SETS.search(before) is not None
-        kind = "password" if _is_password(value, quoted, explicit or (upper and alone), alone) else ""
+            literal = not value.isupper() and ((upper and form == "argument") or _SETS.search(before) is not None)
+        kind = "password" if _is_password(value, literal, env or (upper and alone), alone) else ""
         kind = kind and (_kind(core + tail) if is_named else kind)
     else:
         explicit, quoted = env or form == "flag", quoted and form != "argument"  # a list of names goes on alike
@@ -218,11 +218,14 @@ def _assigned(text: str, lowered: str, word: re.Match[str], names: _Names) -> Sp
 _SETS = re.compile(r"(?:^|[^A-Za-z])(?:set|put|define|env|getenv|fill|type|with)[A-Za-z_]{0,20}(?:\(.{0,40})?$", re.IGNORECASE)
 # The value of a line in a file of settings, of a string of settings or of a query.
 _LINE_BEGINS = re.compile(r"""(?:[ \t]*(?:[-*>#][ \t]+)?[\w.-]*(?:[ ][\w.-]+){0,2}[ ]?|.*[;&?, ][\w.-]*|.*=)["'*$]*$""")
+_WORD_BEGINS = re.compile(r"[\w.-]*$")
+_SPACED = re.compile(r"= $")
 _LINE_ENDS = re.compile(r"[ \t]*(?:\r?\n|$|\\n|#)|;|&\w|[ \t]\w+=")
 
 
 def _is_alone(text: str, before: str, start: int, end: int) -> bool:
-    return _LINE_ENDS.match(text, end) is not None and _LINE_BEGINS.match(before) is not None
+    spaced = _SPACED.search(text, max(0, start - 3), start) is not None  # as in code, unless at the line's beginning
+    return _LINE_ENDS.match(text, end) is not None and (_WORD_BEGINS if spaced else _LINE_BEGINS).match(before) is not None
 
 
 def _kind(name: str) -> str:
@@ -310,7 +313,7 @@ class _Said(IntEnum):
 
 # What a sentence puts between a word for a password and the password.
 _VERBS = (
-    "is|was|are|were|wird|sein|ist|war|lautet|heißt|est|c'est|était|es|era|é|è|är|var|er|je|jest|to|olarak|это|la|là|هي"
+    "is|was|are|were|wird|sein|ist|war|lautet|heißt|est|c'est|était|es|era|é|è|är|var|er|je|jest|olarak|это|la|là|هي"
 )
 _INTO = "to|auf|in|zu|a|à|en|till|til|naar|para|su|на"
 _ADVERBS = "now|still|set to|changed to|reset to|jetzt|noch|maintenant|ahora|agora|ora|nu|eerst"
@@ -346,12 +349,18 @@ _FILE = re.compile(r"\.[a-z]{1,5}\d?$")
 _HEX = re.compile(r"[0-9a-f-]+$|[0-9A-F:-]+$|(?:[a-z]{2,12}[-_]){1,3}[A-Za-z0-9]{1,31}$")  # a hash or an id
 
 
-def _told(text: str, lowered: str, begin: int, end: int) -> Iterator[Span]:
+def _told(text: str, lowered: str, word: re.Match[str]) -> Iterator[Span]:
     """Yield what a sentence says the password is: something in quotes, or a word that is in no dictionary."""
-    place = end
-    link = _BESIDE.match(text, end) if text[begin - 1 : begin] not in ('"', "'") else None
+    place = end = word.end()
+    is_noun, is_sql = word[1] != "pass", word[1] == "identified by"  # ``pass "x" to y``
+    quoted = text[word.start() - 1 : word.start()] in ('"', "'")
+    link = _BESIDE.match(text, end) if is_noun and not quoted else None
+    if is_sql and not (link and link[0] == " '"):
+        return
     while link := link or _TOLD.match(lowered, place):
-        start, is_quoted = link.end(), text[link.end() - 1] in _QUOTES
+        start, is_quoted, into = link.end(), text[link.end() - 1] in _QUOTES, link.groupdict().get("into")
+        if into and not is_noun:
+            return
         start, close = _whole(text, start)
         value = text[start:close]
         if is_quoted and (closing := text.find(_QUOTES[text[start - 1]], start, start + 60)) >= 0 and "\n" not in text[start:closing]:
@@ -359,13 +368,12 @@ def _told(text: str, lowered: str, begin: int, end: int) -> Iterator[Span]:
             value = text[start:close]
             found = looks(value, quoted=text[start - 1] != "`") > Looks.NOTHING and not _LABEL.search(value)
         else:
-            is_made = looks(value) >= Looks.MADE or (_DIGIT.search(value) and looks(value) > Looks.NOTHING)
-            found = len(value) >= 6 and (is_made or _MIXED.search(value)) and not _FILE.search(value)
+            is_made = looks(value) >= Looks.MADE or (not into and _DIGIT.search(value) and looks(value) > Looks.NOTHING)
+            found = len(value) >= 6 and (is_made or (not into and _MIXED.search(value))) and not _FILE.search(value)
         if found and not _repeats(value):
             yield start, close, "password"
             return
-        into = link.groupdict().get("into")
-        if not into or link.end() > end + 60:
+        if not into or not is_noun or link.end() > end + 60:
             return
         place, link = link.end("into"), None
 
