@@ -55,7 +55,9 @@ _WORDS = {
     ),
     _Names.PIN: "pin|wlan|wifi|wi-fi",
 }
-_NAMES = {word: names for table in (_IDENTIFIERS, _WORDS) for names, words in table.items() for word in words.split("|")}
+_NAMES = {
+    word: names for table in (_IDENTIFIERS, _WORDS) for names, words in table.items() for word in words.split("|")
+}
 _ENGLISH = frozenset("|".join(_IDENTIFIERS.values()).split("|"))
 _FOLLOWED = {"auth": "(?!0)", "sig": "(?==)", "signature": "(?==)"}
 
@@ -132,19 +134,21 @@ def named(text: str, lowered: str) -> Iterator[Span]:
         names = _NAMES[word[1]]
         if not _fits(text, lowered, word) or _inside_mark(text, word.start()):
             continue
+        start = end = 0
         if word[1] in _ENGLISH or word[1] == "login" or names < _Names.LOGIN:
             start, end, kind = _assigned(text, lowered, word, names)
-            if kind:
-                yield start, end, kind
             if kind or end - start == _JUDGED:  # a very long value is not searched again for each word in it
                 place = max(place, end)
             if kind:
+                yield start, end, kind
                 continue
-            if names == _Names.PASSWORD and start == end and not (word[2] and word[1] in _ENGLISH):
-                yield from _told(text, lowered, word)
         if names < _Names.LOGIN:
             place = max(place, word.end())
-        yield from _around(text, lowered, word.start(), word.end(), names)
+        told = None if names == _Names.PASSWORD and end > start else _told(text, lowered, word, names)
+        if told:
+            yield told
+        else:
+            yield from _around(text, *word.span(), names)
 
 
 def _inside_mark(text: str, at: int) -> bool:
@@ -192,7 +196,7 @@ def _assigned(text: str, lowered: str, word: re.Match[str], names: _Names) -> Sp
     start, end, quoted = _extent(text, scheme.end() if scheme else start, _BARE_ENV if env else _BARE)
     value = text[start:end]
     whose = _WHOSE_KEY.search(lowered, max(0, word.start() - 16), word.start())
-    joined = core == "secret" and (before[-1:].isalpha() or before[-1:] in ("_", "-", ".") or tail.endswith("key"))
+    joined = core == "secret" and (before[-1:].isalpha() or before[-1:] in ("_", "-", ".") or "key" in tail)
     is_named = joined or (core in ("token", "key") and whose is not None and tail not in _PLURALS)
     alone = form in ("=", "sign") and not quoted and tail != "s" and _is_alone(text, before, start, end)
     if names == _Names.PASSWORD or (is_named and (env or quoted or (joined and alone))):
@@ -215,7 +219,9 @@ def _assigned(text: str, lowered: str, word: re.Match[str], names: _Names) -> Sp
 
 
 # A call that gives a name a value: ``define('DB_PASSWORD', …)``, ``setPassword(…)``, ``fill('#password', …)``.
-_SETS = re.compile(r"(?:^|[^A-Za-z])(?:set|put|define|env|getenv|fill|type|with)[A-Za-z_]{0,20}(?:\(.{0,40})?$", re.IGNORECASE)
+_SETS = re.compile(
+    r"(?:^|[^A-Za-z])(?:set|put|define|env|getenv|fill|type|with)[A-Za-z_]{0,20}(?:\(.{0,40})?$", re.IGNORECASE
+)
 # The value of a line in a file of settings, of a string of settings or of a query.
 _LINE_BEGINS = re.compile(r"""(?:[ \t]*(?:[-*>#][ \t]+)?[\w.-]*(?:[ ][\w.-]+){0,2}[ ]?|.*[;&?, ][\w.-]*|.*=)["'*$]*$""")
 _WORD_BEGINS = re.compile(r"[\w.-]*$")
@@ -225,7 +231,9 @@ _LINE_ENDS = re.compile(r"[ \t]*(?:\r?\n|$|\\n|#)|;|&\w|[ \t]\w+=")
 
 def _is_alone(text: str, before: str, start: int, end: int) -> bool:
     spaced = _SPACED.search(text, max(0, start - 3), start) is not None  # as in code, unless at the line's beginning
-    return _LINE_ENDS.match(text, end) is not None and (_WORD_BEGINS if spaced else _LINE_BEGINS).match(before) is not None
+    return (
+        _LINE_ENDS.match(text, end) is not None and (_WORD_BEGINS if spaced else _LINE_BEGINS).match(before) is not None
+    )
 
 
 def _kind(name: str) -> str:
@@ -275,11 +283,15 @@ def _is_password(value: str, quoted: bool, explicit: bool, alone: bool) -> bool:
     return alone and (seems == Looks.WORDS or _DIGIT.search(value) is not None) and not _repeats(value)
 
 
+_SELF = ("secret", "token", "key", *"|".join((_IDENTIFIERS[_Names.PASSWORD], _WORDS[_Names.PASSWORD])).split("|"))
+
+
 def _repeats(value: str) -> bool:
     """Return whether the value is itself a name of a secret: ``hashedPassword``, ``config.password``."""
     lowered = value.lower()
     return not _DIGIT.search(value) and any(
-        word[1].startswith("passw") or _fits(value, lowered, word) for word in _WORD.finditer(lowered)
+        word[1].startswith("passw") or (word[1] in _SELF and _fits(value, lowered, word))
+        for word in _WORD.finditer(lowered)
     )
 
 
@@ -302,39 +314,21 @@ def _is_key(value: str, quoted: bool, explicit: bool, strict: bool) -> bool:
 # ── a value in the line around the word ────────────────────────────────────────────────────────────────────────────
 
 
-class _Said(IntEnum):
-    """What the line says of a value near such a word."""
-
-    NEAR = 0
-    HINTED = 1
-    BESIDE = 2
-    CALLED = 3
-
-
-# What a sentence puts between a word for a password and the password.
+# What a sentence puts between a word for a secret and the secret.
 _VERBS = (
     "is|was|are|were|wird|sein|ist|war|lautet|heißt|est|c'est|était|es|era|é|è|är|var|er|je|jest|olarak|это|la|là|هي"
+    "|—|–|-|→|->"
 )
-_INTO = "to|auf|in|zu|a|à|en|till|til|naar|para|su|на"
+_INTO = "to|auf|in|zu|a|à|en|on|till|til|naar|para|su|на"
 _ADVERBS = "now|still|set to|changed to|reset to|jetzt|noch|maintenant|ahora|agora|ora|nu|eerst"
-_GAP = r"""(?:[ \t]{1,2}|(?=["'“„«‘「`]))"""
-_LINK = (
-    rf"(?:[ \t](?:(?:{_VERBS}|=|—|–|-|→|->)(?: (?:{_ADVERBS}))?:?|(?P<into>{_INTO})){_GAP}|[ \t]?[:：][ \t]{{0,2}}"
-    r"|[是为為はが는은이][ \t、]?)"
+_TOLD = re.compile(
+    r"""['’]?s?[*_`"']{0,2}(?:[ \t]+[^\s;?!=:：]{0,23}[^\s;?!=:：.,]){0,6}?"""
+    rf"""(?:[ \t](?:(?:{_VERBS})(?: (?:{_ADVERBS}))?:?|(?P<into>{_INTO}))(?:[ \t]{{1,2}}|(?=["'“„«‘「`]))"""
+    r"""|[ \t]?[:：][ \t]{0,2}|[是为為はが는은이][ \t、]?)["'“„«‘「`*(]{0,3}[ ]?"""
 )
-_TOLD = re.compile(rf"""['’]?s?[*_`"']{{0,2}}(?:[ \t]+[^\s"'`;?!=:：]{{0,23}}[^\s"'`;?!=:：.,]){{0,5}}?{_LINK}["'“„«‘「`*(]{{0,3}}[ ]?""")
 _BESIDE = re.compile(r"""[ \t]["'`]|[ \t]?[“„«‘「]""")
-_CALLS_IT = re.compile(
-    rf"(?:(?:^|\s)(?:{_VERBS}|=|—|–|-)(?: (?:{_ADVERBS}))?:?[ \t]`?|[:：](?:[ \t]{{1,3}}`?)?|[是为為はが는은][ \t、]?`?"
-    r")[\"'“„«‘*(]{0,3}$"
-)
-_HINTS = re.compile(
-    rf"(?:[^\x00-\x7f]|(?:^|[\s(])(?:{_ADVERBS}|currently|aktuell|from|to|on|by|in|auf|a|en|na|till|para|naar))"
-    r"[ \t][\"'“„«‘*(]{0,3}$"
-)
 # A value on the line below the word, as a program prints it.
 _BELOW = re.compile(r"""["'`:*]{0,3}[ \t]{0,3}\r?\n[ \t]{0,8}([^\s"'`]{8,200})[ \t]{0,3}(?:\r?\n|\Z)""")
-_ENDS = re.compile(r"[;?!=]|[.:](?=[\s\"'])")
 _AS = re.compile(r"[\"'`”»]?[ \t](?:as|als|como|comme|come|som|jako|как)[ \t]")
 _NEAR = 60  # characters on both sides of a word in which a value is looked for
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "„": "“", "«": "»", "‘": "’", "「": "」"}
@@ -347,55 +341,24 @@ _VALUE = re.compile(rf"[^{_APART}<>]{{1,1000}}")
 _DIGIT = re.compile(r"[0-9]")
 _FILE = re.compile(r"\.[a-z]{1,5}\d?$")
 _HEX = re.compile(r"[0-9a-f-]+$|[0-9A-F:-]+$|(?:[a-z]{2,12}[-_]){1,3}[A-Za-z0-9]{1,31}$")  # a hash or an id
-
-
-def _told(text: str, lowered: str, word: re.Match[str]) -> Iterator[Span]:
-    """Yield what a sentence says the password is: something in quotes, or a word that is in no dictionary."""
-    place = end = word.end()
-    is_noun, is_sql = word[1] != "pass", word[1] == "identified by"  # ``pass "x" to y``
-    quoted = text[word.start() - 1 : word.start()] in ('"', "'")
-    link = _BESIDE.match(text, end) if is_noun and not quoted else None
-    if is_sql and not (link and link[0] == " '"):
-        return
-    while link := link or _TOLD.match(lowered, place):
-        start, is_quoted, into = link.end(), text[link.end() - 1] in _QUOTES, link.groupdict().get("into")
-        if into and not is_noun:
-            return
-        start, close = _whole(text, start)
-        value = text[start:close]
-        if is_quoted and (closing := text.find(_QUOTES[text[start - 1]], start, start + 60)) >= 0 and "\n" not in text[start:closing]:
-            close = closing
-            value = text[start:close]
-            found = looks(value, quoted=text[start - 1] != "`") > Looks.NOTHING and not _LABEL.search(value)
-        else:
-            is_made = looks(value) >= Looks.MADE or (not into and _DIGIT.search(value) and looks(value) > Looks.NOTHING)
-            found = len(value) >= 6 and (is_made or (not into and _MIXED.search(value))) and not _FILE.search(value)
-        if found and not _repeats(value):
-            yield start, close, "password"
-            return
-        if not into or not is_noun or link.end() > end + 60:
-            return
-        place, link = link.end("into"), None
-
-
 _MIXED = re.compile(r"[a-z]-?[A-Z]|[!#$%&*?@^+~]\w")
 
 
-def _around(text: str, lowered: str, begin: int, end: int, names: _Names) -> Iterator[Span]:
-    """Yield what the line around a word calls by it, and what looks like a secret beside it."""
+def _around(text: str, begin: int, end: int, names: _Names) -> Iterator[Span]:
+    """Yield what looks like a secret in the line around a word, or stands below it."""
     below = _BELOW.match(text, end)
     if below and names < _Names.LOGIN and looks(below[1]) >= Looks.CODE and len(below[1]) >= (8, 16)[names]:
         yield *below.span(1), _KINDS[names]
     first = max(text.rfind("\n", max(0, begin - _NEAR), begin) + 1, begin - _NEAR, 0)
     line = text.find("\n", end, end + _NEAR)
     last = line if line >= 0 else min(len(text), end + _NEAR)
-    if not _DIGIT.search(text, first, last):
+    if names == _Names.PIN or not _DIGIT.search(text, first, last):
         return
     for token in _TOKEN.finditer(text, first, begin):
         is_cut = token.start() == first and text[first - 1 : first].strip()
         if token.end() < begin and not is_cut:
             is_given = text.endswith(" / ", first, token.start()) or _AS.match(text, token.end())
-            yield from _judged(text, *token.span(), names, _Said.BESIDE if is_given else _Said.NEAR)
+            yield from _judged(text, *token.span(), names, bool(is_given))
     if text.startswith("(", end):  # a function
         return
     rest = _TOKEN.match(text, end)  # the end of the word
@@ -405,67 +368,79 @@ def _around(text: str, lowered: str, begin: int, end: int, names: _Names) -> Ite
         start = token.start() + (len(token[0]) > 1 and token[0][0] in ":=")
         whole = _TOKEN.match(text, start)  # also what stands further than near
         if whole:
-            yield from _judged(text, start, whole.end(), names, _said(lowered, begin, end, start))
+            between = text[end:start].rstrip(_OPENS)
+            beside = (start > end and not between.strip(" \t0123456789")) or between.endswith(" /")
+            yield from _judged(text, start, whole.end(), names, beside)
 
 
-def _said(lowered: str, begin: int, end: int, start: int) -> _Said:
-    """Return what the line says, between a word that ends at ``end`` and a value, of the value."""
-    between = lowered[end:start].rstrip(_OPENS)
-    if between.strip() in ("=", ":=", "=>"):
-        return _Said.CALLED
-    if (start > end and not between.strip(" \t0123456789")) or between.endswith(" /"):
-        return _Said.BESIDE
-    near = max(begin, start - 24)
-    if not _ENDS.search(between.rstrip(":：=")) and _CALLS_IT.search(lowered, near, start):
-        return _Said.CALLED
-    return _Said.HINTED if _HINTS.search(lowered, near, start) else _Said.NEAR
+def _told(text: str, lowered: str, word: re.Match[str], names: _Names) -> Span | None:
+    """Return what a sentence says the secret is: something in quotes, or a word that is in no dictionary."""
+    place = end = word.end()
+    is_noun = word[1] != "pass"  # ``pass "x" to y``
+    is_quoted = text[word.start() - 1 : word.start()] in ('"', "'")
+    link = _BESIDE.match(text, end) if is_noun and names == _Names.PASSWORD and not is_quoted else None
+    if word[1] == "identified by" and not (link and link[0] == " '"):
+        return None
+    strict = bool(word[2]) and word[1] in _ENGLISH
+    while (link := link or _TOLD.match(lowered, place)) and link.end() < end + _NEAR:
+        into = link.groupdict().get("into")
+        start, close, literal = _value(text, link.end())
+        if (is_noun or (not into and _DIGIT.search(text, start, close))) and _is_called(
+            text[start:close], names, literal, bool(strict or (into and not literal))
+        ):
+            return start, close, _KINDS[names]
+        strict, place, link = strict or not into, max(place + 1, link.end("into") if into else link.end() - 1), None
+    return None
 
 
-def _judged(text: str, start: int, end: int, names: _Names, said: _Said) -> Iterator[Span]:
+def _value(text: str, start: int) -> tuple[int, int, str]:
+    """Return the place of the value that begins here, and the sign that quotes it."""
+    opened = text[start - 1]
+    close = text.find(_QUOTES[opened], start, start + 60) if opened in _QUOTES else -1
+    if close > start and "\n" not in text[start:close]:
+        return start, close, opened
+    return *_whole(text, start), ""
+
+
+def _is_called(value: str, names: _Names, literal: str, strict: bool) -> bool:
+    """Return whether a value that is called a secret is one; ``strict`` when the sentence may speak of else."""
+    seems = looks(value, quoted=literal not in ("", "`"))
+    if names == _Names.PIN:
+        return value.isdigit() and 4 <= len(value) <= 24
+    if names == _Names.LOGIN:
+        return seems >= Looks.STRONG and not _HEX.match(value)
+    if names == _Names.KEY:
+        return (seems >= Looks.STRONG and len(value) >= 8) or (
+            seems >= Looks.CODE and len(value) >= 12 and not is_name(value)
+        )
+    if seems == Looks.NOTHING or _repeats(value):
+        return False
+    if literal and not strict:
+        return not _LABEL.search(value)
+    is_made = seems >= Looks.MADE or (not strict and (_DIGIT.search(value) or _MIXED.search(value)))
+    return bool(is_made) and len(value) >= 6 and not re.search(r"\s", value) and not _FILE.search(value)
+
+
+def _judged(text: str, start: int, end: int, names: _Names, beside: bool) -> Iterator[Span]:
     """Yield a value near a word when it looks enough like what the word names."""
     if not _DIGIT.search(text, start, end):
         return
-    if said == _Said.CALLED or (start and text[start - 1] in _QUOTES):
-        start, end = _whole(text, start)
-    else:
-        start, end = _bare(text, start, end)
+    is_quoted = start and text[start - 1] in _QUOTES
+    start, end = _whole(text, start) if is_quoted else _bare(text, start, end)
     value = text[start:end]
-    if end - start >= (8 if said == _Said.NEAR else 4) and _IS_MEANT[names](value, said):
+    seems = looks(value)
+    if len(value) < (6 if beside else 8) or (
+        _HEX.match(value) and not (beside and (names != _Names.KEY or len(value) >= 32))
+    ):
+        return
+    if names == _Names.KEY:
+        found = (seems >= Looks.STRONG and len(value) >= 12) or (
+            beside and len(value) >= 16 and seems >= Looks.CODE and not is_name(value)
+        )
+    else:
+        found = seems >= (Looks.MADE if beside else Looks.STRONG) and not _FILE.search(value)
+    if found:
         yield start, end, _KINDS[names]
-
-
-_LEAST = (Looks.STRONG, Looks.CODE, Looks.MADE, Looks.MADE)
-
-
-def _is_password_near(value: str, said: _Said) -> bool:
-    if (said < _Said.CALLED and _FILE.search(value)) or (said < _Said.BESIDE and _HEX.match(value)):
-        return False
-    return len(value) >= 6 and looks(value) >= _LEAST[said]
-
-
-def _is_key_near(value: str, said: _Said) -> bool:
-    if looks(value) >= Looks.STRONG and (said == _Said.CALLED or not _HEX.match(value)):
-        return len(value) >= (8 if said else 12)
-    least = 12 if said == _Said.CALLED else 32 if _HEX.match(value) else 16
-    return said > _Said.HINTED and len(value) >= least and looks(value) >= Looks.CODE and not is_name(value)
-
-
-def _is_login_near(value: str, said: _Said) -> bool:
-    if said == _Said.BESIDE and len(value) >= 6 and looks(value) >= Looks.MADE:
-        return not _FILE.search(value)
-    return looks(value) >= Looks.STRONG and not _HEX.match(value)
-
-
-def _is_pin(value: str, said: _Said) -> bool:
-    return said == _Said.CALLED and value.isdigit() and 4 <= len(value) <= 24
-
-
-_IS_MEANT = {
-    _Names.PASSWORD: _is_password_near,
-    _Names.KEY: _is_key_near,
-    _Names.LOGIN: _is_login_near,
-    _Names.PIN: _is_pin,
-}
 
 
 def _whole(text: str, start: int) -> tuple[int, int]:

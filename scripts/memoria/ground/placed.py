@@ -83,6 +83,9 @@ _GIVES_USER = re.compile(
     r" (?:-u|-d|-l|--user(?:name)?|--login)\b|login |curl |wget |https? |sshpass|redis|mysql|zip |7z |openssl|ldap"
     r"|useradd|usermod"
 )
+# Commands whose ``-u a:b`` is a name with its password, and whose ``-p`` takes nothing else.
+_PAIR = re.compile(r"curl |wget |https? |smbclient |ldap")
+_ONLY = re.compile(r"sshpass |docker login |\bzip |unzip ")
 _PIPED = re.compile(
     r"(?:(?:echo|printf)[ \t](?:[\"']?%s(?:\\n)*[\"']?[ \t]|-n[ \t])?|<<<[ \t]?)"
     r"[\"']?([^\s\"'$<|]{4,100})[\"']?(?=[ \t]?(\||$))",
@@ -113,6 +116,10 @@ def _given(text: str, lowered: str, match: re.Match[str]) -> Iterator[Span]:
     line = text.rfind("\n", max(0, match.start() - 120), match.start()) + 1
     is_login = _GIVES_USER.search(lowered, max(line, match.start() - 120), start) is not None
     value = text[start:end]
+    pair = re.search("[:%]", text[match.start() + 1 : start]) is not None
+    if looks(text[start:end]) > Looks.NOTHING and (_PAIR if pair else _ONLY).search(lowered, line, start):
+        yield start, end, "password"
+        return
     is_signed = looks(value) >= Looks.CODE and re.search("[!#$%^&*?]", value) is not None
     if is_signed or looks(value) >= (Looks.MADE if is_login else Looks.STRONG):
         yield start, end, "password"
