@@ -78,7 +78,6 @@ _WHOSE_KEY = re.compile(
     r"(?:api|access|account|auth|encryption|signing|master|private|licen[cs]e|service|shared|storage|app|jwt|product"
     r"|activation|server|recovery)[_ .-]?$"
 )
-_WHOSE = re.compile(r"[a-z0-9][_.-]?$")  # any other name of a key, whose value must look random
 _WHOSE_NO_SECRET = re.compile(
     r"(?:public|pub|publishable|recv|cache|primary|foreign|sort|partition|index|object|dedup|idempotency|host)[_. -]?$"
 )
@@ -116,14 +115,11 @@ _SIGN = re.compile(
 _FLAG = re.compile(r"(?:^|\s)-[^\s=]{0,40}$")
 _SPACE = re.compile(r"[ \t]{1,4}(?![-&|<>;)])")
 _OPENING = re.compile(r"""(?:(?:\[\]byte\(|[bru@]{0,2})(?=["']))?\\{0,2}["'`]""")
-_SCHEME = re.compile(r"[\"']?(?:bearer|basic|token|digest|api-?key)[ \t]+", re.IGNORECASE)
-_ANY_SCHEME = re.compile(r"[\"']?[A-Za-z-]{3,20}[ \t]+")
 # "&" ends a value only where another name follows, as in a URL.
 _BARE = re.compile(r"""(?:\\(?![nrt"'`\\])|&(?![\w.\[\]-]{1,40}=)|[^\s"'`<>,;&\\]){1,160}""")
 _BARE_ENV = re.compile(r"""(?:\\(?![nrt"'`\\])|[^\s"'`\\]){1,160}""")
 _JUDGED = 160  # characters of an unquoted value that are examined; the rest of a secret is redacted with them
 _REST = re.compile(r"""[^\s"'`<>,;&\\]*""")
-_KEY_LETTERS = re.compile(r"[\w~+./=:%-]+$", re.ASCII)
 
 
 def named(text: str, lowered: str) -> Iterator[Span]:
@@ -135,7 +131,7 @@ def named(text: str, lowered: str) -> Iterator[Span]:
         if not _fits(text, lowered, word) or _inside_mark(text, word.start()):
             continue
         start = end = 0
-        if word[1] in _ENGLISH or word[1] == "login" or names < _Names.LOGIN:
+        if names < _Names.LOGIN or word[1] in _VAGUE:
             start, end, kind = _assigned(text, lowered, word, names)
             if kind or end - start == _JUDGED:  # a very long value is not searched again for each word in it
                 place = max(place, end)
@@ -144,8 +140,7 @@ def named(text: str, lowered: str) -> Iterator[Span]:
                 continue
         if names < _Names.LOGIN:
             place = max(place, word.end())
-        told = None if names == _Names.PASSWORD and end > start else _told(text, lowered, word, names)
-        if told:
+        if (names != _Names.PASSWORD or start == end) and (told := _told(text, lowered, word, names)):
             yield told
         else:
             yield from _around(text, *word.span(), names)
@@ -167,7 +162,7 @@ def _fits(text: str, lowered: str, word: re.Match[str]) -> bool:
         return not joined and not about and not (_NAMES[core] == _Names.PIN and tail[:1].isalpha())
     if core == "key" and _WHOSE_NO_SECRET.search(before):
         return False
-    if core == "key" and not (_WHOSE.search(before) or _WHOSE_KEY.search(before)):
+    if core == "key" and not (before[-1:].isalnum() or before[-1:] in ("_", ".", "-") or _WHOSE_KEY.search(before)):
         return tail in ("", "-string") and _BESIDE_KEY.match(lowered, word.end()) is not None
     if text[start - 1 : start] == ":" == text[end : end + 1]:  # ``arn:…:secret:name``
         return False
@@ -189,11 +184,12 @@ def _assigned(text: str, lowered: str, word: re.Match[str], names: _Names) -> Sp
     form, start = _form(text, word.start(), word.end())
     if not form:
         return start, start, ""
-    scheme = (_ANY_SCHEME if tail == "orization" else _SCHEME).match(text, start)
-    before = text[max(text.rfind("\n", 0, word.start()) + 1, word.start() - 60) : word.start()]
+    before = text[
+        max(text.rfind("\n", max(0, word.start() - 60), word.start()) + 1, word.start() - 60, 0) : word.start()
+    ]
     upper = text[word.start() : word.end()].isupper()
     env = form == "=" and upper
-    start, end, quoted = _extent(text, scheme.end() if scheme else start, _BARE_ENV if env else _BARE)
+    start, end, quoted = _extent(text, start, _BARE_ENV if env else _BARE)
     value = text[start:end]
     whose = _WHOSE_KEY.search(lowered, max(0, word.start() - 16), word.start())
     joined = core == "secret" and (before[-1:].isalpha() or before[-1:] in ("_", "-", ".") or "key" in tail)
@@ -208,11 +204,10 @@ def _assigned(text: str, lowered: str, word: re.Match[str], names: _Names) -> Sp
         kind = "password" if _is_password(value, literal, env or (upper and alone), alone) else ""
         kind = kind and (_kind(core + tail) if is_named else kind)
     else:
-        explicit, quoted = env or form == "flag", quoted and form != "argument"  # a list of names goes on alike
-        any_key = core == "key" and not whose
-        vague = tail in _PLURALS or (core in _VAGUE and tail in ("", "orization") and not scheme)
-        vague = vague or core not in _ENGLISH
-        kind = _kind(core + tail) if _is_key(value, quoted, explicit, any_key or vague) else ""
+        quoted = quoted and form != "argument"  # a list of names goes on alike
+        vague = (core == "key" and not whose) or core not in _ENGLISH or tail in _PLURALS
+        vague = vague or (core in _VAGUE and tail in ("", "orization"))
+        kind = _kind(core + tail) if _is_key(value, quoted, env or form == "flag", vague) else ""
     if kind and end - start == _JUDGED and (rest := _REST.match(text, end)):
         end = rest.end()
     return start, end, kind
@@ -224,16 +219,13 @@ _SETS = re.compile(
 )
 # The value of a line in a file of settings, of a string of settings or of a query.
 _LINE_BEGINS = re.compile(r"""(?:[ \t]*(?:[-*>#][ \t]+)?[\w.-]*(?:[ ][\w.-]+){0,2}[ ]?|.*[;&?, ][\w.-]*|.*=)["'*$]*$""")
-_WORD_BEGINS = re.compile(r"[\w.-]*$")
-_SPACED = re.compile(r"= $")
 _LINE_ENDS = re.compile(r"[ \t]*(?:\r?\n|$|\\n|#)|;|&\w|[ \t]\w+=")
 
 
 def _is_alone(text: str, before: str, start: int, end: int) -> bool:
-    spaced = _SPACED.search(text, max(0, start - 3), start) is not None  # as in code, unless at the line's beginning
-    return (
-        _LINE_ENDS.match(text, end) is not None and (_WORD_BEGINS if spaced else _LINE_BEGINS).match(before) is not None
-    )
+    if text.endswith("= ", 0, start) and not re.fullmatch(r"[\w.-]*", before):  # code
+        return False
+    return _LINE_ENDS.match(text, end) is not None and _LINE_BEGINS.match(before) is not None
 
 
 def _kind(name: str) -> str:
@@ -300,12 +292,8 @@ def _is_key(value: str, quoted: bool, explicit: bool, strict: bool) -> bool:
     if re.search(r"\s", value):
         return False
     if strict:
-        return (
-            _DIGIT.search(value) is not None
-            and seems >= Looks.CODE
-            and len(value) >= 16
-            and is_mixed(value, 0.3 if len(value) < 32 else 0.2)
-        )
+        mixed = is_mixed(value, 0.3 if len(value) < 32 else 0.2)
+        return _DIGIT.search(value) is not None and seems >= Looks.CODE and len(value) >= 16 and mixed
     if explicit and len(value) >= 16:
         return seems >= Looks.MADE and not value.isdigit()
     return seems >= Looks.CODE and len(value) >= (8 if explicit or quoted or seems == Looks.STRONG else 12)

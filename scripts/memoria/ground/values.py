@@ -34,7 +34,6 @@ _PLACEHOLDER = re.compile(
 _REFERENCE = re.compile(
     r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)+[!?]?$"  # a.b.c
 )
-_ENTITY = re.compile(r"&[a-z]{2,6}(?:;|$)")  # of HTML
 _PATH = re.compile(r"(?:\.{0,2}/|~|[A-Za-z]:[\\/]|[a-z]+://)")
 _TYPE = re.compile(
     r"(?:[A-Z][a-z]+)+(?:\d?(?:[A-Z][a-z]+)+)?(?:[\[<].*)?$|(?i:base|sha|argon)-?\d+|[a-z]+(?:_[a-z]+)*(?:_[a-z]+\d{0,3}|_\d)$"
@@ -125,8 +124,6 @@ def _is_code(value: str, *, quoted: bool) -> bool:
     if _REFERENCE.match(value) and not is_mixed(value):
         return True
     if _PATH.match(value) and not ((quoted and is_mixed(value)) or _is_base64(value)):
-        return True
-    if _ENTITY.search(value):
         return True
     marks = ("${", "{{", "%s", "{}") if quoted else ("(", "[", "]", "{", "|", "=>", "->")
     return any(mark in value for mark in marks)
