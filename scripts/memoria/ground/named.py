@@ -34,7 +34,7 @@ _KINDS = ("password", "key", "password", "password")
 # English identifiers, of which the rest of the name says whether they hold a secret; then words of any language.
 _IDENTIFIERS = {
     _Names.PASSWORD: "password|passwd|passwort|passphrase|passcode|pass|pwd|pw|psk|community",
-    _Names.KEY: "secret|token|key|seed|salt|pepper|sessid|jsessionid|sig|signature",
+    _Names.KEY: "secret|token|bearer|key|seed|salt|pepper|sessid|jsessionid|sig|signature",
     _Names.LOGIN: "credential|auth",
 }
 _WORDS = {
@@ -44,10 +44,7 @@ _WORDS = {
         "|parola|비밀번호|비번|암호|密码|密碼|口令|パスワード|暗証番号|mật khẩu|kata sandi|κωδικός|รหัสผ่าน|पासवर्ड"
         "|סיסמה|كلمة المرور|كلمة السر|identified by|wpa key|wpa2 key|wifi key|wi-fi key|wlan key|wlan-schlüssel"
     ),
-    _Names.KEY: (
-        "clé|chiave|chave|ключ|klucz|klíč|schlüssel|sleutel|nyckel|nøkkel|nøgle|avain|anahtar|kulcs|키|キー|密钥|密鑰|jeton"
-        "|токен|トークン|토큰|令牌"
-    ),
+    _Names.KEY: "clé|chiave|chave|ключ|klucz|schlüssel|sleutel|nyckel|nøkkel|anahtar|키|キー|密钥|jeton|токен|토큰",
     _Names.LOGIN: (
         "login|log in|sign in|creds|zugang|anmeld|inlog|logga in|identifiant|credenzial|credencial|securestring"
         "|net use|add_user|adduser|user add|logon|sqlplus|usuario|usuário|credenciai|acceso|accesso|giriş|logowani"
@@ -95,8 +92,8 @@ _ABOUT = re.compile(
     r"|encryption|index|column|env|var|holder|tracker|used|per|cost|price|max|min|total|word|ize|izing"
 )
 _LABEL = re.compile(
-    r"\b(?:enter|your|must|required|invalid|the|is|are|and|for|with|please|not|password|passwords|confirm|new|current"
-    r"|forgot|reset|change|at|least|to|of|a|an|or|in|use|uses|show|hide|token|secret|key|wrong|match)\b",
+    r"\b(?:enter|your|must|required|invalid|the|is|are|and|for|with|please|not|confirm|new|current|forgot|reset|change"
+    r"|at|least|to|of|a|an|or|in|uses?|show|hide|wrong|match)\b",
     re.IGNORECASE,
 )
 
@@ -160,19 +157,14 @@ def _fits(text: str, lowered: str, word: re.Match[str]) -> bool:
     if core not in _ENGLISH:  # of other languages, a short one may be part of a word; any ending may follow
         joined = len(core) < 7 and core.isascii() and before[-1:].isalpha() and text[start].islower()
         return not joined and not about and not (_NAMES[core] == _Names.PIN and tail[:1].isalpha())
-    if core == "key" and _WHOSE_NO_SECRET.search(before):
-        return False
     if core == "key" and not (before[-1:].isalnum() or before[-1:] in ("_", ".", "-") or _WHOSE_KEY.search(before)):
         return tail in ("", "-string") and _BESIDE_KEY.match(lowered, word.end()) is not None
-    if text[start - 1 : start] == ":" == text[end : end + 1]:  # ``arn:…:secret:name``
+    if (core == "key" and _WHOSE_NO_SECRET.search(before)) or (core in _SHORT and before[-1:].isalnum()):
         return False
-    if (core in _SHORT and before[-1:].isalnum()) or _NO_PASS.search(lowered, max(0, start - 8), end):
+    if text[start - 1 : start] == ":" == text[end : end + 1] or _NO_PASS.search(before + core):  # ``arn:…:secret:name``
         return False
-    if not tail or tail in _TAILS:
-        return True
-    begins = word.start(2)
-    apart = tail[0] in "_-" or tail[0].isdigit() or (text[begins].isupper() and text[begins - 1].islower())
-    return apart and not _ABOUT.search(tail)
+    apart = tail[:1] in ("_", "-") or tail[:1].isdigit() or (text[end : end + 1].isupper() and text[end - 1].islower())
+    return not tail or tail in _TAILS or (apart and not _ABOUT.search(tail))
 
 
 # ── a value that a sign assigns to the name ────────────────────────────────────────────────────────────────────────
@@ -329,7 +321,8 @@ _VALUE = re.compile(rf"[^{_APART}<>]{{1,1000}}")
 _DIGIT = re.compile(r"[0-9]")
 _FILE = re.compile(r"\.[a-z]{1,5}\d?$")
 _HEX = re.compile(r"[0-9a-f-]+$|[0-9A-F:-]+$|(?:[a-z]{2,12}[-_]){1,3}[A-Za-z0-9]{1,31}$")  # a hash or an id
-_MIXED = re.compile(r"[a-z]-?[A-Z]|[!#$%&*?@^+~]\w")
+_SIGNED = re.compile(r"[!#$%&*?@^+~]\w")
+_MIXED = re.compile(r"[0-9]|[a-z]-?[A-Z]|[!#$%&*?@^+~]\w")
 
 
 def _around(text: str, begin: int, end: int, names: _Names) -> Iterator[Span]:
@@ -342,23 +335,26 @@ def _around(text: str, begin: int, end: int, names: _Names) -> Iterator[Span]:
     last = line if line >= 0 else min(len(text), end + _NEAR)
     if names == _Names.PIN or not _DIGIT.search(text, first, last):
         return
-    for token in _TOKEN.finditer(text, first, begin):
-        is_cut = token.start() == first and text[first - 1 : first].strip()
-        if token.end() < begin and not is_cut:
-            is_given = text.endswith(" / ", first, token.start()) or _AS.match(text, token.end())
-            yield from _judged(text, *token.span(), names, bool(is_given))
-    if text.startswith("(", end):  # a function
-        return
-    rest = _TOKEN.match(text, end)  # the end of the word
-    if rest and text[end] not in ":=":
-        end = rest.end() - rest[0].endswith(":")
-    for token in _TOKEN.finditer(text, end, last):
-        start = token.start() + (len(token[0]) > 1 and token[0][0] in ":=")
-        whole = _TOKEN.match(text, start)  # also what stands further than near
-        if whole:
-            between = text[end:start].rstrip(_OPENS)
-            beside = (start > end and not between.strip(" \t0123456789")) or between.endswith(" /")
-            yield from _judged(text, start, whole.end(), names, beside)
+    after = end
+    for token in _TOKEN.finditer(text, first):
+        start, close = token.span()
+        if start >= last:
+            return
+        if start <= after and close >= begin:  # the word itself, to which a value may be joined
+            if text.startswith("(", end):  # a function
+                return
+            if text[end : end + 1] not in (":", "=") or close <= end + 1:
+                after = max(end, close - token[0].endswith(":"))
+                continue
+            start = end + 1
+        if close < begin:
+            if start == first and text[first - 1 : first].strip():
+                continue  # the end of a word
+            beside = text.endswith(" / ", first, start) or _AS.match(text, close) is not None
+        else:
+            between = text[after:start].rstrip(_OPENS)
+            beside = not between.strip(" \t0123456789") or between.endswith(" /")
+        yield from _judged(text, start, close, names, beside)
 
 
 def _told(text: str, lowered: str, word: re.Match[str], names: _Names) -> Span | None:
@@ -405,7 +401,7 @@ def _is_called(value: str, names: _Names, literal: str, strict: bool) -> bool:
         return False
     if literal and not strict:
         return not _LABEL.search(value)
-    is_made = seems >= Looks.MADE or (not strict and (_DIGIT.search(value) or _MIXED.search(value)))
+    is_made = seems >= (Looks.CODE if strict else Looks.MADE) or (_SIGNED if strict else _MIXED).search(value)
     return bool(is_made) and len(value) >= 6 and not re.search(r"\s", value) and not _FILE.search(value)
 
 

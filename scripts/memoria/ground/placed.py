@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from memoria.ground.named import Span
 from memoria.ground.values import Looks, is_mixed, is_placeholder, is_slug, looks
 
-_BEARER = re.compile(r"bearer[ \t]{1,4}([a-z0-9._~+/=-]{16,})")
 _BASIC = re.compile(r"basic[ \t]{1,4}([a-z0-9+/]{8,}={0,2})(?![\w/+])")
 _COOKIE = re.compile(
     r"""cookie\\{0,2}["']?[ \t]{0,2}:[ \t]{0,2}\\{0,2}["']?"""
@@ -25,10 +24,6 @@ _PART_OF_NAME = re.compile(r"[\w.]$")  # ``document.cookie``, ``csrf_cookie``
 
 def headers(text: str, lowered: str) -> Iterator[Span]:
     """Yield credentials in the headers Authorization (RFC 6750, RFC 7617), Cookie and Set-Cookie."""
-    for match in matches(lowered, _BEARER, "bearer"):
-        value = text[match.start(1) : match.end(1)]
-        if any(map(str.isdigit, value)) and not is_placeholder(value) and not is_slug(value):
-            yield match.start(1), match.end(1), "bearer-token"
     for match in matches(lowered, _BASIC, "basic"):
         if _is_basic(text[match.start(1) : match.end(1)]):
             yield match.start(1), match.end(1), "basic-auth"
@@ -193,15 +188,14 @@ def alone(text: str, _lowered: str) -> Iterator[Span]:
         return
     place = 0
     for sign in _SIGN.finditer(text):
-        if sign.start() < place:
-            continue
-        before = text[max(0, sign.start() - 40) : sign.start()]
+        before = text[max(place, sign.start() - 40) : sign.start()]
         start = sign.start() - len(_NO_LETTER.split(before)[-1])
         word = _LETTERS.match(text, start)
-        place = word.end() if word else sign.end()
-        value = word[0].rstrip(".?") if word else ""
-        if not text[start - 1 : start].strip(" \t\r\n\"'`(,=:") and _is_password(value):
-            yield start, start + len(value), "password"
+        if sign.start() >= place and word:
+            place = word.end()
+            value = word[0].rstrip(".?")
+            if not text[start - 1 : start].strip(" \t\r\n\"'`(,=:") and _is_password(value):
+                yield start, start + len(value), "password"
 
 
 def _is_password(value: str) -> bool:

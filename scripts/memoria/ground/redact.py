@@ -179,7 +179,10 @@ _KEY_END = re.compile(
 )
 _KEY_SCRAP = re.compile(rf"(?:[ \t]?{_BREAK})(?=[A-Za-z0-9+/]{{0,15}}[0-9+/=])[A-Za-z0-9+/]{{1,15}}={{0,2}}(?![\w ])")
 _PUTTY = re.compile(r"(?<=Private-Lines: )\d{1,3}(?:\r?\n[A-Za-z0-9+/]{16,64}={0,2}){1,200}")
-_BODY_BACKWARDS = re.compile(r"={0,2}[A-Za-z0-9+/]{4,100}")
+_BODY_BACKWARDS = re.compile(
+    r"(?:[ \t\r\n>|]|[nr]\\{1,2}){0,40}={0,2}[A-Za-z0-9+/]{4,100}"
+    r"(?:(?:[ \t\r\n>|]|[nr]\\{1,2}){1,40}[A-Za-z0-9+/]{16,100})*"
+)
 
 
 def _private_keys(text: str) -> Iterator[Span]:
@@ -215,16 +218,8 @@ def _key_end(text: str, start: int) -> int:
 
 def _key_start(text: str, end: int, floor: int) -> int:
     """Return where the base64 lines before an END line start, for a key without a BEGIN line."""
-    start = end
-    while True:
-        before = text[max(floor, start - 160) : start].rstrip(" \t\r\n>|")
-        while before.endswith(("\\n", "\\r")):
-            before = before[:-2].rstrip("\\ \t")
-        line = _BODY_BACKWARDS.match(before[::-1])
-        if not line or (start < end and line.end() < 16):
-            return start
-        size = line.end() - (before[: -line.end()].endswith("\\"))  # the n of an escaped line break is not base64
-        start = max(floor, start - 160) + len(before) - size
+    lines = _BODY_BACKWARDS.match(text[max(floor, end - 8000) : end][::-1])
+    return end - lines.end() if lines else end
 
 
 # ── runs: the keys of services, and random strings ─────────────────────────────────────────────────────────────────
