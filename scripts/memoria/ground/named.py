@@ -296,7 +296,7 @@ def _is_key(value: str, quoted: bool, explicit: bool, strict: bool) -> bool:
 
 # What a sentence puts between a word for a secret and the secret.
 _VERBS = (
-    "is|was|are|were|wird|sein|ist|war|lautet|heißt|est|c'est|était|es|era|é|è|är|var|er|je|jest|olarak|это|la|là|هي"
+    "is|was|are|were|wird|sein|ist|war|lautet|heißt|est|c'est|était|es|era|é|è|är|var|er|je|jest|olarak|это|là|هي"
     "|—|–|-|→|->"
 )
 _INTO = "to|auf|in|zu|a|à|en|on|till|til|naar|para|su|на"
@@ -369,9 +369,9 @@ def _told(text: str, lowered: str, word: re.Match[str], names: _Names) -> Span |
     while (link := link or _TOLD.match(lowered, place)) and link.end() < end + _NEAR:
         into = link.groupdict().get("into")
         start, close, literal = _value(text, link.end())
-        if (is_noun or (not into and _DIGIT.search(text, start, close))) and _is_called(
-            text[start:close], names, literal, bool(strict or (into and not literal))
-        ):
+        value = text[start:close]
+        is_meant = is_noun or (not into and _DIGIT.search(value))
+        if is_meant and _is_called(value, names, literal, bool(strict or (into and not literal))):
             return start, close, _KINDS[names]
         strict, place, link = strict or not into, max(place + 1, link.end("into") if into else link.end() - 1), None
     return None
@@ -391,12 +391,8 @@ def _is_called(value: str, names: _Names, literal: str, strict: bool) -> bool:
     seems = looks(value, quoted=literal not in ("", "`"))
     if names == _Names.PIN:
         return value.isdigit() and 4 <= len(value) <= 24
-    if names == _Names.LOGIN:
-        return seems >= Looks.STRONG and not _HEX.match(value)
-    if names == _Names.KEY:
-        return (seems >= Looks.STRONG and len(value) >= 8) or (
-            seems >= Looks.CODE and len(value) >= 12 and not is_name(value)
-        )
+    if names != _Names.PASSWORD:
+        return names == _Names.KEY and _is_like(value, names, 2)
     if seems == Looks.NOTHING or _repeats(value):
         return False
     if literal and not strict:
@@ -405,25 +401,29 @@ def _is_called(value: str, names: _Names, literal: str, strict: bool) -> bool:
     return bool(is_made) and len(value) >= 6 and not re.search(r"\s", value) and not _FILE.search(value)
 
 
+# What a value must look like and its least length, when it stands near a word, right beside it, or is called by it.
+_LEAST = {
+    _Names.PASSWORD: ((Looks.STRONG, 8), (Looks.MADE, 6)),
+    _Names.KEY: ((Looks.STRONG, 12), (Looks.CODE, 16), (Looks.CODE, 12)),
+    _Names.LOGIN: ((Looks.STRONG, 8), (Looks.MADE, 6)),
+}
+
+
+def _is_like(value: str, names: _Names, said: int) -> bool:
+    (least, length), seems = _LEAST[names][said], looks(value)
+    if names == _Names.KEY:
+        is_hash = _HEX.match(value) and (said == 0 or (said == 1 and len(value) < 32))
+        return seems >= least and len(value) >= length and not is_hash and (seems == Looks.STRONG or not is_name(value))
+    return seems >= least and len(value) >= length and not _FILE.search(value) and not (said == 0 and _HEX.match(value))
+
+
 def _judged(text: str, start: int, end: int, names: _Names, beside: bool) -> Iterator[Span]:
     """Yield a value near a word when it looks enough like what the word names."""
     if not _DIGIT.search(text, start, end):
         return
     is_quoted = start and text[start - 1] in _QUOTES
     start, end = _whole(text, start) if is_quoted else _bare(text, start, end)
-    value = text[start:end]
-    seems = looks(value)
-    if len(value) < (6 if beside else 8) or (
-        _HEX.match(value) and not (beside and (names != _Names.KEY or len(value) >= 32))
-    ):
-        return
-    if names == _Names.KEY:
-        found = (seems >= Looks.STRONG and len(value) >= 12) or (
-            beside and len(value) >= 16 and seems >= Looks.CODE and not is_name(value)
-        )
-    else:
-        found = seems >= (Looks.MADE if beside else Looks.STRONG) and not _FILE.search(value)
-    if found:
+    if _is_like(text[start:end], names, beside):
         yield start, end, _KINDS[names]
 
 

@@ -94,11 +94,11 @@ def options(text: str, lowered: str) -> Iterator[Span]:
     for match in (*matches(lowered, _AFTER_USER, "/user:", "/p:"), *_FIELDS.finditer(lowered)):
         if looks(text[match.start(1) : match.end(1)]) >= Looks.MADE:
             yield match.start(1), match.end(1), "password"
-    for match in matches(text, _OPTION, " -", '"-', "'-", " /"):
-        yield from _given(text, lowered, match)
-    for match in matches(text, _ATTACHED, " -p", " -P"):
-        yield from _given(text, lowered, match)
-    for match in matches(lowered, _USER, " -u", " -a", " --", " /u", "admin:", "root:"):
+    for match in (
+        *matches(text, _OPTION, " -", '"-', "'-", " /"),
+        *matches(text, _ATTACHED, " -p", " -P"),
+        *matches(lowered, _USER, " -u", " -a", " --", " /u", "admin:", "root:"),
+    ):
         yield from _given(text, lowered, match)
     for match in matches(text, _PIPED, "echo ", "printf ", "<<<"):
         value = match.group(1)
