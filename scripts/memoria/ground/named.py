@@ -78,7 +78,6 @@ _WHOSE_KEY = re.compile(
 _WHOSE_NO_SECRET = re.compile(
     r"(?:public|pub|publishable|recv|cache|primary|foreign|sort|partition|index|object|dedup|idempotency|host)[_. -]?$"
 )
-_BESIDE_KEY = re.compile(r"[ \t](?:\d[ \t])?[\"'`]?(?=[a-z_-]{0,20}\d)")  # ``isakmp key …``
 _SHORT = ("sig", "auth", "seed")  # other words end in them too
 _NO_PASS = re.compile(r"(?:by|com|tres|over|sur|under|im|multi|band|low|high|ask|one|two|first|second)pass$")
 _TAILS = ("s", "key", "token", "secret", "value", "string", "text", "keys", "tokens", "orization")
@@ -158,7 +157,7 @@ def _fits(text: str, lowered: str, word: re.Match[str]) -> bool:
         joined = len(core) < 7 and core.isascii() and before[-1:].isalpha() and text[start].islower()
         return not joined and not about and not (_NAMES[core] == _Names.PIN and tail[:1].isalpha())
     if core == "key" and not (before[-1:].isalnum() or before[-1:] in ("_", ".", "-") or _WHOSE_KEY.search(before)):
-        return tail in ("", "-string") and _BESIDE_KEY.match(lowered, word.end()) is not None
+        return False
     if (core == "key" and _WHOSE_NO_SECRET.search(before)) or (core in _SHORT and before[-1:].isalnum()):
         return False
     if text[start - 1 : start] == ":" == text[end : end + 1] or _NO_PASS.search(before + core):  # ``arn:…:secret:name``
@@ -267,14 +266,12 @@ def _is_password(value: str, quoted: bool, explicit: bool, alone: bool) -> bool:
     return alone and (seems == Looks.WORDS or _DIGIT.search(value) is not None) and not _repeats(value)
 
 
-_SELF = ("secret", "token", "key", *"|".join((_IDENTIFIERS[_Names.PASSWORD], _WORDS[_Names.PASSWORD])).split("|"))
-
-
 def _repeats(value: str) -> bool:
     """Return whether the value is itself a name of a secret: ``hashedPassword``, ``config.password``."""
     lowered = value.lower()
     return not _DIGIT.search(value) and any(
-        word[1].startswith("passw") or (word[1] in _SELF and _fits(value, lowered, word))
+        word[1].startswith("passw")
+        or (word[1] not in _VAGUE and _NAMES[word[1]] < _Names.LOGIN and _fits(value, lowered, word))
         for word in _WORD.finditer(lowered)
     )
 
@@ -368,22 +365,13 @@ def _told(text: str, lowered: str, word: re.Match[str], names: _Names) -> Span |
     strict = bool(word[2]) and word[1] in _ENGLISH
     while (link := link or _TOLD.match(lowered, place)) and link.end() < end + _NEAR:
         into = link.groupdict().get("into")
-        start, close, literal = _value(text, link.end())
+        start, close, literal = _whole(text, link.end())
         value = text[start:close]
         is_meant = is_noun or (not into and _DIGIT.search(value))
         if is_meant and _is_called(value, names, literal, bool(strict or (into and not literal))):
             return start, close, _KINDS[names]
         strict, place, link = strict or not into, max(place + 1, link.end("into") if into else link.end() - 1), None
     return None
-
-
-def _value(text: str, start: int) -> tuple[int, int, str]:
-    """Return the place of the value that begins here, and the sign that quotes it."""
-    opened = text[start - 1]
-    close = text.find(_QUOTES[opened], start, start + 60) if opened in _QUOTES else -1
-    if close > start and "\n" not in text[start:close]:
-        return start, close, opened
-    return *_whole(text, start), ""
 
 
 def _is_called(value: str, names: _Names, literal: str, strict: bool) -> bool:
@@ -421,20 +409,20 @@ def _judged(text: str, start: int, end: int, names: _Names, beside: bool) -> Ite
     """Yield a value near a word when it looks enough like what the word names."""
     if not _DIGIT.search(text, start, end):
         return
-    is_quoted = start and text[start - 1] in _QUOTES
-    start, end = _whole(text, start) if is_quoted else _bare(text, start, end)
+    whole = _whole(text, start)
+    start, end = whole[:2] if whole[2] and not re.search(r"\s", text[start : whole[1]]) else _bare(text, start, end)
     if _is_like(text[start:end], names, beside):
         yield start, end, _KINDS[names]
 
 
-def _whole(text: str, start: int) -> tuple[int, int]:
-    """Return the place of the value that begins here: up to its closing quote, else to the next blank."""
-    closing = _QUOTES.get(text[start - 1 : start]) if start else None
-    close = text.find(closing, start, start + 1000) if closing else -1
-    if close > start and not re.search(r"\s", text[start:close]):
-        return start, close - 2 * text.endswith(("\\r", "\\n"), start, close)
+def _whole(text: str, start: int) -> tuple[int, int, str]:
+    """Return the place of the value that begins here, up to its closing quote or the next blank, and its quote."""
+    opened = text[start - 1 : start] if start else ""
+    close = text.find(_QUOTES[opened], start, start + 1000) if opened in _QUOTES else -1
+    if close > start and not re.search(r"\n" if close < start + 60 else r"\s", text[start:close]):
+        return start, close - 2 * text.endswith(("\\r", "\\n"), start, close), opened
     value = _VALUE.match(text, start)
-    return _bare(text, start, value.end() if value else start)
+    return *_bare(text, start, value.end() if value else start), ""
 
 
 def _bare(text: str, start: int, end: int) -> tuple[int, int]:

@@ -19,7 +19,6 @@ _COOKIE = re.compile(
     r"""cookie\\{0,2}["']?[ \t]{0,2}:[ \t]{0,2}\\{0,2}["']?"""
     r"""((?!samesite|secure|path|domain|expires|max-age)[^\s=;,"']{1,60}=[^"'\r\n\\]{6,})"""
 )
-_PART_OF_NAME = re.compile(r"[\w.]$")  # ``document.cookie``, ``csrf_cookie``
 
 
 def headers(text: str, lowered: str) -> Iterator[Span]:
@@ -28,12 +27,11 @@ def headers(text: str, lowered: str) -> Iterator[Span]:
         if _is_basic(text[match.start(1) : match.end(1)]):
             yield match.start(1), match.end(1), "basic-auth"
     for match in matches(lowered, _COOKIE, "cookie"):
-        if not _PART_OF_NAME.search(lowered, max(0, match.start() - 1), match.start()):
-            setting = lowered.endswith("set-", 0, match.start())
-            first = lowered.find(";", match.start(1), match.end(1)) if setting else -1
-            end = first if first >= 0 else match.end(1)
-            if any(looks(each.partition("=")[2]) >= Looks.MADE for each in text[match.start(1) : end].split(";")):
-                yield match.start(1), end, "cookie"
+        setting = lowered.endswith("set-", 0, match.start())
+        first = lowered.find(";", match.start(1), match.end(1)) if setting else -1
+        end = first if first >= 0 else match.end(1)
+        if any(looks(each.partition("=")[2]) >= Looks.MADE for each in text[match.start(1) : end].split(";")):
+            yield match.start(1), end, "cookie"
 
 
 def _is_basic(value: str) -> bool:
@@ -109,14 +107,11 @@ def options(text: str, lowered: str) -> Iterator[Span]:
 def _given(text: str, lowered: str, match: re.Match[str]) -> Iterator[Span]:
     start, end = match.span(1)
     line = text.rfind("\n", max(0, match.start() - 120), match.start()) + 1
-    is_login = _GIVES_USER.search(lowered, max(line, match.start() - 120), start) is not None
-    value = text[start:end]
-    pair = re.search("[:%]", text[match.start() + 1 : start]) is not None
-    if looks(text[start:end]) > Looks.NOTHING and (_PAIR if pair else _ONLY).search(lowered, line, start):
-        yield start, end, "password"
-        return
-    is_signed = looks(value) >= Looks.CODE and re.search("[!#$%^&*?]", value) is not None
-    if is_signed or looks(value) >= (Looks.MADE if is_login else Looks.STRONG):
+    before = lowered[max(line, match.start() - 120) : start]
+    only = _PAIR if re.search("[:%]", text[match.start() + 1 : start]) else _ONLY
+    least = Looks.NAME if only.search(before) else Looks.MADE if _GIVES_USER.search(before) else Looks.STRONG
+    seems = looks(text[start:end])
+    if seems >= least or (seems >= Looks.CODE and re.search("[!#$%^&*?]", text[start:end])):
         yield start, end, "password"
 
 
@@ -179,7 +174,6 @@ _SIGN = re.compile(
 )
 _LETTERS = re.compile(r"[A-Za-z0-9!#$%^&*?@+~_.-]{8,40}(?![^\s\"'`),;])")
 _NO_LETTER = re.compile(r"[^A-Za-z0-9!#$%^&*?@+~_.-]")
-_ENCODED = re.compile(r"%[0-9A-Fa-f]{2}|\.html?#")
 
 
 def alone(text: str, _lowered: str) -> Iterator[Span]:
@@ -199,7 +193,7 @@ def alone(text: str, _lowered: str) -> Iterator[Span]:
 
 
 def _is_password(value: str) -> bool:
-    has_cases = not (value.islower() or value.isupper()) and not _ENCODED.search(value)
+    has_cases = not (value.islower() or value.isupper())
     if not has_cases or sum(map(str.isdigit, value)) < 2:
         return False
     if value.endswith("!"):
