@@ -40,8 +40,8 @@ _IDENTIFIERS = {
 _WORDS = {
     _Names.PASSWORD: (
         "kennwort|mot de passe|mot_de_passe|motdepasse|mdp|contraseña|contrasena|clave|senha|palavra-passe|wachtwoord"
-        "|lösenord|losenord|passord|adgangskode|hasło|haslo|hasła|heslo|salasana|jelszó|jelszo|парол|şifre|sifre"
-        "|parola|비밀번호|비번|암호|密码|密碼|口令|パスワード|暗証番号|mật khẩu|kata sandi|κωδικός|รหัสผ่าน|पासवर्ड"
+        "|lösenord|losenord|passord|adgangskode|hasł|haslo|hesl|salasana|jelszó|jelszo|парол|şifre|sifre"
+        "|parola d'ordine|parola|비밀번호|비번|암호|密码|密碼|口令|パスワード|mật khẩu|kata sandi|κωδικός|รหัสผ่าน|पासवर्ड"
         "|סיסמה|كلمة المرور|كلمة السر|identified by|wpa key|wpa2 key|wifi key|wi-fi key|wlan key|wlan-schlüssel"
     ),
     _Names.KEY: "clé|chiave|chave|ключ|klucz|schlüssel|sleutel|nyckel|nøkkel|anahtar|키|キー|密钥|jeton|токен|토큰",
@@ -50,7 +50,7 @@ _WORDS = {
         "|net use|add_user|adduser|user add|logon|sqlplus|usuario|usuário|credenciai|acceso|accesso|giriş|logowani"
         "|přihlá|kirjaut|логин|вход|учетн|ログイン|로그인|계정|登录|账号|登入"
     ),
-    _Names.PIN: "pin|wlan|wifi|wi-fi",
+    _Names.PIN: "pin|wlan|wifi|wi-fi|暗証番号|geheimzahl|unlock code|door code|keypad code|access code",
 }
 _NAMES = {
     word: names for table in (_IDENTIFIERS, _WORDS) for names, words in table.items() for word in words.split("|")
@@ -192,7 +192,8 @@ def _assigned(text: str, lowered: str, word: re.Match[str], names: _Names) -> Sp
             literal, value = False, ""
         elif form in ("argument", "call"):
             literal = not value.isupper() and ((upper and form == "argument") or _SETS.search(before) is not None)
-        kind = "password" if _is_password(value, literal, env or (upper and alone), alone) else ""
+        explicit = env or (form == "flag" and quoted) or (upper and alone)
+        kind = "password" if _is_password(value, literal, explicit, alone) else ""
         kind = kind and (_kind(core + tail) if is_named else kind)
     else:
         quoted = quoted and form != "argument"  # a list of names goes on alike
@@ -262,7 +263,7 @@ def _is_password(value: str, quoted: bool, explicit: bool, alone: bool) -> bool:
     if explicit or seems == Looks.NOTHING:
         return seems > Looks.NOTHING and (quoted or not re.search(r"\s", value))
     if quoted:
-        return not _LABEL.search(re.sub("[_-]", " ", value)) and not _repeats(value)
+        return not ("-" not in value and _LABEL.search(value)) and not _repeats(value)
     return alone and (seems == Looks.WORDS or _DIGIT.search(value) is not None) and not _repeats(value)
 
 
@@ -293,28 +294,28 @@ def _is_key(value: str, quoted: bool, explicit: bool, strict: bool) -> bool:
 
 # What a sentence puts between a word for a secret and the secret.
 _VERBS = (
-    "is|was|are|were|wird|sein|ist|war|lautet|heißt|est|c'est|était|es|era|é|è|är|var|er|je|jest|olarak|это|là|هي"
+    "is|it's|was|are|were|wird|sein|ist|war|lautet|heißt|est|c'est|était|es|era|é|è|är|var|er|je|jest|olarak|это|là|هي"
     "|—|–|-|→|->"
 )
 _INTO = "to|auf|in|zu|a|à|en|on|till|til|naar|para|su|на"
 _ADVERBS = "now|still|set to|changed to|reset to|jetzt|noch|maintenant|ahora|agora|ora|nu|eerst"
 _TOLD = re.compile(
-    r"""['’]?s?[*_`"']{0,2}(?:[ \t]+[^\s;?!=:：]{0,23}[^\s;?!=:：.,]){0,6}?"""
+    r"""['’]?s?[*_`"']{0,2}(?:[ \t]+[^\s;?!=:：]{0,23}[^\s;?!=:：.]){0,8}?"""
     rf"""(?:[ \t](?:(?:{_VERBS})(?: (?:{_ADVERBS}))?:?|(?P<into>{_INTO}))(?:[ \t]{{1,2}}|(?=["'“„«‘「`]))"""
-    r"""|[ \t]?[:：][ \t]{0,2}|[是为為はが는은이][ \t、]?)["'“„«‘「`*(]{0,3}[ ]?"""
+    r"""|[ \t]?[:：][ \t]{0,2}|(?:改|设|设置)?[是为為成はがを는은이를을][ \t、]?)["'“„«‘「`*(]{0,3}[ ]?"""
 )
-_BESIDE = re.compile(r"""[ \t]["'`]|[ \t]?[“„«‘「]""")
+_BESIDE = re.compile(r"""[ \t]["'`]|[ \t]?[“„«‘「]|[ \t](?=\w+[!#$%&*?^]\w)""")
 # A value on the line below the word, as a program prints it.
 _BELOW = re.compile(r"""["'`:*]{0,3}[ \t]{0,3}\r?\n[ \t]{0,8}([^\s"'`]{8,200})[ \t]{0,3}(?:\r?\n|\Z)""")
-_AS = re.compile(r"[\"'`”»]?[ \t](?:as|als|como|comme|come|som|jako|как)[ \t]")
+_AS = re.compile(r"[ \t]?[\"'`”»]?[ \t](?:as|als|como|comme|come|som|jako|как)[ \t]")
 _NEAR = 60  # characters on both sides of a word in which a value is looked for
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "„": "“", "«": "»", "‘": "’", "「": "」"}
-_AROUND = "\"'`*.,;:)]}>“”„«»‘’"
+_AROUND = "\"'`*.,;:()]}>“”„«»‘’"
 _OPENS = " \t\"'`“„«‘「"
 # A word of a sentence or an argument; the scripts that put no blanks between words are not in it.
 _APART = r"\s\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef"
 _TOKEN = re.compile(rf"[^{_APART}<>\"'`(),;“”„«»‘’]{{1,1000}}")
-_VALUE = re.compile(rf"[^{_APART}<>]{{1,1000}}")
+_VALUE = re.compile(rf"[^{_APART}<]{{1,1000}}")
 _DIGIT = re.compile(r"[0-9]")
 _FILE = re.compile(r"\.[a-z]{1,5}\d?$")
 _HEX = re.compile(r"[0-9a-f-]+$|[0-9A-F:-]+$|(?:[a-z]{2,12}[-_]){1,3}[A-Za-z0-9]{1,31}$")  # a hash or an id
@@ -357,7 +358,7 @@ def _around(text: str, begin: int, end: int, names: _Names) -> Iterator[Span]:
 def _told(text: str, lowered: str, word: re.Match[str], names: _Names) -> Span | None:
     """Return what a sentence says the secret is: something in quotes, or a word that is in no dictionary."""
     place = end = word.end()
-    is_noun = word[1] != "pass"  # ``pass "x" to y``
+    is_noun = word[1] != "pass" or text[word.start() - 1 : word.start()] == "_"  # ``pass "x" to y``
     is_quoted = text[word.start() - 1 : word.start()] in ('"', "'")
     link = _BESIDE.match(text, end) if is_noun and names == _Names.PASSWORD and not is_quoted else None
     if word[1] == "identified by" and not (link and link[0] == " '"):
@@ -367,7 +368,7 @@ def _told(text: str, lowered: str, word: re.Match[str], names: _Names) -> Span |
         into = link.groupdict().get("into")
         start, close, literal = _whole(text, link.end())
         value = text[start:close]
-        is_meant = is_noun or (not into and _DIGIT.search(value))
+        is_meant = is_noun or _DIGIT.search(value)
         if is_meant and _is_called(value, names, literal, bool(strict or (into and not literal))):
             return start, close, _KINDS[names]
         strict, place, link = strict or not into, max(place + 1, link.end("into") if into else link.end() - 1), None
@@ -385,7 +386,8 @@ def _is_called(value: str, names: _Names, literal: str, strict: bool) -> bool:
         return False
     if literal and not strict:
         return not _LABEL.search(value)
-    is_made = seems >= (Looks.CODE if strict else Looks.MADE) or (_SIGNED if strict else _MIXED).search(value)
+    least = Looks.CODE if strict and len(value) < 12 else Looks.MADE
+    is_made = seems >= least or (_SIGNED if strict else _MIXED).search(value)
     return bool(is_made) and len(value) >= 6 and not re.search(r"\s", value) and not _FILE.search(value)
 
 

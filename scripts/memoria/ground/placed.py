@@ -110,30 +110,32 @@ def _given(text: str, lowered: str, match: re.Match[str]) -> Iterator[Span]:
     before = lowered[max(line, match.start() - 120) : start]
     only = _PAIR if re.search("[:%]", text[match.start() + 1 : start]) else _ONLY
     least = Looks.NAME if only.search(before) else Looks.MADE if _GIVES_USER.search(before) else Looks.STRONG
-    seems = looks(text[start:end])
+    seems = looks(text[start:end], quoted=re.search("[\"']", match[0]) is not None)
     if seems >= least or (seems >= Looks.CODE and re.search("[!#$%^&*?]", text[start:end])):
         yield start, end, "password"
 
 
+_CALLS = ("hmac", "jwt.", "login", "connect", "auth", "credential", "client", "pdo", "crypt", "superuser")
 _CALL = re.compile(
-    r"(?:hmac(?:\.new)?|jwt\.\w{4,6}|login|connect|connection|auth|credentials?|client|pdo|crypt)"
+    r"(?:hmac(?:\.new)?|jwt\.\w{4,6}|login|connect|connection|auth|credentials?|client|pdo|crypt|superuser)"
     r"(?:[ \t]?=[ \t]?)?\((?=[^\n]{0,300}[\"'])"
 )
-_ARGUMENT = re.compile(r"(?:[,(]|some\()[ \t]{0,4}[bru]?([\"'])([^\"'\s]{6,200})\1")
+_ARGUMENT = re.compile(r"(?:[,(]|some\()[ \t]{0,4}[bru]?([\"'])([^\"'\s]{2,200})\1")
 
 
 def calls(text: str, lowered: str) -> Iterator[Span]:
     """Yield secrets that are arguments of a call that signs, verifies or logs in."""
     if "(" not in text:
         return
-    for call in matches(
-        lowered, _CALL, "hmac", "jwt.", "login", "connect", "auth", "credential", "client", "pdo", "crypt"
-    ):
+    for call in matches(lowered, _CALL, *_CALLS):
         line = text.find("\n", call.end(), call.end() + 300)
-        for match in _ARGUMENT.finditer(lowered, call.end() - 1, line if line >= 0 else call.end() + 300):
+        last = line if line >= 0 else call.end() + 300
+        for number, match in enumerate(_ARGUMENT.finditer(lowered, call.end() - 1, last)):
             start, end = match.span(2)
             is_first = match[0].startswith("(") or call[0].startswith("client")
-            if looks(text[start:end], quoted=True) >= (Looks.CODE if is_first else Looks.MADE):
+            # The third of ``connect("db", "user", "password")`` may be any word.
+            least = Looks.CODE if is_first else Looks.NAME if number == 2 else Looks.MADE
+            if end - start >= 6 and looks(text[start:end], quoted=True) >= least:
                 yield start, end, "secret"
 
 

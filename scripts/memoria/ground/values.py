@@ -32,7 +32,7 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(
-    r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)+[!?]?$"  # a.b.c
+    r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)+(?<!\d)[!?]?$"  # a.b.c
 )
 _PATH = re.compile(r"(?:\.{0,2}/|~|[A-Za-z]:[\\/]|[a-z]+://)")
 _TYPE = re.compile(
