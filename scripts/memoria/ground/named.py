@@ -320,7 +320,7 @@ _DIGIT = re.compile(r"[0-9]")
 _FILE = re.compile(r"\.[a-z]{1,5}\d?$")
 _HEX = re.compile(r"[0-9a-f-]+$|[0-9A-F:-]+$|(?:[a-z]{2,12}[-_]){1,3}[A-Za-z0-9]{1,31}$")  # a hash or an id
 _SIGNED = re.compile(r"[!#$%&*?@^+~]\w")
-_MIXED = re.compile(r"[0-9]|[a-z]-?[A-Z]|[!#$%&*?@^+~]\w")
+_MIXED = re.compile(r"[0-9]|[a-z]-?[A-Z]|[!#$%&*?@^+~]\w")  # as no word of a sentence is
 
 
 def _around(text: str, begin: int, end: int, names: _Names) -> Iterator[Span]:

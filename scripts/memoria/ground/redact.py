@@ -17,9 +17,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from memoria.ground import key_patterns, placed, values
+from memoria.ground import key_patterns, placed
 from memoria.ground.named import Span, named
-from memoria.ground.values import is_mixed
+from memoria.ground.values import is_mixed, is_name
 
 
 class Finding(NamedTuple):
@@ -327,15 +327,17 @@ def _random(text: str, runs: list[tuple[int, int]]) -> Iterator[Span]:
 
 
 def _is_random(value: str) -> bool:
+    """Return whether a string is drawn from digits and letters of both cases: no path, name or sentence in base64."""
     breaks = len(re.findall("[/_+-]", value))
     if breaks > (len(value) // 10 + 1 if len(value) >= 32 else 0) or value.islower() or value.isupper():
         return False  # a cheap test that excludes most paths and names
-    return _TWO_NUMBERS.search(value) is not None and values.is_random(value) and not _is_text(value)
-
-
-def _is_text(value: str) -> bool:
-    """Return whether the value is a sentence in base64."""
-    return len(value) % 4 == 0 and _BASE64.fullmatch(value) is not None and base64.b64decode(value).isascii()
+    digits, upper, lower = (sum(map(kind, value)) for kind in (str.isdigit, str.isupper, str.islower))
+    if digits < 2 or upper < 3 or lower < 3 or len(set(value)) < min(18, len(value) * 0.6):
+        return False
+    if len(value) % 4 == 0 and _BASE64.fullmatch(value) and base64.b64decode(value).isascii():
+        return False
+    is_drawn = not is_name(value) and is_mixed(value, 0.34 if len(value) >= 32 else 0.39)
+    return is_drawn and _TWO_NUMBERS.search(value) is not None
 
 
 def _in_block(text: str, token: re.Match[str]) -> bool:

@@ -61,16 +61,12 @@ def looks(value: str, *, quoted: bool = False) -> Looks:
     if has_digit and has_letter:
         if is_slug(value):
             return Looks.WORDS if "/" in value else Looks.MADE
-        return Looks.STRONG if _stands_out(value) else Looks.CODE
+        is_mixed_up = len(value) >= 10 and is_mixed(re.sub("[_-]", "", value), 0.5)
+        is_strong = len(value) >= 8 and not _OTHER.search(value) and (is_mixed_up or _SIGN_INSIDE.search(value))
+        return Looks.STRONG if is_strong else Looks.CODE
     is_made = value.isdigit() and len(value) > 5
     is_made = is_made or (_SIGNS.search(value[:-1]) is not None and (has_digit or has_letter))
     return Looks.MADE if is_made else Looks.WORDS
-
-
-def _stands_out(value: str) -> bool:
-    if len(value) < 8 or _OTHER.search(value):
-        return False
-    return _SIGN_INSIDE.search(value) is not None or (len(value) >= 10 and is_mixed(re.sub("[_-]", "", value), 0.5))
 
 
 def is_placeholder(value: str) -> bool:
@@ -103,14 +99,6 @@ def is_name(value: str) -> bool:
     """Return whether a value of both cases holds words, as names in code do."""
     words = sum(map(len, re.findall("[a-z]{4,}", value)))
     return not value.islower() and words >= 0.4 * len(value)
-
-
-def is_random(value: str) -> bool:
-    """Return whether a long string is drawn from digits and letters of both cases; names hold runs of small letters."""
-    digits, upper, lower = (sum(map(kind, value)) for kind in (str.isdigit, str.isupper, str.islower))
-    if digits < 2 or upper < 3 or lower < 3 or len(set(value)) < min(18, len(value) * 0.6):
-        return False
-    return not is_name(value) and is_mixed(value, 0.34 if len(value) >= 32 else 0.39)
 
 
 def _class_of(character: str) -> int:
