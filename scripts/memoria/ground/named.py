@@ -185,7 +185,9 @@ def _assigned(text: str, lowered: str, word: re.Match[str], names: _Names) -> Sp
     whose = _WHOSE_KEY.search(lowered, max(0, word.start() - 16), word.start())
     joined = core == "secret" and (before[-1:].isalpha() or before[-1:] in ("_", "-", ".") or "key" in tail)
     is_named = joined or (core in ("token", "key") and whose is not None and tail not in _PLURALS)
-    alone = form in ("=", "sign") and not quoted and tail != "s" and _is_alone(text, before, start, end)
+    alone = form in ("=", "sign") and not quoted and tail != "s" and _LINE_ENDS.match(text, end) is not None
+    is_code = text.endswith("= ", 0, start) and not re.fullmatch(r"[\w.-]*", before)
+    alone = alone and not is_code and _LINE_BEGINS.match(before) is not None
     if names == _Names.PASSWORD or (is_named and (env or quoted or (joined and alone))):
         literal = quoted or form in ("element", "flag") or _FLAG.search(before) is not None
         if form == "call" and not text.startswith(")", end + 1):
@@ -193,13 +195,15 @@ def _assigned(text: str, lowered: str, word: re.Match[str], names: _Names) -> Sp
         elif form in ("argument", "call"):
             literal = not value.isupper() and ((upper and form == "argument") or _SETS.search(before) is not None)
         explicit = env or (form == "flag" and quoted) or (upper and alone)
-        kind = "password" if _is_password(value, literal, explicit, alone) else ""
-        kind = kind and (_kind(core + tail) if is_named else kind)
+        found = _is_password(value, literal, explicit, alone)
     else:
         quoted = quoted and form != "argument"  # a list of names goes on alike
         vague = (core == "key" and not whose) or core not in _ENGLISH or tail in _PLURALS
         vague = vague or (core in _VAGUE and tail in ("", "orization"))
-        kind = _kind(core + tail) if _is_key(value, quoted, env or form == "flag", vague) else ""
+        found = _is_key(value, quoted, env or form == "flag", vague)
+    kind = next((kind for kind in ("token", "key", "secret") if kind in core + tail), "credential") if found else ""
+    if found and names == _Names.PASSWORD:
+        kind = "password"
     if kind and end - start == _JUDGED and (rest := _REST.match(text, end)):
         end = rest.end()
     return start, end, kind
@@ -212,16 +216,6 @@ _SETS = re.compile(
 # The value of a line in a file of settings, of a string of settings or of a query.
 _LINE_BEGINS = re.compile(r"""(?:[ \t]*(?:[-*>#][ \t]+)?[\w.-]*(?:[ ][\w.-]+){0,2}[ ]?|.*[;&?, ][\w.-]*|.*=)["'*$]*$""")
 _LINE_ENDS = re.compile(r"[ \t]*(?:\r?\n|$|\\n|#)|;|&\w|[ \t]\w+=")
-
-
-def _is_alone(text: str, before: str, start: int, end: int) -> bool:
-    if text.endswith("= ", 0, start) and not re.fullmatch(r"[\w.-]*", before):  # code
-        return False
-    return _LINE_ENDS.match(text, end) is not None and _LINE_BEGINS.match(before) is not None
-
-
-def _kind(name: str) -> str:
-    return next((kind for kind in ("token", "key", "secret") if kind in name), "credential")
 
 
 def _form(text: str, start: int, end: int) -> tuple[str, int]:

@@ -195,12 +195,10 @@ def alone(text: str, _lowered: str) -> Iterator[Span]:
 
 
 def _is_password(value: str) -> bool:
-    has_cases = not (value.islower() or value.isupper())
-    if not has_cases or sum(map(str.isdigit, value)) < 2:
+    digits, seems = sum(map(str.isdigit, value)), looks(value)
+    if value.islower() or value.isupper() or digits < 2 or seems < Looks.CODE:
         return False
-    if value.endswith("!"):
-        return looks(value) >= Looks.CODE
-    return looks(value) >= Looks.STRONG and (is_mixed(value, 0.45) or sum(map(str.isdigit, value)) > 2)
+    return value.endswith("!") or (seems == Looks.STRONG and (is_mixed(value, 0.45) or digits > 2))
 
 
 FINDERS: tuple[Callable[[str, str], Iterator[Span]], ...] = (headers, urls, options, calls, phrases, alone)
