@@ -78,7 +78,6 @@ _WHOSE_KEY = re.compile(
 _WHOSE_NO_SECRET = re.compile(
     r"(?:public|pub|publishable|recv|cache|primary|foreign|sort|partition|index|object|dedup|idempotency|host)[_. -]?$"
 )
-_SHORT = ("sig", "auth", "seed")  # other words end in them too
 _NO_PASS = re.compile(r"(?:by|com|tres|over|sur|under|im|multi|band|low|high|ask|one|two|first|second)pass$")
 _TAILS = ("s", "key", "token", "secret", "value", "string", "text", "keys", "tokens", "orization")
 _PLURALS = ("s", "_keys", "keys", "_tokens", "tokens")
@@ -142,6 +141,10 @@ def named(text: str, lowered: str) -> Iterator[Span]:
             yield from _around(text, *word.span(), names)
 
 
+def _line_start(text: str, at: int) -> int:
+    return max(text.rfind("\n", max(0, at - _NEAR), at) + 1, at - _NEAR, 0)
+
+
 def _inside_mark(text: str, at: int) -> bool:
     opened = text.rfind("[redacted:", max(0, at - 40), at)
     return opened >= 0 and text.find("]", opened, at) < 0
@@ -158,7 +161,9 @@ def _fits(text: str, lowered: str, word: re.Match[str]) -> bool:
         return not joined and not about and not (_NAMES[core] == _Names.PIN and tail[:1].isalpha())
     if core == "key" and not (before[-1:].isalnum() or before[-1:] in ("_", ".", "-") or _WHOSE_KEY.search(before)):
         return False
-    if (core == "key" and _WHOSE_NO_SECRET.search(before)) or (core in _SHORT and before[-1:].isalnum()):
+    if (core == "key" and _WHOSE_NO_SECRET.search(before)) or (
+        core in ("sig", "auth", "seed") and before[-1:].isalnum()
+    ):
         return False
     if text[start - 1 : start] == ":" == text[end : end + 1] or _NO_PASS.search(before + core):  # ``arn:…:secret:name``
         return False
@@ -172,12 +177,10 @@ def _fits(text: str, lowered: str, word: re.Match[str]) -> bool:
 def _assigned(text: str, lowered: str, word: re.Match[str], names: _Names) -> Span:
     """Return start, end and kind of the value assigned to this word; the kind is empty when it is not a secret."""
     core, tail = word.groups()
-    form, start = _form(text, word.start(), word.end())
+    before = text[_line_start(text, word.start()) : word.start()]
+    form, start = _form(text, before, word.end())
     if not form:
         return start, start, ""
-    before = text[
-        max(text.rfind("\n", max(0, word.start() - 60), word.start()) + 1, word.start() - 60, 0) : word.start()
-    ]
     upper = text[word.start() : word.end()].isupper()
     env = form == "=" and upper
     start, end, quoted = _extent(text, start, _BARE_ENV if env else _BARE)
@@ -218,15 +221,15 @@ _LINE_BEGINS = re.compile(r"""(?:[ \t]*(?:[-*>#][ \t]+)?[\w.-]*(?:[ ][\w.-]+){0,
 _LINE_ENDS = re.compile(r"[ \t]*(?:\r?\n|$|\\n|#)|;|&\w|[ \t]\w+=")
 
 
-def _form(text: str, start: int, end: int) -> tuple[str, int]:
+def _form(text: str, before: str, end: int) -> tuple[str, int]:
     """Return how a value is assigned to the name, and where it starts."""
-    if start and text[start - 1] in "\"'" and text.startswith(f":{text[start - 1]}", end):
+    if before[-1:] in ('"', "'") and text.startswith(f":{before[-1]}", end):
         return "", end  # a prompt in quotes, as ``expect "Password:"``: nothing is assigned to it
     if match := _SIGN.match(text, end):
         sign = match.group().strip(" \t")
         form = "=" if sign == "=" else "element" if sign.endswith(">") and "=" not in sign else "sign"
         return {None: form, "(": "call"}.get(match["argument"], "argument"), match.end()
-    if _FLAG.search(text, max(text.rfind("\n", max(0, start - 60), start) + 1, start - 60, 0), start):
+    if _FLAG.search(before):
         match = _SPACE.match(text, end)
     return ("flag", match.end()) if match else ("", end)
 
@@ -283,14 +286,8 @@ def _is_key(value: str, quoted: bool, explicit: bool, strict: bool) -> bool:
     return seems >= Looks.CODE and len(value) >= (8 if explicit or quoted or seems == Looks.STRONG else 12)
 
 
-# ── a value in the line around the word ────────────────────────────────────────────────────────────────────────────
-
-
 # What a sentence puts between a word for a secret and the secret.
-_VERBS = (
-    "is|it's|was|are|were|wird|sein|ist|war|lautet|heißt|est|c'est|était|es|era|é|è|är|var|er|je|jest|olarak|это|là|هي"
-    "|—|–|-|→|->"
-)
+_VERBS = "is|it's|was|are|ist|war|wird|lautet|est|c'est|était|es|era|é|è|är|var|er|je|jest|olarak|это|là|هي|—|–|-|→|->"
 _INTO = "to|auf|in|zu|a|à|en|on|till|til|naar|para|su|на"
 _ADVERBS = "now|still|set to|changed to|reset to|jetzt|noch|maintenant|ahora|agora|ora|nu|eerst"
 _TOLD = re.compile(
@@ -322,7 +319,7 @@ def _around(text: str, begin: int, end: int, names: _Names) -> Iterator[Span]:
     below = _BELOW.match(text, end)
     if below and names < _Names.LOGIN and looks(below[1]) >= Looks.CODE and len(below[1]) >= (8, 16)[names]:
         yield *below.span(1), _KINDS[names]
-    first = max(text.rfind("\n", max(0, begin - _NEAR), begin) + 1, begin - _NEAR, 0)
+    first = _line_start(text, begin)
     line = text.find("\n", end, end + _NEAR)
     last = line if line >= 0 else min(len(text), end + _NEAR)
     if names == _Names.PIN or not _DIGIT.search(text, first, last):

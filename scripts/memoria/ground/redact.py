@@ -42,18 +42,15 @@ class Redactor:
         self.problems: tuple[str, ...] = ()
         self._extra: list[re.Pattern[str]] = []
         for pattern in extra:
-            self._add(pattern)
-
-    def _add(self, pattern: str) -> None:
-        try:
-            compiled = re.compile(pattern)
-        except (re.error, RecursionError, OverflowError) as error:
-            self.problems += (f"redact_extra: {pattern!r} is not a regular expression ({error}); ignored",)
-            return
-        if compiled.match(""):
-            self.problems += (f"redact_extra: {pattern!r} matches the empty text; ignored",)
-            return
-        self._extra.append(compiled)
+            try:
+                compiled = re.compile(pattern)
+            except (re.error, RecursionError, OverflowError) as error:
+                self.problems += (f"redact_extra: {pattern!r} is not a regular expression ({error}); ignored",)
+                continue
+            if compiled.match(""):
+                self.problems += (f"redact_extra: {pattern!r} matches the empty text; ignored",)
+            else:
+                self._extra.append(compiled)
 
     def redact(self, text: str) -> str:
         """Return the text with a mark in place of each secret."""
