@@ -155,6 +155,21 @@ def test_a_password_that_is_said_is_removed_in_seven_languages(text: str, kept: 
         ("The shared secret for the hook is b1946ac92492d2347c62", "The shared secret for the hook is [redacted:key]"),
         ("De sleutel voor de API is 1f8ac10f23c5b5bc1167", "De sleutel voor de API is [redacted:key]"),
         (f"tls.key: LS0tLS1CRUdJTiBSU0EgUFJJ{'VkFU' * 20}==", "tls.key: [redacted:private-key]"),
+        ("MYSQL_ROOT_PASSWORD: teapot-Comet", "MYSQL_ROOT_PASSWORD: [redacted:password]"),
+        ("password=Ombrello2Giallo", "password=[redacted:password]"),
+        ("db:\n  password: harvestmoon\n  port: 5432", "db:\n  password: [redacted:password]\n  port: 5432"),
+        ("define('DB_PASSWORD', 'cr@nberryLoaf');", "define('DB_PASSWORD', '[redacted:password]');"),
+        ("ds.setPassword('starlight');", "ds.setPassword('[redacted:password]');"),
+        ("SENHA=girafaAzul", "SENHA=[redacted:password]"),
+        ("HASLO=zielonyKot", "HASLO=[redacted:password]"),
+        ("LOSENORD=blabarspaj", "LOSENORD=[redacted:password]"),
+        ('The admin password is "teapot"', 'The admin password is "[redacted:password]"'),
+        ("la password è «girasole»", "la password è «[redacted:password]»"),
+        ("암호를 Haebaragi-55로 바꿨다", "암호를 [redacted:password]로 바꿨다"),
+        ("I changed the password to Mango?Lassi", "I changed the password to [redacted:password]"),
+        ("sshpass -p woodpecker ssh pi@10.0.0.4", "sshpass -p [redacted:password] ssh pi@10.0.0.4"),
+        ('connect("db", "shop", "leopard_SPOT")', 'connect("db", "shop", "[redacted:secret]")'),
+        ('jwt_secret = "do-not-tell-the-penguins"', 'jwt_secret = "[redacted:secret]"'),
     ],
 )
 def test_what_a_second_trial_found_is_removed(text: str, kept: str) -> None:
@@ -172,6 +187,10 @@ def test_what_a_second_trial_found_is_removed(text: str, kept: str) -> None:
         '{"password": null, "id": "shop-17-b"}', "password: !vault |", "password_encryption = scram-sha-256",
         "a token refresh for session 7f3a1c22-90b1-4c52-8a6e-0a1b2c3d4e5f failed",
         "what password ada@shop.example had in 2024", "the password db.example.com:5432 takes",
+        "password: string", "password: hashedPassword,", "password = config.password", "user, password = value",
+        'password: "Passwort"', "Passwort: erforderlich", 'the password must be "strong"', "mysql -u root -p shop",
+        "--- PASS: TestInit_CreatesLogFile (0.03s)", "the functions pass arguments to @given",
+        "set_password('service', 'user', 'other')", "DB_PASSWORD=$OTHER", "['CURLOPT_PASSWORD', 'CURLOPT_READDATA']",
     ],
 )  # fmt: skip
 def test_what_only_speaks_of_passwords_stays(text: str) -> None:
