@@ -110,6 +110,7 @@ _SIGN = re.compile(
 _FLAG = re.compile(r"(?:^|\s)-[^\s=]{0,40}$")
 _SPACE = re.compile(r"[ \t]{1,4}(?![-&|<>;)])")
 _OPENING = re.compile(r"""(?:(?:\[\]byte\(|[bru@]{0,2})(?=["']))?\\{0,2}["'`]""")
+_SCHEME = re.compile(r"[\"']?[A-Za-z-]{3,20}[ \t]+")  # of a header: ``Authorization: Bearer …``
 # "&" ends a value only where another name follows, as in a URL.
 _BARE = re.compile(r"""(?:\\(?![nrt"'`\\])|&(?![\w.\[\]-]{1,40}=)|[^\s"'`<>,;&\\]){1,160}""")
 _BARE_ENV = re.compile(r"""(?:\\(?![nrt"'`\\])|[^\s"'`\\]){1,160}""")
@@ -183,7 +184,8 @@ def _assigned(text: str, lowered: str, word: re.Match[str], names: _Names) -> Sp
         return start, start, ""
     upper = text[word.start() : word.end()].isupper()
     env = form == "=" and upper
-    start, end, quoted = _extent(text, start, _BARE_ENV if env else _BARE)
+    scheme = _SCHEME.match(text, start) if tail == "orization" else None
+    start, end, quoted = _extent(text, scheme.end() if scheme else start, _BARE_ENV if env else _BARE)
     value = text[start:end]
     whose = _WHOSE_KEY.search(lowered, max(0, word.start() - 16), word.start())
     joined = core == "secret" and (before[-1:].isalpha() or before[-1:] in ("_", "-", ".") or "key" in tail)
@@ -202,12 +204,11 @@ def _assigned(text: str, lowered: str, word: re.Match[str], names: _Names) -> Sp
     else:
         quoted = quoted and form != "argument"  # a list of names goes on alike
         vague = (core == "key" and not whose) or core not in _ENGLISH or tail in _PLURALS
-        vague = vague or (core in _VAGUE and tail in ("", "orization"))
+        vague = vague or (core in _VAGUE and tail in ("", "orization") and not scheme)
         found = _is_key(value, quoted, env or form == "flag", vague)
-    kind = next((kind for kind in ("token", "key", "secret") if kind in core + tail), "credential") if found else ""
-    if found and names == _Names.PASSWORD:
-        kind = "password"
-    if kind and end - start == _JUDGED and (rest := _REST.match(text, end)):
+    kind = next((kind for kind in ("token", "key", "secret") if kind in core + tail), "credential")
+    kind = "" if not found else "password" if names == _Names.PASSWORD else kind
+    if found and end - start == _JUDGED and (rest := _REST.match(text, end)):
         end = rest.end()
     return start, end, kind
 
@@ -288,7 +289,7 @@ def _is_key(value: str, quoted: bool, explicit: bool, strict: bool) -> bool:
 
 # What a sentence puts between a word for a secret and the secret.
 _VERBS = "is|it's|was|are|ist|war|wird|lautet|est|c'est|était|es|era|é|è|är|var|er|je|jest|olarak|это|là|هي|—|–|-|→|->"
-_INTO = "to|auf|in|zu|a|à|en|on|till|til|naar|para|su|на"
+_INTO = "to|auf|in|zu|a|à|en|on|till|til|naar|para|su|na|на"
 _ADVERBS = "now|still|set to|changed to|reset to|jetzt|noch|maintenant|ahora|agora|ora|nu|eerst"
 _TOLD = re.compile(
     r"""['’]?s?[*_`"']{0,2}(?:[ \t]+[^\s;?!=:：]{0,23}[^\s;?!=:：.]){0,8}?"""
@@ -302,7 +303,6 @@ _AS = re.compile(r"[ \t]?[\"'`”»]?[ \t](?:as|als|como|comme|come|som|jako|к�
 _NEAR = 60  # characters on both sides of a word in which a value is looked for
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "„": "“", "«": "»", "‘": "’", "「": "」"}
 _AROUND = "\"'`*.,;:()]}>“”„«»‘’"
-_OPENS = " \t\"'`“„«‘「"
 # A word of a sentence or an argument; the scripts that put no blanks between words are not in it.
 _APART = r"\s\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef"
 _TOKEN = re.compile(rf"[^{_APART}<>\"'`(),;“”„«»‘’]{{1,1000}}")
@@ -341,7 +341,7 @@ def _around(text: str, begin: int, end: int, names: _Names) -> Iterator[Span]:
                 continue  # the end of a word
             beside = text.endswith(" / ", first, start) or _AS.match(text, close) is not None
         else:
-            between = text[after:start].rstrip(_OPENS)
+            between = text[after:start].rstrip(" \t\"'`“„«‘「")
             beside = not between.strip(" \t0123456789") or between.endswith(" /")
         yield from _judged(text, start, close, names, beside)
 
@@ -359,8 +359,8 @@ def _told(text: str, lowered: str, word: re.Match[str], names: _Names) -> Span |
         into = link.groupdict().get("into")
         start, close, literal = _whole(text, link.end())
         value = text[start:close]
-        is_meant = is_noun or _DIGIT.search(value)
-        if is_meant and _is_called(value, names, literal, bool(strict or (into and not literal))):
+        weak = strict or (into and not literal) or (literal and place > end and ":" in link[0])
+        if (is_noun or _DIGIT.search(value)) and _is_called(value, names, literal, bool(weak)):
             return start, close, _KINDS[names]
         strict, place, link = strict or not into, max(place + 1, link.end("into") if into else link.end() - 1), None
     return None
@@ -372,7 +372,7 @@ def _is_called(value: str, names: _Names, literal: str, strict: bool) -> bool:
     if names == _Names.PIN:
         return value.isdigit() and 4 <= len(value) <= 24
     if names != _Names.PASSWORD:
-        return names == _Names.KEY and _is_like(value, names, 2)
+        return names == _Names.KEY and not strict and _is_like(value, names, 2)
     if seems == Looks.NOTHING or _repeats(value):
         return False
     if literal and not strict:

@@ -176,6 +176,7 @@ _SIGN = re.compile(
 )
 _LETTERS = re.compile(r"[A-Za-z0-9!#$%^&*?@+~_.-]{8,40}(?![^\s\"'`),;])")
 _NO_LETTER = re.compile(r"[^A-Za-z0-9!#$%^&*?@+~_.-]")
+_ENCODED = re.compile(r"%[0-9A-Fa-f]{2}|\.html?#")
 
 
 def alone(text: str, _lowered: str) -> Iterator[Span]:
@@ -196,7 +197,7 @@ def alone(text: str, _lowered: str) -> Iterator[Span]:
 
 def _is_password(value: str) -> bool:
     digits, seems = sum(map(str.isdigit, value)), looks(value)
-    if value.islower() or value.isupper() or digits < 2 or seems < Looks.CODE:
+    if value.islower() or value.isupper() or digits < 2 or seems < Looks.CODE or _ENCODED.search(value):
         return False
     return value.endswith("!") or (seems == Looks.STRONG and (is_mixed(value, 0.45) or digits > 2))
 
