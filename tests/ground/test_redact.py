@@ -163,6 +163,8 @@ def test_a_password_that_is_said_is_removed_in_seven_languages(text: str, kept: 
         ("SENHA=girafaAzul", "SENHA=[redacted:password]"),
         ("HASLO=zielonyKot", "HASLO=[redacted:password]"),
         ("LOSENORD=blabarspaj", "LOSENORD=[redacted:password]"),
+        ("Authorization: Bearer h480djs93hd8", "Authorization: Bearer [redacted:credential]"),
+        ("token: Bearer a8f5f167f44f4964", "token: Bearer [redacted:bearer-token]"),
         ('The admin password is "teapot"', 'The admin password is "[redacted:password]"'),
         ("la password è «girasole»", "la password è «[redacted:password]»"),
         ("암호를 Haebaragi-55로 바꿨다", "암호를 [redacted:password]로 바꿨다"),
@@ -190,6 +192,7 @@ def test_what_a_second_trial_found_is_removed(text: str, kept: str) -> None:
         "password: string", "password: hashedPassword,", "password = config.password", "user, password = value",
         'password: "Passwort"', "Passwort: erforderlich", 'the password must be "strong"', "mysql -u root -p shop",
         "--- PASS: TestInit_CreatesLogFile (0.03s)", "the functions pass arguments to @given",
+        "redirect_uri=https%3A%2F%2Fclient.example%2F123", "t=x.f;u.length>2&&u.token&&typeof u",
         "set_password('service', 'user', 'other')", "DB_PASSWORD=$OTHER", "['CURLOPT_PASSWORD', 'CURLOPT_READDATA']",
     ],
 )  # fmt: skip

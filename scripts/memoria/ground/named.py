@@ -34,7 +34,7 @@ _KINDS = ("password", "key", "password", "password")
 # English identifiers, of which the rest of the name says whether they hold a secret; then words of any language.
 _IDENTIFIERS = {
     _Names.PASSWORD: "password|passwd|passwort|passphrase|passcode|pass|pwd|pw|psk|community",
-    _Names.KEY: "secret|token|bearer|key|seed|salt|pepper|sessid|jsessionid|sig|signature",
+    _Names.KEY: "secret|token|key|seed|salt|pepper|sessid|jsessionid|sig|signature",
     _Names.LOGIN: "credential|auth",
 }
 _WORDS = {

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from memoria.ground.named import Span
 from memoria.ground.values import Looks, is_mixed, is_placeholder, is_slug, looks
 
+_BEARER = re.compile(r"bearer[ \t]{1,4}([a-z0-9._~+/=-]{16,})")
 _BASIC = re.compile(r"basic[ \t]{1,4}([a-z0-9+/]{8,}={0,2})(?![\w/+])")
 _COOKIE = re.compile(
     r"""cookie\\{0,2}["']?[ \t]{0,2}:[ \t]{0,2}\\{0,2}["']?"""
@@ -23,6 +24,10 @@ _COOKIE = re.compile(
 
 def headers(text: str, lowered: str) -> Iterator[Span]:
     """Yield credentials in the headers Authorization (RFC 6750, RFC 7617), Cookie and Set-Cookie."""
+    for match in matches(lowered, _BEARER, "bearer"):
+        value = text[match.start(1) : match.end(1)]
+        if any(map(str.isdigit, value)) and not is_placeholder(value) and not is_slug(value):
+            yield match.start(1), match.end(1), "bearer-token"
     for match in matches(lowered, _BASIC, "basic"):
         if _is_basic(text[match.start(1) : match.end(1)]):
             yield match.start(1), match.end(1), "basic-auth"

@@ -90,7 +90,7 @@ def is_mixed(value: str, share: float = 0.3) -> bool:
     ``share`` is the least share of such changes. It is 0.62 in a random string of letters and digits, and below 0.3 in
     words, camelCase and paths.
     """
-    classes = [_class_of(character) for character in value[:256]]
+    classes = [(each.isdigit(), each.islower(), each.isupper()) for each in value[:256]]
     changes = sum(1 for left, right in pairwise(classes) if left != right)
     return changes >= share * len(classes)
 
@@ -99,12 +99,6 @@ def is_name(value: str) -> bool:
     """Return whether a value of both cases holds words, as names in code do."""
     words = sum(map(len, re.findall("[a-z]{4,}", value)))
     return not value.islower() and words >= 0.4 * len(value)
-
-
-def _class_of(character: str) -> int:
-    if character.isdigit():
-        return 0
-    return 1 if character.islower() else 2 if character.isupper() else 3
 
 
 def _is_code(value: str, *, quoted: bool) -> bool:
