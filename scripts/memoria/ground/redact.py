@@ -224,6 +224,7 @@ def _key_start(text: str, end: int, floor: int) -> int:
 
 _RUN = re.compile(r"[A-Za-z0-9_+/=.~:%-]{12,}")
 _TELLING = re.compile(r"[A-Z0-9]")  # most paths and names are all lower case; no key is
+_IS_HASH = re.compile(r"sha\d{1,3}[=:-]")
 _NEXT_PIECE = re.compile(r"[ \t]*\\?\r?\n[ \t>|]{0,40}([A-Za-z0-9_+/=.~-]{4,})")
 _SHORT_PIECE = re.compile(r"(?<![A-Za-z0-9_+/.~-])([A-Za-z0-9_+/=.~:%-]{3,15})[ \t]?\\?\r?$")
 _LONE_PIECE = re.compile(r"""[ \t]*\\?\r?\n[ \t>|]{0,40}([A-Za-z0-9+/_.~=-]{6,})(?=[\\"'`,;)\]}]*[ \t]*(?:\r?\n|\Z))""")
@@ -233,7 +234,7 @@ def _keys(text: str, runs: list[tuple[int, int]]) -> Iterator[Span]:
     """Yield the keys of services in the long runs of key characters, also when line breaks split them."""
     telling, begins = _TELLING.search, key_patterns.BEGINS.search
     for start, end in runs:
-        if end - start < 16 or not telling(text, start, end):
+        if end - start < 16 or not telling(text, start, end) or _IS_HASH.match(text, start):
             continue
         if text[start - 1 : start] in " \t\n" and start:
             yield from _cut_before(text, start)
