@@ -74,6 +74,7 @@ def _locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:
         if args.dry_run:
             _preview(compile_, batches)
         else:
+            batches = compile_.with_pairs(batches)
             _run(compile_, batches, args)
         if held and not args.due:
             raise ExpectedError(
@@ -114,6 +115,8 @@ def _run(compile_: Compile, batches: Sequence[Batch], args: argparse.Namespace) 
     total = sum(len(batch.entries) for batch in batches)
     failure = take_all(compile_, batches, report, quiet=args.due)
     compile_.ledger.put(gate.FAILED, value=failure is not None)
+    if not failure:
+        compile_.looked(batches)
     touched = {batch.key for batch in batches}
     page.prepare(compile_.home, compile_.ledger, compile_.daily, compile_.index, compile_.keeper, touched)
     notices.prepare_day(compile_.home)

@@ -1,1 +1,1 @@
-"""Work in the background: flush, choose, compile, observe."""
+"""Work in the background: flush, choose, compile, consolidate."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tqdm import tqdm
@@ -40,13 +40,16 @@ from memoria.wiki.index_page import commit
 from memoria.wiki.placing import Placing
 from memoria.wiki.settle import Settle
 from memoria.wiki.transaction import ChangedError, End, Transactions
-from memoria.worker.request import Request, Requests
+from memoria.worker.request import Request, Requests, near_pairs
 
 log = logging.getLogger(__name__)
 
 SHOWN_REASONS = 20  # what was wrong with the last answer
 BAD_ANSWERS = 3  # after as many batches in a row that failed the fault is the model's, and more calls only cost money
+AGAIN = "Placed already: does it end or repeat a line?"  # in a request, above statements that are asked about once more
 REDRAFTS = 5  # new drafts of one batch when a person saves a page in the meantime
+LOOKED = "last_consolidation"  # in the ledger: the user's day of the last look at pairs of statements
+LOOKED_AT = "looked_again"  # in the ledger: the ids of the live statements that were asked about again
 SINCE = "statements_since"  # in the ledger: the day from which statements that are in no entry are placed
 
 
@@ -64,12 +67,21 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one model call is about: statements of one project, and the entries that are taken in with them."""
+    """What one model call is about: statements of one project, and the entries that are taken in with them.
+
+    ``pairs``: statements that have their places and are asked about once more, each with one that is near to it.
+    """
 
     key: str
     entries: tuple[Entry, ...]
     facts: tuple[Fact, ...]
     titles: Mapping[str, str] = field(default_factory=dict)
+    pairs: tuple[tuple[Fact, Fact], ...] = ()
+
+    @property
+    def asked(self) -> tuple[Fact, ...]:
+        """The statements that the model is to place."""
+        return self.facts + tuple(newer for newer, _ in self.pairs)
 
     def divided(self) -> tuple[Batch, Batch]:
         """Return both halves; the statements of an entry stay together."""
@@ -80,7 +92,7 @@ class Batch:
             others = {learned.id for entry in self.entries for learned in entry.learned} - inside
             loose = entries is self.entries[:middle]
             own = tuple(fact for fact in self.facts if fact.id in inside or (loose and fact.id not in others))
-            halves.append(replace(self, entries=entries, facts=own))
+            halves.append(replace(self, entries=entries, facts=own, pairs=()))
         return halves[0], halves[1]
 
 
@@ -130,8 +142,7 @@ class Compile:
         log_ = home_files.read_if_there(self.wiki.folder / LOG) or b""
         self.ledger.mark_compiled(index_page.fingerprints(log_.decode("utf-8", "replace")))
         if not self.ledger.get(SINCE):
-            today = self.home.zone.day(clock.now()).isoformat()
-            self.ledger.put(SINCE, today if self.ledger.compiled() else "0001-01-01")
+            self.ledger.put(SINCE, self._today if self.ledger.compiled() else "0001-01-01")
         sources.refresh(self.index, self.home.paths)
 
     def settle(self, *, takes_all: bool = False) -> int:
@@ -200,6 +211,32 @@ class Compile:
         dated = [fact for fact in found if self.home.zone.day(fact.last or fact.time).isoformat() >= since]
         return [fact for fact in dated if self.keeper.store.day(fact.id) and self.keeper.entry_of(fact) is None]
 
+    def with_pairs(self, batches: Sequence[Batch]) -> list[Batch]:
+        """Return the batches, with pairs in the first of each project when nothing was looked at again today."""
+        if self.model.model.name == "offline" or self.ledger.get(LOOKED) == self._today:
+            return list(batches)
+        placed = self.keeper.store.placed()
+        live = [fact for fact in self.keeper.store.facts() if fact.id in placed]
+        known = frozenset(self.ledger.get(LOOKED_AT) or ())
+        found = list(batches)
+        firsts = {batch.key: place for place, batch in reversed(list(enumerate(batches))) if batch.facts}
+        for key, place in firsts.items():
+            pairs = near_pairs([fact for fact in live if fact.project == key], known)
+            found[place] = replace(batches[place], pairs=tuple(pairs))
+        return found
+
+    def looked(self, batches: Iterable[Batch]) -> None:
+        """Record that these batches were compiled, so that nothing in them is asked about again."""
+        if pairs := [pair for batch in batches for pair in batch.pairs]:
+            live = {fact.id for fact in self.keeper.store.facts()}
+            known = {*(self.ledger.get(LOOKED_AT) or ()), *(newer.id for newer, _ in pairs)}
+            self.ledger.put(LOOKED_AT, sorted(known & live))
+            self.ledger.put(LOOKED, self._today)
+
+    @property
+    def _today(self) -> str:
+        return self.home.zone.day(clock.now()).isoformat()
+
     def take(self, batch: Batch, report: Report) -> None:
         """Compile one batch: ask, check, write and book. On ModelError its entries stay uncompiled."""
         if batch.facts:
@@ -248,13 +285,16 @@ class Compile:
 
     def _request(self, batch: Batch) -> Request:
         key = "" if batch.key == GLOBAL else batch.key
-        return self.requests.of(batch.facts, key, self.article_cache.rows(), batch.titles)
+        store = self.keeper.store
+        beside = {fact.id: slug for pair in batch.pairs for fact in pair for slug in store.places_of(fact.id)[:1]}
+        titles = {**batch.titles, **{newer.id: AGAIN for newer, _ in batch.pairs}}
+        return self.requests.of(batch.asked, key, self.article_cache.rows(), titles, beside)
 
     def _place(self, answer: JsonObject, batch: Batch, request: Request) -> Placing:
         """Return the articles as an answer makes them, from the wiki as it is now."""
         rows = self.article_cache.rows()
         key = "" if batch.key == GLOBAL else batch.key
-        known = (self.keeper.store.get(fact.id) for fact in batch.facts)
+        known = (self.keeper.store.get(fact.id) for fact in batch.asked)
         new = {fact.id: fact for fact in known if fact}
         placing = Placing(self.wiki, self.keeper, self.owners(rows), rows, key, new, request.shown)
         placing.take(answer)
@@ -262,7 +302,7 @@ class Compile:
 
     def _end(self, answer: JsonObject, batch: Batch, request: Request) -> list[End]:
         """End what the answer says is over or said twice, as far as the rules allow; return the ends."""
-        may = {fact.id for fact in batch.facts} | request.shown.keys()
+        may = {fact.id for fact in batch.asked} | request.shown.keys()
         asked = [(row["id"], row["by"], False) for row in answer["ends"]]
         asked += [(row["id"], row["other"], True) for row in answer["same"]]
         ends: dict[str, Ending] = {}

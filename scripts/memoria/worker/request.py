@@ -2,13 +2,18 @@
 
 The articles are the few that the search index finds closest, so that the prompt does not grow with the wiki. Every line
 comes with its id, by which the answer names it.
+
+Beside them a statement is asked about that has its place, with the older one nearest to it (``near_pairs``): what was
+placed without a model, by an upgrade or on another machine was never shown beside anything.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from memoria.base.visibility import Visibility
@@ -16,9 +21,10 @@ from memoria.ground.home import Home
 from memoria.index.index import Index
 from memoria.models.protocol import JsonObject
 from memoria.search import comparison
+from memoria.search.comparison import Words
 from memoria.search.layout import block_ids
 from memoria.search.words import jaccard
-from memoria.statements.fact import Fact
+from memoria.statements.fact import Fact, said
 from memoria.statements.store import Store
 from memoria.wiki.article import Article
 from memoria.wiki.article_cache import Row
@@ -27,6 +33,9 @@ from memoria.wiki.folder import Wiki
 NEAR_ARTICLES: Final = 6  # articles shown with their lines; with the rows below, the prompt does not grow with the wiki
 NEAR_ROWS: Final = 20  # further articles, shown by title and summary
 SHOWN_LINES: Final = 30  # of these articles together: the lines nearest to any of the statements
+MAX_PAIRS: Final = 5  # of one call, so that the new statements stay its matter
+NEAR: Final = 0.25  # least share of all their stems that two have in common
+COMMON: Final = 60  # a stem in more statements than this leads to no pair; rarer ones do
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +55,25 @@ class Requests:
     index: Index
     store: Store
 
-    def of(self, facts: Sequence[Fact], key: str, rows: Mapping[str, Row], titles: Mapping[str, str]) -> Request:
-        """Return what a model is asked about statements of one project; ``titles``: of the entry that each is in."""
+    def of(
+        self,
+        facts: Sequence[Fact],
+        key: str,
+        rows: Mapping[str, Row],
+        titles: Mapping[str, str],
+        beside: Mapping[str, str],
+    ) -> Request:
+        """Return what a model is asked about statements of one project.
+
+        ``titles``: of the entry that each is in; ``beside``: lines that are shown however near they are, and their
+        articles, by the ids of their statements.
+        """
         view = Visibility(self.home.settings, self.home.paths, key)
         near = self.near(facts, view, rows)
-        full = [article for slug in near[:NEAR_ARTICLES] if (article := self.wiki.get(slug))]
+        slugs = dict.fromkeys([*near[:NEAR_ARTICLES], *beside.values()])
+        full = [article for slug in slugs if (article := self.wiki.get(slug))]
         hidden = self._hidden(full, view)
-        lines = _nearest(full, facts, hidden)
+        lines = _nearest(full, facts, beside, hidden)
         material = {
             "statements": [
                 {
@@ -68,6 +89,7 @@ class Requests:
             "index": [
                 {"slug": slug.rsplit("/", 1)[-1], "title": rows[slug].title, "summary": rows[slug].summary}
                 for slug in near[NEAR_ARTICLES:]
+                if slug not in slugs
             ],
         }
         return Request(material, lines)
@@ -91,10 +113,12 @@ class Requests:
         return sorted(known, key=lambda slug: (-scores[slug], slug))[: NEAR_ARTICLES + NEAR_ROWS]
 
 
-def _nearest(articles: Sequence[Article], facts: Sequence[Fact], hidden: Set[str]) -> dict[str, str]:
+def _nearest(
+    articles: Sequence[Article], facts: Sequence[Fact], beside: Mapping[str, str], hidden: Set[str]
+) -> dict[str, str]:
     """Return the lines of articles that are nearest to any of these statements: their ids, and where they stand.
 
-    Those of ``hidden`` statements are not among them.
+    Those in ``beside`` are among them, those of ``hidden`` statements are not.
     """
     said = [comparison.words(fact.content).stems for fact in facts]
     nearness = {
@@ -103,7 +127,8 @@ def _nearest(articles: Sequence[Article], facts: Sequence[Fact], hidden: Set[str
         for claim in article.claims
         if claim.id and claim.id not in hidden
     }
-    return dict(heapq.nlargest(SHOWN_LINES, nearness, key=nearness.__getitem__))
+    chosen = dict(heapq.nlargest(SHOWN_LINES, nearness, key=nearness.__getitem__))
+    return chosen | dict(line for line in beside.items() if line in nearness)
 
 
 def _cited(article: Article) -> set[str]:
@@ -127,3 +152,40 @@ def _article(article: Article, lines: Mapping[str, str], hidden: Set[str]) -> Js
             if lines.get(claim.id) == article.slug
         ],
     }
+
+
+def near_pairs(facts: Iterable[Fact], known: Collection[str]) -> list[tuple[Fact, Fact]]:
+    """Return the likeliest pairs among statements of one project, each with the newer one first.
+
+    ``known``: ids of newer ones that are left out.
+    """
+    likely = heapq.nlargest(MAX_PAIRS, _pairs(facts, known), key=lambda pair: (pair[0], pair[1].id))
+    return [(newer, older) for _, newer, older in likely]
+
+
+def _pairs(facts: Iterable[Fact], known: Collection[str]) -> Iterator[tuple[tuple[bool, float], Fact, Fact]]:
+    """Yield each statement with the older one nearest to it, after whether they seem opposed and how near they are."""
+    holders: defaultdict[str, list[str]] = defaultdict(list)  # the older statements that hold a stem
+    older: dict[str, tuple[Fact, Words]] = {}
+    for fact in sorted(facts, key=lambda fact: (said(fact), fact.id)):
+        words = comparison.words(fact.content)
+        if fact.id not in known:
+            rare = (holders[stem] for stem in words.stems if len(holders[stem]) <= COMMON)
+            near = (older[ident] for ident in dict.fromkeys(chain.from_iterable(rare)))
+            rated = [(_nearness(words, others), other) for other, others in near if not _one_answer(fact, other)]
+            rated = [(rate, other) for rate, other in rated if rate[1] >= NEAR]
+            if rated:
+                rate, other = max(rated, key=lambda pair: (pair[0], pair[1].id))
+                yield rate, fact, other
+        older[fact.id] = (fact, words)
+        for stem in words.stems:
+            holders[stem].append(fact.id)
+
+
+def _nearness(one: Words, other: Words) -> tuple[bool, float]:
+    return comparison.opposed(one, other), jaccard(one.stems, other.stems)
+
+
+def _one_answer(one: Fact, other: Fact) -> bool:
+    """Return whether one answer of a model made both, which saw them together."""
+    return (one.session, one.time) == (other.session, other.time)
