@@ -150,6 +150,24 @@ def test_a_folder_that_cannot_lock_is_broken(home: Home, monkeypatch: pytest.Mon
     assert levels(checks.check_lock(home)) == [BROKEN]
 
 
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="only Linux says who holds a lock")
+def test_a_process_that_holds_a_lock_without_progress_is_named(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = "import fcntl, sys; f = open(sys.argv[1], 'a'); fcntl.flock(f, 2); print('', flush=True); input()"
+    for lock in (home.paths.worker_lock, home.paths.compile_lock, home.paths.observer_lock):
+        words = [sys.executable, "-c", program, lock]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+            assert holder.stdout
+            holder.stdout.readline()
+            assert levels(checks.check_lock(home)) == [OK], "it has only begun"
+            with monkeypatch.context() as patched:
+                patched.setattr(checks, "LONG_LOCK_S", 0.0)
+                found, _ = checks.check_lock(home)
+                assert (found.level, f"process {holder.pid} holds" in found.text) == (NOTE, True)
+                patched.setattr(checks, "_has_called", lambda home: True)
+                assert levels(checks.check_lock(home)) == [OK], "it asks models"
+            holder.communicate(b"\n")
+
+
 @pytest.mark.parametrize(
     "folder", ["Dropbox", "OneDrive - Harbour", "Library/Mobile Documents", "Google Drive/My Drive"]
 )

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from memoria.audit.client_settings import MAKE_LINKS, ClientSettings, client_python, missing_links, settings_file
@@ -48,6 +48,7 @@ PROBE = (
 )
 NAMED = 5  # files that are not read
 FREE_MB, FREE_WARN_MB = 100, 1_000
+LONG_LOCK_S = 1_800.0  # that a lock is held without a model call
 SYNCED = re.compile(  # how the folders of sync services are called
     r"(?:dropbox|onedrive|google ?drive|icloud|com~apple~clouddocs|mobile documents|cloudstorage|nextcloud"
     r"|syncthing)\b",
@@ -267,13 +268,35 @@ def check_disk(home: Home) -> Findings:
 
 
 def check_lock(home: Home) -> Findings:
-    """Check whether files can be locked."""
+    """Check whether files can be locked, and whether a process of ours that holds a lock gets on."""
+    for path in map(Path, (home.paths.worker_lock, home.paths.compile_lock, home.paths.observer_lock)):
+        pid, seconds = _holder(path)
+        if seconds > LONG_LOCK_S and not _has_called(home):
+            yield Finding("lock", NOTE, f"process {pid} holds {path.name} for {seconds / 60:.0f} min without progress",
+                          f"end it (`kill -9 {pid}`): nothing is lost, the next one goes on")  # fmt: skip
     path = Path(home.paths.notices_lock)
     try:
         with locks.held(path) if path.exists() else nullcontext():
             yield Finding("lock", OK, "files can be locked")
     except CannotLockError as error:
         yield Finding("lock", BROKEN, str(error), "set MEMORIA_STATE to a folder on a local disk")
+
+
+def _has_called(home: Home) -> bool:
+    """Return whether a model was asked in the time after which a process counts as stuck."""
+    with closing(Ledger.of(home.paths)) as ledger:
+        return bool(ledger.calls_since(clock.now() - timedelta(seconds=LONG_LOCK_S)))
+
+
+def _holder(path: Path) -> tuple[int, float]:
+    """Return who holds a lock, and for how long it has run, where the kernel says so (Linux); (0, 0) elsewhere."""
+    try:
+        inode = f":{path.stat().st_ino}"
+        rows = map(str.split, Path("/proc/locks").read_text(encoding="ascii").splitlines())
+        pid = next(int(row[4]) for row in rows if row[1] == "FLOCK" and row[5].endswith(inode))
+        return pid, time.time() - Path(f"/proc/{pid}").stat().st_mtime
+    except (OSError, ValueError, StopIteration):
+        return 0, 0.0
 
 
 def check_synced(home: Home) -> Findings:
