@@ -340,8 +340,10 @@ def test_a_block_is_appended_to_the_same_file_and_neither_the_file_nor_a_copy_is
     assert stored(root) < 5_000
 
 
-def test_undo_takes_the_appended_block_back_and_leaves_what_a_person_wrote_around_it(root: Path) -> None:
-    (root / "log.md").write_bytes(b"# Log\n")
+@pytest.mark.parametrize("before", [b"# Log\n", b""], ids=["grown", "made"])
+def test_undo_takes_the_appended_block_back_and_leaves_what_a_person_wrote_around_it(root: Path, before: bytes) -> None:
+    if before:
+        (root / "log.md").write_bytes(before)
     work = grown(root)
     (root / "log.md").write_bytes(b"# My log\n" + BLOCK + b"\nA note of mine.\n")
     assert work.undo() == ("a test", ["log.md"], [])
