@@ -262,7 +262,9 @@ def test_a_file_keeps_its_mode_and_attributes_and_a_symbolic_link_its_target(
     (elsewhere / "mine.md").chmod(0o640)
     if hasattr(os, "setxattr"):
         os.setxattr(elsewhere / "mine.md", "user.tag", b"red")
+    descriptors = sorted(Path("/dev/fd").iterdir())
     work.replace(day, NEW, OLD)
+    assert sorted(Path("/dev/fd").iterdir()) == descriptors, "all are closed again"
     assert day.is_symlink()
     assert (elsewhere / "mine.md").read_bytes() == NEW
     assert (elsewhere / "mine.md").stat().st_mode & 0o777 == 0o640
