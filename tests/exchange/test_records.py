@@ -9,7 +9,7 @@ import pytest
 
 import exchange_lives as lives
 from memoria.exchange import merge
-from memoria.exchange.forms import prose_part
+from memoria.exchange.forms import DROPPED, TICKED, prose_part
 from memoria.exchange.keys import Key
 from memoria.exchange.record import Record, digest_of
 from memoria.exchange.records import Records
@@ -127,6 +127,18 @@ def test_what_two_machines_deleted_is_deleted_once_and_stands_if_a_third_wrote_i
         assert [record.text for record in merge.live(known.known("l-1"))] == [None]
         known.put("l-1", "x", "one", (), machine="c")
         assert [record.text for record in merge.live(known.known("l-1"))] == ["one"]
+
+
+def test_what_was_never_reworded_is_what_the_others_were_made_of_and_the_first_end_counts() -> None:
+    said = ('{"content":"Use npm."}', '{"content":"Use pnpm.","origin":"assistant","worded":"2026-11-23"}')
+    with records() as known:
+        for ident, kind, texts, stands in (
+            ("l-1", "statement", said, said[1]), ("e-1#box", "item", (DROPPED, TICKED), DROPPED),
+            ("l-1#end", "end", ("2026-11-24", "2026-11-23"), "2026-11-23"),
+        ):  # fmt: skip
+            for text in texts:  # on machines that had not met
+                known.put(ident, kind, text, ())
+            assert [record.text for record in known.wordings(ident)] == [stands]
 
 
 def test_what_a_formatter_changes_is_the_same_text() -> None:

@@ -219,7 +219,8 @@ def test_a_summary_may_tell_what_holds_in_words_of_what_ended(wiki: WikiHome) ->
     assert f"\n# Port\n\n{said}\n" in wiki.text(SLUG)
 
 
-def test_what_took_the_place_of_another_may_belong_elsewhere(wiki: WikiHome) -> None:
+@pytest.mark.parametrize("moves", [True, False])
+def test_what_took_the_place_of_another_may_belong_elsewhere(wiki: WikiHome, moves: bool) -> None:
     wiki.compile([PORT_PAGE])
     wiki.log(replace(entry("b2", 18), learned=(BY_TIDE,)))
     end(wiki, "l-a10", "l-b20")
@@ -229,13 +230,13 @@ def test_what_took_the_place_of_another_may_belong_elsewhere(wiki: WikiHome) -> 
     tide = Learned("fact", TIDES[0], "l-c31")
     wiki.log(replace(entry("c3", 19), learned=(local, tide)))
     end(wiki, "l-a11", "l-c30")
-    wiki.compile([placed("hosts", "l-c30", "l-c31")])
+    wiki.compile([placed("hosts", *["l-c30"] * moves, "l-c31")])
     material = wiki.prompts[-1].material
     assert [row["id"] for row in material["statements"]] == ["l-c30", "l-c31"]
     shown = {row["id"]: page["slug"] for page in material["articles"] for row in page["lines"]}
     assert shown["l-c30"] == "port", "where it stands now"
-    assert local.text in wiki.text("concepts/hosts")
-    assert local.text not in wiki.text(SLUG).partition("## History")[0]
+    assert sum(local.text in wiki.text(slug).partition("## History")[0] for slug in slugs(wiki)) == 1
+    assert (local.text in wiki.text(SLUG).partition("## History")[0]) != moves, "what is left out stays"
 
 
 def test_what_took_the_place_of_a_topic_alone_is_no_second_statement_of_it(wiki: WikiHome) -> None:

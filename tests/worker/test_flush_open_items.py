@@ -87,6 +87,14 @@ def test_a_flush_is_shown_the_projects_open_items_with_their_ids(days: Days) -> 
     assert asked.material["open_items"] == [{"id": ident(RETRY), "day": "2026-11-20", "text": RETRY}]
 
 
+def test_of_many_items_the_newest_and_those_that_share_words_are_shown(days: Days) -> None:
+    items = [f"Paint gate {chr(97 + number) * 3} of the yard." for number in range(26)]
+    items[17] = "Hang the mural."
+    days.flush(action_items=items)
+    shown = [each["text"] for each in days.flush(line("the mural is here")).material["open_items"]]
+    assert shown == [*items[:14], items[17], *items[-5:]]
+
+
 def test_what_a_flush_says_is_done_is_ticked_and_not_shown_again(days: Days) -> None:
     days.flush(action_items=[RETRY, "Write the changelog."])
     days.flush(done=[ident(RETRY)])
