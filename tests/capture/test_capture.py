@@ -125,12 +125,11 @@ def test_a_cursor_that_cannot_be_written_stops_neither_the_job_nor_the_worker(cl
 
 
 def test_a_long_session_asks_for_a_worker_while_it_goes_on(tmp_path: Path) -> None:
-    client = Client(tmp_path, MEMORIA_LIMIT_FLUSH_TURNS_STOP="4")
-    client.write(exchange(1))
-    client.fire("Stop")
-    assert "worker" not in client.log()
-    client.write(exchange(2))
-    client.fire("Stop")
+    client = Client(tmp_path, MEMORIA_LIMIT_FLUSH_TURNS_STOP="6")  # two turns each time
+    for number in range(3):
+        assert "worker" not in (client.log() if number else "")
+        client.write(exchange(number))
+        client.fire("Stop")
     assert "worker started" in client.log()
 
 

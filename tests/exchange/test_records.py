@@ -96,6 +96,9 @@ def test_a_record_of_a_newer_version_is_carried_on_as_it_came() -> None:
     with records() as known:
         known.add(Record.parse(line))
         assert known.unsent("a") == [line]
+    for no_record in ('{"i":"z-1","k":"dream"}', "[]", '{"i":"z-1","k":"x","d":"1","o":7}'):
+        with pytest.raises(ValueError, match="no record"):
+            Record.parse(no_record)
 
 
 def test_an_old_copy_of_a_text_is_known_by_the_digest_in_a_dot() -> None:

@@ -42,6 +42,14 @@ def test_a_database_is_its_owners_alone_and_readers_go_on_while_one_writes(path:
                 reader.execute("DELETE FROM one")
 
 
+def test_what_is_shredded_is_in_no_file_though_somebody_reads(path: Path) -> None:
+    with closing(opened(path, ONE)) as db, closing(sqlite.read_only(str(path))):
+        db.execute("INSERT INTO one VALUES ('quaggasoft')")
+        db.execute("DELETE FROM one")
+        database.shred(db)
+        assert [each.name for each in path.parent.iterdir() if b"quaggasoft" in each.read_bytes()] == []
+
+
 def test_migrations_run_once_each_and_one_that_fails_changes_nothing(path: Path) -> None:
     with closing(opened(path, ONE)) as db:
         db.execute("INSERT INTO one VALUES ('kept')")

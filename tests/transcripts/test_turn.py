@@ -146,6 +146,9 @@ def test_a_queued_prompt_waits_until_it_is_certain() -> None:
     assert [(turn.role, turn.text) for turn in given_out] == [("user", "and then?"), ("assistant", "then this")]
     assert reader.pending == ()
     assert reader.settle() == []
+    typed = [queue("enqueue", "04", content="and now?"), queue("enqueue", "05", content="or not?")]
+    assert list(reader.read([*typed, queue("popAll", "06", content="so and now? then")])) == []
+    assert [turn.text for turn in reader.pending] == ["or not?"], "the other is in the input line again"
 
 
 @pytest.mark.parametrize("answered", [False, True])
