@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memoria.base import failpoints
 from memoria.exchange.record import FORGET, GONE
 from memoria.exchange.records import Records
 from memoria.exchange.sources import Source, folder_of
@@ -56,7 +55,6 @@ def _written(records: Records, source: Source, file: str, idents: Sequence[str])
         held = _held(records, source, file, text)
     except (FileBusyError, SavedMeanwhileError, OSError, ValueError):
         return set()
-    failpoints.reached("exchange.placed")
     stamp = source.mark(file, text)
     with records.transaction():
         records.note(file, stamp, done, held)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import date
 from functools import cached_property
 
+from memoria.base import failpoints
 from memoria.base.project import name_of
 from memoria.daily.entry import tombstone
 from memoria.exchange.forms import Day, Page, day_of, fact_of, new_page
@@ -219,6 +220,7 @@ class Articles:
                 places = self.keeper.store.places(slug).values()
                 self.keeper.store.read_article(slug, mark, [place for place in places if place.id in left])
             self.swap.replace(path, after, before)
+            failpoints.reached("exchange.placed")
             self.slugs.add(slug)
 
     def written(self, name: str, text: str | None, wrong: Collection[str]) -> str | None:
