@@ -179,6 +179,27 @@ def test_a_second_wording_of_an_entry_has_the_first_ones_boxes_and_is_replaced_b
     assert (text.count("It was slow"), text.count("for a minute"), text.count("- [x] Write the test")) == (2, 1, 2)
 
 
+def test_two_wordings_of_an_entry_have_the_same_boxes_until_one_is_changed(homes: Homes) -> None:
+    desk, laptop = homes
+    write_entry(desk)
+    meet(desk, laptop)
+    save(laptop, "It was slow.", "It was slow on the laptop.")
+    save(desk, "It was slow.", "It was slow on the desk.")
+    meet(desk, laptop)
+    (second,) = [entry.title for entry in desk.daily.entries(MONDAY.date()) if "(" in entry.title]
+    boxes = [("- [ ]", "- [x]", 2), ("- [x]", "- [ ]", 0), ("- [ ]", "- [x]", 2)]
+    for box, other, ticked in (*boxes, ("- [x]", "- [ ]", 1)):
+        if ticked == 1:
+            save(desk, f"It was slow on the {second.partition('(')[2][:-1]}.", "It was slow for a minute.")
+            meet(desk, laptop)
+        parts = day(laptop).read_text().split("### Session")
+        parts = [part if "(laptop)" in part or "(desk)" in part else part.replace(box, other) for part in parts]
+        day(laptop).write_text("### Session".join(parts))
+        meet(laptop, desk)
+        assert day(laptop).read_text() == day(desk).read_text()
+        assert day(desk).read_text().count("- [x] Write the test") == ticked
+
+
 def test_a_new_wording_is_known_as_one_where_the_store_of_statements_is_lost(homes: Homes) -> None:
     desk, laptop = homes
     learn(desk, "Use npm.")

@@ -144,7 +144,9 @@ class Records(AbstractContextManager["Records"]):
             row = (record.dot, record.id, record.kind, record.line, mine)
             is_new = run("INSERT OR IGNORE INTO records VALUES (?, ?, ?, ?, ?)", row).rowcount > 0
         self._known.pop(record.id, None)
-        if not mine or len(self.known(record.id)) > 1:  # what a scan found stands in the files
+        if (
+            not mine or len(self.known(record.id)) > 1 or self.beside(record.whole)
+        ):  # what a scan found stands in a file
             self.be_due([record.id])
         return is_new
 
@@ -245,7 +247,7 @@ class Records(AbstractContextManager["Records"]):
             self._known[ident] = [Record.parse(line) for (line,) in rows]
         whole, _, part = ident.partition("#")
         others = [record for first in self.firsts(ident) for record in self.wordings(first)[1:] if record.id == ident]
-        for first in self.firsts(whole) if part and ident.startswith("e-") else ():
+        for first in self._boxed(whole) if part else ():
             others += [replace(record, id=ident) for record in self.known(f"{first}#{part}")]
         return sorted([*self._known[ident], *others], key=lambda record: record.dot) if others else self._known[ident]
 
@@ -305,20 +307,29 @@ class Records(AbstractContextManager["Records"]):
                 self._beside.setdefault(other, []).append(ident)
         return self._beside.get(name, [])
 
-    def part(self, ident: str) -> None:
-        """Let a wording that stands beside another one be a record of its own."""
+    def part(self, ident: str) -> bool:
+        """Let a wording that stands beside another one be a record of its own, with boxes of its own; return if so."""
         found = self.standing(ident)
-        if found and found.text is not None and not self._known[ident]:
-            self.add(replace(found, dot=parted(found.dot) + found.digest, over=found.dots).written(), mine=True)
-            self.be_due([ident])
+        if not found or found.text is None or self._known[ident]:
+            return False
+        for box in filter(None, map(self.standing, self.parts(ident) if self._boxed(ident) else ())):
+            if not self._known[box.id]:
+                self.put(box.id, box.kind, box.text, (), project=box.project, machine=box.machine)
+        self.add(replace(found, dot=parted(found.dot) + found.digest, over=found.dots).written(), mine=True)
+        self.be_due([ident])
+        return True
 
     def parts(self, ident: str) -> list[str]:
         """Return the parts of an id of which there are records; the boxes of an entry are those of each wording."""
         query = "SELECT {0} FROM {1} WHERE {0} > ?1 AND {0} < ?2"
         union = f"{query.format('id', 'records')} UNION {query.format('name', 'beside')} ORDER BY 1"
         found = {part for (part,) in self.db.execute(union, (f"{ident}#", f"{ident}$"))}  # "$" follows "#"
-        firsts = self.firsts(ident) if ident.startswith("e-") else ()
-        return sorted(found | {f"{ident}#{part.partition('#')[2]}" for first in firsts for part in self.parts(first)})
+        boxes = (part.partition("#")[2] for first in self._boxed(ident) for part in self.parts(first))
+        return sorted(found | {f"{ident}#{box}" for box in boxes})
+
+    def _boxed(self, ident: str) -> list[str]:
+        """Return the entries whose boxes another wording has as well, until it is a record of its own."""
+        return self.firsts(ident) if ident.startswith("e-") and self.known(ident) and not self._known[ident] else []
 
     def be_due(self, idents: Iterable[str]) -> None:
         """Record that these ids may stand otherwise in the files."""

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from memoria.exchange.forms import reworded
-from memoria.exchange.record import FORGET, GONE, STATEMENT, Piece, Record, digest_in, digest_of
+from memoria.exchange.record import FORGET, GONE, ITEM, STATEMENT, Piece, Record, digest_in, digest_of
 from memoria.exchange.records import Records, Shown
 from memoria.exchange.sources import Source
 
@@ -127,11 +127,15 @@ class Scan:
         if piece.kind == STATEMENT and said and digest_in(said[0]) != digest_of(words):
             text = reworded(text)  # after a kill the statements' store does not know what was said before
             self.records.be_due([piece.id])
-        over = shown.dots if shown else self.records.beside_dots(piece.id)
+        over = self._over(piece.id, shown.dots if shown else self.records.beside_dots(piece.id))
         record = self.records.put(piece.id, piece.kind, text, over,
                                   project=piece.project, machine=self.machine, words=words)  # fmt: skip
         self.records.show(piece.id, name, digest, record.dots)
-        self.records.part(record.whole)
+
+    def _over(self, ident: str, dots: tuple[str, ...]) -> tuple[str, ...]:
+        """Return what an edit replaces: in a wording that stood beside another, no box of that one."""
+        whole, _, part = ident.partition("#")
+        return self.records.dots(ident) if self.records.part(whole) and part else dots
 
     def _miss(
         self, source: Source, found: Mapping[str, object], texts: Mapping[str, str], vanished: Collection[str],
@@ -149,7 +153,8 @@ class Scan:
         for shown in missing:
             record = self.records.standing(shown.id)
             if record and record.text is not None:
-                record = self.records.put(shown.id, record.kind, None, shown.dots, machine=self.machine)
+                over = self._over(shown.id, shown.dots) if record.kind == ITEM else shown.dots
+                record = self.records.put(shown.id, record.kind, None, over, machine=self.machine)
             self.records.show(shown.id, shown.file, GONE, record.dots if record else ())
         left = {shown.file for shown in self.held}
         self.records.db.executemany("DELETE FROM files WHERE name = ?", [(n,) for n in vanished if n not in left])
