@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import exchange_lives as lives
+from memoria.daily.entry import DROPPED, TICKED
 from memoria.exchange import merge
-from memoria.exchange.forms import DROPPED, TICKED, prose_part
+from memoria.exchange.forms import prose_part
 from memoria.exchange.keys import Key
 from memoria.exchange.record import Record, digest_of
 from memoria.exchange.records import Records
