@@ -144,7 +144,7 @@ def test_a_queued_prompt_waits_until_it_is_certain() -> None:
     assert list(reader.read([queue("remove", "02"), user("a tool ran", "u2", isMeta=True)])) == []
     given_out = list(reader.read([assistant("then this", "a1", "2026-03-01T09:00:03Z")]))
     assert [(turn.role, turn.text) for turn in given_out] == [("user", "and then?"), ("assistant", "then this")]
-    assert reader.pending == ()
+    assert list(reader.pending) == []
     assert reader.settle() == []
     typed = [queue("enqueue", "04", content="and now?"), queue("enqueue", "05", content="or not?")]
     assert list(reader.read([*typed, queue("popAll", "06", content="so and now? then")])) == []
