@@ -40,11 +40,14 @@ _IDENTIFIERS = {
 _WORDS = {
     _Names.PASSWORD: (
         "kennwort|mot de passe|mot_de_passe|motdepasse|mdp|contraseña|contrasena|clave|senha|palavra-passe|wachtwoord"
-        "|lösenord|losenord|passord|adgangskode|hasł|haslo|hesl|salasana|jelszó|jelszo|парол|şifre|sifre"
+        "|lösenord|lösenet|losenord|passord|adgangskode|hasł|haslo|hesl|salasana|jelszó|jelszo|парол|şifre|sifre"
         "|parola d'ordine|parola|비밀번호|비번|암호|密码|密碼|口令|パスワード|mật khẩu|kata sandi|κωδικός|รหัสผ่าน|पासवर्ड"
         "|סיסמה|كلمة المرور|كلمة السر|identified by|wpa key|wpa2 key|wifi key|wi-fi key|wlan key|wlan-schlüssel"
     ),
-    _Names.KEY: "clé|chiave|chave|ключ|klucz|schlüssel|sleutel|nyckel|nøkkel|anahtar|키|キー|密钥|jeton|токен|토큰",
+    _Names.KEY: (
+        "clé|chiave|chave|ключ|klucz|klíč|schlüssel|sleutel|nyckel|nøkkel|nøgle|avain|anahtar|kulcs|jeton|токен|키|토큰"
+        "|キー|トークン|密钥|密鑰|令牌"
+    ),
     _Names.LOGIN: (
         "login|log in|sign in|creds|zugang|anmeld|inlog|logga in|identifiant|credenzial|credencial|securestring"
         "|net use|add_user|adduser|user add|logon|sqlplus|usuario|usuário|credenciai|acceso|accesso|giriş|logowani"
@@ -52,9 +55,7 @@ _WORDS = {
     ),
     _Names.PIN: "pin|wlan|wifi|wi-fi|暗証番号|geheimzahl|unlock code|door code|keypad code|access code",
 }
-_NAMES = {
-    word: names for table in (_IDENTIFIERS, _WORDS) for names, words in table.items() for word in words.split("|")
-}
+_NAMES = {word: kind for each in (_IDENTIFIERS, _WORDS) for kind, words in each.items() for word in words.split("|")}
 _ENGLISH = frozenset("|".join(_IDENTIFIERS.values()).split("|"))
 _FOLLOWED = {"auth": "(?!0)", "sig": "(?==)", "signature": "(?==)"}
 
@@ -110,7 +111,7 @@ _SIGN = re.compile(
 _FLAG = re.compile(r"(?:^|\s)-[^\s=]{0,40}$")
 _SPACE = re.compile(r"[ \t]{1,4}(?![-&|<>;)])")
 _OPENING = re.compile(r"""(?:(?:\[\]byte\(|[bru@]{0,2})(?=["']))?\\{0,2}["'`]""")
-_SCHEME = re.compile(r"[\"']?[A-Za-z-]{3,20}[ \t]+")  # of a header: ``Authorization: Bearer …``
+_SCHEME = re.compile(r"[\"']?(?:(bearer|basic|token|digest|api-?key)|[a-z-]{3,20})[ \t]+")  # of a header
 # "&" ends a value only where another name follows, as in a URL.
 _BARE = re.compile(r"""(?:\\(?![nrt"'`\\])|&(?![\w.\[\]-]{1,40}=)|[^\s"'`<>,;&\\]){1,160}""")
 _BARE_ENV = re.compile(r"""(?:\\(?![nrt"'`\\])|[^\s"'`\\]){1,160}""")
@@ -184,7 +185,8 @@ def _assigned(text: str, lowered: str, word: re.Match[str], names: _Names) -> Sp
         return start, start, ""
     upper = text[word.start() : word.end()].isupper()
     env = form == "=" and upper
-    scheme = _SCHEME.match(text, start) if tail == "orization" else None
+    scheme = _SCHEME.match(lowered, start)
+    scheme = scheme if scheme and (scheme[1] or tail == "orization") else None
     start, end, quoted = _extent(text, scheme.end() if scheme else start, _BARE_ENV if env else _BARE)
     value = text[start:end]
     whose = _WHOSE_KEY.search(lowered, max(0, word.start() - 16), word.start())
@@ -276,9 +278,7 @@ def _repeats(value: str) -> bool:
 
 
 def _is_key(value: str, quoted: bool, explicit: bool, strict: bool) -> bool:
-    seems = looks(value, quoted=quoted)
-    if re.search(r"\s", value):
-        return False
+    seems = Looks.NOTHING if re.search(r"\s", value) else looks(value, quoted=quoted)
     if strict:
         mixed = is_mixed(value, 0.3 if len(value) < 32 else 0.2)
         return _DIGIT.search(value) is not None and seems >= Looks.CODE and len(value) >= 16 and mixed
@@ -288,12 +288,12 @@ def _is_key(value: str, quoted: bool, explicit: bool, strict: bool) -> bool:
 
 
 # What a sentence puts between a word for a secret and the secret.
-_VERBS = "is|it's|was|are|ist|war|wird|lautet|est|c'est|était|es|era|é|è|är|var|er|je|jest|olarak|это|là|هي|—|–|-|→|->"
+_VERBS = "is|it's|was|are|were|ist|war|wird|lautet|heißt|est|c'est|était|es|era|é|è|är|var|er|je|jest|olarak|это|là|هي"
 _INTO = "to|auf|in|zu|a|à|en|on|till|til|naar|para|su|na|на"
 _ADVERBS = "now|still|set to|changed to|reset to|jetzt|noch|maintenant|ahora|agora|ora|nu|eerst"
 _TOLD = re.compile(
     r"""['’]?s?[*_`"']{0,2}(?:[ \t]+[^\s;?!=:：]{0,23}[^\s;?!=:：.]){0,8}?"""
-    rf"""(?:[ \t](?:(?:{_VERBS})(?: (?:{_ADVERBS}))?:?|(?P<into>{_INTO}))(?:[ \t]{{1,2}}|(?=["'“„«‘「`]))"""
+    rf"""(?:[ \t](?:(?:{_VERBS}|[—–→-]|->)(?: (?:{_ADVERBS}))?:?|(?P<into>{_INTO}))(?:[ \t]{{1,2}}|(?=["'“„«‘「`]))"""
     r"""|[ \t]?[:：][ \t]{0,2}|(?:改|设|设置)?[是为為成はがを는은이를을][ \t、]?)["'“„«‘「`*(]{0,3}[ ]?"""
 )
 _BESIDE = re.compile(r"""[ \t]["'`]|[ \t]?[“„«‘「]|[ \t](?=\w+[!#$%&*?^]\w)""")
