@@ -250,15 +250,21 @@ def test_prose_that_two_people_change_at_once_stands_twice_and_names_the_second_
     assert pairs(laptop) == []
 
 
-def test_an_article_that_a_person_deletes_is_deleted_everywhere(homes: Homes) -> None:
+def test_an_article_that_a_person_deletes_is_deleted_everywhere_but_for_a_line_that_is_new_elsewhere(
+    homes: Homes,
+) -> None:
     desk, laptop = homes
     place(desk, "Behaviour", "The queue holds 500 jobs.")
-    place(desk, "Behaviour", "A job is one file.", slug="concepts/job")
+    for slug in ("concepts/job", "concepts/yard"):
+        place(desk, "Behaviour", f"A {slug[9:]} is one file.", slug=slug)
     meet(desk, laptop)
     path(laptop).unlink()
-    meet(laptop, desk)
-    assert not path(desk).exists()
+    path(laptop, "concepts/yard").unlink()
+    place(desk, "Behaviour", "It drops none.")
+    meet(laptop, desk, laptop)
+    assert not path(desk, "concepts/yard").exists()
     assert path(desk, "concepts/job").exists()
+    assert rows(desk, "Behaviour") == rows(laptop, "Behaviour") == {"It drops none."}
 
 
 def delete_articles(machine: Machine, count: int) -> None:
@@ -332,17 +338,6 @@ def test_a_slug_that_is_none_harms_nobody(homes: Homes) -> None:
     meet(desk, laptop)
     assert same(homes)
     assert not list(desk.folder.parent.rglob("out.md"))
-
-
-def test_a_new_line_outlives_the_deletion_of_its_article_elsewhere(homes: Homes) -> None:
-    desk, laptop = homes
-    place(desk, "Behaviour", "The queue holds 500 jobs.")
-    place(desk, "Behaviour", "A job is one file.", slug="concepts/job")
-    meet(desk, laptop)
-    path(laptop).unlink()
-    place(desk, "Behaviour", "It drops none.")
-    meet(laptop, desk, laptop)
-    assert rows(desk, "Behaviour") == rows(laptop, "Behaviour") == {"It drops none."}
 
 
 def test_a_statement_that_is_written_on_an_article_alone_comes_with_it(homes: Homes) -> None:

@@ -293,6 +293,7 @@ def test_the_client_speaks_the_whole_interface(server: MemoryServer) -> None:
         Server("http://127.0.0.1:9", KEY, timeout=1).user()
     with pytest.raises(ExpectedError, match="http"):
         Server("ftp://x", KEY)
+    assert [Server(f"{scheme}://x", KEY).port for scheme in ("http", "https")] == [80, 443]
 
 
 def test_a_pull_that_breaks_off_here_is_made_again_and_one_that_succeeds_is_not(
