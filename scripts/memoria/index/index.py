@@ -52,6 +52,7 @@ CREATE INDEX documents_anchor ON documents (anchor);
 CREATE INDEX documents_facts ON documents (project, importance) WHERE kind = 'fact';
 CREATE TABLE passages (id INTEGER PRIMARY KEY, text TEXT NOT NULL, label TEXT NOT NULL, own INTEGER NOT NULL);
 CREATE VIRTUAL TABLE terms USING fts5 (words, content='', detail=none, columnsize=0, tokenize='ascii');
+INSERT INTO terms (terms, rank) VALUES ('pgsz', 1000);  -- a list is read by the page: a quarter of the file's
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab (terms, row);
 CREATE VIRTUAL TABLE instances USING fts5vocab (terms, instance);
 CREATE TABLE sources (name TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL);

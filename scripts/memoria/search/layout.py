@@ -5,7 +5,7 @@ from __future__ import annotations
 from memoria.base.paths import regular
 from memoria.search import tokens
 
-VERSION = 19  # of the tables and of how files become documents and terms; an index of another version is rebuilt
+VERSION = 20  # of the tables and of how files become documents and terms; an index of another version is rebuilt
 SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal
 LAST = (1 << SHIFT) - 1  # the greatest ordinal
 HEADS = 2  # ordinals 0 and 1 are the title, and the names with the day
