@@ -4,7 +4,8 @@
 
 TRANSCRIPTS is a folder of Claude Code's transcripts. Their statements, and those of the sessions in FILE (a
 ``corpus.jsonl`` of ``retrieval.py``), are the mass of N facts around the 40 of ``choice_set.txt`` or another set
-(``choice_set_second.txt``); their prompts are asked as strangers'. No prompt of a set was known when its fact and the
+(``choice_set_second.txt``); their prompts are asked as strangers', for whom nothing counts that their own session says
+elsewhere, such as the answer to the prompt itself. No prompt of a set was known when its fact and the
 phrases by which that may be asked for were written. Two stand-ins choose: one takes the fact that a prompt needs when
 it is offered, the other takes two at random. The words by which a model would search for a prompt stand beside it. A
 large model wrote them that had read the prompts alone; a small one may name fewer that fit: ``--words`` takes that many
@@ -21,7 +22,7 @@ import re
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -140,9 +141,10 @@ def main() -> int:
             for group, prompts in (
                 ("needed", [(case.prompt, case.text, case.words) for case in cases]),
                 ("idle", [(prompt, "", NO_WORDS) for prompt in IDLE]),
-                ("strangers", [(prompt, "", tuple(prompt.split())) for prompt in strangers[:100]]),
+                ("strangers", [(prompt, "", tuple(prompt.split())) for prompt in list(strangers)[:100]]),
             ):
-                _print(f"{name}, {group}", len(prompts), _ask(home, prompts, is_random=is_random), worst=args.worst)
+                outcome = _ask(home, prompts, strangers, is_random=is_random)
+                _print(f"{name}, {group}", len(prompts), outcome, worst=args.worst)
     return 0
 
 
@@ -169,25 +171,29 @@ def _cases(path: Path, most_words: int = 100) -> Iterator[Case]:
             yield Case(text, kind, tuple(phrase.strip() for phrase in phrases.split(";")), prompt, tuple(some))
 
 
-def _said(folder: Path, mass: Path | None) -> tuple[list[str], list[str]]:
-    """Return the statements of transcripts and the prompts of people in them, in an order of chance."""
+def _said(folder: Path, mass: Path | None) -> tuple[list[str], dict[str, list[str]]]:
+    """Return the statements of transcripts, and by the prompts of people in them those of the same session.
+
+    Both are in an order of chance.
+    """
     said: dict[str, None] = {}
-    prompts: dict[str, None] = {}
+    prompts: dict[str, list[str]] = {}
     for found in client_files.transcripts(folder):
         reader = Reader()
         with client_files.open_lines(found.path) as file:
             turns = [*reader.read(file), *reader.settle()]
+        own = [text for turn in turns for text in _statements(turn.text)]
+        said.update(dict.fromkeys(own))
         for turn in turns:
             if turn.role == "user" and 20 <= len(turn.text) <= 600 and prompt_notes.is_asking(turn.text):
-                prompts[" ".join(turn.text.split())] = None
-            said.update(dict.fromkeys(_statements(turn.text)))
+                prompts[" ".join(turn.text.split())] = own
     for session in retrieval.read(mass) if mass else ():
         said.update(dict.fromkeys(text for turn in session["turns"] for text in _statements(turn["text"])))
     chance = random.Random(25)
     statements, asked = list(said), list(prompts)
     chance.shuffle(statements)
     chance.shuffle(asked)
-    return statements, asked
+    return statements, {prompt: prompts[prompt] for prompt in asked}
 
 
 def _statements(text: str) -> Iterator[str]:
@@ -230,8 +236,10 @@ def _home(scratch: Path, cases: list[Case], mass: list[str], *, has_asked: bool)
     return home
 
 
-def _ask(home: Home, prompts: list[tuple[str, str, tuple[str, ...]]], *, is_random: bool) -> Outcome:
-    """Ask each prompt in a session of its own."""
+def _ask(
+    home: Home, prompts: list[tuple[str, str, tuple[str, ...]]], own: Mapping[str, Sequence[str]], *, is_random: bool
+) -> Outcome:
+    """Ask each prompt in a session of its own, for which a note that repeats one of its ``own`` statements is none."""
     outcome = Outcome()
     chance = random.Random(3)
     given: list[bytes] = []
@@ -258,7 +266,8 @@ def _ask(home: Home, prompts: list[tuple[str, str, tuple[str, ...]]], *, is_rand
         setattr(weigher, "Metered", model)  # noqa: B010
         for request in given:
             said += weigher.weighed(home, weigher.Request.read(request.decode(), home))[1]
-        notes = [row for row in said.splitlines() if row.startswith("- [")]
+        rows = [row for row in said.splitlines() if row.startswith("- [")]
+        notes = [row for row in rows if not any(text in row for text in own.get(prompt, ()))]
         is_beside = bool(needed) and any(needed in row for row in notes)
         outcome.beside += is_beside
         outcome.there += is_beside or bool(needed and needed in page)

@@ -156,7 +156,7 @@ class Bench:
         """One hook of a prompt or a tool use, in a session of its own."""
         self.count += 1
         event, about = DECISIONS[label]
-        said = {"session_id": f"tool-{self.count}", "cwd": str(self.base), "hook_event_name": event, **about}
+        said = {"session_id": f"tool-{id(self)}-{self.count}", "cwd": str(self.base), "hook_event_name": event, **about}
         more: dict[str, str] = {ENTRYPOINT: "cli"} if label.endswith("to weigh") else {}
         elapsed = self.time(self.words[event], json.dumps(said).encode(), **more)
         assert bool(self.said) is label.endswith(("a note", "to weigh")), self.said
@@ -181,7 +181,7 @@ def _processor_s() -> float:
 def measure(bench: Bench, runs: int, sizes: list[int], other: Bench | None) -> None:
     """Print the table, hooks and the bare interpreter taking turns."""
     print(f"{bench.python} ({platform.machine()}); {runs} runs each, interleaved with the bare interpreter; ms")
-    print(f"{'hook':<24}{'bytes or facts':>15}{'p50':>8}{'p95':>8}{'ratio':>7}{'processor: least':>18}{'median':>8}")
+    print(f"{'hook':<32}{'bytes or facts':>15}{'p50':>8}{'p95':>8}{'ratio':>7}{'processor: least':>18}{'median':>8}")
     medians: dict[tuple[str, int], float] = {}
     both = [bench, other] if other else [bench]
     for size in sizes:
@@ -202,9 +202,16 @@ def measure(bench: Bench, runs: int, sizes: list[int], other: Bench | None) -> N
         for path in paths:
             path.unlink()
     bench.remember()
+    for each in both:  # hooks take their home from the environment of this process: it is one
+        each.base = bench.base
     for label in DECISIONS:
-        bench.decide(label)
-        _say(label, FACTS, *_rows(both[:1], runs, [partial(bench.decide, label)])[0])
+        hooks = [partial(each.decide, label) for each in both]
+        for hook in hooks:
+            hook()
+        rows = _rows(both, runs, hooks)
+        _say(label, FACTS, *rows[0])
+        for row in rows[1:]:
+            _say(f"{label}, the other's", FACTS, *row)
     for event in EVENTS:
         growth = medians[event, sizes[-1]] / medians[event, sizes[0]]
         print(f"{event}: a transcript of {sizes[-1]:,} bytes costs {growth:.2f} times one of {sizes[0]:,}")
@@ -228,7 +235,7 @@ def _say(label: str, size: int, ours: list[Cost], bare: list[Cost]) -> float:
     bare_wall, bare_used = ([cost[kind] for cost in bare] for kind in (0, 1))
     middle = median(wall)
     print(
-        f"{label:<24}{size:>15,}{middle:>8.1f}{quantiles(wall, n=20)[-1]:>8.1f}{middle / median(bare_wall):>7.2f}"
+        f"{label:<32}{size:>15,}{middle:>8.1f}{quantiles(wall, n=20)[-1]:>8.1f}{middle / median(bare_wall):>7.2f}"
         f"{min(used) / min(bare_used):>18.2f}{median(used) / median(bare_used):>8.2f}",
         flush=True,
     )
