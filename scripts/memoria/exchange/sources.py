@@ -158,6 +158,7 @@ class Articles:
         self.records, self.keeper, self.hides, self.wiki, self.swap = records, keeper, hides, wiki, swap
         self.settled = keeper.store.articles()
         self.waiting: set[str] = set()  # articles whose statements have not all come
+        self._seen: tuple[str, str, Page] | None = None
 
     def stamps(self) -> dict[str, str]:
         """Return the files, each with a text that changes with it."""
@@ -179,7 +180,13 @@ class Articles:
 
     def pieces(self, name: str, text: str) -> Iterator[Piece]:
         """Return what a text holds; raise ValueError for one that cannot be read now."""
-        return Page(name.removeprefix(self.folder), text).pieces()
+        return self._page(name, text).pieces()
+
+    def _page(self, name: str, text: str) -> Page:
+        """Return an article to look at; what was just written is looked at twice."""
+        if self._seen is None or self._seen[:2] != (name, text):
+            self._seen = (name, text, Page(name.removeprefix(self.folder), text))
+        return self._seen[2]
 
     # -- writing
 
@@ -274,7 +281,7 @@ class Articles:
         if text is None or not stamp:
             store.forget_article(slug)
             return
-        page = Page(slug, text)
+        page = self._page(name, text)
         adopt(page, self.keeper)
         store.read_article(slug, stamp, lines.places(page))
 
