@@ -2,7 +2,8 @@
 
 ``uv run python -m bench.together`` runs all parts; ``--part NAME --count N --seed S`` one of them:
 
-- ``records``: records alone, over folders that a program synchronises late, by halves and with conflict copies
+- ``model``: random steps of the records beside those of a model, whose view must be the same after each step; and
+  records alone, over folders that a program synchronises late, by halves and with conflict copies
 - ``lives``: 2 to 5 real homes in one process, with failpoints, saves in the middle of a write, clocks years apart,
   partitions, clones and restored back-ups
 - ``processes``: the same with a process for each exchange, over a folder and over real git, killed at each failpoint
@@ -29,6 +30,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import exchange_lives
+from bench import exchange_model
 from exchange_lives import fresh
 from facts import MONDAY, SHOP, a_fact
 from home_lives import KILLS, Life, Machine
@@ -43,7 +45,7 @@ from memoria.wiki.folder import Wiki
 STEPS = 40  # of a life
 MOST_JOIN_S, MOST_MORE = 30, 2_000  # bytes
 ARTICLES, DAYS = 10_000, 300  # that a machine joins, and how many days they were learned on
-PARTS: dict[str, int] = {"records": 1_250, "lives": 2_000, "processes": 100, "join": 2, "forgotten": 100}
+PARTS: dict[str, int] = {"model": 1_250, "lives": 2_000, "processes": 100, "join": 2, "forgotten": 100}
 
 
 class Process(Machine):
@@ -91,8 +93,12 @@ class ProcessLife(Life):
         self._sync(machine)
 
 
-def records(folder: Path, seed: int) -> list[str]:
-    """Play a life of records without homes."""
+def model(folder: Path, seed: int) -> list[str]:
+    """Play 80 steps of the records beside the model, and a life of records without homes."""
+    try:
+        exchange_model.side_by_side(fresh(folder), seed, 80)
+    except AssertionError as error:
+        return [f"another view: {error}"]
     return exchange_lives.Life(fresh(folder), seed).play(60)
 
 
@@ -201,7 +207,7 @@ def _size(address: Path) -> int:
 
 
 PLAYS: dict[str, Callable[[Path, int], list[str]]] = {
-    "records": records, "lives": lives, "processes": processes, "join": join, "forgotten": forgotten,
+    "model": model, "lives": lives, "processes": processes, "join": join, "forgotten": forgotten,
 }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import exchange_lives as lives
+from bench import exchange_model
 from memoria.daily.entry import DROPPED, TICKED
 from memoria.exchange import merge
 from memoria.exchange.forms import prose_part
@@ -161,3 +162,8 @@ def test_forgetting_takes_the_parts_along() -> None:
         known.put("l-1#end", "end", "{}", ())
         assert [record.text for record in merge.live(known.known("l-10"))] == ["open"]
         assert merge.live(known.known("l-1#end")) == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_records_come_to_what_the_model_comes_to(tmp_path: Path, seed: int) -> None:
+    exchange_model.side_by_side(tmp_path, seed, 80)
