@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Callable, Iterable
@@ -167,3 +168,11 @@ def test_forgetting_takes_the_parts_along() -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_the_records_come_to_what_the_model_comes_to(tmp_path: Path, seed: int) -> None:
     exchange_model.side_by_side(tmp_path, seed, 80)
+
+
+@pytest.mark.parametrize("dots", ["ab", "ba"])
+def test_of_the_same_words_said_at_two_times_every_home_tells_the_same_time(dots: str) -> None:
+    texts = [f'{{"content":"Use tabs.","time":"2026-11-17T0{hour}:00:00"}}' for hour in (9, 8)]
+    said = digest_of("Use tabs.")
+    told = [Record("l-1", "statement", dot * 16 + said, (), text) for dot, text in zip(dots, texts, strict=True)]
+    assert json.loads(str(merge.wordings("l-1", told)[0].text))["time"] == "2026-11-17T08:00:00"

@@ -38,7 +38,8 @@ Wording = tuple[Record, str, str, str]
 def live(known: Sequence[Record]) -> list[Record]:
     """Return those of an id's records whose texts stand, one for each text.
 
-    A text that another of them has replaced before is an old copy, and a text stands above having been deleted.
+    A text that another of them has replaced before is an old copy, and a text stands above having been deleted. Of two
+    with the same words the text decides and not the dot, which other machines may not know: rows of a server have none.
     """
     former = {record.dot: set(map(digest_in, record.over)) for record in known}
     left = [
@@ -46,7 +47,7 @@ def live(known: Sequence[Record]) -> list[Record]:
         if not any(record.digest in former[other.dot] and other.digest not in former[record.dot]
                    for other in known if other.digest != record.digest)
     ] or list(known)  # fmt: skip
-    distinct = {record.digest: record for record in reversed(left)}
+    distinct = {record.digest: record for record in sorted(left, key=lambda record: str(record.text), reverse=True)}
     texts = [record for record in left if distinct[record.digest] is record and record.text is not None]
     return texts or left[:1]
 
