@@ -315,8 +315,6 @@ class Rows:
         if live is None and (ident in self._gone or self.records.is_former(first, raw)):  # it went here before
             self.records.put(ident, STATEMENT, None, self._over(ident, replaced))
             return
-        if live and own not in replaced and self.records.is_former(ident, raw):  # the server was restored
-            return
         if mine:
             if raw == own:
                 fact = replace(fact, content=mine.content)  # as it is written here
