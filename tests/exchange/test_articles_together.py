@@ -317,6 +317,22 @@ def test_a_kill_while_a_line_moves_from_one_page_to_another_ends_no_statement(ho
     assert [each.ended for each in laptop.facts() if each.id == fact.id] == [None]
 
 
+def test_an_edit_right_after_a_kill_that_left_a_new_article_is_taken(homes: Homes) -> None:
+    desk, laptop = homes
+    place(desk, "Behaviour", "The queue holds 500 jobs.")
+    desk.sync()
+
+    def reached(step: str) -> None:
+        if step == "exchange.placed":
+            raise Killed
+
+    laptop.sync(reached)
+    save(laptop, lambda page: page.replace("500", "700"))
+    meet(laptop, desk)
+    assert rows(desk, "Behaviour") == rows(laptop, "Behaviour") == {"The queue holds 700 jobs."}
+    assert "The queue holds 700 jobs." in {each.content for each in desk.facts()}
+
+
 def test_a_persons_opening_keeps_its_paragraphs(homes: Homes) -> None:
     desk, laptop = homes
     place(desk, "Behaviour", "The queue holds 500 jobs.")

@@ -222,10 +222,12 @@ class Articles:
         text = change(before.decode("utf-8", "surrogateescape") if before is not None else None)
         after = _encoded(text) if text is not None else None
         if after != before:
-            if mark := self.keeper.store.article(slug):  # nobody is to take what it loses for a person's deletion
-                left = {place.id for place in lines.places(Page(slug, text))} if text is not None else set()
-                places = self.keeper.store.places(slug).values()
-                self.keeper.store.read_article(slug, mark, [place for place in places if place.id in left])
+            store, shown = self.keeper.store, lines.places(Page(slug, text)) if text is not None else []
+            if before is None:  # a person may change it right after a kill
+                store.read_article(slug, "not yet", shown)
+            elif mark := store.article(slug):  # nobody is to take what it loses for a person's deletion
+                left = {place.id for place in shown}
+                store.read_article(slug, mark, [place for place in store.places(slug).values() if place.id in left])
             self.swap.replace(path, after, before)
             failpoints.reached("exchange.placed")
             self.slugs.add(slug)
