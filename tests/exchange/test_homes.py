@@ -403,6 +403,7 @@ def test_what_is_forgotten_on_one_machine_is_forgotten_on_all(homes: Homes, hind
     learn(desk, "The zeppelin lands on Friday.", "Use pnpm.")
     write_entry(desk)
     save(desk, "It was slow.", "The zeppelin was slow.")
+    save(desk, "asked → answered", "asked of the zeppelin → answered")
     meet(desk, laptop)
     assert "zeppelin" in day(laptop).read_text()
     laptop.forget("zeppelin")
@@ -412,6 +413,8 @@ def test_what_is_forgotten_on_one_machine_is_forgotten_on_all(homes: Homes, hind
     meet(laptop, desk)
     assert [path for path, data in texts(homes) if b"zeppelin" in data.lower()] == []
     assert contents(desk) == {"Use pnpm."}
+    assert [machine.daily.entries(MONDAY.date())[0].id for machine in homes] == ["aaa111"] * 2
+    assert [len(machine.daily.entries(MONDAY.date())) for machine in homes] == [1, 1], "each was cut in its own way"
     learn(desk, "Nothing else goes.")
     meet(desk, laptop)
     assert contents(laptop) == {"Use pnpm.", "Nothing else goes."}

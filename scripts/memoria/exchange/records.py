@@ -209,8 +209,11 @@ class Records(AbstractContextManager["Records"]):
             return False
         if record.kind == PLACE and (left or "").split("\n")[:2] != str(record.text).split("\n")[:2]:
             left = ""  # what is nested below a row says nothing without it
-        self.put(record.id, record.kind, left or None, (record.dot, *record.over), dot=sha256(record.dot)[:16],
-                 project=record.project, machine=record.machine)  # fmt: skip
+        made = self.put(record.id, record.kind, left or None, (record.dot, *record.over), dot=sha256(record.dot)[:16],
+                        project=record.project, machine=record.machine)  # fmt: skip
+        shown = self.shown(record.id)
+        if shown and record.dot in shown.dots:  # what the file holds without the text replaces this one too
+            self.show(record.id, shown.file, shown.digest, (*shown.dots, made.dot))
         return True
 
     def gone(self, ident: str) -> Record | None:
