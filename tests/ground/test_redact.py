@@ -199,6 +199,7 @@ def test_what_a_second_trial_found_is_removed(text: str, kept: str) -> None:
         "--- PASS: TestInit_CreatesLogFile (0.03s)", "the functions pass arguments to @given",
         "redirect_uri=https%3A%2F%2Fclient.example%2F123", "t=x.f;u.length>2&&u.token&&typeof u",
         "set_password('service', 'user', 'other')", "DB_PASSWORD=$OTHER", "['CURLOPT_PASSWORD', 'CURLOPT_READDATA']",
+        'The password "field" is required', 'Das Passwort „vergessen“ gibt es nicht', "le mot de passe « oublié »",
     ],
 )  # fmt: skip
 def test_what_only_speaks_of_passwords_stays(text: str) -> None:

@@ -355,11 +355,15 @@ def _told(text: str, lowered: str, word: re.Match[str], names: _Names) -> Span |
     if word[1] == "identified by" and not (link and link[0] == " '"):
         return None
     strict = bool(word[2]) and word[1] in _ENGLISH
+    is_label = link is not None and word[1] != "identified by" and not text[word.start() : end].isupper()
     while (link := link or _TOLD.match(lowered, place)) and link.end() < end + _NEAR:
         into = link.groupdict().get("into")
         start, close, literal = _whole(text, link.end())
         value = text[start:close]
         weak = strict or (into and not literal) or (literal and place > end and ":" in link[0])
+        weak = weak or (
+            is_label and place == end and value.islower() and value.strip().isalpha()
+        )  # the password "field"
         if (is_noun or _DIGIT.search(value)) and _is_called(value, names, literal, bool(weak)):
             return start, close, _KINDS[names]
         strict, place, link = strict or not into, max(place + 1, link.end("into") if into else link.end() - 1), None
