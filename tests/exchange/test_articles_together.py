@@ -419,3 +419,15 @@ def test_what_is_forgotten_leaves_the_articles_of_all(homes: Homes) -> None:
         assert "Ask Bob." in text(machine)
         assert rows(machine, "Behaviour") == {"It drops none.", "It has no end."}
     assert b"zeppelin" not in b"".join(each.read_bytes() for each in desk.folder.parent.glob("carrier/*/*"))
+
+
+def test_an_article_that_is_forgotten_whole_is_missed_by_nobody(homes: Homes) -> None:
+    desk, laptop = homes
+    place(desk, "Behaviour", "The zeppelin lands on Friday.")
+    meet(desk, laptop)
+    desk.forget("zeppelin")
+    meet(desk, laptop)
+    for machine in homes:
+        with machine.at_work(), Records.of(machine.home.paths) as records:
+            assert not together.state(machine.home, records)["held"]
+        assert machine.wiki().slugs() == []

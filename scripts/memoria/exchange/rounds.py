@@ -12,7 +12,7 @@ import os
 import platform
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -29,7 +29,7 @@ from memoria.exchange.application import apply
 from memoria.exchange.carriers import Carrier
 from memoria.exchange.meeting import Meeting
 from memoria.exchange.memory_server import Server
-from memoria.exchange.record import ENTRY, FORGET, STATEMENT
+from memoria.exchange.record import ENTRY, FORGET, GONE, STATEMENT
 from memoria.exchange.records import TO_FORGET, Records
 from memoria.exchange.rows import SERVER, Rows
 from memoria.exchange.scan import Scan
@@ -185,8 +185,10 @@ class Round:
         return bool(new)
 
 
-def forget(home: Home, gone: Mapping[str, str]) -> None:
+def forget(home: Home, gone: Mapping[str, str], files: Iterable[str] = ()) -> None:
     """Take what was forgotten here out of the records; ``gone``: the ids, each with the day and turns that stay.
+
+    ``files``: the articles that went with it (``knowledge/concepts/x``): nobody is asked whether that was meant.
 
     The next exchange takes it out of every folder.
     """
@@ -200,6 +202,11 @@ def forget(home: Home, gone: Mapping[str, str]) -> None:
                         records.part(name)
                     records.put(ident, FORGET, text or None, records.dots(ident), machine=label())
                 records.unshow(ident)
+            for shown in [each for file in files for each in records.shown_in(file).values()]:
+                record = records.standing(shown.id)
+                if record and record.text is not None:
+                    record = records.put(shown.id, record.kind, None, shown.dots, machine=label())
+                records.show(shown.id, shown.file, GONE, record.dots if record else ())
         _tell_stones(records, Tombstones.of(home.paths))
         database.shred(records.db)
     shutil.rmtree(home.paths.exchange_clone, ignore_errors=True)  # it is fetched again
