@@ -251,7 +251,7 @@ def note_try(paths: Paths, now: datetime) -> None:
 
 
 def told(counts: Counter[str]) -> str:
-    """Return in words how many entries and statements there are."""
+    """Return in words how many entries and statements there are, or that something else changed."""
     names = ((ENTRY, "entry", "entries"), (STATEMENT, "statement", "statements"))
     parts = [f"{counts[kind]:,} {one if counts[kind] == 1 else many}" for kind, one, many in names if counts[kind]]
-    return " and ".join(parts)
+    return " and ".join(parts) or "changes" * bool(counts.keys() - {FORGET, STONE})
