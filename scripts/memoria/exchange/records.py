@@ -144,9 +144,8 @@ class Records(AbstractContextManager["Records"]):
             row = (record.dot, record.id, record.kind, record.line, mine)
             is_new = run("INSERT OR IGNORE INTO records VALUES (?, ?, ?, ?, ?)", row).rowcount > 0
         self._known.pop(record.id, None)
-        if (
-            not mine or len(self.known(record.id)) > 1 or self.beside(record.whole)
-        ):  # what a scan found stands in a file
+        stands = mine and len(self.known(record.id)) < 2 and not self.beside(record.whole)  # a scan found it in a file
+        if not stands:
             self.be_due([record.id])
         return is_new
 
