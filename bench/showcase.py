@@ -69,7 +69,7 @@ def _entry(each: Row, projects: dict[str, tuple[str, str]]) -> Row:
     made = {**each, "id": ident, "ago": ago, "time": time, "project": projects[each["project"]],
             "said": given + each["said"]}  # fmt: skip
     lines = [json.dumps(row).encode() + b"\n" for row in _conversation(made)]
-    reader = Reader(keep_sidechains=False)
+    reader = Reader()
     return {**made, "keys": [turn.key for turn in (*reader.read(lines), *reader.settle())]}
 
 

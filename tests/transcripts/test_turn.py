@@ -60,8 +60,8 @@ def result(content: Any, **more: Any) -> bytes:
     return user([{"type": "tool_result", "tool_use_id": "t", "content": content, **more}])
 
 
-def read(lines: Iterable[bytes], *, keep_sidechains: bool = False) -> list[Turn]:
-    reader = Reader(keep_sidechains=keep_sidechains)
+def read(lines: Iterable[bytes], *, with_sides: bool = False) -> list[Turn]:
+    reader = Reader(with_sides=with_sides)
     return [*reader.read(lines), *reader.settle()]
 
 
@@ -91,7 +91,7 @@ def test_glued_torn_and_broken_lines_lose_nothing_that_can_be_read() -> None:
 def test_sub_agents_are_left_out_unless_asked_for() -> None:
     lines = lines_of(TRANSCRIPTS / "subagents" / "agent-a1b2c3.jsonl")
     assert read(lines) == []
-    assert [turn.role for turn in read(lines, keep_sidechains=True)] == ["user", "assistant"]
+    assert [turn.role for turn in read(lines, with_sides=True)] == ["user", "assistant"]
 
 
 def test_the_same_uuid_is_the_same_key_in_whatever_file() -> None:

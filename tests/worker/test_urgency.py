@@ -12,7 +12,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from typing import Any
 import pytest
 
 from client_session import wait_until
-from facts import MONDAY, SHOP, exchange, keeper
 from hooks import SESSION, line
 from memoria.capture import detach
 from memoria.capture.spool import Spool
@@ -34,12 +32,9 @@ from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
 from memoria.statements.lines import Lines
 from memoria.statements.store import Store
-from memoria.transcripts.turn import Exchange
 from memoria.worker import observer, worker
-from memoria.worker.conversation import is_urgent
 from memoria.worker.observer import DueCheck
 from memoria.worker.worker import Report, Worker
-from memoria.worker.writer import Session, findings
 from scripted_model import Scripted
 
 FLAG = "No, never push {} to main, because main is deployed at once."
@@ -345,18 +340,6 @@ def test_what_stands_at_the_end_of_a_prompt_too_long_for_one_call_is_learned(per
     person.work()
     assert len(person.asked()) > 2
     assert person.contents() == learned(flag(1), flag(2))
-
-
-def test_a_sub_agents_words_prove_nothing(tmp_path: Path) -> None:
-    (turn, said) = exchange(1, flag(1)).turns
-    told = Exchange((replace(turn, sidechain=True), replace(said, sidechain=True)))
-    claim = {"kind": "preference", "content": "Never commit to main.", "quote": flag(1), "origin": "user"}
-    with keeper(tmp_path) as kept:
-        parts, session = [told, exchange(2, plain(2))], Session("s-1", SHOP, "shop")
-        found = findings(kept, session, parts, {"statements": [claim]}, MONDAY.date(), ())
-        assert found.facts == ()
-    assert not is_urgent(told.turns)
-    assert is_urgent((turn,))
 
 
 def test_pages_show_what_was_learned_and_deleted_by_hand_whoever_saw_it_first(person: Person) -> None:

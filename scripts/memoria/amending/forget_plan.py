@@ -296,7 +296,7 @@ class _Planner:
         for path in sorted(Path(self.home.paths.cursors).glob("*")) if names or plan.needle else ():
             transcript = _transcript_of(path)
             client = clients.owner(Path(transcript))
-            reader = Reader(keep_sidechains=True, decode=client.decoder())
+            reader = Reader(with_sides=True, decode=client.decoder())
             found = [
                 turn.key
                 for line in _lines(transcript)
@@ -442,7 +442,7 @@ def job_turns(path: Path) -> list[tuple[str, str]]:
 def job_lines(path: Path) -> Iterator[tuple[bytes, list[tuple[str, str]]]]:
     """Yield each line of a job after its header, with the keys and texts of the turns in it."""
     with path.open("rb") as file:
-        reader = Reader(keep_sidechains=True, decode=_client(file.readline()).decoder())
+        reader = Reader(with_sides=True, decode=_client(file.readline()).decoder())
         for line in file:
             yield line, [(turn.key, words(turn)) for turn in reader.read([line])]
 

@@ -46,7 +46,7 @@ class Changes:
 
         Of another agent than Claude Code, only sessions of which a hook has captured something.
         """
-        found = clients.sessions([clients.CLAUDE.name], sides=self.home.settings.keep_sidechains)
+        found = clients.sessions([clients.CLAUDE.name])
         others = clients.sessions(HOOKED, sides=True)
         return [*found, *(item for item in others if self._was_seen(item.session))]
 
@@ -61,7 +61,7 @@ class Changes:
         """
         stamp, fates = self._checked.get(str(found.path), ("", {}))
         old = found.changed < self.installed and not self._was_seen(found.session)
-        news = stamp != self.stamp(found) or MISSING in fates
+        news = stamp != found.stamp or MISSING in fates
         return news and not old and not self.is_open(found)
 
     def is_open(self, found: Found) -> bool:
@@ -75,10 +75,6 @@ class Changes:
             return float(home_files.text(self.home.paths.since))
         except (OSError, ValueError):
             return 0.0
-
-    def stamp(self, found: Found) -> str:
-        """Return a text that differs once the transcript, or what is kept of one, has changed."""
-        return f"{found.stamp}-{int(self.home.settings.keep_sidechains)}"
 
     def _was_seen(self, session: str) -> bool:
         """Return whether a hook of the session ever spooled something."""

@@ -153,10 +153,10 @@ class Receipt(Changes):
         owner = project.of(head.cwd, self.home.settings, self.home.paths)
         stamp, fates = self._checked.get(str(found.path), ("", {}))
         left_alone = self.left_alone(found, head)
-        settled = stamp == self.stamp(found) and not _UNSETTLED.intersection(fates)
+        settled = stamp == found.stamp and not _UNSETTLED.intersection(fates)
         if forced or not settled or bool(left_alone) != _was_left_alone(fates, left_alone):
             fates = self._compare(found, head, left_alone)
-            self.ledger.check(str(found.path), self.stamp(found), fates)
+            self.ledger.check(str(found.path), found.stamp, fates)
         return Account(found, head.session, owner.name, owner.key, head.cwd, fates)
 
     def known_fates(self, found: Found, session: str) -> dict[str, int] | None:
@@ -222,7 +222,7 @@ class Receipt(Changes):
         self.ledger.check(str(path), stamp, {})
 
     def _said_in(self, quiet: cursor.PausedSpans) -> Iterator[Turn]:
-        reader = Reader(keep_sidechains=True, decode=clients.owner(Path(quiet.transcript)).decoder())
+        reader = Reader(with_sides=True, decode=clients.owner(Path(quiet.transcript)).decoder())
         with regular(quiet.transcript) as file:
             for number, (start, end) in enumerate(quiet.spans, 1):
                 goes_on = quiet.is_open and number == len(quiet.spans)
@@ -274,8 +274,7 @@ class Receipt(Changes):
         return MISSING
 
     def _turns(self, found: Found, unknown: dict[str, list[int]]) -> Iterator[Turn]:
-        keeps = self.home.settings.keep_sidechains
-        reader = Reader(keep_sidechains=keeps, describing=False, decode=clients.of(found).decoder())
+        reader = Reader(describing=False, decode=clients.of(found).decoder())
         for number, line in enumerate(client_files.lines(found.path), 1):
             turns = list(reader.read((line,)))
             if form := unknown_form(line, found.agent, is_read=bool(turns)):
@@ -296,7 +295,7 @@ class Receipt(Changes):
     def _keys(self, jobs: list[Job]) -> set[str]:
         while jobs:
             try:
-                return set(Intake(self.spool, jobs, self.home.settings.keep_sidechains).keys())
+                return set(Intake(self.spool, jobs).keys())
             except UnreadableJobError as error:
                 jobs = [job for job in jobs if job is not error.job]
             except FileNotFoundError:  # the worker is done with one: the ledger knows its turns
@@ -385,7 +384,7 @@ def check_some(home: Home, ledger: Ledger, spool: Spool) -> list[Account]:
                 receipt.capture(account, "Verify")
                 # Once: what the worker could not make turns of is for a verify to say.
                 fates = {WAITING if fate == MISSING else fate: count for fate, count in account.fates.items()}
-                ledger.check(str(found.path), receipt.stamp(found), fates)
+                ledger.check(str(found.path), found.stamp, fates)
                 repaired.append(account)
         except OSError:  # it went meanwhile, or is not ours to read: the receipt of a person names it
             continue

@@ -34,7 +34,7 @@ CONSTANT = (
     "flush_turns_end", "flush_turns_stop", "flush_idle_min", "transcript_wait_s", "learn_every", "learn_models",
     "stale_days", "consolidate", "thin_claims", "compile_drop_share", "page_chars", "where_you_were", "working_days",
     "working_keys", "working_value_chars", "working_notes", "working_checkpoints", "saved_notice", "call_budget_usd",
-    "spawns_per_min", "log_bytes", "hint_threshold",
+    "spawns_per_min", "log_bytes", "hint_threshold", "keep_sidechains",
 )  # fmt: skip
 FORMER = {  # settings until 0.2, which nothing reads any more, and what to do where one is set
     **dict.fromkeys(CONSTANT, "remove it"),
@@ -219,7 +219,6 @@ class Settings:
         "Models tried in order, e.g. `claude:haiku,ollama:qwen2.5:3b`; `offline` uses no model at all.",
     )
     ollama_url = setting("http://127.0.0.1:11434", "Address of the ollama server.")
-    keep_sidechains = setting(False, "Also keep the turns of sub-agents.")
     split_worktrees = setting(False, "Treat each git worktree as a project of its own.")
     learn_at_once = setting(
         True, "Summarise a session at once when you correct, rule or decide something. false: when it is due."

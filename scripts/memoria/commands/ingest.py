@@ -76,10 +76,7 @@ def survey(
     only project to ingest; ExpectedError when no transcript is of it. ``limit``: most sessions, 0 for all.
     """
     plan = Plan()
-    sides = home.settings.keep_sidechains
-    transcripts = client_files.in_order(
-        found for client, path in sources for found in client.transcripts(path, sides=sides)
-    )
+    transcripts = client_files.in_order(found for client, path in sources for found in client.transcripts(path))
     wanted = _wanted(home, transcripts, name)
     receipt = Receipt(home, ledger, Spool(home.paths.spool))
     for found in transcripts:
@@ -127,8 +124,7 @@ def _item(receipt: Receipt, found: Found, head: Head, owner: project.Project) ->
     account = Account(found, head.session, owner.name, owner.key, head.cwd, fates or {})
     if account.turns and not account.open_turns:
         return "already recorded"
-    keeps = receipt.home.settings.keep_sidechains
-    reader = Reader(keep_sidechains=keeps, describing=False, decode=clients.of(found).decoder())
+    reader = Reader(describing=False, decode=clients.of(found).decoder())
     turns = [*reader.read(client_files.lines(found.path)), *reader.settle()]
     chars = sum(turn.size + len(turn.tools) * TOOL_CHARS for turn in turns)
     if account.turns:

@@ -80,7 +80,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
 def compare(receipt: Receipt, *, forced: bool) -> tuple[list[Account], list[str]]:
     """Account for every session of every agent; return what could not be read besides."""
     accounts, unreadable = [], []
-    for found in clients.sessions(list(clients.CLIENTS), sides=receipt.home.settings.keep_sidechains):
+    for found in clients.sessions(list(clients.CLIENTS)):
         try:
             accounts.append(receipt.account(found, forced=forced))
         except FileNotFoundError:  # the client has deleted it in the meantime

@@ -48,7 +48,6 @@ class Intake:
 
     spool: Spool
     jobs: list[Job]
-    keep_sidechains: bool = False
     screen: Screen | None = None
     headers: list[dict[str, object]] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
@@ -69,7 +68,7 @@ class Intake:
     @classmethod
     def of(cls, home: Home, spool: Spool, jobs: list[Job]) -> Intake:
         """Return the intake of these jobs without what is excluded or forgotten."""
-        return cls(spool, jobs, home.settings.keep_sidechains, Screen(home))
+        return cls(spool, jobs, Screen(home))
 
     @property
     def session(self) -> str:
@@ -119,7 +118,7 @@ class Intake:
     def without(self, jobs: Collection[Job]) -> Intake:
         """Return the intake of the other jobs."""
         rest = [job for job in self.jobs if job not in jobs]
-        return Intake(self.spool, rest, self.keep_sidechains, self.screen, tasks=self.tasks)
+        return Intake(self.spool, rest, self.screen, tasks=self.tasks)
 
     def keys(self) -> list[str]:
         """Return the keys of all turns, whether they are recorded or not."""
@@ -131,7 +130,7 @@ class Intake:
         ``settle``: nothing more will come, so prompts that are still queued count as typed. Otherwise the jobs whose
         queued prompts are undecided are named in ``unresolved`` afterwards, to be read again with what follows.
         """
-        reader = Reader(keep_sidechains=self.keep_sidechains, tasks=self.tasks, decode=self.client.decoder())
+        reader = Reader(tasks=self.tasks, decode=self.client.decoder())
         seen: set[str] = set()
         pending_since: dict[str, str] = {}
         unreadable = 0

@@ -42,7 +42,6 @@ class Turn:
     time: datetime | None = None
     cwd: str = ""
     branch: str = ""
-    sidechain: bool = False  # a sub-agent's: its "user" is the assistant that sent it
     uses: tuple[str, ...] = ()  # ids of the tool uses that ``tools`` describes, or whose errors an error tells
 
     @property

@@ -46,20 +46,20 @@ class Reader:
     def __init__(
         self,
         *,
-        keep_sidechains: bool = False,
+        with_sides: bool = False,
         uses: Mapping[str, str] | None = None,
         tasks: Mapping[str, str] | None = None,
         describing: bool = True,
         decode: Decode = client_files.decode,
     ) -> None:
-        """``keep_sidechains``: also give out sub-agents' lines. ``uses``: a former reader's ``open_uses``.
+        """``with_sides``: also give out sub-agents' lines. ``uses``: a former reader's ``open_uses``.
 
         ``tasks``: the subjects of the session's tasks, by their ids; ``self.tasks`` gains those that are created.
         ``describing``: whether ``tools`` says what each use was; without, it holds the names, and reading is faster.
         ``decode``: translates the lines of another agent, see ``transcripts.clients``.
         """
         self._decode = decode
-        self._keep_sidechains = keep_sidechains
+        self._with_sides = with_sides
         self._describing = describing
         self._queue = Queue()
         self._uses = {ident: Use(name) for ident, name in (uses or {}).items()}
@@ -70,7 +70,7 @@ class Reader:
     def read(self, lines: Iterable[bytes]) -> Iterator[Turn]:
         """Yield the turns of these lines, each key once."""
         for value in self._decode(lines, self._count_unreadable):
-            if value.get("isSidechain") is not True or self._keep_sidechains:
+            if value.get("isSidechain") is not True or self._with_sides:
                 turns = self._turns(value)
                 if turns:
                     yield from self._fresh(turns)
@@ -334,7 +334,6 @@ def _turn(value: dict[str, Any], role: Role, text: str, tools: tuple[str, ...] =
         time=clock.parse(value.get("timestamp")),
         cwd=_string(value, "cwd"),
         branch=_string(value, "gitBranch"),
-        sidechain=value.get("isSidechain") is True,
     )
 
 

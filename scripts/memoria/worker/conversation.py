@@ -54,7 +54,7 @@ def answer_before(home: Home, intake: Intake) -> str:
 
 def last_answer(turns: Sequence[Turn], clean: Callable[[str], str]) -> str:
     """Return Claude's last words in turns, without what ``clean`` takes out of them."""
-    said = (turn.text for turn in reversed(turns) if turn.role == "assistant" and turn.text and not turn.sidechain)
+    said = (turn.text for turn in reversed(turns) if turn.role == "assistant" and turn.text)
     return ends(" ".join(clean(next(said, "")).split()), ANSWER_CHARS)
 
 
@@ -84,5 +84,5 @@ def ends(text: str, most: int) -> str:
 
 
 def is_urgent(turns: Iterable[Turn]) -> bool:
-    """Return whether words of the user in these turns hold a cue; those to a sub-agent are the assistant's."""
-    return any(turn.role == "user" and not turn.sidechain and cues.stated(turn.text) for turn in turns)
+    """Return whether words of the user in these turns hold a cue."""
+    return any(turn.role == "user" and cues.stated(turn.text) for turn in turns)

@@ -112,7 +112,7 @@ def near(keeper: Keeper, session: Session, exchanges: Sequence[Exchange]) -> lis
 def findings(
     keeper: Keeper,
     session: Session,
-    exchanges: Iterable[Exchange],
+    exchanges: Sequence[Exchange],
     answer: JsonObject,
     day: date,
     near: Sequence[JsonObject],
@@ -120,12 +120,10 @@ def findings(
 ) -> Findings:
     """Return what a flush learns from exchanges of ``day``, checked against them; nothing is stored.
 
-    ``near``: the known facts that the model was shown; ``before``: what Claude had said last. The words of
-    sub-agents, whose "user" is the assistant, prove nothing.
+    ``near``: the known facts that the model was shown; ``before``: what Claude had said last.
     """
-    own = [Exchange(turns) for part in exchanges if (turns := tuple(t for t in part.turns if not t.sidechain))]
     asked = claim_check.asked(answer.get("asked"), [str(fact["id"]) for fact in near if not fact.get("is_asked")])
-    spoken = [part for part in own if part.texts("user")]
+    spoken = [part for part in exchanges if part.texts("user")]
     if not spoken:
         return Findings(asked=asked)
 
@@ -133,11 +131,11 @@ def findings(
         return [part for part in parts if part.time and keeper.zone.day(part.time) == day]
 
     material = Material.of([part.material() | {"steps": steps([part])[0]} for part in spoken])
-    stamp = session.stamp(of_day(spoken) or of_day(own) or spoken)  # a time of the day in whose log the facts are
+    stamp = session.stamp(of_day(spoken) or of_day(exchanges) or spoken)  # a time of the day in whose log the facts are
     found = claim_check.check(
         answer.get("statements", ()), material, stamp,
         shown={str(fact["id"]): str(fact["content"]) for fact in near}, ended=answer.get("ended", ()),
-        told="\n".join([before, *(turn.text for part in own for turn in part.turns if turn.role in SPEAKERS)]),
+        told="\n".join([before, *(turn.text for part in exchanges for turn in part.turns if turn.role in SPEAKERS)]),
     )  # fmt: skip
     # The entry shows all of them before the first is in the store, so they are compared with one another here.
     news = [found.facts[place] for place in comparison.distinct([fact.content for fact in found.facts])]

@@ -187,7 +187,7 @@ def show_one(site: Site, asked: Asked) -> View:
     if one is None:
         return not_found("There is no such session, or nothing of it is known any more.")
     with closing(Ledger.of(site.home.paths)) as ledger:
-        turns = _turns(site, one) if asked.query.get("turns") and one.transcript else []
+        turns = _turns(one) if asked.query.get("turns") and one.transcript else []
         shown = address.paginate(turns, PAGE_TURNS, address.session(ident), asked.query) if turns else None
         screen = Screen(site.home)  # what memoria may not keep is not shown either, although the transcript has it
         fates = [_fate(site, turn, ledger, screen.reason(turn, cwd)) for turn, cwd in shown.items] if shown else []
@@ -203,9 +203,9 @@ def show_one(site: Site, asked: Asked) -> View:
     return View("session.html", one.entries[-1].title if one.entries else "A session without entries", values)
 
 
-def _turns(site: Site, one: Session) -> list[tuple[Turn, str]]:
+def _turns(one: Session) -> list[tuple[Turn, str]]:
     """Return the turns of a session, each with its folder; none when its transcript is gone."""
-    reader = Reader(keep_sidechains=site.home.settings.keep_sidechains, describing=False)
+    reader = Reader(describing=False)
     try:
         with client_files.open_lines(Path(one.transcript)) as file:
             turns = [*reader.read(file), *reader.settle()]
@@ -309,7 +309,7 @@ def of_transcript(site: Site, path: str, limit: int) -> tuple[list[Given], int]:
 
     Raise OSError when its transcript cannot be read.
     """
-    reader = Reader(keep_sidechains=False)
+    reader = Reader()
     turns: list[Turn] = []
     found: list[_Seen] = []
     with client_files.open_lines(Path(path)) as file:
