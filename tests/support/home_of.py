@@ -60,7 +60,8 @@ def article(home: Home, slug: str, title: str, *claims: tuple[str, str], related
 def catalogued(home: Home, *entries: Entry) -> None:
     """Write index and log as a compile of these entries would have left them."""
     wiki = Wiki.of(home.paths)
-    (wiki.folder / "index.md").write_text(index_page.index(map(Row.of, wiki.articles())), encoding="utf-8")
+    for name, data in index_page.pages([*map(Row.of, wiki.articles())], wiki.folder).items():
+        (wiki.folder / name).write_bytes(data or b"")
     told = index_page.log_block(home.zone.local(clock.now()), entries, [], []) if entries else ""
     (wiki.folder / "log.md").write_text(index_page.LOG_INTRO + told, encoding="utf-8")
 

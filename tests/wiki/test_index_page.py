@@ -1,4 +1,4 @@
-"""The index stays one page, the lists name everything, the article cache knows what changed."""
+"""The index stays one page, another names everything, the article cache knows what changed."""
 
 from __future__ import annotations
 
@@ -22,14 +22,23 @@ def rows(count: int) -> list[Row]:
     return [Row(f"concepts/t{n}", title, "s " * 200, f"2026-{n % 12 + 1:02}-01") for n, title in enumerate(titles)]
 
 
-def test_a_large_index_stays_one_page_and_its_lists_name_everything_once() -> None:
-    many = rows(10_000)
-    small, large, lists = index_page.index(rows(400)), index_page.index(many), index_page.lists(many)
-    assert len(large) < 1.1 * len(small) < 12_000
-    listed = Counter(re.findall(r"\[\[(concepts/t\d+)\|", "".join(lists.values())))
-    assert all(listed[f"concepts/t{n}"] == 1 for n in range(10_000))
-    for name in lists:
-        assert f"[[{name.removesuffix('.md')}|" in large
+def index(rows: list[Row], folder: Path) -> str:
+    return (index_page.pages(rows, folder)["index.md"] or b"").decode()
+
+
+def test_a_large_index_stays_one_page_and_another_names_everything_once(tmp_path: Path) -> None:
+    (tmp_path / "lists").mkdir()
+    (tmp_path / "lists" / "shop.md").write_text("of an earlier version")
+    for name in ("all-articles.md", "log.md"):
+        (tmp_path / name).write_text("")
+    pages = index_page.pages(rows(10_000), tmp_path)
+    assert len(pages["index.md"] or b"") < 30_000
+    assert b"[[all-articles]]" in (pages["index.md"] or b"")
+    listed = Counter(re.findall(rb"\[\[(concepts/t\d+)\|", pages["all-articles.md"] or b""))
+    assert (len(listed), set(listed.values())) == (10_000, {1})
+    small = index_page.pages(rows(200), tmp_path)
+    assert (small["lists/shop.md"], small["all-articles.md"], "log.md" in small) == (None, None, False)
+    assert (small["index.md"] or b"").count(b"[[concepts/") == 200
 
 
 def of(project: str, count: int, day: str = "2026-11-18", folder: str = "concepts") -> list[Row]:
@@ -37,33 +46,16 @@ def of(project: str, count: int, day: str = "2026-11-18", folder: str = "concept
     return [Row(f"{folder}/{name}-{n}", f"{name} thing {n}", "What it is.", day, project=project) for n in range(count)]
 
 
-def test_the_index_leads_by_project_the_last_changed_first_and_tells_when() -> None:
+def test_the_index_leads_by_project_the_last_changed_first_and_tells_when(tmp_path: Path) -> None:
     shop = [*of("shop-1a2b3c", 2, "2026-11-16"), Row("concepts/shop", "shop", "", "2026-11-12", project="shop-1a2b3c")]
     asked = of("shop-1a2b3c", 1, "2026-11-11", "qa")
-    text = index_page.index([*shop, *asked, *of("blog-4d5e6f", 2), *of("", 1, "2026-11-20")])
+    text = index([*shop, *asked, *of("blog-4d5e6f", 2), *of("", 1, "2026-11-20")], tmp_path)
     assert [row for row in text.splitlines() if row.startswith("#")] == [
         "# Knowledge", "## blog", "## shop", "### Questions and answers", "## All projects",
     ]  # fmt: skip
-    assert "\n## shop\n\n4 articles, last changed 2026-11-16.\n\n- [[concepts/shop|shop]] (2026-11-12)\n" in text
+    assert "\n## shop\n\n- [[concepts/shop|shop]] (2026-11-12)\n" in text
     assert "- [[concepts/blog-1|blog thing 1]] (2026-11-18): What it is.\n" in text
     assert "\n\n### Questions and answers\n\n- [[qa/" in text
-
-
-def test_a_large_index_of_many_projects_stays_one_page_and_leads_to_the_list_of_each() -> None:
-    many = [row for n in range(60) for row in of(f"p{n}-{n:06}", 50, f"2026-{n % 12 + 1:02}-01")]
-    text = index_page.index(many)
-    assert len(text.splitlines()) < 250
-    lists = index_page.lists(many)
-    assert len(lists) == 60
-    assert all(f"[[{name.removesuffix('.md')}|" in text for name in lists)
-    assert "[[concepts/p7-3|" in lists["lists/p7-000007.md"]
-
-
-def test_beyond_that_every_project_has_a_list() -> None:
-    many = [*rows(300), *of("blog-4d5e6f", 3)]
-    lists = index_page.lists(many)
-    assert set(lists) == {"lists/all-projects.md", "lists/blog-4d5e6f.md"}
-    assert all(f"[[{name.removesuffix('.md')}|" in index_page.index(many) for name in lists)
 
 
 @pytest.fixture

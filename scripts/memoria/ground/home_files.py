@@ -20,7 +20,7 @@ from memoria.ground import clock
 
 MAX_BYTES = 64 * 1024 * 1024  # of one file; a wiki's log of many years is shorter
 ARTICLE_FOLDERS = ("concepts", "connections", "qa")
-GENERATED = ("index.md", "log.md")  # and the lists, which are made from the articles
+GENERATED = ("index.md", "all-articles.md", "log.md")  # made from the articles, as the lists of earlier versions were
 
 NOT_A_DAY, NOT_AN_ARTICLE = "has no day's name (2026-11-18.md)", "is outside concepts/, connections/ and qa/"
 

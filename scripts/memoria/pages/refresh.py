@@ -70,7 +70,7 @@ def settle(home: Home, keeper: Keeper) -> None:
 
 
 def _write_index_page(home: Home, index: Index) -> str:
-    """Let the wiki's index page and lists tell what the articles tell; return the state of the articles then.
+    """Let the wiki's index page tell what the articles tell; return the state of the articles then.
 
     It is no step that ``memoria undo`` takes back, because no article changes. The caller holds the compile lock.
     """

@@ -1,21 +1,21 @@
-"""Index page: the wiki's index page, its full lists and its log, written with the articles in one transaction.
+"""Index page: the wiki's index page and its log, written with the articles in one transaction.
 
-``index.md`` is a reader's starting point, by project, and stays one page, however many articles there are; ``lists/``
-names them all. ``log.md`` records which entries each compile took in; a lost ledger is rebuilt from it.
+``index.md`` is where a reader starts, by project. Where there are many articles, it shows those that changed last, and
+another page names them all. ``log.md`` records which entries each compile took in; a lost ledger is rebuilt from it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from memoria.base import project
 from memoria.base.paths import Paths
 from memoria.daily.entry import Entry, fingerprint
-from memoria.ground import home_files, markdown, printable, projects
+from memoria.ground import home_files, markdown, projects
 from memoria.wiki.article import Article, link_text
 from memoria.wiki.article_cache import Row
 from memoria.wiki.folder import INDEX, LOG, Wiki, slugify
@@ -23,8 +23,8 @@ from memoria.wiki.transaction import End, Transactions, digest
 
 HEADINGS = {"concepts": "Concepts", "connections": "Connections", "qa": "Questions and answers"}
 WHOLE = 200  # up to this many articles the index lists every one
-LATEST, MIN_LATEST = 30, 3  # articles that a larger index shows: of all projects, and of each
-PROJECTS = 10  # those that changed last, of which a larger index shows articles
+LATEST = 100  # articles that a larger index shows
+ALL = "all-articles.md"  # names all articles of a larger wiki
 SUMMARY_CHARS = 240
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -38,104 +38,34 @@ from; what no longer holds stands dated under its History. What each compile did
 edit the articles as you like, your changes stay.
 """
 LOG_INTRO = "# Log\n\nWhat each compile took in, newest last.\n"
-LIST_INTRO = "\nEvery article of this project. memoria keeps this page; start at [[index]].\n\n"
-
-
-@dataclass(frozen=True, slots=True)
-class Shelf:
-    """The articles of one project, its own page first; ``key`` is empty for those of all projects."""
-
-    key: str
-    label: str
-    rows: tuple[Row, ...]
-
-    @property
-    def updated(self) -> str:
-        """ISO day of the last change."""
-        return max(row.updated for row in self.rows)
-
-    @property
-    def is_small(self) -> bool:
-        """Whether the project's own page is its only article."""
-        return len(self.rows) == 1 and _own(self.key) == self.rows[0].slug
-
-    @property
-    def file(self) -> str:
-        """The name of its list."""
-        return slugify(self.key) or "all-projects"
-
-    @property
-    def counted(self) -> str:
-        """How many articles there are, and when the last of them changed."""
-        changed = f", last changed {self.updated}" if self.updated else ""
-        return printable.counted(len(self.rows), "article") + changed
-
-
-def index(rows: Iterable[Row]) -> str:
-    """Return the text of ``index.md``: all articles by project and kind, or the latest and links to the full lists."""
-    shelves = _shelves(rows)
-    if sum(len(shelf.rows) for shelf in shelves) <= WHOLE:
-        return INTRO + _whole(shelves)
-    each = max(MIN_LATEST, LATEST // min(PROJECTS, len(shelves)))
-    parts = [INTRO, *(_latest(shelf, each) for shelf in shelves[:PROJECTS])]
-    if others := shelves[PROJECTS:]:
-        parts += ["\n## Other projects\n\n", *(f"- {_list_link(shelf)}: {shelf.counted}\n" for shelf in others)]
-    return "".join(parts)
-
-
-def _whole(shelves: Sequence[Shelf]) -> str:
-    """Return the parts of an index that lists every article; projects with nothing but their own page come last."""
-    small = [shelf.rows[0] for shelf in shelves if shelf.is_small] if len(shelves) > 1 else []
-    large = [shelf for shelf in shelves if len(shelves) == 1 or not shelf.is_small]
-    parts = [f"\n## {_plain(shelf.label)}\n\n{shelf.counted}.\n\n{_by_kind(shelf.rows, 3)}" for shelf in large]
-    return "".join([*parts, *(["\n## Other projects\n\n", *map(_line, small)] if small else [])])
-
-
-def _latest(shelf: Shelf, count: int) -> str:
-    """Return a project's part of a large index: the articles that changed last, and where all of them are."""
-    rows = sorted(sorted(shelf.rows, key=lambda row: row.slug), key=lambda row: row.updated, reverse=True)[:count]
-    shown = "".join(map(_line, rows))
-    return f"\n## {_plain(shelf.label)}\n\n{shelf.counted}: {_list_link(shelf)}. Latest:\n\n{shown}"
-
-
-def _list_link(shelf: Shelf) -> str:
-    """Return a link to the list of all articles of a project."""
-    return f"[[lists/{shelf.file}|{link_text(shelf.label)}]]"
+LARGE = "\nThere are {} articles: [[all-articles]]. These changed last:\n"
+ALL_INTRO = "# All articles\n\nmemoria keeps this page; start at [[index]].\n"
 
 
 def pages(rows: Collection[Row], folder: Path) -> dict[str, bytes | None]:
-    """Return ``index.md`` and the full lists by path inside the wiki; None marks an obsolete list in ``folder``."""
-    found: dict[str, bytes | None] = {name: None for name in home_files.generated(folder) if "/" in name}
-    found |= {name: text.encode() for name, text in lists(rows).items()}
-    return found | {INDEX: index(rows).encode()}
+    """Return the pages that list articles, by path inside the wiki; None marks an obsolete one in ``folder``."""
+    found: dict[str, bytes | None] = {name: None for name in home_files.generated(folder) if name != LOG}
+    listed = _by_project(rows)
+    if len(rows) > WHOLE:
+        found[ALL] = (ALL_INTRO + listed).encode()
+        latest = sorted(sorted(rows, key=lambda row: row.slug), key=lambda row: row.updated, reverse=True)
+        listed = LARGE.format(len(rows)) + _by_project(latest[:LATEST])
+    return found | {INDEX: (INTRO + listed).encode()}
 
 
-def lists(rows: Iterable[Row]) -> dict[str, str]:
-    """Return the texts of the full lists by path inside the wiki; empty while the index lists every article itself."""
-    shelves = _shelves(rows)
-    if sum(len(shelf.rows) for shelf in shelves) <= WHOLE:
-        return {}
-    found = {}
-    for shelf in shelves:
-        owner = f"---\nproject: {project.name_of(shelf.key)} · {shelf.key}\n---\n" if shelf.key else ""
-        title = f"{owner}# {_plain(shelf.label)}"
-        found[f"lists/{shelf.file}.md"] = f"{title}\n{LIST_INTRO}{_by_kind(shelf.rows, 2)}"
-    return found
-
-
-def _shelves(rows: Iterable[Row]) -> list[Shelf]:
-    """Return the articles by project, the project that changed last first; those of all projects come last."""
+def _by_project(rows: Iterable[Row]) -> str:
+    """Return rows for articles below their project's name; the project that changed last first, none at the end."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(row.project, []).append(row)
     labels = projects.labels(filter(None, groups), project.Known({}, {}))
-    shelves = []
-    for key, group in groups.items():
-        group.sort(key=lambda row: (row.slug != _own(row.project), row.title.casefold(), row.slug))
-        shelves.append(Shelf(key, labels.get(key, "All projects"), tuple(group)))
-    shelves.sort(key=lambda shelf: (shelf.label.casefold(), shelf.key))
-    shelves.sort(key=lambda shelf: (bool(shelf.key), shelf.updated), reverse=True)
-    return shelves
+    parts = []
+    for key, group in sorted(groups.items(), key=lambda item: (labels.get(item[0], "").casefold(), item[0])):
+        group.sort(key=lambda row: (row.slug != _own(key), row.title.casefold(), row.slug))
+        title = markdown.line(labels.get(key, "All projects"))
+        parts.append((bool(key), max(row.updated for row in group), f"\n## {title}\n\n{_by_kind(group)}"))
+    parts.sort(key=lambda part: part[:2], reverse=True)
+    return "".join(text for _, _, text in parts)
 
 
 def _own(key: str) -> str:
@@ -143,21 +73,17 @@ def _own(key: str) -> str:
     return f"concepts/{slugify(project.name_of(key))}" if key else ""
 
 
-def _by_kind(rows: Iterable[Row], level: int) -> str:
-    """Return rows for articles; concepts first, then the other kinds below headings of a level."""
+def _by_kind(rows: Iterable[Row]) -> str:
+    """Return rows for articles; concepts first, then the other kinds below headings."""
     groups: dict[str, list[Row]] = {folder: [] for folder in HEADINGS}
     for row in rows:
         groups[row.slug.split("/")[0]].append(row)
     parts: list[str] = []
     for folder, group in groups.items():
         if group and folder != "concepts":
-            parts.append(f"{chr(10) if parts else ''}{'#' * level} {HEADINGS[folder]}\n\n")
+            parts.append(f"{chr(10) if parts else ''}### {HEADINGS[folder]}\n\n")
         parts += map(_line, group)
     return "".join(parts)
-
-
-def _plain(label: str) -> str:
-    return markdown.line(label)
 
 
 def _line(row: Row) -> str:
