@@ -100,21 +100,6 @@ def test_the_real_client_has_the_plugin_of_this_clone_and_loses_it_again(
     assert "not installed" in capsys.readouterr().out
 
 
-@pytest.mark.slow
-def test_one_project_has_the_plugin_and_the_others_have_not(file: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "work" / "shop"
-    folder.mkdir(parents=True)
-    local = folder / ".claude" / "settings.local.json"
-    with pytest.raises(ExpectedError, match=r"no folder .*shpo"):
-        run("--project", "shpo")
-    older_install(local)
-    assert run("--project", str(folder), "--yes") == 0
-    assert json.loads(local.read_text()) == {"enabledPlugins": {"memoria@memoria": True}}
-    assert "enabledPlugins" not in json.loads(file.read_text())
-    assert run("--remove", "--project", str(folder)) == 0
-    assert client() == []
-
-
 def test_without_a_client_nothing_is_changed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_program, "find", lambda: "")
     before = older_install(file)
@@ -124,7 +109,11 @@ def test_without_a_client_nothing_is_changed(file: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("older", OLDER)
-def test_hooks_of_an_older_install_are_taken_out_and_nothing_else(file: Path, older: dict[str, Any]) -> None:
+def test_hooks_of_an_older_install_are_taken_out_and_nothing_else(
+    file: Path, older: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    older_install(tmp_path / ".claude" / "settings.local.json")  # of this project alone
     mine = {"type": "command", "command": "mine"}
     both = {"matcher": "", "hooks": [*older["hooks"], mine]}
     theirs = {"matcher": "Bash", "hooks": [{"type": "command", "command": "echo hi"}]}
@@ -135,6 +124,7 @@ def test_hooks_of_an_older_install_are_taken_out_and_nothing_else(file: Path, ol
     assert value["hooks"] == {"Stop": [theirs], "Start": [{"matcher": "", "hooks": [mine]}]}
     assert (list(value), '    "ä"' in file.read_text("utf-8")) == (["z", "hooks", "ä"], True)
     assert [copy.read_bytes() for copy in copies(file)] == [before]
+    assert json.loads((tmp_path / ".claude" / "settings.local.json").read_text()) == {}
 
 
 @pytest.mark.parametrize(

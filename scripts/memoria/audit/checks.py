@@ -75,7 +75,7 @@ def check_hooks(home: Home) -> Findings:
     """Check whether the client starts the hooks: once, all of them, and from files that exist."""
     del home
     try:
-        files = [ClientSettings.read(settings_file(project, os.environ)) for project in (None, Path())]
+        files = ClientSettings.both(os.environ)
     except ClientSettingsError as error:
         yield Finding("hooks", BROKEN, str(error), "correct the client's settings file")
         return
@@ -228,7 +228,7 @@ def check_home(home: Home) -> Findings:
                       f"{invocation.shown('config set home ~/memoria')}")  # fmt: skip
     for text, remedy in home.second_memories():
         yield Finding("home", NOTE, text, remedy)
-    for copy in sorted(settings_file(None, os.environ).parent.glob(PLUGINS)):
+    for copy in sorted(settings_file(os.environ).parent.glob(PLUGINS)):
         if places.holds_memory(str(copy)):
             yield Finding("home", NOTE, f"Claude Code copied the clone with your daily logs to {copy}",
                           f"when {folder} has them, delete daily, knowledge and .memoria in the copy")  # fmt: skip

@@ -44,13 +44,8 @@ CODEX_TRUST = (
 )
 
 
-def settings_file(project: Path | None, environ: Mapping[str, str]) -> Path:
-    """The user's ``$CLAUDE_CONFIG_DIR/settings.json``, or the project's ``.claude/settings.local.json``.
-
-    Not the project's settings.json: that one is shared through git, and our hooks name a path of this machine.
-    """
-    if project is not None:
-        return project.absolute() / ".claude" / "settings.local.json"
+def settings_file(environ: Mapping[str, str]) -> Path:
+    """The user's ``$CLAUDE_CONFIG_DIR/settings.json``."""
     folder = environ.get("CLAUDE_CONFIG_DIR")
     return (Path(folder).absolute() if folder else Path.home() / ".claude") / "settings.json"
 
@@ -110,6 +105,11 @@ class ClientSettings:
                 "Nothing was changed."
             ) from None
         return cls(path, raw, value)
+
+    @classmethod
+    def both(cls, environ: Mapping[str, str]) -> list[ClientSettings]:
+        """The user's settings, and those of this folder, where an install before 0.3 could put hooks."""
+        return [cls.read(path) for path in (settings_file(environ), Path(".claude", "settings.local.json").absolute())]
 
     @property
     def ours(self) -> Hooks:

@@ -13,11 +13,11 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from memoria.audit import client_settings
-from memoria.audit.client_settings import ClientSettings, client_python, settings_file
+from memoria.audit.client_settings import ClientSettings, client_python
 from memoria.base import interpreter, invocation, paths
 from memoria.base.settings import Settings
 from memoria.ground import client_program, files, printable
@@ -33,13 +33,6 @@ FITS = "import sys; sys.exit(sys.version_info < (3, 9))"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument(
-        "--project",
-        nargs="?",
-        const=".",
-        metavar="FOLDER",
-        help="only for the project in this folder (default: the folder you are in)",
-    )
     parser.add_argument("--agent", choices=("claude", "codex"), default="claude", help="which agent (default: claude)")
     parser.add_argument("--remove", action="store_true", help="take memoria out again")
     parser.add_argument("--yes", action="store_true", help="replace an older install without asking")
@@ -49,23 +42,19 @@ def command(args: argparse.Namespace, home: Home) -> int:
     """Install or remove, and say what was done and what to do next."""
     if args.agent == "codex":
         return _codex(args, home)
-    project = None if args.project is None else Path(args.project).expanduser().absolute()
-    if project and not project.is_dir():
-        raise ExpectedError(f"there is no folder {project}.")
-    settings = ClientSettings.read(settings_file(project, os.environ))
+    files = ClientSettings.both(os.environ)
     if args.remove:
-        return _remove(settings, project, home)
-    older = f"Hooks of an older install stand in {settings.path}."
+        return _remove(files, home)
+    holding = [str(file.path) for file in files if file.ours]
+    older = f"Hooks of an older install stand in {' and '.join(holding)}."
     unasked = f"{older} Add --yes to replace them by the plugin."
-    if settings.ours and not (args.yes or printable.agreed(f"{older} Replace them by the plugin?", unasked)):
+    if holding and not (args.yes or printable.agreed(f"{older} Replace them by the plugin?", unasked)):
         print("Nothing was changed.")
         return 1
     _client("marketplace", "add", str(_marketplace(home.settings, hook_python(os.environ))))
-    said = _client("install", PLUGIN, "--scope", _scope(project), folder=project)
+    said = _client("install", PLUGIN, "--scope", "user")
     print(said.partition("✔ ")[2].partition("\n")[0] or said.strip())
-    settings = ClientSettings.read(settings.path)  # the client has written it
-    if settings.ours:
-        print(_took_out(settings, home))
+    _take_out(home)
     print(f"Restart running Claude Code sessions, say something in one, then check with {invocation.shown('status')}.")
     print(f"What is remembered goes to {home.paths.home}.")
     if Path(home.paths.home).is_relative_to(paths.ROOT):
@@ -73,23 +62,29 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if invocation.is_cached():
         print("Note: this memoria lies in a cache, as uvx runs it; when that is emptied, nothing is kept any more. To "
               f"make it stay: `{invocation.INSTALL_TOOL}`, then `memoria install`.")  # fmt: skip
-    if settings.value.get("disableAllHooks"):
-        print(f'Note: "disableAllHooks" stands in {settings.path}: no hook will run until it is taken out.')
+    for file in files:
+        if file.value.get("disableAllHooks"):
+            print(f'Note: "disableAllHooks" stands in {file.path}: no hook will run until it is taken out.')
     return 0
 
 
-def _remove(settings: ClientSettings, project: Path | None, home: Home) -> int:
-    if settings.plugin is None and not settings.ours:
-        print(f"memoria is not installed in {settings.path}; nothing was changed.")
+def _remove(files: Sequence[ClientSettings], home: Home) -> int:
+    if files[0].plugin is None and not any(file.ours for file in files):
+        print(f"memoria is not installed in {files[0].path}; nothing was changed.")
         return 0
-    if settings.plugin is not None:
-        _uninstall(project)
+    if files[0].plugin is not None:
+        _uninstall()
         print(f"uninstalled the plugin {PLUGIN}.")
-        settings = ClientSettings.read(settings.path)
-    if settings.ours:
-        print(_took_out(settings, home))
+    _take_out(home)
     print(f"Restart running Claude Code sessions. What memoria remembers stays in {home.paths.home}.")
     return 0
+
+
+def _take_out(home: Home) -> None:
+    """Take an older install's hooks out of the settings, which the client may have written meanwhile."""
+    for file in ClientSettings.both(os.environ):
+        if file.ours:
+            print(_took_out(file, home))
 
 
 def _took_out(settings: ClientSettings, home: Home) -> str:
@@ -135,23 +130,19 @@ def _of_wheel(root: Path, settings: Settings, python: str) -> Path:
     return folder
 
 
-def _uninstall(project: Path | None) -> None:
+def _uninstall() -> None:
     """Uninstall the plugin, and forget the marketplace when nothing else from it is installed."""
-    _client("uninstall", PLUGIN, "--scope", _scope(project), folder=project)
+    _client("uninstall", PLUGIN, "--scope", "user")
     if not any(each["id"].endswith(f"@{MARKETPLACE}") for each in json.loads(_client("list", "--json"))):
         _client("marketplace", "remove", MARKETPLACE)
 
 
-def _scope(project: Path | None) -> str:
-    return "user" if project is None else "local"
-
-
-def _client(*words: str, folder: Path | None = None) -> str:
+def _client(*words: str) -> str:
     """Run one of the client's ``plugin`` commands and return what it printed. Raise ExpectedError when it fails."""
     program = client_program.find()
     if not program:
         raise ExpectedError(f"{client_program.MISSING}; {client_program.REMEDY}.")
-    status, out, error = client_program.run(program, ["plugin", *words], folder or Path())
+    status, out, error = client_program.run(program, ["plugin", *words])
     if status:
         raise ExpectedError(f"`claude plugin {' '.join(words)}` failed: {(error or out).strip()}")
     return out
@@ -161,8 +152,6 @@ def _client(*words: str, folder: Path | None = None) -> str:
 
 
 def _codex(args: argparse.Namespace, home: Home) -> int:
-    if args.project is not None:
-        raise ExpectedError("--project is for Claude Code; Codex's hooks are installed for the user.")
     settings = ClientSettings.read(codex.folder(os.environ) / "hooks.json")
     if args.remove:
         print(_took_out(settings, home) if settings.ours else f"there are no hooks of memoria in {settings.path}.")
