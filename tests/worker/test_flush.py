@@ -17,22 +17,29 @@ from typing import Any
 
 import pytest
 
+from facts import a_fact, keeper, sync
+from home_of import run
 from hooks import SESSION, exchange, line
+from memoria.base import project
 from memoria.capture import detach
 from memoria.capture.spool import Job, Spool
-from memoria.commands import flush
+from memoria.commands import flush, query, search
 from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.ground import clock, locks
 from memoria.ground.errors import BadAnswerError, LedgerDamagedError, ModelUnavailableError, OverBudgetError
 from memoria.ground.home import Home
+from memoria.mcp import fact_tools
+from memoria.mcp.calls import Session
 from memoria.models.protocol import Prompt
 from memoria.pages import housekeeping
+from memoria.statements.keeper import Keeper
 from memoria.transcripts.turn_reader import Reader
 from memoria.worker import worker
 from memoria.worker.worker import Report, Worker
 from memoria.worker.writer import Writer
+from memory_server import running
 from scripted_model import Scripted
 
 ANSWER = {
@@ -118,6 +125,49 @@ def keys(*data: bytes) -> set[str]:
 
 def kept(bench: Bench) -> Counter[str]:
     return Counter(key for entry in bench.entries() for key in entry.turns)
+
+
+def test_a_statement_that_nobody_could_ask_for_is_given_phrases_by_the_next_flush_that_shows_it(bench: Bench) -> None:
+    own = project.of("/x/shop", bench.home.settings, bench.home.paths).key
+    told = [a_fact("The harbour gauge is read in inches.", project=own),
+            a_fact("The harbour pump runs at noon.", project=own, asked_as=("when does it run",))]  # fmt: skip
+    with Keeper.at(bench.home) as keeper:
+        keeper.take(told)
+    bench.job(line("Mend the harbour gauge and the harbour pump") + line("Done.", "assistant"))
+    asked = [{"id": fact.id, "asked_as": ["add a unit", "show a depth"]} for fact in told]
+    bench.flush(
+        {**ANSWER, "asked": [*asked, {"id": "l-unknown1", "asked_as": ["x y"]}, "no object", {"id": told[0].id}]}
+    )
+    assert f"{told[0].id}* · " in bench.said()
+    assert f"{told[1].id} · " in bench.said()
+    with Keeper.at(bench.home) as keeper:
+        known = {fact.id: fact.asked_as for fact in keeper.store.facts()}
+    assert known == {told[0].id: ("add a unit", "show a depth"), told[1].id: ("when does it run",)}
+    bench.job(line("Mend the harbour gauge again") + line("It is.", "assistant"), session="another")
+    bench.flush()
+    assert f"{told[0].id} · " in bench.said()
+
+
+def test_what_was_remembered_or_came_from_a_server_is_found_by_the_phrases_that_a_flush_gives_it(
+    bench: Bench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = project.of("/x/shop", bench.home.settings, bench.home.paths)
+    gauge, pump = "The harbour gauge is read in inches.", "The harbour pump runs at noon."
+    with running() as server, keeper(tmp_path / "there") as there, Keeper.at(bench.home) as here:
+        there.take([a_fact(gauge, project=own.key)])
+        for home in (there, here):
+            sync(home, server)
+    fact_tools.remember(Session(bench.home, own, "", "/x/shop"), {"content": pump})
+    with Keeper.at(bench.home) as here:
+        ids = {fact.content: fact.id for fact in here.store.facts()}
+    assert set(ids) == {gauge, pump}
+    ways = {gauge: "convert a depth to metres", pump: "schedule the ebb alarm"}
+    bench.job(line("Mend the harbour gauge and the harbour pump") + line("Done.", "assistant"))
+    bench.flush({**ANSWER, "asked": [{"id": ids[text], "asked_as": [way]} for text, way in ways.items()]})
+    for text, way in ways.items():
+        for verb in (search, query):
+            assert run(verb, bench.home, way) == 0
+            assert text in capsys.readouterr().out
 
 
 def test_all_jobs_of_a_session_become_one_call_and_one_entry(bench: Bench) -> None:

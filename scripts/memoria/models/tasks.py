@@ -75,6 +75,7 @@ FLUSH_SHAPE = _object(
         _object(["id", "quote"], id=_must(80), remains=_text(1_500), quote=_text(2_000)),
         20,
     ),
+    asked=_many(_object(["id", "asked_as"], id=_must(80), asked_as=_many(_must(80), 5)), 40),
     action_items=_many(_must(1_500), 40),
     done=_many(_must(80), 40),
     dropped=_many(_must(80), 40),
@@ -86,7 +87,7 @@ STATEMENTS = _separately(["importance", "quote", "supersedes", "asked_as"], kind
 ENDED = _separately(["remains", "quote"], id=_must(80))
 FLUSH_SCHEMA: JsonObject = {
     **FLUSH_SHAPE,
-    "properties": {**FLUSH_SHAPE["properties"], "statements": STATEMENTS, "ended": ENDED},
+    "properties": {**FLUSH_SHAPE["properties"], "statements": STATEMENTS, "ended": ENDED, "asked": {"default": []}},
 }
 
 COMPILE_SCHEMA = _object(
@@ -112,7 +113,7 @@ def flush(material: JsonObject) -> Prompt:
     """Ask for the note on a stretch of conversation.
 
     ``material``: ``{"project": str, "exchanges": [{"steps": [(label, text)]}], "known": [{"id", "kind", "day",
-    "origin", "content"}]}``, and optionally ``"open_items": [{"id", "day", "text"}]``, those of the
+    "origin", "content", "is_asked"}]}``, and optionally ``"open_items": [{"id", "day", "text"}]``, those of the
     project, and ``"before": str``, Claude's words that the conversation answers. What ``offline`` reads of an exchange
     besides are ``"user"`` and ``"assistant"``.
     """
@@ -133,7 +134,9 @@ def flush(material: JsonObject) -> Prompt:
 
 
 def _known(known: JsonObject) -> str:
-    about = f"{known['id']} · {known['kind']} · {known['day']} · {known['origin']}"
+    """Return the row of a known statement; the id of one without phrases by which it is asked for is marked."""
+    mark = "" if known.get("is_asked", True) else "*"
+    about = f"{known['id']}{mark} · {known['kind']} · {known['day']} · {known['origin']}"
     return f"{about} · {_cut(known['content'], MAX_STORED)}"
 
 

@@ -143,6 +143,13 @@ def check(
     return Checked(tuple(facts.values()), tuple(dropped), tuple(endings.values()))
 
 
+def asked(claims: object, unasked: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the phrases that a model gives to statements among ``unasked``, by their ids; never raise."""
+    rows = [claim for claim in claims if isinstance(claim, Mapping)] if isinstance(claims, list | tuple) else []
+    named = ((_named(row.get("id")), phrases(row.get("asked_as"))) for row in rows)
+    return {ident: given for ident, given in named if ident in unasked and given}
+
+
 def _checked(claim: Mapping[str, Any], material: Material, stamp: Stamp, shown: Collection[str], ground: str) -> Fact:
     kind = str(claim.get("kind", "")).strip().lower()
     if kind not in KINDS:

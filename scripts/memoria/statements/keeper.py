@@ -338,6 +338,12 @@ class Keeper(AbstractContextManager["Keeper"]):
 
     # -- edits by a person
 
+    def ask(self, ident: str, phrases: tuple[str, ...]) -> None:
+        """Give a fact that has none the phrases by which it is asked for."""
+        fact = self.store.get(ident)
+        if fact and not fact.asked_as and fact.ended is None:
+            self.write(replace(fact, asked_as=phrases))
+
     def write(self, fact: Fact) -> None:
         """Write a changed fact to its lines and its row.
 

@@ -15,8 +15,8 @@ import base64
 import hashlib
 import itertools
 import logging
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
 from memoria.base import failpoints, project
@@ -80,12 +80,13 @@ class Findings:
     """What a flush learns.
 
     ``facts``: those that its answer proves; ``fresh``: those of them that are not in the store yet. ``endings``: the
-    ends of known facts.
+    ends of known facts. ``asked``: the phrases for facts that had none, by their ids.
     """
 
     facts: tuple[Fact, ...] = ()
     fresh: tuple[Fact, ...] = ()
     endings: tuple[Ending, ...] = ()
+    asked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def near(keeper: Keeper, session: Session, exchanges: Sequence[Exchange]) -> list[JsonObject]:
@@ -102,6 +103,7 @@ def near(keeper: Keeper, session: Session, exchanges: Sequence[Exchange]) -> lis
             "day": keeper.zone.day(fact.last or fact.time).isoformat(),
             "origin": fact.origin,
             "content": fact.content,
+            "is_asked": bool(fact.asked_as),
         }
         for fact in keeper.store.near("\n".join((*said, *touched)), session.project)
     ]
@@ -120,9 +122,10 @@ def findings(
 
     ``near``: the known facts that the model was shown; ``before``: what Claude had said last.
     """
+    asked = claim_check.asked(answer.get("asked"), [str(fact["id"]) for fact in near if not fact.get("is_asked")])
     spoken = [part for part in exchanges if part.texts("user")]
     if not spoken:
-        return Findings()
+        return Findings(asked=asked)
 
     def of_day(parts: Iterable[Exchange]) -> list[Exchange]:
         return [part for part in parts if part.time and keeper.zone.day(part.time) == day]
@@ -137,7 +140,7 @@ def findings(
     # The entry shows all of them before the first is in the store, so they are compared with one another here.
     news = [found.facts[place] for place in comparison.distinct([fact.content for fact in found.facts])]
     fresh = tuple(fact for fact in news if not keeper.store.get(fact.id) and not keeper.repeated(fact))
-    return Findings(tuple(news), fresh, found.endings)
+    return Findings(tuple(news), fresh, found.endings, asked)
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:
@@ -232,6 +235,8 @@ class Writer:
         """
         try:
             self.keeper.take(findings.facts, session.name, endings=findings.endings)
+            for ident, phrases in findings.asked.items():
+                self.keeper.ask(ident, phrases)
         except MemoryStoreError as error:
             log.warning("%s", error)
 
