@@ -46,7 +46,9 @@ VERBS = {
 }
 
 # The names that verbs had before 0.3, until 0.4.
-FORMER = {"lint": "doctor --wiki", "uninstall": "install --remove"}
+FORMER = {
+    "diff": "undo --show", "lint": "doctor --wiki", "uninstall": "install --remove",
+}  # fmt: skip
 # What hooks and clients start; two of these verbs are in the module of what they run.
 BESIDE = {"mcp": "mcp.server", "weigh": "worker.weigher"}
 STARTED = {
@@ -101,7 +103,7 @@ def parsers(verbs: Sequence[str]) -> argparse.ArgumentParser:
         about = line[0].upper() + line[1:] + "."
         own = made.add_parser(
             verb, help=line, description=about, formatter_class=_formatter,
-            allow_abbrev=False,  # `undo --step` must not undo
+            allow_abbrev=False,  # `undo --sho` must not undo
         )  # fmt: skip
         if verb in verbs:  # only the verb that runs is imported
             _module(verb).arguments(own)

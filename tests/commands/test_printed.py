@@ -23,7 +23,7 @@ VERBS = (
     ["search", "kettle"], ["search", "kettle", "--json"], ["search", EVIL], ["query", "what of the kettle?"],
     ["query", SECOND], ["lint"], ["lint", "--json"], ["why", "concepts/kettle"], ["why", SECOND], ["show", "aaaa"],
     ["show", EVIL], ["learned"], ["learned", "list", "--json"],
-    ["learned", "show", EVIL], ["undo"], ["undo", "--list"],
+    ["learned", "show", EVIL], ["diff"], ["undo"], ["undo", "--list"],
     ["compile", "--dry-run"], ["compile"], ["flush"], ["observe"], ["install", "--remove"],
     ["ingest", "--dry-run", EVIL.replace("\0", "")], ["forget", "--text", SECOND],
     ["forget", "kettle", "--yes"], [EVIL], ["status", EVIL],

@@ -66,8 +66,11 @@ def test_undo_takes_the_compile_back_and_names_no_page_that_memoria_wrote(
     more = "The bucket is emptied on Sundays."
     home.log(entry("b2", 17, learned=stated(more, "The bucket is in the cellar.")))
     home.compile([placed("bucket-of-the-shop", title="Bucket of the shop")])
-    home.undo("--list")
-    assert "concepts/bucket-of-the-shop.md" in capsys.readouterr().out
+    assert home.diff() == 0
+    shown = capsys.readouterr().out
+    assert "--- /dev/null\n+++ b/concepts/bucket-of-the-shop.md\n" in shown
+    assert f"+- {more} [[" in shown
+    assert "--- a/log.md\n+++ b/log.md\n" in shown, "it grew"
     home.edit("concepts/uploads-of-the-shop", f"- {OLD}", f"- {NEW}")
     worker.work(home.home)
     capsys.readouterr()

@@ -93,6 +93,9 @@ class WikiHome:
     def undo(self, *words: str) -> int:
         return self.run(undo, *words)
 
+    def diff(self, *words: str) -> int:
+        return self.run(undo, "--show", *words)
+
     def text(self, slug: str) -> str:
         return Path(self.home.paths.knowledge, f"{slug}.md").read_bytes().decode()
 

@@ -85,8 +85,12 @@ def retire(home: Home, ident: str) -> None:
             raise ExpectedError("It holds no longer already.")
         keeper.take([], endings=[Ending(fact.id, clock.now(), "user")])
         stored = keeper.known(ident).ended or clock.now()  # by which it is taken back
-        ends = [Ending(fact.id, stored, "user").to_dict()] if keeper.store.places_of(fact.id) else []
-        Settle(home, keeper, index, ends=ends, label="retired a statement").run()
+        end = Ending(fact.id, stored, "user").to_dict() | {
+            "content": fact.content,
+            "why": "the user said that it no longer holds",
+        }
+        shown = keeper.store.places_of(fact.id)
+        Settle(home, keeper, index, ends=[end] if shown else [], label="retired a statement").run()
     with Keeper.at(home) as keeper:  # without the lock, so that the wiki's own pages are brought up to date too
         renew(home, keeper)
 

@@ -7,6 +7,8 @@ takes them in again, perhaps with a better model, a corrected entry, or without 
 from __future__ import annotations
 
 import argparse
+import difflib
+from collections.abc import Iterator
 from pathlib import Path
 
 from memoria.amending.corrections import Undone, undo
@@ -16,27 +18,32 @@ from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.wiki import index_page
 from memoria.wiki.folder import INDEX
-from memoria.wiki.transaction import Transactions
+from memoria.wiki.transaction import End, Row, Step, Transactions
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("--steps", type=int, default=1, metavar="N", help="how many changes of the wiki to undo")
     parser.add_argument("--list", action="store_true", help="list what can be undone, newest first, and stop")
+    parser.add_argument(
+        "--show", nargs="?", type=int, const=1, metavar="N", help="show what the N-th last change did, and stop"
+    )
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
-    """Undo the newest steps; raise ExpectedError when there are fewer."""
+    """Undo the newest steps, or show one; raise ExpectedError when there are fewer."""
+    if args.show is not None:
+        transactions = Transactions.of(home.paths)
+        _refuse_more_than(len(transactions.steps()), args.show)
+        _show(transactions, args.show)
+        return 0
     with locks.needed(Path(home.paths.compile_lock), "A compile"):
         transactions = Transactions.of(home.paths)
         transactions.recover()
         if args.list:
             _list(transactions)
             return 0
-        known = len(transactions.steps())
-        if not 1 <= args.steps <= known:
-            stored = printable.counted(known, "step")
-            raise ExpectedError(f"Only {stored} can be undone; {invocation.shown('undo --list')} lists what there is.")
+        _refuse_more_than(len(transactions.steps()), args.steps)
         undone, waiting = undo(home, args.steps)
     for each in undone:
         _say(each)
@@ -44,6 +51,41 @@ def command(args: argparse.Namespace, home: Home) -> int:
         entries = printable.counted(waiting, "entry")
         print(f"{entries} waiting again for the next compile ({invocation.shown('status')} shows how many).")
     return 0
+
+
+def _refuse_more_than(known: int, wanted: int) -> None:
+    if not 1 <= wanted <= known:
+        stored = printable.counted(known, "step")
+        raise ExpectedError(f"Only {stored} can be undone; {invocation.shown('undo --list')} lists what there is.")
+
+
+def _show(transactions: Transactions, number: int) -> None:
+    """Print what one change did, as a unified diff, and the facts that ended with it."""
+    step = transactions.steps()[number - 1]
+    print(f"# {step.label}")
+    for row in step.files:
+        print("\n".join(_file(transactions, step, row)))
+    for end in step.facts:
+        print("\n".join(_fact(end)))
+
+
+def _fact(end: End) -> Iterator[str]:
+    instead, why = end.get("instead", ""), end.get("why", "")
+    verb = "is repeated by" if end.get("repetition") else "gave way to"
+    yield f"fact {end['id']} {verb} {end.get('successor') or 'a claim'}{f': {why}' if why else ''}"
+    yield f"-{end.get('content', '')}"
+    yield f" {instead}"
+
+
+def _file(transactions: Transactions, step: Step, row: Row) -> Iterator[str]:
+    old, new = transactions.before(step, row), transactions.after(step, row)
+    path = row["path"]
+    names = "/dev/null" if old is None else f"a/{path}", "/dev/null" if new is None else f"b/{path}"
+    return difflib.unified_diff(_lines(old), _lines(new), *names, lineterm="")
+
+
+def _lines(data: bytes | None) -> list[str]:
+    return (data or b"").decode("utf-8", "replace").splitlines()
 
 
 def _list(transactions: Transactions) -> None:

@@ -201,7 +201,7 @@ class Settle:
         was = lines.claim_of(old, self.keeper.store)
         _add_past(article, was, day, lines.claim_of(new, self.keeper.store))
         born = {"born": new.id} if is_new else {}
-        return [end | born for end in self._ended(old.id)]
+        return [end | born for end in self._ended(old.id, "changed by hand in an article")]
 
     def _add(self, edit: Edit) -> None:
         place = self._articles[edit.slug].project or GLOBAL
@@ -214,14 +214,15 @@ class Settle:
             return []
         self.keeper.take([], endings=[Ending(fact.id, clock.now(), "user")])
         _add_past(self._articles[edit.slug], lines.claim_of(fact, self.keeper.store), self.keeper.zone.day(clock.now()))
-        return self._ended(fact.id)
+        return self._ended(fact.id, "removed by hand from an article")
 
-    def _ended(self, ident: str) -> list[End]:
+    def _ended(self, ident: str, why: str) -> list[End]:
         """Return the end of a statement as it is stored, by which it can be taken back."""
         fact = self.keeper.store.get(ident)
         if fact is None or fact.ended is None:
             return []
-        return [Ending(fact.id, fact.ended, "user", fact.successor).to_dict()]
+        end = Ending(fact.id, fact.ended, "user", fact.successor)
+        return [end.to_dict() | {"content": fact.content, "why": why}]
 
     def _relink(self, edit: Edit, fact: Fact) -> None:
         """Let a line link the statement that it shows; its words stay as the person wrote them."""

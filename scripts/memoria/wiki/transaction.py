@@ -42,7 +42,9 @@ If a block was appended to the file, ``after`` is the digest of the block, ``siz
 """
 
 End = dict[str, Any]
-"""A fact that a step ends: the fields of an ``Ending``; ``born``: the id of the fact that came with the end."""
+"""A fact that a step ends: the fields of an ``Ending``, with its ``content`` and ``why`` for people.
+
+``born``: the id of the fact that came with the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +336,16 @@ class Transactions:
         for path in self.folder.iterdir() if self.folder.is_dir() else ():
             if path.is_dir():
                 shutil.rmtree(path)
+
+    def before(self, step: Step, row: Row) -> bytes | None:
+        """Return what a file held before a step, None for no file; ``b""`` for one that the step appended to."""
+        if _grows(row):
+            return b"" if row["size"] else None
+        return home_files.read_if_there(self.folder / step.name / f"{row['number']}.old")
+
+    def after(self, step: Step, row: Row) -> bytes | None:
+        """Return what a step made of a file, or None when the step deleted it; of one it appended to, the block."""
+        return home_files.read_if_there(self.folder / step.name / f"{row['number']}.new")
 
     def _content(self, name: str) -> bytes | None:
         return home_files.read_if_there(self.root / name, self.root)

@@ -316,7 +316,8 @@ class Compile:
                 log.warning("%s stands beside %s: said later, by the user alone, or over", one.id, other.id)
         if ends:
             self.keeper.take([], endings=ends.values())
-        return [end.to_dict() for end in ends.values()]
+        told = {ident: fact.content for ident in ends if (fact := self.keeper.store.get(ident))}
+        return [end.to_dict() | {"content": told.get(end.id, ""), "why": "compile"} for end in ends.values()]
 
     def owners(self, rows: Mapping[str, Row]) -> Owners:
         """Return to which project each page belongs, and what to call the projects."""
