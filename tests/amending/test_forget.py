@@ -7,6 +7,7 @@ import gzip
 import json
 import re
 import sqlite3
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -407,6 +408,18 @@ def test_the_next_worker_completes_a_forget_that_was_broken_off(
     worker.work(home)
     gone(home)
     assert not Path(home.paths.forgetting).exists()
+
+
+def test_who_forgets_while_a_worker_is_at_it_is_told_at_once(home: Home, capfd: pytest.CaptureFixture[str]) -> None:
+    with locks.held(Path(home.paths.worker_lock)):
+        waits = threading.Thread(target=run, args=(forget, home, "s1", "--yes"))
+        waits.start()
+        told = ""
+        while waits.is_alive() and not told:
+            told = capfd.readouterr().err
+    waits.join()
+    assert told == "memoria: waiting for the worker, which may be asking a model ...\n"
+    gone(home)
 
 
 def test_a_forget_that_was_broken_off_waits_while_a_compile_is_at_work(

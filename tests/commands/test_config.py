@@ -54,6 +54,7 @@ def test_each_setting_is_listed_with_the_source_of_its_value(
         ("exclude", ["~/jobs/secret", "**/clients/**"], ["~/jobs/secret", "**/clients/**"]),
         ("exclude", ["a,b"], ["a", "b"]),
         ("exclude", ['["~/jobs/a, b", "c"]'], ["~/jobs/a, b", "c"]),
+        ("exclude", ["[a-c]*"], ["[a-c]*"]),
         ("redact_extra", [r"ACME-\d{3,5}"], [r"ACME-\d{3,5}"]),
         ("redact_extra", ["[A-Z]{2,3}-9", "b,c"], ["[A-Z]{2,3}-9", "b,c"]),
         ("redact_extra", [r'["a{1,2}", "b\\d"]'], ["a{1,2}", r"b\d"]),
@@ -78,6 +79,7 @@ def test_a_value_is_written_as_its_type(surroundings: Path, name: str, words: li
     ("words", "told"),
     [
         (["archive_mb", "many"], "a whole number"),
+        (["exclude", "[1]"], "a list of strings"),
         (["hints", "false"], "hints is no setting any more: say which notes you want with `notes`"),
         (["notes", "many"], "all or prompt or none"),
         (["day_notice", "perhaps"], "true or false"),

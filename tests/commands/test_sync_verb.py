@@ -54,6 +54,9 @@ def words_in(printed: str) -> str:
 
 
 def test_the_same_command_on_each_machine_makes_one_memory(tmp_path: Path, run: Run) -> None:
+    assert run("desk", "sync", "gihub.com/me").startswith("1 memoria: There is no folder")
+    assert "host" in run("desk", "sync", f"file://{tmp_path}/host")
+    assert not (tmp_path / "host").exists()
     assert run("desk", "sync", tmp_path / "shared") == "0 Nothing new.\n"
     learn("Use pnpm.", "Use tabs.")
     assert run("desk", "sync") == "0 2 statements sent.\n"

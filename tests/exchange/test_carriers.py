@@ -12,6 +12,7 @@ from exchange_lives import Machine as Plain
 from memoria.base.interpreter import reduced
 from memoria.exchange import carriers
 from memoria.exchange.carriers import CarrierError, Folder, Git
+from memoria.ground.errors import ExpectedError
 
 
 @pytest.fixture
@@ -119,6 +120,7 @@ def test_an_address_that_is_no_repository_is_named(tmp_path: Path) -> None:
         ("https://example.org/me/memory", True, True),
         ("host:memory", True, True),
         ("/mnt/nas/memory.git", True, False),
+        ("file:///mnt/nas/memory", True, False),
         ("~/Dropbox/memoria", False, False),
         ("C:\\Users\\me\\memoria", False, False),
         ("D:/memoria", False, False),
@@ -126,6 +128,19 @@ def test_an_address_that_is_no_repository_is_named(tmp_path: Path) -> None:
 )
 def test_an_address_says_what_it_is(address: str, is_git: bool, is_far: bool) -> None:
     assert (carriers.is_git(address), carriers.is_far(address)) == (is_git, is_far)
+
+
+def test_nothing_but_a_path_becomes_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    (tmp_path / "memory").mkdir()
+    for given, whole in [("memory", "memory"), ("./new", "new"), ("~/new", "me/new"), ("/mnt/nas", "/mnt/nas")]:
+        assert carriers.address_of(given) == str(tmp_path / whole)
+    for far in ("file:///mnt/nas", "git@github.com:me/memory", "ssh://nas/memory", "nas:memory"):
+        assert carriers.address_of(far) == far
+    for mistyped in ("gihub.com/me/memory", "memroy", "htps://github.com/me/memory", "sftp://nas/memory"):
+        with pytest.raises(ExpectedError, match="git@HOST:PATH"):
+            carriers.address_of(mistyped)
 
 
 def test_a_repository_on_this_machine_is_known_by_what_is_in_it(tmp_path: Path, host: Path) -> None:

@@ -112,13 +112,13 @@ class Field:
 
 
 def _several(text: str) -> list[object]:
-    """Return the parts of a text: a JSON list of strings, or parts divided by commas."""
+    """Return the parts of a text: those of a JSON list, or those divided by commas."""
     if text.lstrip().startswith("["):
         try:
             listed = quickjson.loads(text)
         except ValueError:
-            listed = None
-        if isinstance(listed, list) and all(isinstance(part, str) for part in listed):
+            listed = None  # a glob or a pattern with a class
+        if isinstance(listed, list):
             return listed
     return list(text.split(","))
 

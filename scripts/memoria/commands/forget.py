@@ -78,11 +78,12 @@ def _removed(args: argparse.Namespace, home: Home, plan: Plan) -> bool:
 
 @contextmanager
 def _alone(home: Home) -> Iterator[None]:
-    """Keep worker, compile and observer from running in the meantime."""
+    """Keep worker, compile and observer from running in the meantime; say what is waited for."""
+    paths = home.paths
     with ExitStack() as stack:
-        stack.enter_context(locks.waiting(Path(home.paths.worker_lock)))
-        stack.enter_context(locks.waiting(Path(home.paths.compile_lock)))
-        stack.enter_context(locks.waiting(Path(home.paths.observer_lock)))
+        for lock, who in ((paths.worker_lock, "the worker, which may be asking a model"),
+                          (paths.compile_lock, "a compile"), (paths.observer_lock, "the observer")):  # fmt: skip
+            stack.enter_context(locks.waiting(Path(lock), f"memoria: waiting for {who} ..."))
         yield
 
 

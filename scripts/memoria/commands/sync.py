@@ -79,7 +79,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
 
 def _join(args: argparse.Namespace, home: Home) -> None:
     """Set the address, after the key fits what lies there; a wrong key changes nothing."""
-    address = _whole(args.address)
+    address = carriers.address_of(args.address)
     carrier = _opened(address, home)
     key = _key_for(carrier.listed(), carrier, home, is_wanted=args.encrypt or carriers.is_far(address))
     if key and not keys.is_kept(home.paths):
@@ -87,11 +87,6 @@ def _join(args: argparse.Namespace, home: Home) -> None:
         print(f"Encrypted; the key is in {place}.")
     change_config(Swap.of(home.paths), {"sync": address})
     home.settings.sync = address
-
-
-def _whole(address: str) -> str:
-    """Return an address as it is known from every folder."""
-    return address if carriers.is_far(address) else str(Path(address.removeprefix("file://")).expanduser().absolute())
 
 
 def _opened(address: str, home: Home) -> Carrier:

@@ -28,7 +28,8 @@ NETWORK_S: Final = 120.0  # for one fetch or push, unless a person waits for it
 LOCAL_S: Final = 60.0
 LOOSE: Final = 60  # objects that the own clone may hold unpacked
 _REFS: Final = "refs/memoria/"
-_SCHEMES: Final = ("ssh://", "git://", "http://", "https://", "file://", "git+ssh://")
+_LOCAL: Final = "file://"  # begins the address of a repository on this machine
+_SCHEMES: Final = (_LOCAL, "ssh://", "git://", "http://", "https://")
 _AGAIN: Final = ("atomic push failed", "stale info", "[rejected]", "cannot lock ref", "failed to update ref")
 _SSH: Final = "-o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=10 -o ServerAliveCountMax=3"
 
@@ -222,23 +223,42 @@ def _ssh(environment: Mapping[str, str]) -> str:
     return f"{own.strip() or 'ssh'} {_SSH}" if Path(words[0]).stem == "ssh" else own.strip()
 
 
+def address_of(given: str) -> str:
+    """Return an address as it is known from every folder; raise ExpectedError for what is none.
+
+    A folder is what begins as a path, or is there. What else has no host is mistyped, and would become a folder.
+    """
+    path = Path(given).expanduser()
+    if "://" in given and not given.startswith(_SCHEMES):
+        raise ExpectedError(f"{given} is no git address: one begins with {', '.join(_SCHEMES)} or is git@HOST:PATH.")
+    if is_far(given) or given.startswith(_LOCAL):
+        return given
+    if path.is_absolute() or given.startswith((".", "~")) or path.is_dir():
+        return str(path.absolute())
+    raise ExpectedError(
+        f"There is no folder {given}. Write a new one as ./{given}, and a git address as https://HOST/PATH or "
+        "git@HOST:PATH."
+    )
+
+
 def is_git(address: str) -> bool:
     """Return whether an address names a git repository: a URL, ``host:path``, or the folder of a repository."""
-    if is_far(address):
-        return True
-    path = Path(address.removeprefix("file://")).expanduser()
-    return address.endswith(".git") or ((path / "HEAD").is_file() and (path / "objects").is_dir())
+    path = Path(address).expanduser()
+    is_bare = (path / "HEAD").is_file() and (path / "objects").is_dir()
+    return is_far(address) or address.startswith(_LOCAL) or address.endswith(".git") or is_bare
 
 
 def is_far(address: str) -> bool:
     """Return whether an address is not a path of this machine."""
-    if address.startswith(_SCHEMES):
-        return not address.startswith("file://")
+    if "://" in address:
+        return not address.startswith(_LOCAL)
     host, colon, _ = address.partition(":")
     return bool(colon) and len(host) > 1 and not any(sign in host for sign in "/\\")
 
 
 def opened(address: str, clone: Path, limit_s: float = NETWORK_S) -> Carrier:
     """Return the carrier of an address."""
-    path = Path(address.removeprefix("file://")).expanduser().absolute()
-    return Git(address if is_far(address) else str(path), clone, limit_s) if is_git(address) else Folder(path)
+    path = Path(address).expanduser()
+    if not is_git(address):
+        return Folder(path)
+    return Git(str(path) if address.startswith("~") else address, clone, limit_s)

@@ -52,8 +52,17 @@ def needed(path: Path, what: str, within_s: float = 0.0) -> Iterator[None]:
 
 
 @contextmanager
-def waiting(path: Path) -> Iterator[None]:
-    """Take the lock of ``path``, waiting as long as necessary (holders keep it for milliseconds)."""
+def waiting(path: Path, told: str = "") -> Iterator[None]:
+    """Take the lock of ``path``, waiting as long as necessary; ``told`` is printed when another process holds it.
+
+    Without it, holders keep it for milliseconds.
+    """
+    with held(path) as mine:
+        if mine:
+            yield
+            return
+    if told:
+        print(told, file=sys.stderr, flush=True)
     while True:
         with _locked(path, wait=True) as mine:
             if mine:
