@@ -128,11 +128,14 @@ def test_forget_says_who_was_not_met_and_what_a_host_may_keep(tmp_path: Path, ru
     learn("The zeppelin lands on Friday.")
     run("laptop", "sync")
     run("desk", "sync")
+    day = next((tmp_path / "laptop" / "memoria" / "daily").glob("*.md"))
+    day.write_text(day.read_text().replace("lands on Friday. ^", "lands on Monday. ^"))
     printed = run("desk", "forget", "zeppelin", "--yes")
     assert "Not met since, and may hold it until then: laptop" in printed
     assert "git host" in printed
-    assert "1 forgotten here" in run("laptop", "sync")
+    assert run("laptop", "sync") == "0 1 forgotten here, 1 edit of it made here meanwhile.\n"
     assert known() == set()
+    assert run("laptop", "sync") == "0 Nothing new.\n"
 
 
 def test_a_memory_server_without_an_address_of_machines_is_told_by_its_own_line(

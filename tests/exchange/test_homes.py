@@ -135,6 +135,18 @@ def test_two_people_change_different_things_of_one_entry(homes: Homes) -> None:
     assert [fact.seen for fact in desk.facts()] == [2]
 
 
+def test_the_boxes_of_a_persons_own_notes_travel_before_a_compile_has_seen_them(homes: Homes) -> None:
+    desk, laptop = homes
+    write_entry(desk)
+    day(desk).write_text(f"{day(desk).read_text()}\nBefore the release:\n\n- [ ] Call Bob\n- [ ] Rotate the pager\n")
+    meet(desk, laptop)
+    day(laptop).write_text(day(laptop).read_text().replace("- [ ] Call Bob", "- [x] Call Bob"))
+    meet(laptop, desk)
+    assert day(laptop).read_text() == day(desk).read_text()
+    assert "\n\n- [x] Call Bob\n- [ ] Rotate the pager\n" in day(desk).read_text()
+    assert day(desk).read_text().count("Before the release:") == 1
+
+
 def test_two_wordings_at_once_both_stand_and_the_second_names_its_machine(homes: Homes) -> None:
     desk, laptop = homes
     (fact,) = learn(desk, "Use pnpm here.", quote="pnpm!")

@@ -56,7 +56,6 @@ def test_each_wording_stands_once_wherever_machines_changed_one_thing_at_once(
         said.update([word] if left else [])
         replaced.update(words([old] if old else []))
         about = {"machine": f"m{homes.index(home) % (1 + seed % 3)}"}
-        about |= {"words": word} if left and kind == "statement" else {}
         home.put(ident, kind, left, old.dots if old else (), **about)
 
     def meet(source: Records, target: Records) -> None:

@@ -161,7 +161,7 @@ class Life:
         idents = machine.idents()
         if operation in ("flush", "same"):
             for writer in [machine] if operation == "flush" else self.rng.sample(self.machines, 2):
-                text = f"entry {step} by {self.machines.index(writer)}."
+                text = f"2026-11-23\nentry {step} by {self.machines.index(writer)}."
                 writer.put(f"e-{step}", "entry", text)
                 self.said[text] = f"e-{step}"
         elif idents:

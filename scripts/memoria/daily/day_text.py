@@ -259,17 +259,19 @@ class DayText:
     def _runs(self) -> list[int]:
         """Return, for each row, the first row of the run of a person's rows that it belongs to.
 
-        A run ends before a heading of an entry's level or above, and after a fact or a comment of memoria's.
+        A run ends before a heading of an entry's level or above, after an entry's marker, and after what memoria wrote
+        below a heading of its own.
         """
         runs: list[int] = []
-        first = 0
+        first, below = 0, False
         ours = self._ours()
         for number, (row, in_code) in enumerate(markdown.code_rows(self.rows)):
             level = 0 if in_code else markdown.heading(row)[0]
             if 0 < level <= len(_PART.strip()):
                 first = number + (level == 1 or row.startswith(LEARNED_HEADING))
+                below = row.startswith(LEARNED_HEADING)
             runs.append(first)
-            if not in_code and ours[number]:
+            if not in_code and ours[number] and (below or row.startswith(COMMENT)):
                 first = number + 1
         return runs
 

@@ -7,14 +7,14 @@ and reword different things of one entry have no two versions of it.
 The places of statements are a set, a record each: which statement, under which heading, and what a person nested below
 it. A line that is written on the article alone, a connection and a link to a related page travel as their rows; a
 person's prose travels by the section. A row of the history travels as it is to where nothing is known of it, because
-otherwise it follows from the end of its statement. A summary of memoria's goes along with a new page, and is never
-compared.
+otherwise it follows from the end of its statement. A summary of memoria's is a part of the article's description.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, Final
@@ -24,6 +24,7 @@ from memoria.daily.entry import (
     BLOCK_ID,
     BOX,
     DROPPED,
+    HAND,
     LABEL,
     LEARNED_HEADING,
     LEARNED_LABEL,
@@ -48,8 +49,10 @@ from memoria.wiki.article import HISTORY, RELATED, Article, Claim, Section
 
 LEAD: Final = "p-"  # the part of what a person wrote before the first section
 UNNAMED: Final = "Notes"  # the heading of a second wording of it
+LAST: Final = 1_000_000  # the number of statements among the entries of their minute
 _END: Final = ("ended", "successor", "repetition")
 _TIMED: Final = re.compile(r"### (?:Session|Learned) \((\d\d:\d\d)")
+_NAMES, _DAYS = ("aliases", "tags"), ("project", "created", "updated")  # in the frontmatter of an article
 _LABELS: Final = [label for label, _ in LISTS]
 
 
@@ -66,14 +69,18 @@ class Day(DayText):
         rows = list(self.rows)
         for item in items:
             rows[item.row] = with_box(rows[item.row], item.text, OPEN)
+        spans = self._spans()
+        by_hand = {span.marker[1] for span in spans if span.marker[5] == HAND}
         for line in learned:
-            rows[line.first : line.end] = [""] * (line.end - line.first)
-        for span in self._spans():
+            there = f"{_bullet(rows[line.first])}^{line.learned.id}" if line.entry in by_hand else ""
+            rows[line.first : line.end] = [there, *[""] * (line.end - line.first - 1)]
+        places = {block[2]: f"{block[1] or '-'} {block[3]}" for block in self._blocks()}
+        for span in spans:
             ident, key = span.marker[1], written_key(span.marker)
             entry_at |= dict.fromkeys(range(span.first, span.last + 1), ident)
             said = [row for row in rows[span.first : span.last] if not BLOCK_ID.fullmatch(row)]
             bare = "\n".join([*_squeezed(said), "", self.rows[span.last].rstrip()])
-            yield Piece(f"e-{ident}", ENTRY, f"{day}\n{bare}", key)
+            yield Piece(f"e-{ident}", ENTRY, f"{day} {places[ident]}\n{bare}", key)
             for item in items:
                 if item.entry == ident and not item.is_open:
                     yield Piece(f"e-{ident}#{item_ident(item.text)}", ITEM, self._state(item), key)
@@ -88,23 +95,43 @@ class Day(DayText):
         match = BOX.fullmatch(self.rows[item.row])
         return DROPPED if match and STRUCK.fullmatch(match["text"]) else TICKED
 
+    def _blocks(self) -> Iterator[tuple[int, str, str, int]]:
+        """Yield the first row of each entry and group of statements, the time of day, the entry's id, and its number.
+
+        What tells no time has that of what is above it; the number is that among those of the same minute.
+        """
+        firsts = {number: "" for number, row in enumerate(self.rows) if row.startswith(LEARNED_HEADING)}
+        firsts |= {span.first: span.marker[1] for span in self._spans()}
+        time, counts = "", Counter[str]()
+        for first in sorted(firsts):
+            match = _TIMED.match(self.rows[first])
+            time = match[1] if match else time
+            yield first, time, firsts[first], counts[time]
+            counts[time] += 1
+
     # -- writing
 
-    def put_entry(self, ident: str, bare: str, statements: Sequence[Learned]) -> None:
-        """Write an entry with its boxes open; statements that stand in it stay in it."""
+    def put_entry(self, ident: str, text: str, statements: Sequence[Learned], order: Mapping[str, str]) -> None:
+        """Write an entry from its record with its boxes open; statements that stand in it stay in it.
+
+        ``order``: the records of the day's entries, which tell where each belongs.
+        """
+        day, bare = day_of(text)
         span = next((span for span in self._spans() if span.marker[1] == ident), None)
         if span is None:
-            self._insert(block(bare, statements))
+            self._insert(block(bare, statements, day), (*_place(text), ident), order)
             return
         known = {learned.id for learned in statements}
         there = [line.learned for line in self.learned()
                  if span.first <= line.first <= span.last and line.learned.id not in known]  # fmt: skip
-        self._put(span.first, span.last + 1, block(bare, [*there, *statements]).removesuffix("\n").split("\n"))
+        self._put(span.first, span.last + 1, block(bare, [*there, *statements], day).removesuffix("\n").split("\n"))
 
-    def put_statements(self, given: Iterable[tuple[Learned, str, str]], entry: str) -> None:
+    def put_statements(
+        self, given: Iterable[tuple[Learned, str, str]], entry: str, order: Mapping[str, str] | None = None
+    ) -> None:
         """Write each statement's line in place of the old one, into its entry, or else below a heading.
 
-        ``given``: also the time of day and the name of the project, by which they share a heading.
+        ``given``: also the time of day and the name of the project, by which they share a heading. ``order``: as above.
         """
         there = {line.learned.id for line in self.learned()}
         new: dict[str, list[Learned]] = {}
@@ -119,18 +146,28 @@ class Day(DayText):
             self._put(span.first, span.last, _with_statements(self.rows[span.first : span.last], every))
             return
         for heading, below in new.items():
-            self._insert("\n".join([heading, "", *(row for learned in below for row in learned_rows(learned))]))
+            text = "\n".join([heading, "", *(row for learned in below for row in learned_rows(learned))])
+            self._insert(text, (heading[len(LEARNED_HEADING) :][:5], LAST, ""), order or {})
 
-    def _insert(self, text: str) -> None:
-        """Write a part before the first of a later time of day, or at the end."""
-        match = _TIMED.match(text)
-        later = (number for number, row in enumerate(self.rows)
-                 if match and (other := _TIMED.match(row)) and other[1] > match[1])  # fmt: skip
-        place = next(later, None)
-        if place is None:
+    def _insert(self, text: str, place: tuple[str, int, str], order: Mapping[str, str]) -> None:
+        """Write a part before the first that belongs below it, or at the end.
+
+        ``place``: the time of day, the number among those of the minute, and the id, which decides between machines.
+        """
+        at = next(
+            (
+                first
+                for first, time, ident, _ in self._blocks()
+                if place < ((*_place(order[ident]), ident) if ident in order else (time, LAST * (not ident), ident))
+            ),
+            None,
+        )
+        while at is not None and not self.rows[at].strip():
+            at += 1
+        if at is None:
             self.append(text)
         else:
-            self._put(place, place, [*text.removesuffix("\n").split("\n"), ""])
+            self._put(at, at, [*text.removesuffix("\n").split("\n"), ""])
 
     def line_of(self, ident: str) -> LearnedLine | None:
         """Return the line of a statement."""
@@ -156,7 +193,7 @@ class Day(DayText):
 
 def _statement(fact: Fact, day: date, entry: str) -> Iterator[Piece]:
     text, end = texts_of({**fact.to_dict(), "day": day.isoformat(), "entry": entry})
-    yield Piece(fact.id, STATEMENT, text, fact.project, fact.content)
+    yield Piece(fact.id, STATEMENT, text, fact.project)
     if end:
         yield Piece(f"{fact.id}#{END}", END, end, fact.project)
 
@@ -181,22 +218,45 @@ def reworded(text: str) -> str:
 
 def day_of(text: str) -> tuple[date, str]:
     """Return the day and the text of an entry from its record; raise ValueError when it holds none."""
-    day, _, bare = text.partition("\n")
+    head, _, bare = text.partition("\n")
     if not MARKER.fullmatch(bare.rsplit("\n", 1)[-1]):
         raise ValueError("no entry")
-    return date.fromisoformat(day), bare
+    return date.fromisoformat(head[:10]), bare
 
 
-def block(bare: str, statements: Sequence[Learned]) -> str:
-    """Return the lines of an entry with its statements, each in its section."""
+def _place(text: str) -> tuple[str, int]:
+    """Return the time of day of an entry, and its number among those of that minute, from its record."""
+    _, time, number = [*text.partition("\n")[0].split(), "", ""][:3]
+    return time, int(number) if number.isdecimal() else 0
+
+
+def _bullet(row: str) -> str:
+    return row[:2] * row.startswith(("- ", "* ", "+ "))
+
+
+def block(bare: str, statements: Sequence[Learned], day: date) -> str:
+    """Return the lines of an entry with its statements, each in its section, or where a person wrote it."""
     *rows, marker = bare.split("\n")
     while rows and not rows[-1].strip():
         rows.pop()
     match = MARKER.fullmatch(marker)
     if match is None:
         raise ValueError("no entry")
-    rows = _with_statements([*rows, ""], statements)
+    left = {learned.id: learned for learned in statements}
+    for number in reversed(range(len(rows) if match[5] == HAND else 0)):
+        there = rows[number].removeprefix(_bullet(rows[number]))
+        if there.startswith("^l-"):
+            learned = left.pop(there[1:], None)
+            rows[number : number + 1] = _by_hand(_bullet(rows[number]), learned, marker, day) if learned else []
+    rows = _with_statements([*rows, ""], list(left.values()))
     return "\n".join([*rows, f"^e-{match[1]}", "", marker]) + "\n"
+
+
+def _by_hand(bullet: str, learned: Learned, marker: str, day: date) -> list[str]:
+    """Return the lines of a statement in an entry that a person wrote: nothing but their row, if it says it all."""
+    row = f"{bullet}{learned.text} ^{learned.id}"
+    told = [lines.learned(fact) for fact in lines.of_day(DayText(f"{row}\n{marker}\n"), day)]
+    return [row] if told == [learned] else learned_rows(learned)
 
 
 def _with_statements(rows: Sequence[str], statements: Sequence[Learned]) -> list[str]:
@@ -244,12 +304,10 @@ class Page(Article):
 
     def pieces(self) -> Iterator[Piece]:
         """Yield what the page holds."""
-        told: dict[str, Any] = {name: self.front.text(name) for name in ("project", "created")}
-        told |= {name: self.front.texts(name) for name in ("aliases", "tags")}
-        told = {name: value for name, value in told.items() if value} | {"title": self.title}
-        words = packed(told)
-        summary = {"summary": self.summary} if self.wrote_summary and self.summary else {}
-        yield Piece(self.slug, ARTICLE, packed(told | summary), self.project, words)
+        told: dict[str, Any] = {name: self.front.text(name) for name in _DAYS} | {"title": self.title}
+        told |= {name: self.front.texts(name) for name in _NAMES}
+        told |= {"summary": self.summary} if self.wrote_summary else {}
+        yield Piece(self.slug, ARTICLE, packed(told), self.project)
         placed: set[str] = set()
         for section in sorted(self.sections, key=lambda section: section.named(HISTORY)):
             for _, part, text in self._rows(section):
@@ -288,13 +346,19 @@ class Page(Article):
     # -- writing
 
     def describe(self, told: Mapping[str, Any]) -> None:
-        """Let the page have this title, and these names beside its own."""
+        """Let the page have this title, these names, days and summary; without a summary, a person's."""
         if told["title"] != self.title:
             old, title = f"# {self.title}", markdown.line(str(told["title"]))
             self.lead = [f"# {title}" if row.strip() == old else row for row in self.lead]
             self.front.set("title", title)
-        for name in ("aliases", "tags"):
-            self.extend(name, map(str, told.get(name, ())))
+        for name in _NAMES:
+            if told[name] != self.front.texts(name):
+                self.front.set(name, list(map(str, told[name])))
+        for name in _DAYS:
+            if told[name] != self.front.text(name):
+                self.front.set(name, str(told[name]))
+        if self.wrote_summary and self.summary != told.get("summary", ""):
+            self.summarise(str(told.get("summary", "")))
 
     def place(self, part: str, text: str, claim: Claim | None) -> None:
         """Write a row under its heading, in place of the one that stands elsewhere; in the history it stays."""
@@ -334,10 +398,9 @@ class Page(Article):
 def new_page(slug: str, text: str) -> Page:
     """Return the page of an article's record, without lines; raise ValueError when it holds none."""
     told = json.loads(text)
-    created = str(told.get("created", ""))
+    created = str(told["created"])
     day = date.fromisoformat(created) if clock.is_day(created) else clock.now().date()
-    title, summary, key = (str(told.get(name, "")) for name in ("title", "summary", "project"))
-    page = Page.new(slug, title, summary, day, key)
+    page = Page.new(slug, str(told["title"]), str(told.get("summary", "")), day, str(told["project"]))
     page.describe(told)
     return page
 

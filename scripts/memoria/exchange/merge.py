@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from memoria.daily.entry import SESSION
-from memoria.exchange.forms import UNNAMED, day_of, prose_part
+from memoria.exchange.forms import UNNAMED, prose_part
 from memoria.exchange.record import (
     ARTICLE,
     END,
@@ -27,12 +27,13 @@ from memoria.exchange.record import (
     digest_in,
     digest_of,
     packed,
+    words_of,
 )  # fmt: skip
 from memoria.statements.fact import GLOBAL, ORIGINS
 from memoria.wiki.article import HISTORY
 
-Wording = tuple[Record, str, str, str]
-"""The record that it comes from, its id, its text, and the words by which an old copy is recognised."""
+Wording = tuple[Record, str, str]
+"""The record that it comes from, its id, and its text."""
 
 
 def live(known: Sequence[Record]) -> list[Record]:
@@ -65,15 +66,15 @@ def wordings(ident: str, known: Sequence[Record]) -> list[Record]:
     common = set.intersection(*said.values())
     standing.sort(key=lambda record: (min(said[record.digest] - common, default=""), record.digest))
     first, kind = standing[0], standing[0].kind
-    told: list[Wording] = [(first, ident, str(first.text), "")]
+    told: list[Wording] = [(first, ident, str(first.text))]
     if first.text is not None and kind in _MERGED:
         with suppress(ValueError, KeyError, TypeError):  # of a newer version
             told = _MERGED[kind](ident, standing, known)
     apart = {record.digest for record, *_ in told[1:]}
     whole = {dot for digest, dots in same.items() if digest not in apart for dot in dots}
     made = []
-    for number, (record, name, text, words) in enumerate(told):
-        dot = record.dot[:RANDOM] + digest_of(words) if words else record.dot
+    for number, (record, name, text) in enumerate(told):
+        dot = record.dot[:RANDOM] + digest_of(words_of(kind, text)) if text != record.text else record.dot
         over = tuple(sorted((same[record.digest] if number else whole) - {dot}))
         made.append(Record(name, kind, dot, over, text if first.text is not None else None, record.project,
                            record.machine))  # fmt: skip
@@ -82,15 +83,13 @@ def wordings(ident: str, known: Sequence[Record]) -> list[Record]:
 
 def _entries(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
     first, *others = live
-    told = [(first, ident, str(first.text), "")]
+    told = [(first, ident, str(first.text))]
     for other in others:
-        day, bare = day_of(str(other.text))
+        head, *rows = str(other.text).split("\n")
         name = beside(ident, other.digest)
-        rows = bare.split("\n")
         rows[0] += f" ({other.machine})" if SESSION.fullmatch(rows[0]) and other.machine else ""
         rows[-1] = rows[-1].replace(f"entry={ident.removeprefix('e-')} ", f"{name.replace('e-', 'entry=')} ", 1)
-        text = "\n".join([str(day), *rows])
-        told.append((other, name, text, text))
+        told.append((other, name, "\n".join([head, *rows])))
     return told
 
 
@@ -100,20 +99,23 @@ def _statements(ident: str, live: Sequence[Record], known: Sequence[Record]) -> 
     reworded = [pair for pair in told if "worded" in pair[1]]  # what never was is what the others were made of
     (main, first), *others = reworded or told
     whole = _summed(first, [json.loads(record.text) for record in known if record.text])
-    found = [(main, ident, packed(whole), "")]
+    found = [(main, ident, packed(whole))]
     for record, other in others:
         text = packed(other | {"beside": f"{ident} {record.machine}".strip()})
-        found.append((record, beside(ident, record.digest), text, ""))
+        found.append((record, beside(ident, record.digest), text))
     return found
 
 
 def _articles(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
-    """Return one description of an article with the names of all."""
+    """Return one description of an article with the names of all, and its days; a person's summary is none of it."""
     told = [json.loads(str(record.text)) for record in live]
-    names = {key: list(dict.fromkeys(name for one in told for name in one.get(key, ()))) for key in ("aliases", "tags")}
-    whole = told[0] | {key: value for key, value in names.items() if value}
-    words = {name: value for name, value in whole.items() if name != "summary"}
-    return [(live[0], ident, packed(whole), packed(words))]
+    whole = told[0] | {
+        key: list(dict.fromkeys(name for one in told for name in one[key])) for key in ("aliases", "tags")
+    }
+    whole |= {"created": min(one["created"] for one in told), "updated": max(one["updated"] for one in told)}
+    if any("summary" not in one for one in told):
+        whole.pop("summary", None)
+    return [(live[0], ident, packed(whole))]
 
 
 def _places(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
@@ -121,20 +123,20 @@ def _places(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
     rows = sorted((str(record.text).split("\n") for record in live), key=lambda rows: rows[0] == HISTORY)
     nested = list(dict.fromkeys(row for each in rows for row in each[2:]))
     text = "\n".join([*rows[0][:2], *nested])
-    return [(live[0], ident, text, text)]
+    return [(live[0], ident, text)]
 
 
 def _prose(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
     """Return each wording of a person's prose, the others under a heading that names their machine."""
     first, *others = live
-    told = [(first, ident, str(first.text), "")]
+    told = [(first, ident, str(first.text))]
     for other in others:
         raw, _, rest = str(other.text).partition("\n")
         if raw and prose_part(raw.lstrip("# ")) != ident.partition("#")[2]:
             raise ValueError("another heading's")  # it would stand beside itself
         heading = f"{raw or f'## {UNNAMED}'} ({other.machine or 'another machine'})"
         text = f"{heading}\n{rest}"
-        told.append((other, f"{other.whole}#{prose_part(heading.lstrip('# '))}", text, text))
+        told.append((other, f"{other.whole}#{prose_part(heading.lstrip('# '))}", text))
     return told
 
 
@@ -154,7 +156,7 @@ def _summed(first: Mapping[str, Any], all_: Sequence[Mapping[str, Any]]) -> dict
 def _ends(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
     """Return the first end of a statement, or a box as closed as on any machine."""
     text = (max if live[0].kind == ITEM else min)(str(record.text) for record in live)
-    return [(live[0], ident, text, text)]
+    return [(live[0], ident, text)]
 
 
 _MERGED: Final[Mapping[str, Callable[[str, Sequence[Record], Sequence[Record]], list[Wording]]]] = {

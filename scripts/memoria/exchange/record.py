@@ -15,6 +15,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,7 +25,6 @@ from memoria.ground.files import sha256
 ENTRY, STATEMENT, END, ITEM = "entry", "statement", "end", "item"
 ARTICLE, PLACE, PROSE = "article", "place", "prose"
 FORGET: Final = "forget"
-BY_WORDS: Final = (ARTICLE,)  # kinds of which nothing but what their dots tell is compared
 GONE: Final = "-"  # the digest of no text
 ENDING: Final = ".records"  # of a segment's name
 _PLAIN, _SEALED = b"memoria records ", b"memoria sealed\n"
@@ -73,7 +73,7 @@ class Record:
     @property
     def full(self) -> str:
         """The digest by which it is compared with what a file holds."""
-        return self.digest if self.kind in BY_WORDS else digest_of(self.text)
+        return self.digest if self.kind == ENTRY else digest_of(self.text)
 
     @property
     def dots(self) -> tuple[str, ...]:
@@ -88,22 +88,23 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What a file holds of one id; ``words`` are what of the text an old copy is recognised by.
-
-    ``follows``: it stands where memoria moved it, which is as good as where its record says.
-    """
+    """What a file holds of one id; ``follows``: where memoria moved it, which is as good as where its record says."""
 
     id: str
     kind: str
     text: str
     project: str = ""
-    words: str = ""
     follows: bool = False
 
     @property
     def full(self) -> str:
         """The digest by which it is compared with a record."""
-        return digest_of(self.words if self.kind in BY_WORDS else self.text)
+        return self.digest if self.kind == ENTRY else digest_of(self.text)
+
+    @property
+    def digest(self) -> str:
+        """The digest by which an old copy of it is recognised."""
+        return digest_of(words_of(self.kind, self.text))
 
 
 def digest_of(text: str | None) -> str:
@@ -112,6 +113,18 @@ def digest_of(text: str | None) -> str:
     What a formatter changes does not count: white space, the signs of lists and emphasis, and escapes.
     """
     return GONE if text is None else sha256(_FORM.sub("", _ESCAPE.sub("", text)))[:8]
+
+
+def words_of(kind: str, text: str | None) -> str | None:
+    """Return what of a record's text tells an old copy from a new wording.
+
+    That is the words of a statement, and an entry without its place in the day.
+    """
+    if text and kind == STATEMENT:
+        with suppress(ValueError, KeyError, TypeError):  # of a newer version
+            return str(json.loads(text)["content"])
+    head, _, bare = (text or "").partition("\n")
+    return f"{head[:10]}\n{bare}" if text and kind == ENTRY else text
 
 
 def beside(ident: str, digest: str) -> str:

@@ -21,11 +21,12 @@ from typing import Any, Final
 
 from memoria.base.paths import Paths
 from memoria.exchange import merge
-from memoria.exchange.record import FORGET, GONE, PLACE, RANDOM, Piece, Record, digest_in, digest_of
+from memoria.exchange.record import FORGET, GONE, PLACE, RANDOM, Piece, Record, digest_in, digest_of, words_of
 from memoria.ground import database
 from memoria.ground.errors import ExpectedError
 from memoria.ground.files import sha256
 
+LOST: Final = "lost"  # how much was edited here that another machine forgot without having seen that
 TO_FORGET: Final = "to forget"  # whether something that other machines forgot is not forgotten in the files here yet
 _MIGRATIONS: Final = (
     """
@@ -173,6 +174,9 @@ class Records(AbstractContextManager["Records"]):
         if not mine:
             self.keep(TO_FORGET, True)
         self._known.clear()
+        unseen = self.db.execute("SELECT line FROM records WHERE id = ? AND mine", (record.id,)).fetchall()
+        if not mine and any(Record.parse(line).over for (line,) in unseen):
+            self.keep(LOST, self.get(LOST, 0) + 1)
         for part in (record.id, *self.parts(record.id)):
             self.db.execute("DELETE FROM records WHERE id = ?", (part,))
         self.be_due([record.id])
@@ -185,10 +189,9 @@ class Records(AbstractContextManager["Records"]):
     def put(self, ident: str, kind: str, text: str | None, over: Iterable[str], **about: str) -> Record:
         """Write a record that replaces these dots.
 
-        ``about``: its project and machine; ``words``, what of the text tells an old copy of it from a new wording; and
-        ``dot``, where several machines must come to the same record.
+        ``about``: its project and machine; and ``dot``, where several machines must come to the same record.
         """
-        dot = (about.pop("dot", "") or self.random()) + digest_of(about.pop("words", text))
+        dot = (about.pop("dot", "") or self.random()) + digest_of(words_of(kind, text))
         record = Record(ident, kind, dot, tuple(sorted(set(over))), text, **about).written()
         self.add(record, mine=True)
         return record

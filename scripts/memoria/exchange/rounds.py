@@ -13,7 +13,7 @@ import platform
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -24,6 +24,7 @@ from memoria.base import project
 from memoria.base.atomic import PRIVATE
 from memoria.base.paths import Paths
 from memoria.base.visibility import Visibility
+from memoria.daily.ledger import Ledger
 from memoria.exchange import keys
 from memoria.exchange.application import apply
 from memoria.exchange.carriers import Carrier
@@ -54,8 +55,8 @@ class Exchanged:
 
     ``came`` and ``sent`` count entries and statements, the former by the machine that wrote them; ``stored`` counts
     statements that were written to the memory server. ``forgotten``: the ids that are to be forgotten here; ``count``:
-    how much was. ``held``: how many deletions wait for a person. ``failure``: why the other machines, or the server,
-    were not met.
+    how much was; ``lost``: how many edits, which who forgot it had not seen, went with it. ``held``: how many deletions
+    wait for a person. ``failure``: why the other machines, or the server, were not met.
     """
 
     came: dict[str, Counter[str]] = field(default_factory=dict)
@@ -64,6 +65,7 @@ class Exchanged:
     forgotten: list[str] = field(default_factory=list)
     held: int = 0
     count: int = 0
+    lost: int = 0
     failure: ExpectedError | None = None
 
     @property
@@ -74,6 +76,7 @@ class Exchanged:
         parts += [f"{told(self.sent)} sent"] if told(self.sent) else []
         parts += [f"{counted(self.stored, 'statement')} written to the memory server"] if self.stored else []
         parts += [f"{self.count} forgotten here"] if self.count else []
+        parts += [f"{counted(self.lost, 'edit')} of it made here meanwhile"] if self.lost else []
         return ", ".join(parts) or "nothing new"
 
 
@@ -137,9 +140,15 @@ class Round:
         return lambda key: visible.hides(known.current(key))
 
     def scan(self) -> Scan:
-        """Look at the files; at articles only while no compile is at work."""
-        self.keeper.lines.daily.take_in_copies()
+        """Look at the files; at articles only while no compile is at work. A person's own notes become entries."""
+        daily = self.keeper.lines.daily
+        daily.take_in_copies()
         self.keeper.refresh()
+        if self.home.settings.sync and not self.keeper.store.half_saved_days():
+            with closing(Ledger.of(self.home.paths)) as ledger:
+                daily.refresh(ledger)
+                daily.mark_all(ledger)
+            self.keeper.refresh()
         with locks.held(Path(self.home.paths.compile_lock)) as mine:
             if mine and self.home.settings.sync:
                 refresh.settle(self.home, self.keeper)

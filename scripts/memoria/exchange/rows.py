@@ -341,8 +341,7 @@ class Rows:
         live = self.records.standing(ident)
         if live and live.text == text:
             return False
-        about = {"words": fact.content} if kind == STATEMENT and text else {}
-        self.records.put(ident, kind, text, over, project=fact.project, machine=SERVER, **about)
+        self.records.put(ident, kind, text, over, project=fact.project, machine=SERVER)
         self.records.be_due([ident])
         return True
 

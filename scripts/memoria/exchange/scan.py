@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from memoria.exchange.forms import reworded
-from memoria.exchange.record import FORGET, GONE, ITEM, STATEMENT, Piece, Record, digest_in, digest_of
+from memoria.exchange.record import FORGET, GONE, ITEM, STATEMENT, Piece, Record, digest_in
 from memoria.exchange.records import Records, Shown
 from memoria.exchange.sources import Source
 
@@ -117,19 +117,17 @@ class Scan:
                 self.records.show(piece.id, name, digest, shown.dots)
             return
         is_known = live is not None and live.text is not None and live.full == digest
-        words = piece.words or piece.text
-        is_old = (shown is None or _is_older(piece, live)) and self.records.is_former(piece.id, digest_of(words))
+        is_old = (shown is None or _is_older(piece, live)) and self.records.is_former(piece.id, piece.digest)
         if is_known or is_old or self.records.is_gone(piece.id):
             self.records.show(piece.id, name, digest, self.records.dots(piece.id) if is_known else ())
             self.records.be_due([piece.id] if is_old else ())
             return
         text, said = piece.text, shown.dots[:1] if shown else live.dots[:1] if live else ()
-        if piece.kind == STATEMENT and said and digest_in(said[0]) != digest_of(words):
+        if piece.kind == STATEMENT and said and digest_in(said[0]) != piece.digest:
             text = reworded(text)  # after a kill the statements' store does not know what was said before
             self.records.be_due([piece.id])
         over = self._over(piece.id, shown.dots if shown else self.records.beside_dots(piece.id))
-        record = self.records.put(piece.id, piece.kind, text, over,
-                                  project=piece.project, machine=self.machine, words=words)  # fmt: skip
+        record = self.records.put(piece.id, piece.kind, text, over, project=piece.project, machine=self.machine)
         self.records.show(piece.id, name, digest, record.dots)
 
     def _over(self, ident: str, dots: tuple[str, ...]) -> tuple[str, ...]:

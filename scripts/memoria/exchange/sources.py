@@ -92,6 +92,7 @@ class Days:
     def written(self, name: str, text: str | None, wrong: Collection[str]) -> str | None:
         """Return the text with what is ``wrong`` in it as it is in the records: entries with all in them first."""
         rows = Day(text or "")
+        order = {ident: told for ident in rows.ids() if (told := self._text(f"e-{ident}"))}
         statements: dict[str, list[Fact]] = {}
         entries: dict[str, str] = {}
         for ident in dict.fromkeys(part.partition("#")[0] for part in wrong):
@@ -104,10 +105,13 @@ class Days:
                 self._bury(rows, ident, (gone.text or "").partition("\n")[2])
             else:
                 rows.drop_entry(ident.removeprefix("e-"))
+        for facts in statements.values():
+            facts.sort(key=lambda fact: (fact.time, fact.id))
         for ident, bare in entries.items():
             entry = ident.removeprefix("e-")
             if ident in wrong:
-                rows.put_entry(entry, day_of(bare)[1], [learned(fact) for fact in statements.pop(entry, ())])
+                rows.put_entry(entry, bare, [learned(fact) for fact in statements.pop(entry, ())], order)
+                order[entry] = bare
             for part in self.records.parts(ident):
                 rows.set_item(entry, part.partition("#")[2], self._text(part) or "")
         zone = self.keeper.zone
@@ -116,7 +120,7 @@ class Days:
                 (learned(fact), f"{zone.local(fact.time):%H:%M}",
                  "everywhere" if fact.project == GLOBAL else name_of(fact.project))
                 for fact in facts
-            ], entry)  # fmt: skip
+            ], entry, order)  # fmt: skip
         return rows.text
 
     def _sort(self, rows: Day, name: str, ident: str, live: Record | None, found: dict[str, list[Fact]]) -> None:
@@ -249,7 +253,7 @@ class Articles:
             page.summarise(lines.summary_of(page))
         if is_deleted:  # something was added to it here meanwhile
             anew = next(page.pieces())
-            self.records.put(slug, ARTICLE, anew.text, self.records.dots(slug), words=anew.words, project=anew.project)
+            self.records.put(slug, ARTICLE, anew.text, self.records.dots(slug), project=anew.project)
         return page.render()
 
     def _order(self, ident: str) -> tuple[bool, bool, str, str]:
@@ -272,8 +276,6 @@ class Articles:
             page.place(part, text, None)
         elif fact := self.keeper.store.get(part):
             page.place(part, text, lines.claim_of(fact, self.keeper.store))
-            if day := self.keeper.store.day(part):
-                page.touch(day)
         elif self.records.known(part):
             self.waiting.add(page.slug)
 

@@ -20,7 +20,7 @@ from memoria.exchange.carriers import Carrier, CarrierError
 from memoria.exchange.forms import UNNAMED
 from memoria.exchange.memory_server import Server
 from memoria.exchange.record import ENTRY, PROSE, Record
-from memoria.exchange.records import TO_FORGET, Records
+from memoria.exchange.records import LOST, TO_FORGET, Records
 from memoria.exchange.rounds import Exchanged, Round
 from memoria.ground import clock, locks
 from memoria.ground.errors import ExpectedError, MemoryServerError
@@ -62,6 +62,8 @@ def run(home: Home, *, is_news: bool = False) -> None:
             return
         if server:
             _tell_of_server(home, records)
+        if done.lost:
+            notices.tell(home.paths, "lost", f"memoria: your machines met: {done.line}.")
         if (failure := done.failure) and not isinstance(failure, MemoryServerError):
             log.warning("exchange: %s", failure)
             records.keep("problem", str(failure))
@@ -140,7 +142,8 @@ def exchange(
             refresh.renew(home, keeper)
     if carrier and not done.failure:
         records.keep("problem", "")
-    done.count = count
+    done.count, done.lost = count, records.get(LOST, 0)
+    records.keep(LOST, 0)
     return done
 
 
@@ -206,7 +209,7 @@ def _place(record: Record) -> tuple[str, str]:
     """Return the file and the heading of a section or an entry."""
     first, second = [*str(record.text).split("\n"), ""][:2]
     if record.kind == ENTRY:
-        return f"daily/{first}.md", second.lstrip("# ")
+        return f"daily/{first[:10]}.md", second.lstrip("# ")
     return f"knowledge/{record.whole}.md", first.lstrip("# ") or UNNAMED
 
 
