@@ -85,7 +85,8 @@ def _entries(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
     first, *others = live
     told = [(first, ident, str(first.text))]
     for other in others:
-        head, *rows = str(other.text).split("\n")
+        head, bare = str(other.text).split("\n", 1)
+        rows = bare.split("\n")
         name = beside(ident, other.digest)
         rows[0] += f" ({other.machine})" if SESSION.fullmatch(rows[0]) and other.machine else ""
         rows[-1] = rows[-1].replace(f"entry={ident.removeprefix('e-')} ", f"{name.replace('e-', 'entry=')} ", 1)
