@@ -102,7 +102,8 @@ def test_two_machines_converge_with_either_offline_and_clocks_an_hour_apart(
     # Both work on without the server. One replaces a fact and hears another again; the other adds, edits the first,
     # learns the same thing in its own words and its own time, and deletes what the first one has just heard again.
     hour = skew / 24
-    here.take([a_fact("Use spaces for indentation, not tabs.", day=1), a_fact("Name tests as promises.", day=1)])
+    spaces = a_fact("Use spaces for indentation, not tabs.", day=1, supersedes=(first.id,))
+    here.take([spaces, a_fact("Name tests as promises.", day=1)])
     here.take([a_fact("The wombat service owns the invoices.", "fact", day=1)])
     there.take([a_fact("Deploys go out on Tuesdays.", "operational", day=1 + hour)])
     there.take([a_fact("Name tests as promises.", day=1 + hour, session="s-2")])

@@ -59,12 +59,10 @@ def test_what_names_more_than_a_known_statement_repeats_it_not(tmp_path: Path) -
         assert home.take([fuller]).added == [fuller]
 
 
-def test_a_contradiction_by_the_user_ends_the_old_fact(tmp_path: Path) -> None:
+def test_what_supersedes_a_fact_ends_it(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
-        old, new = (
-            a_fact("Use tabs for indentation, not spaces."),
-            a_fact("Use spaces for indentation, not tabs.", day=1),
-        )
+        old = a_fact("Use tabs for indentation, not spaces.")
+        new = a_fact("Use spaces for indentation, not tabs.", day=1, supersedes=(old.id,))
         home.take([old])
         home.take([new])
         ended = home.store.get(old.id)
@@ -139,17 +137,17 @@ def test_a_later_successor_takes_the_place_of_an_earlier_one_and_the_end_stays(t
 def test_the_users_word_ends_a_later_guess_of_the_assistant(tmp_path: Path) -> None:
     """The session with the user's word was read late."""
     with keeper(tmp_path) as home:
-        home.take([a_fact("The API listens on port 9090.", "fact", day=2, origin="assistant")])
-        home.take([a_fact("The API listens on port 8080.", "fact", day=1)])
+        guess = a_fact("The API listens on port 9090.", "fact", day=2, origin="assistant")
+        home.take([guess])
+        home.take([a_fact("The API listens on port 8080.", "fact", day=1, supersedes=(guess.id,))])
         assert contents(home) == ["The API listens on port 8080."]
 
 
 def test_an_older_word_does_not_end_what_was_said_again_since(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
-        home.take(
-            [a_fact("Use tabs for indentation, not spaces."), a_fact("Use tabs, not spaces, for indentation", day=3)]
-        )
-        home.take([a_fact("Use spaces for indentation, not tabs.", day=1)])
+        tabs = a_fact("Use tabs for indentation, not spaces.")
+        home.take([tabs, a_fact("Use tabs, not spaces, for indentation", day=3)])
+        home.take([a_fact("Use spaces for indentation, not tabs.", day=1, supersedes=(tabs.id,))])
         assert contents(home) == ["Use tabs for indentation, not spaces."]
 
 
@@ -204,19 +202,13 @@ def test_look_alikes_do_not_end_one_another(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         home.take([a_fact("Worker 3 uses port 9001.", "fact"), a_fact("Worker 4 uses port 9002.", "fact", day=1)])
         assert len(contents(home)) == 2
-        home.take([a_fact("Worker 3 uses port 9005.", "fact", day=2)])
-        assert contents(home) == ["Worker 4 uses port 9002.", "Worker 3 uses port 9005."]
 
 
 def test_what_another_project_decided_ends_a_fact_only_there(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
-        home.take(
-            [
-                a_fact("Use tabs for indentation, not spaces."),
-                a_fact("Use tabs for indentation, not spaces.", day=1, project=BLOG),
-            ]
-        )
-        home.take([a_fact("Use spaces for indentation, not tabs.", day=2, project=BLOG)])
+        tabs = a_fact("Use tabs for indentation, not spaces.")
+        home.take([tabs, a_fact(tabs.content, day=1, project=BLOG)])
+        home.take([a_fact("Use spaces for indentation, not tabs.", day=2, project=BLOG, supersedes=(tabs.id,))])
         assert [fact.content for fact in home.store.facts(project=SHOP)] == ["Use tabs for indentation, not spaces."]
         assert [fact.content for fact in home.store.facts(project=BLOG)] == ["Use spaces for indentation, not tabs."]
 
@@ -265,7 +257,8 @@ def test_the_next_worker_brings_in_what_waits_even_without_a_session(
 
 @pytest.mark.parametrize("step", ["log", "store", "acknowledge"])
 def test_a_crash_at_any_step_leaves_the_fact_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
-    old, new = a_fact("Use tabs for indentation, not spaces."), a_fact("Use spaces for indentation, not tabs.", day=1)
+    old = a_fact("Use tabs for indentation, not spaces.")
+    new = a_fact("Use spaces for indentation, not tabs.", day=1, supersedes=(old.id,))
     with keeper(tmp_path) as home:
         home.take([old])
         owner, name = {"log": (Lines, "add"), "store": (Store, "put"), "acknowledge": (Item, "done")}[step]

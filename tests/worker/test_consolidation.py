@@ -138,7 +138,7 @@ def numbered(text: str, day: int, **given: Any) -> Fact:
     return a_fact(text, "fact", day=day, **given)
 
 
-def test_those_that_seem_opposed_come_first_and_few_at_once() -> None:
+def test_the_nearest_come_first_and_few_at_once() -> None:
     alike = [numbered(f"Parcel {word} is weighed at the gate of the yard.", day) for day, word in enumerate(
         ("alpha", "beta", "gamma", "delta", "omega", "sigma", "kappa", "theta"))]  # fmt: skip
     old = numbered("The upload retries three times with a pause of 20 seconds.", 20)

@@ -363,7 +363,8 @@ def test_what_an_old_session_said_and_a_newer_one_replaced_does_not_hold_again(p
 
     def told(prompt: Prompt) -> Item:
         (said,) = [part["user"] for part in prompt.material["exchanges"]]
-        preference = {"kind": "preference", "content": said, "quote": said, "origin": "user"}
+        known = [fact["id"] for fact in prompt.material["known"]]
+        preference = {"kind": "preference", "content": said, "quote": said, "origin": "user", "supersedes": known}
         return {"worth_saving": True, "title": "A day", "context": "", "statements": [preference]}
 
     person.model = Scripted(told)

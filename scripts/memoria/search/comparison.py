@@ -1,4 +1,4 @@
-"""Statements: compare two sentences by their words, to tell whether they agree, contradict or differ.
+"""Statements: compare two sentences by their words, to tell whether they say the same.
 
 Words are stemmed (English and German endings) and light words are dropped. Words under a negation or after a contrast
 ("not", "instead of", "nicht", "statt") get a sign, so that "tabs, not spaces" and "spaces, not tabs" share no word.
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 SAME = 0.6  # least Jaccard similarity of the signed words of two sentences that say the same
-TOPIC = 0.5  # and of the words without signs, for two sentences about the same thing
-REVISED = 0.75  # and of the words without numbers, for a number that replaces another
 CONTAINED, MIN_CONTAINED = 0.9, 4  # or this share of the shorter sentence's words, when it has at least four
 
 _WORD = Pattern(r"[^\W_]+(?:[._/-][^\W_]+)*")
@@ -28,7 +26,6 @@ _CLAUSE = Pattern(r"[;:!?]|,\s|\.\s|\s(?:because|since|so|but|as|weil|damit|sond
 _TOKEN = Pattern(r"[^\s,()\"`]+")
 _NUMBER = Pattern(r"\d+(?:\.\d+)*")
 _LETTERED = Pattern(r"([^\W\d_]{2,60})\s{1,8}([^\W\d_])(?![\w'.])")
-_PLACED = Pattern(r"([^\W\d_]{0,60})[\s#]{0,8}?(\d+(?:\.\d+)*)")
 
 
 # These change what a rule says ("before the commit", "after the commit"), so a comparison of rules keeps them.
@@ -51,14 +48,6 @@ _NEGATIONS = word_set(
     "ohne vermeide"
 )
 _CONTRASTS = word_set("instead over than statt anstatt anstelle")
-# A number after one of these says which thing is meant ("worker 3"), not what holds of it.
-_ENUMERATED = word_set(
-    "worker step shard replica phase stage task issue pr mr ticket bug story page chapter section part slot lane "
-    "instance machine host client partition sprint milestone case rule level layer line row column item number nr no "
-    "agent pod server cluster gpu cpu core disk drive channel thread queue batch job team group zone sensor unit "
-    "device module room day week month quarter schritt aufgabe seite kapitel abschnitt teil stufe zeile spalte "
-    "nummer tag woche monat raum gruppe"
-)
 _TURNS = word_set("but only rather sondern nur")  # these end a negation within a clause
 _PLACES = word_set(
     "in to on for from at with by im in auf fur bei mit von zu zum zur"
@@ -68,25 +57,23 @@ _PLACES = word_set(
 class Words:
     """A sentence as sets: its ``stems``, the stems under a negation or contrast (``against``), its ``numbers``.
 
-    ``placed``: the numbers in order, each after the word before it. ``subject``: the first stem, which says what the
-    sentence is about. ``lettered``: the words before a single capital, each with its letters ("queue A").
+    ``subject``: the first stem, which says what the sentence is about. ``lettered``: the words before a single capital,
+    each with its letters ("queue A").
     """
 
-    __slots__ = ("against", "lettered", "numbers", "placed", "stems", "subject")
+    __slots__ = ("against", "lettered", "numbers", "stems", "subject")
 
     def __init__(
         self,
         stems: frozenset[str],
         against: frozenset[str],
         numbers: frozenset[str],
-        placed: tuple[tuple[str, str], ...] = (),
         subject: str = "",
         lettered: Mapping[str, frozenset[str]] | None = None,
     ) -> None:
         self.stems = stems
         self.against = against
         self.numbers = numbers
-        self.placed = placed
         self.subject = subject
         self.lettered = lettered or {}
 
@@ -101,17 +88,13 @@ def words(text: str) -> Words:
     stems: set[str] = set()
     against: set[str] = set()
     subject = ""
-    folded = _folded(text)
-    for clause in _CLAUSE.split(folded):
+    for clause in _CLAUSE.split(_folded(text)):
         for part, negated in _parts(clause):
             stem = without_ending(part)
             subject = subject or stem
             (against if negated else stems).add(stem)
-    placed = tuple((match[1], match[2]) for match in _PLACED.finditer(folded))
-    return Words(
-        frozenset(stems | against), frozenset(against - stems), frozenset(_NUMBER.findall(text)), placed, subject,
-        lettered(text),
-    )  # fmt: skip
+    numbers = frozenset(_NUMBER.findall(text))
+    return Words(frozenset(stems | against), frozenset(against - stems), numbers, subject, lettered(text))
 
 
 def lettered(text: str) -> dict[str, frozenset[str]]:
@@ -167,35 +150,9 @@ def similarity(one: Words, other: Words) -> float:
     return jaccard(one.stems, other.stems)
 
 
-def opposed(one: Words, other: Words) -> bool:
-    """Return whether both are about the same thing and contradict each other, or give it another number."""
-    if same(one, other) or _other_letter(one, other):
-        return False
-    if one.numbers and other.numbers and one.numbers != other.numbers:
-        return jaccard(_unnumbered(one), _unnumbered(other)) >= REVISED and _gives_another_number(one, other)
-    conflict = (one.against & (other.stems - other.against)) | (other.against & (one.stems - one.against))
-    rest, others = one.stems - conflict, other.stems - conflict
-    if rest and others and not rest & others:  # the same choice about two things: "in web/ …", "in api/ …"
-        return False
-    chosen = one.stems - one.against
-    return bool(conflict) and (jaccard(one.stems, other.stems) >= TOPIC or (bool(chosen) and chosen == other.against))
-
-
 def _other_letter(one: Words, other: Words) -> bool:
     """Return whether a capital says that another thing is meant ("queue A", "queue B")."""
     return any(letters != other.lettered.get(word, letters) for word, letters in one.lettered.items())
-
-
-def _unnumbered(words_: Words) -> frozenset[str]:
-    return frozenset(stem for stem in words_.stems if not stem[0].isdigit())
-
-
-def _gives_another_number(one: Words, other: Words) -> bool:
-    """Return whether the last number alone differs, and no number says which thing is meant ("worker 3")."""
-    first, second = one.placed, other.placed
-    if [number for _, number in first[:-1]] != [number for _, number in second[:-1]] or not first or not second:
-        return False
-    return not {first[-1][0], second[-1][0]} & _ENUMERATED
 
 
 def repeated_in(claim: Words, text: Words, least: float) -> bool:

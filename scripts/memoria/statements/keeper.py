@@ -207,7 +207,7 @@ class Keeper(AbstractContextManager["Keeper"]):
             self._end(Ending.from_dict(item.body))
         elif not self._is_recorded(fact := Fact.from_dict(item.body["event"])) and (twin := self.repeated(fact)):
             known = self._repeat(twin, fact)
-            self._replace((old for old in self.store.contradicted_by(fact) if old.id != known.id), fact, known.id)
+            self._replace((old for old in self.store.superseded_by(fact) if old.id != known.id), fact, known.id)
             kept.repeated.append(known)
         else:
             kept.added.append(self._add(fact, str(item.body.get("project", ""))))
@@ -301,7 +301,7 @@ class Keeper(AbstractContextManager["Keeper"]):
 
     def _add(self, fact: Fact, project: str) -> Fact:
         original = fact
-        found = self.store.contradicted_by(fact)
+        found = self.store.superseded_by(fact)
         olds = [old for old in found if yields(old, fact.time, fact.origin)]
         outlived = [old for old in found if old not in olds]
         for ident in set(original.supersedes).difference(old.id for old in olds):

@@ -12,7 +12,7 @@ import logging
 import math
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -24,7 +24,6 @@ from memoria.daily.entry import is_cut
 from memoria.ground import clock, database
 from memoria.ground.errors import MemoryStoreError
 from memoria.search import comparison
-from memoria.search.comparison import Words
 from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.lines import Lines
 
@@ -36,7 +35,6 @@ _MATCHING = 50  # shown to a person who looks for words
 HALF_SAVED_S = 60  # for which a file that lacks lines, and a line end at its end, is taken for half a save
 TWICE = 2
 _RULES = ("correction", "preference")
-_OPINIONS = (*_RULES, "decision", "fact", "operational")  # a later statement replaces these
 _HALF_AS_NEAR = 8  # places further back that a fact called for counts half as much more
 _CHAIN = 50  # successors followed before a cycle is assumed
 
@@ -237,32 +235,16 @@ class Store(AbstractContextManager["Store"]):
     def twins(self, fact: Fact) -> list[Fact]:
         """Return the live facts that say the same and have another id, the most similar first."""
         said = comparison.words(fact.content)
-        alike = [(other, words) for other, words in self._others(fact) if comparison.same(said, words)]
+        others = [other for other in self._candidates(fact.content, live=True) if other.id != fact.id]
+        pairs = [(other, comparison.words(other.content)) for other in others]
+        alike = [(other, words) for other, words in pairs if comparison.same(said, words)]
         return [other for other, _ in sorted(alike, key=lambda pair: -comparison.similarity(said, pair[1]))]
 
-    def _others(self, fact: Fact) -> Iterator[tuple[Fact, Words]]:
-        """Yield the other live facts that share words with this one, each with its words."""
-        for other in self._candidates(fact.content, live=True):
-            if other.id != fact.id:
-                yield other, comparison.words(other.content)
-
-    def contradicted_by(self, fact: Fact) -> list[Fact]:
-        """Return the live facts that this one contradicts: those that it names, and those that say the opposite.
-
-        That is the opposite, or another number, about the same thing, in one of its projects or in all.
-        """
-        named = map(self.get, fact.supersedes)
+    def superseded_by(self, fact: Fact) -> list[Fact]:
+        """Return the live facts that this one names as superseded; what the user said, only the user ends."""
+        named = map(self.get, dict.fromkeys(fact.supersedes))
         found = [old for old in named if old and old.ended is None and old.id != fact.id]
-        if fact.origin != "user":  # whatever a model says; only what is certain to contradict is compared below
-            found = [old for old in found if old.origin != "user"]
-        if fact.kind in _OPINIONS:
-            said, places = comparison.words(fact.content), {*fact.projects, GLOBAL}
-            found += [
-                old for old, words in self._others(fact)
-                if old.kind in _OPINIONS and "user" in (fact.origin, old.origin)
-                and places.intersection(old.projects) and comparison.opposed(said, words)
-            ]  # fmt: skip
-        return list(dict.fromkeys(found))
+        return [old for old in found if fact.origin == "user" or old.origin != "user"]
 
     def copies(self, fact: Fact) -> list[Fact]:
         """Return the other live facts that say the same in one of its projects or in all, e.g. from another machine."""

@@ -163,8 +163,8 @@ def near_pairs(facts: Iterable[Fact], known: Collection[str]) -> list[tuple[Fact
     return [(newer, older) for _, newer, older in likely]
 
 
-def _pairs(facts: Iterable[Fact], known: Collection[str]) -> Iterator[tuple[tuple[bool, float], Fact, Fact]]:
-    """Yield each statement with the older one nearest to it, after whether they seem opposed and how near they are."""
+def _pairs(facts: Iterable[Fact], known: Collection[str]) -> Iterator[tuple[float, Fact, Fact]]:
+    """Yield each statement with the older one nearest to it, after how near they are."""
     holders: defaultdict[str, list[str]] = defaultdict(list)  # the older statements that hold a stem
     older: dict[str, tuple[Fact, Words]] = {}
     for fact in sorted(facts, key=lambda fact: (said(fact), fact.id)):
@@ -172,18 +172,14 @@ def _pairs(facts: Iterable[Fact], known: Collection[str]) -> Iterator[tuple[tupl
         if fact.id not in known:
             rare = (holders[stem] for stem in words.stems if len(holders[stem]) <= COMMON)
             near = (older[ident] for ident in dict.fromkeys(chain.from_iterable(rare)))
-            rated = [(_nearness(words, others), other) for other, others in near if not _one_answer(fact, other)]
-            rated = [(rate, other) for rate, other in rated if rate[1] >= NEAR]
+            rates = ((jaccard(words.stems, others.stems), other) for other, others in near)
+            rated = [(rate, other) for rate, other in rates if rate >= NEAR and not _one_answer(fact, other)]
             if rated:
                 rate, other = max(rated, key=lambda pair: (pair[0], pair[1].id))
                 yield rate, fact, other
         older[fact.id] = (fact, words)
         for stem in words.stems:
             holders[stem].append(fact.id)
-
-
-def _nearness(one: Words, other: Words) -> tuple[bool, float]:
-    return comparison.opposed(one, other), jaccard(one.stems, other.stems)
 
 
 def _one_answer(one: Fact, other: Fact) -> bool:
