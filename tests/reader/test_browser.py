@@ -158,5 +158,5 @@ def paths(page: Any, server: Served) -> list[str]:
     return [
         "/", "/search", "/search?q=idempotency", "/search?q=alert", ARTICLE, "/article/concepts/hostile",
         claim, wrong, "/nope", "/facts?state=all", "/fact/l-c1001", "/fact/l-e900001",
-        "/sessions", "/session/s-evil?turns=1", "/session/s-evil/seen", "/receipt", "/timeline", f"/day/{DAY}",
+        "/sessions", "/session/s-evil", "/session/s-evil/seen", "/receipt", "/timeline", f"/day/{DAY}",
     ]  # fmt: skip

@@ -15,7 +15,6 @@ from memoria.ground import clock
 from memoria.ground.home import Home, change_config
 from memoria.ground.swap import Swap
 from memoria.transcripts import client_files
-from memoria.transcripts.screen import Tombstones
 from reader_home import SHOP, Browser, fill
 
 SECRET = "ghp_" + "a8B3c9D2e7F1g6H5i4J0k8L3m9N2o7P1q6R5"  # not a key
@@ -50,8 +49,6 @@ def test_every_session_shows_what_became_of_its_turns(home: Home, tmp_path: Path
     page = browser.get("/sessions").text
     assert "6 turns: 4 in 1 entry · 2 nothing worth an entry" in page
     assert '<a href="/session/s-quiet">Nothing was noted</a>' in page
-    assert "s-c1" not in browser.get("/sessions?only=none").text
-    assert "Umlaute" not in browser.get("/sessions?q=checkout").text
     assert 'href="/entry/c1"' in browser.get("/session/s-c1").text
 
 
@@ -60,24 +57,7 @@ def test_the_day_of_a_session_without_entries_is_said_by_its_lines_and_not_by_th
 ) -> None:
     path = _transcript(home, "s-quiet", tmp_path, ["Only thanks."], {"skipped: nothing worth an entry": 1})
     os.utime(path, (0, 0))
-    assert "20 November 2026" in Browser(home).enter().get("/sessions?only=none").text
-
-
-def test_what_may_not_be_kept_is_not_shown_from_the_transcript(home: Home, tmp_path: Path) -> None:
-    hidden = tmp_path / "hidden"
-    hidden.mkdir()
-    (hidden / ".memoria-off").touch()
-    texts = [f"The key is {SECRET}.", "Mine: <private>my salary</private>.", "The zeppelin lands on Friday.", "A joke."]
-    path = _transcript(home, "s-quiet", tmp_path, texts, {"skipped: nothing worth an entry": 4})
-    row = json.loads(path.read_text().splitlines()[-1]) | {"uuid": "u-h", "cwd": str(hidden)}
-    row["message"] = {"role": "user", "content": "Off the record."}
-    path.write_text(f"{path.read_text()}{json.dumps(row)}\n")
-    Tombstones.of(home.paths).add("The zeppelin lands on Friday.")
-    page = Browser(home).enter().get("/session/s-quiet?turns=1").text
-    assert "A joke." in page
-    assert not [text for text in (SECRET, "my salary", "zeppelin", "Off the record") if text in page]
-    assert "forgotten" in page
-    assert ".memoria-off" in page
+    assert "20 November 2026" in Browser(home).enter().get("/session/s-quiet").text
 
 
 @pytest.mark.parametrize("way", ["config", "marker"])
@@ -96,16 +76,16 @@ def test_what_is_excluded_while_the_reader_runs_is_shown_no_more(home: Home, tmp
     assert browser.get("/entry/c1").status == 404
 
 
-def test_the_receipt_names_what_is_missing_and_offers_to_compare(home: Home, tmp_path: Path) -> None:
+def test_the_receipt_names_what_is_missing_and_how_to_capture_it(home: Home, tmp_path: Path) -> None:
     _transcript(home, "s-c1", tmp_path, ["Hello."], {"captured": 4, "missing": 1})
     browser = Browser(home).enter()
     page = browser.get("/receipt").text
     assert '<div class="missing"><dt>missing</dt><dd>1</dd></div>' in page
-    assert 'action="/receipt/compare"' in page
+    assert "memoria verify --repair" in page
     assert "Nothing is missing" not in page
 
 
-def test_costs_are_summed_for_a_period_and_for_today_beside_the_budget(home: Home) -> None:
+def test_costs_are_summed_for_a_month_and_for_today_beside_the_budget(home: Home) -> None:
     with closing(Ledger.of(home.paths)) as ledger:
         for ago, usd in ((0, 0.25), (1, 1.5), (40, 9.0)):
             when = clock.now() - timedelta(days=ago)
@@ -115,4 +95,3 @@ def test_costs_are_summed_for_a_period_and_for_today_beside_the_budget(home: Hom
     page = browser.get("/receipt").text
     assert "<dd>$1.75</dd>" in page
     assert "today, of a budget of $1.00</dt><dd>$0.25</dd>" in page
-    assert "<dd>$10.75</dd>" in browser.get("/receipt?days=92").text

@@ -201,7 +201,6 @@ ACTIONS = (
     Action("/fact/{ident}/promote", facts.promote),
     Action("/fact/{ident}/retire", facts.retire),
     Action("/fact/{ident}/delete", facts.delete),
-    Action("/receipt/compare", receipt.compare),
     Action("/undo", article.take_back),
 )
 

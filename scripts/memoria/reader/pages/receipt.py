@@ -1,4 +1,4 @@
-"""Receipt: the numbers of ``memoria verify``, and what model calls cost by project and model."""
+"""Receipt: the numbers of ``memoria verify``, and what model calls cost by project."""
 
 from __future__ import annotations
 
@@ -19,17 +19,14 @@ from memoria.audit.receipt import (
     SKIPPED,
     UNHOOKED,
     WAITING,
-    check_some,
     not_understood,
 )
-from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
-from memoria.ground.printable import counted
 from memoria.reader.pages import sessions
-from memoria.reader.site import Asked, Done, Site, View
+from memoria.reader.site import Asked, Site, View
 
-PERIODS = (31, 92, 366)  # days
+PERIOD = 31  # days
 ROWS = 12  # rows of a table of costs
 FORMS = 8
 _WORDS = {
@@ -54,14 +51,12 @@ class Share:
     percent: float
 
 
-def show(site: Site, asked: Asked) -> View:
-    """Return the receipt, with the costs of the last ``?days=``."""
-    period = next((days for days in PERIODS if str(days) == asked.query.get("days", "")), PERIODS[0])
+def show(site: Site, _: Asked) -> View:
+    """Return the receipt, with the costs of the last days."""
     # before the ledger is opened, which alone changes the files beside it
     stamp = sessions.ledger_stamp(site.home), site.today, site.home.settings.daily_budget_usd
     with closing(Ledger.of(site.home.paths)) as ledger:
-        costs = partial(_costs, site, ledger, period)
-        values = _turns(site, ledger) | site.cached(f"costs {period}", costs, stamp)
+        values = _turns(site, ledger) | site.cached("costs", partial(_costs, site, ledger), stamp)
     return View("receipt.html", "Receipt", values)
 
 
@@ -89,29 +84,25 @@ def _turns(site: Site, ledger: Ledger) -> dict[str, Any]:
     }
 
 
-def _costs(site: Site, ledger: Ledger, period: int) -> dict[str, Any]:
+def _costs(site: Site, ledger: Ledger) -> dict[str, Any]:
     today = site.today
     visible = site.visible()
     start = site.home.zone.midnight(today)
     by_project: dict[str, tuple[float, int]] = {}
-    by_model: dict[str, tuple[float, int]] = {}
-    calls = ledger.calls_since(site.home.zone.midnight(today - timedelta(days=period - 1)))
+    calls = ledger.calls_since(site.home.zone.midnight(today - timedelta(days=PERIOD - 1)))
     for _, call in calls:
         name = (
             (site.catalog.label(call.project) if visible.shows(call.project) else HIDDEN) if call.project else SEVERAL
         )
-        for sums, group in ((by_project, name), (by_model, call.model)):
-            usd, tokens = sums.get(group, (0.0, 0))
-            sums[group] = usd + call.cost_usd, tokens + call.input_tokens + call.output_tokens
+        usd, tokens = by_project.get(name, (0.0, 0))
+        by_project[name] = usd + call.cost_usd, tokens + call.input_tokens + call.output_tokens
     return {
-        "period": period,
-        "periods": PERIODS,
+        "period": PERIOD,
         "calls": len(calls),
         "spent": sum(usd for usd, _ in by_project.values()),
         "spent_today": sum(call.cost_usd for when, call in calls if when >= start),
         "limit": site.home.settings.daily_budget_usd,
         "by_project": _shares(by_project),
-        "by_model": _shares(by_model),
     }
 
 
@@ -119,17 +110,3 @@ def _shares(sums: dict[str, tuple[float, int]]) -> list[Share]:
     ranked = sorted(sums.items(), key=lambda each: (-each[1][0], -each[1][1], each[0]))
     most = max((usd for usd, _ in sums.values()), default=0.0) or 1.0
     return [Share(name, usd, tokens, round(100 * usd / most, 1)) for name, (usd, tokens) in ranked[:ROWS]]
-
-
-def compare(site: Site, _: Asked) -> Done:
-    """Compare the transcripts that have changed, as many as a worker does at its start, and capture what is missing."""
-    with closing(Ledger.of(site.home.paths)) as ledger:
-        spool = Spool(site.home.paths.spool)
-        spooled = check_some(site.home, ledger, spool)
-        changes = Changes(site.home, ledger, spool)
-        left = sum(map(changes.is_due, changes.transcripts()))
-    said = [f"{counted(left, 'transcript')} left to compare." if left else "All transcripts are compared."]
-    if spooled:
-        detach.start_worker(site.home.settings, site.home.paths)
-        said.append(f"Turns that were missing in {counted(len(spooled), 'session')} are being captured.")
-    return Done("/receipt", " ".join(said))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -14,7 +13,7 @@ from memoria.index.index import Index
 from memoria.reader import address
 from memoria.reader.catalog import slug_of
 from memoria.reader.site import Asked, Site, View, not_found
-from memoria.statements.fact import KINDS, Fact
+from memoria.statements.fact import Fact
 from memoria.wiki.article_cache import Row
 
 PAGE = 10  # days on one page
@@ -75,18 +74,13 @@ def _read_days(site: Site) -> tuple[Day, ...]:
 
 
 def show(site: Site, asked: Asked) -> View:
-    """Return the days, filtered by ``project``, ``kind`` of what was learned, and ``q``."""
-    key, kind, words = (asked.query.get(name, "") for name in ("project", "kind", "q"))
-    found: tuple[Day, ...] = days(site)
-    if key or kind or words:
-        fits = _fits(key, kind, words.casefold().split())
-        narrowed = (replace(day, events=tuple(filter(fits, day.events)), ended=()) for day in found)
-        found = tuple(day for day in narrowed if day.events)
+    """Return the days, of one ``project`` if one is given."""
+    key, found = asked.query.get("project", ""), days(site)
+    if key:
+        own = ((day, tuple(event for event in day.events if event.entry.project == key)) for day in found)
+        found = tuple(replace(day, events=events, ended=()) for day, events in own if events)
     values = {
         "shown": address.paginate(found, PAGE, "/timeline", asked.query),
-        "query": words,
-        "kind": kind,
-        "kinds": KINDS,
         "project": key,
         "projects": sorted({(shown.label, shown.key) for shown in site.catalog.projects if shown.key}),
         "label": site.catalog.label,
@@ -95,19 +89,6 @@ def show(site: Site, asked: Asked) -> View:
         "articles": ARTICLES,
     }
     return View("timeline.html", "Timeline", values)
-
-
-def _fits(key: str, kind: str, words: list[str]) -> Callable[[Event], bool]:
-    def fits(event: Event) -> bool:
-        if key and event.entry.project != key:
-            return False
-        if kind and all(fact.kind != kind for fact in event.facts):
-            return False
-        texts = (event.entry.title, *(fact.content for fact in event.facts), *(row.title for row in event.articles))
-        said = "\n".join(texts).casefold() if words else ""
-        return all(word in said for word in words)
-
-    return fits
 
 
 def show_day(site: Site, asked: Asked) -> View:
