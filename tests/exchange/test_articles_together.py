@@ -101,13 +101,30 @@ def test_an_article_comes_as_it_is(homes: Homes) -> None:
     place(desk, "Decisions", "It is kept on disk.", kind="decision")
     save(desk, lambda page: page + "\n## My notes\n\nAsk Ada before changing this.\n\n- milk\n- bread\n")
     meet(desk, laptop)
-    assert same(homes)
-    assert sorted(text(laptop).split("\n")) == sorted(text(desk).split("\n"))
+    assert text(laptop) == text(desk)
     with laptop.keeper() as keeper:
         assert keeper.store.placed() == {fact.id for fact in desk.facts()}
     stamps = [path(machine).stat().st_mtime_ns for machine in homes]
     meet(desk, laptop)
     assert [path(machine).stat().st_mtime_ns for machine in homes] == stamps, "a second exchange writes nothing"
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_line_that_two_people_replace_at_once_leaves_the_same_pages(homes: Homes, first: int) -> None:
+    """Also its order, its history and its summary."""
+    desk, laptop = homes
+    place(desk, "Conventions", "We always use pnpm here, never npm.", "Tabs, no blanks.", kind="preference")
+    meet(desk, laptop)
+    for machine, words in ((desk, "this place"), (laptop, "that place")):
+        save(machine, lambda page, words=words: page.replace("pnpm here, never npm.", f"pnpm in {words}."))  # type: ignore[misc]
+        machine.settle()
+    meet(homes[first], homes[1 - first])
+    meet(*homes)
+    assert text(laptop) == text(desk)
+    lines_ = [row.partition(" [[")[0] for row in text(desk).split("\n") if row.lstrip().startswith("- ")]
+    assert lines_[2:-1] == ["- Tabs, no blanks.", "- Until 2026-12-16: We always use pnpm here, never npm."]
+    days = [{day: machine.daily.text(day) for day in machine.daily.days()} for machine in homes]
+    assert days[0] == days[1]
 
 
 def test_what_both_made_by_themselves_and_add_to_one_article_stands_on_both(homes: Homes) -> None:

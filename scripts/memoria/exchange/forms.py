@@ -23,6 +23,7 @@ from memoria.daily.day_text import DayText, ItemLine, LearnedLine
 from memoria.daily.entry import (
     BLOCK_ID,
     BOX,
+    COMMENT,
     DROPPED,
     HAND,
     LABEL,
@@ -45,12 +46,15 @@ from memoria.ground import clock, markdown
 from memoria.ground.files import sha256
 from memoria.statements import lines
 from memoria.statements.fact import Fact
+from memoria.statements.store import Store
+from memoria.wiki import lines as on_page
 from memoria.wiki.article import HISTORY, RELATED, Article, Claim, Section
 
 LEAD: Final = "p-"  # the part of what a person wrote before the first section
 UNNAMED: Final = "Notes"  # the heading of a second wording of it
 LAST: Final = 1_000_000  # the number of statements among the entries of their minute
 _END: Final = ("ended", "successor", "repetition")
+_TIME: Final = re.compile(r'"time": "([^"]*)"')
 _TIMED: Final = re.compile(r"### (?:Session|Learned) \((\d\d:\d\d)")
 _NAMES, _DAYS = ("aliases", "tags"), ("project", "created", "updated")  # in the frontmatter of an article
 _LABELS: Final = [label for label, _ in LISTS]
@@ -127,41 +131,49 @@ class Day(DayText):
         self._put(span.first, span.last + 1, block(bare, [*there, *statements], day).removesuffix("\n").split("\n"))
 
     def put_statements(
-        self, given: Iterable[tuple[Learned, str, str]], entry: str, order: Mapping[str, str] | None = None
+        self, given: Iterable[tuple[Learned, str]], entry: str, order: Mapping[str, str] | None = None
     ) -> None:
         """Write each statement's line in place of the old one, into its entry, or else below a heading.
 
-        ``given``: also the time of day and the name of the project, by which they share a heading. ``order``: as above.
+        ``given``: also what tells the time of day and the project in that heading. ``order``: as above.
         """
-        there = {line.learned.id for line in self.learned()}
-        new: dict[str, list[Learned]] = {}
-        for learned, time, project in given:
-            if learned.id in there and (line := self.line_of(learned.id)):
+        new: list[tuple[Learned, str]] = []
+        for learned, about in given:
+            if line := self.line_of(learned.id):
                 self.change(line, learned)
             else:
-                new.setdefault(f"{LEARNED_HEADING}{time}) · {project}", []).append(learned)
+                new.append((learned, f"{LEARNED_HEADING}{about}"))
         span = next((span for span in self._spans() if span.marker[1] == entry), None)
         if span is not None:
-            every = [learned for below in new.values() for learned in below]
-            self._put(span.first, span.last, _with_statements(self.rows[span.first : span.last], every))
+            rows = _with_statements(self.rows[span.first : span.last], [learned for learned, _ in new])
+            self._put(span.first, span.last, rows)
             return
-        for heading, below in new.items():
-            text = "\n".join([heading, "", *(row for learned in below for row in learned_rows(learned))])
-            self._insert(text, (heading[len(LEARNED_HEADING) :][:5], LAST, ""), order or {})
+        for learned, heading in new:
+            if heading in self.rows:
+                self._add_below(heading, learned)
+            else:
+                text = "\n".join([heading, "", *learned_rows(learned)])
+                self._insert(text, (heading.removeprefix(LEARNED_HEADING)[:5], LAST, ""), order or {})
+
+    def _add_below(self, heading: str, learned: Learned) -> None:
+        """Write a statement among those below a heading, by when they were said."""
+        start = self.rows.index(heading)
+        end = next(
+            (n for n, row in enumerate(self.rows) if n > start and row.startswith(("#", COMMENT))), len(self.rows)
+        )
+        group = [line for line in self.learned() if start < line.first < end]
+        later = (line.first for line in group if _said(line.learned) > _said(learned))
+        at = next(later, group[-1].end if group else start + 1)
+        self._put(at, at, learned_rows(learned))
 
     def _insert(self, text: str, place: tuple[str, int, str], order: Mapping[str, str]) -> None:
         """Write a part before the first that belongs below it, or at the end.
 
         ``place``: the time of day, the number among those of the minute, and the id, which decides between machines.
         """
-        at = next(
-            (
-                first
-                for first, time, ident, _ in self._blocks()
-                if place < ((*_place(order[ident]), ident) if ident in order else (time, LAST * (not ident), ident))
-            ),
-            None,
-        )
+        later = (first for first, time, ident, _ in self._blocks() if place < (
+            (*_place(order[ident]), ident) if ident in order else (time, LAST * (not ident), ident)))  # fmt: skip
+        at = next(later, None)
         while at is not None and not self.rows[at].strip():
             at += 1
         if at is None:
@@ -181,8 +193,8 @@ class Day(DayText):
         kept = [line.learned for line in self.learned() if span.first <= line.first <= span.last]
         heading = span.heading
         self.withdraw({ident})
-        time, project = (heading[1], heading["project"]) if heading else ("00:00", "everywhere")
-        self.put_statements([(learned, time, project) for learned in kept], "")
+        about = f"{heading[1]}) · {heading['project']}" if heading else "00:00) · everywhere"
+        self.put_statements([(learned, about) for learned in kept], "")
 
     def set_item(self, ident: str, name: str, state: str) -> None:
         """Close or open a box of an entry."""
@@ -228,6 +240,12 @@ def _place(text: str) -> tuple[str, int]:
     """Return the time of day of an entry, and its number among those of that minute, from its record."""
     _, time, number = [*text.partition("\n")[0].split(), "", ""][:3]
     return time, int(number) if number.isdecimal() else 0
+
+
+def _said(learned: Learned) -> tuple[str, str]:
+    """Return when a statement was said, and its id."""
+    match = _TIME.search("\n".join(learned.below))
+    return match[1] if match else "", learned.id
 
 
 def _bullet(row: str) -> str:
@@ -360,14 +378,17 @@ class Page(Article):
         if self.wrote_summary and self.summary != told.get("summary", ""):
             self.summarise(str(told.get("summary", "")))
 
-    def place(self, part: str, text: str, claim: Claim | None) -> None:
+    def place(self, part: str, text: str, claim: Claim | None, store: Store) -> None:
         """Write a row under its heading, in place of the one that stands elsewhere; in the history it stays."""
         heading, row, *nested = text.split("\n")
         if any(section.named(HISTORY) for section, number in self._found(part)):
             return
         self.displace(part)
-        first = claim.render() if claim else row
-        self.section(heading).add(first, *nested)
+        rows = [claim.render() if claim else row, *nested]
+        if heading == HISTORY:
+            self.file(rows)
+        else:
+            on_page.place(self, heading, rows, part, store)
 
     def displace(self, part: str) -> None:
         """Remove a row, with what is nested in it."""
@@ -386,8 +407,7 @@ class Page(Article):
             return
         section = next((each for each in self.sections if prose_part(each.heading) == part), None)
         if section is None and rows:
-            section = self.section(markdown.heading(raw)[1])
-            section.raw = raw
+            section = self.section_at_end(markdown.heading(raw)[1], raw)
         if section is not None:
             kept = [row for number, _, _ in self._rows(section) for row in section.rows[number : section.block(number)]]
             section.rows = [*([""] if rows else []), *rows, *([""] if kept else []), *kept, ""]

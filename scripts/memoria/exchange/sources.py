@@ -23,7 +23,7 @@ from memoria.statements.keeper import Keeper
 from memoria.statements.lines import learned, of_day
 from memoria.wiki import lines
 from memoria.wiki.folder import Wiki
-from memoria.wiki.settle import adopt
+from memoria.wiki.settle import adopt, retell
 
 
 class Days:
@@ -116,11 +116,10 @@ class Days:
                 rows.set_item(entry, part.partition("#")[2], self._text(part) or "")
         zone = self.keeper.zone
         for entry, facts in statements.items():
-            rows.put_statements([
-                (learned(fact), f"{zone.local(fact.time):%H:%M}",
-                 "everywhere" if fact.project == GLOBAL else name_of(fact.project))
-                for fact in facts
-            ], entry, order)  # fmt: skip
+            names = ("everywhere" if fact.project == GLOBAL else name_of(fact.project) for fact in facts)
+            given = [(learned(fact), f"{zone.local(fact.time):%H:%M}) · {name}")
+                     for fact, name in zip(facts, names, strict=True)]  # fmt: skip
+            rows.put_statements(given, entry, order)
         return rows.text
 
     def _sort(self, rows: Day, name: str, ident: str, live: Record | None, found: dict[str, list[Fact]]) -> None:
@@ -249,7 +248,8 @@ class Articles:
         is_deleted = about is None or about.text is None
         if page is None or (is_deleted and not any(piece.kind in (PLACE, PROSE) for piece in page.pieces())):
             return None
-        if text is None and lines.has_stale_summary(page):  # it is never compared
+        retell(page, self.keeper)
+        if page.wrote_summary and lines.has_stale_summary(page):  # one that another machine wrote before an end
             page.summarise(lines.summary_of(page))
         if is_deleted:  # something was added to it here meanwhile
             anew = next(page.pieces())
@@ -273,9 +273,9 @@ class Articles:
         elif text is None:
             page.displace(part)
         elif text.split("\n")[1]:
-            page.place(part, text, None)
+            page.place(part, text, None, self.keeper.store)
         elif fact := self.keeper.store.get(part):
-            page.place(part, text, lines.claim_of(fact, self.keeper.store))
+            page.place(part, text, lines.claim_of(fact, self.keeper.store), self.keeper.store)
         elif self.records.known(part):
             self.waiting.add(page.slug)
 

@@ -437,8 +437,11 @@ class Keeper(AbstractContextManager["Keeper"]):
                 self.store.mark_deleted(ident, known)
                 self.store.remove(ident)
             return
+        known = self.store.get(ident)
         self.store.put(day, fact)
         self.store.unmark_deleted(ident)
+        if known and (known.ended, known.successor) != (fact.ended, fact.successor):
+            self.store.doubt(ident)
 
 
 def _is_older_copy(then: Fact, now: Fact) -> bool:

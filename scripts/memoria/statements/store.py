@@ -414,6 +414,10 @@ class Store(AbstractContextManager["Store"]):
         """
         return [slug for (slug,) in self.db.execute(query)]
 
+    def doubt(self, ident: str) -> None:
+        """Let the articles be looked at in whose history a fact stands: it may have ended otherwise."""
+        self.db.execute("UPDATE places SET day = '' WHERE id = ? AND NOT is_current", (ident,))
+
     # -- deletions
 
     def gone(self) -> set[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Self
@@ -144,6 +144,13 @@ class Section:
             self.rows.insert(0, "")  # a blank line below the heading
             end = 1
         self.rows[end:end] = block
+
+    def insert(self, number: int | None, block: Sequence[str]) -> None:
+        """Insert lines before a row; without one, at the end."""
+        if number is None:
+            self.add(*block)
+        else:
+            self.rows[number:number] = block
 
     def named(self, heading: str) -> bool:
         """Return whether the section has this heading, ignoring case."""
@@ -336,7 +343,14 @@ class Article:
             if section.named(heading):
                 return section
         place = next((n for n, other in enumerate(self.sections) if _is_later(other, heading)), len(self.sections))
-        section = Section(heading, f"## {heading}", [""])  # the blank line before the next heading, or the file's end
+        return self._insert(place, heading, f"## {heading}")
+
+    def section_at_end(self, heading: str, raw: str) -> Section:
+        """Add a section as a person does, with the whole row of its heading."""
+        return self._insert(len(self.sections), heading, raw)
+
+    def _insert(self, place: int, heading: str, raw: str) -> Section:
+        section = Section(heading, raw, [""])  # the blank line before the next heading, or the file's end
         before = self.sections[place - 1].rows if place else self.lead
         if place == len(self.sections):  # the page ended in one line end, and must do so again
             while before and not before[-1].strip():
@@ -375,22 +389,32 @@ class Article:
             self.sections.remove(section)
         return rows
 
-    def move(self, section: Section, number: int, heading: str) -> None:
-        """Move a line with what is nested in it to the section with this heading."""
-        if not section.named(heading):
-            self.section(heading).add(*self.cut(section, number))
-
     def retire(self, section: Section, number: int, day: str, instead: Claim | None = None) -> None:
         """Move a line to the history with the day until which it held, and the statement that holds instead."""
-        first, *rest = self.cut(section, number)
-        since = [f"{_SINCE}{replace(instead, block='').render()[2:]}"] if instead else []
-        self.section(HISTORY).add(f"- Until {day}: {first[2:]}", *rest, *since)
+        self.add_past(self.cut(section, number), day, instead)
 
-    def resume(self, section: Section, number: int, heading: str) -> None:
-        """Move a line of the history back to the section with this heading."""
+    def add_past(self, rows: Sequence[str], day: str, instead: Claim | None) -> None:
+        """Add a line that was cut to the history."""
+        since = [f"{_SINCE}{replace(instead, block='').render()[2:]}"] if instead else []
+        block = [f"- Until {day}: {rows[0][2:]}", *rows[1:], *since]
+        self.file(block)
+
+    def file(self, block: Sequence[str]) -> None:
+        """Write rows into the history: by days, and of one day by words, so that all machines do the same."""
+        history = self.section(HISTORY)
+        later = (number for number, claim in history.claims() if f"- {claim.text}" > block[0])
+        history.insert(next(later, None), block)
+
+    def since(self, section: Section, number: int) -> tuple[str, set[str]]:
+        """Return until when a row of the history held, and which statements it names as what holds instead."""
+        until = _UNTIL.match(section.rows[number][2:])
+        below = section.rows[number + 1 : section.block(number)]
+        return until[1] if until else "", set().union(*map(_reason_ids, below))
+
+    def resume(self, section: Section, number: int) -> list[str]:
+        """Remove a row of the history; return it, with what is nested in it, as a current line."""
         first, *rest = self.cut(section, number)
-        rest = [row for row in rest if not row.startswith(SINCE_ROWS)]
-        self.section(heading).add(f"- {_UNTIL.sub('', first[2:], count=1)}", *rest)
+        return [f"- {_UNTIL.sub('', first[2:], count=1)}", *(row for row in rest if not row.startswith(SINCE_ROWS))]
 
     def forget_reasons(self, idents: Collection[str]) -> bool:
         """Remove from the history that one of these statements holds instead; return whether anything changed."""

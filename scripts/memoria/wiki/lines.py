@@ -8,7 +8,7 @@ in every section; a summary and reasons that may rest on it go with it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from typing import Final
 
@@ -75,6 +75,28 @@ def claim_of(fact: Fact, store: Store) -> Claim:
     day = store.day(fact.id)
     text = markdown.line(fact.content)
     return Claim(text, (link(fact.id, day),)) if day else Claim(text, (), fact.id)
+
+
+def place(article: Article, heading: str, rows: Sequence[str], ident: str, store: Store) -> None:
+    """Write a statement's line into a section, with what is nested in it.
+
+    It stands by when the statement was said, or the first of those that it took the place of: so on all machines.
+    """
+    section, own = article.section(heading), _rank(ident, store)
+    later = (number for number, claim in section.claims() if own and (other := _rank(claim.id, store)) and other > own)
+    section.insert(next(later, None), rows)
+
+
+def _rank(ident: str, store: Store) -> tuple[datetime, str, datetime, str] | None:
+    """Return what decides where a statement stands; None for what is none."""
+    fact = first = store.get(ident) if ident else None
+    known = {ident}
+    while first and first.supersedes and first.supersedes[0] not in known:
+        known.add(first.supersedes[0])
+        if (former := store.get(first.supersedes[0])) is None:
+            break
+        first = former
+    return (first.time, first.id, fact.time, fact.id) if fact and first else None
 
 
 def folded(text: str) -> str:

@@ -198,11 +198,12 @@ class Placing:
         heading = heading_of(section) or lines.section_of(fact.kind)
         if article.shows(ident):
             here = next(line for line in article.lines() if line[2].id == ident and not line[0].named(HISTORY))
-            if section:
-                article.move(here[0], here[1], heading)
+            if section and not here[0].named(heading):
+                lines.place(article, heading, article.cut(*here[:2]), ident, self.keeper.store)
             return
         rows = self._cut(self.shown.get(ident) or next(iter(self.keeper.store.places_of(ident)), ""), ident)
-        article.section(heading).add(*(rows or [lines.claim_of(self._adopted(fact), self.keeper.store).render()]))
+        rows = rows or [lines.claim_of(self._adopted(fact), self.keeper.store).render()]
+        lines.place(article, heading, rows, ident, self.keeper.store)
         article.touch(self.keeper.zone.day(fact.time))
 
     def _cut(self, slug: str, ident: str) -> list[str]:

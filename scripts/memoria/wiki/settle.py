@@ -373,7 +373,7 @@ def _bring_line(
     if fact is None:
         return bool(claim.id) and _is_deleted(claim.id, claim, keeper) and _cut(article, line, ended)
     if is_past:
-        return fact.ended is None and _resume(article, line, fact)
+        return _resume(article, keeper, line, fact) if fact.ended is None else _retell(article, keeper, line, fact)
     if fact.ended is not None:
         ended.append(claim.text)
         _retire(article, keeper, line, fact, told)
@@ -427,13 +427,35 @@ def _is_stale(claim: Claim, fact: Fact, read: Place | None) -> bool:
     return any(lines.is_same_text(claim.text, wording) for wording in former)
 
 
-def _resume(article: Article, line: tuple[Section, int, Claim], fact: Fact) -> bool:
-    section, number, _ = line
-    if article.shows(fact.id):
-        article.cut(section, number)
-    else:
-        article.resume(section, number, lines.section_of(fact.kind))
+def _resume(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], fact: Fact) -> bool:
+    rows = article.resume(*line[:2])
+    if not article.shows(fact.id):
+        lines.place(article, lines.section_of(fact.kind), rows, fact.id, keeper.store)
     return True
+
+
+def retell(article: Article, keeper: Keeper) -> None:
+    """Let all rows of an article's history tell the ends that their statements have now."""
+    lines_ = ((line, keeper.store.get(line[2].id)) for line in list(article.lines()) if line[0].named(HISTORY))
+    if any(fact and fact.ended and _retell(article, keeper, line, fact) for line, fact in lines_):
+        retell(article, keeper)
+
+
+def _retell(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], fact: Fact) -> bool:
+    """Let a row of the history tell the end that its statement has now, which another machine may have told."""
+    section, number, _ = line
+    instead, day = _instead(article, keeper, fact), keeper.zone.day(fact.ended or clock.now()).isoformat()
+    until, known = article.since(section, number)
+    if not until or (until == day and known == set(instead.ids if instead else ())):
+        return False
+    article.add_past(article.resume(section, number), day, instead)
+    return True
+
+
+def _instead(article: Article, keeper: Keeper, fact: Fact) -> Claim | None:
+    """Return the line of what holds instead of an ended statement, if it may stand here."""
+    known = keeper.store.get(fact.successor) if fact.successor else None
+    return lines.claim_of(known, keeper.store) if known and _belongs(article, known) else None
 
 
 def _retire(
@@ -446,16 +468,15 @@ def _retire(
     successor = lines.claim_of(now, store) if now else None
     is_placed = now is not None and (now.id in told or article.shows(now.id))
     if now and successor and _belongs(article, now) and not is_placed and not successor.is_own:
-        section.rows.insert(number, successor.render())
-        number += 1
+        row = section.rows[number]
+        lines.place(article, section.heading, [successor.render()], now.id, store)
+        number = section.rows.index(row)
     if fact.repetition:
         article.cut(section, number)
         return
-    known = store.get(fact.successor) if fact.successor else None
-    instead = lines.claim_of(known, store) if known and _belongs(article, known) else None
     day = zone.day(fact.ended or clock.now())
     section.put(number, _row(article, claim, fact, keeper).render())
-    article.retire(section, number, day.isoformat(), instead)
+    article.retire(section, number, day.isoformat(), _instead(article, keeper, fact))
     article.touch(day)
 
 
