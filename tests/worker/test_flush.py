@@ -35,6 +35,7 @@ from memoria.mcp.calls import Session
 from memoria.models.protocol import Prompt
 from memoria.pages import housekeeping
 from memoria.statements.keeper import Keeper
+from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn_reader import Reader
 from memoria.worker import worker
 from memoria.worker.worker import Report, Worker
@@ -541,6 +542,27 @@ def test_no_secret_is_sent_to_a_model(bench: Bench) -> None:
     bench.flush()
     assert "to push" in bench.said()
     assert key not in bench.said()
+
+
+def test_a_secret_that_the_model_names_is_kept_nowhere(bench: Bench) -> None:
+    bench.job(line("the door opens with brave otter, 4711; room 47110, and otters swim") + exchange(1))
+    named = ["brave otter", "4711", "the", "", "x" * 201, 7, "[redacted:own]", {"a": "b"}]
+    fact = {"kind": "fact", "content": "The door opens with brave otter.", "quote": "the door opens with brave otter"}
+    bench.flush({**ANSWER, "context": "The door: brave otter", "statements": [fact], "secrets": named})
+    (entry,) = bench.entries()
+    assert (entry.context, [said.text for said in entry.learned]) == (
+        "The door: [redacted:seen]", ["The door opens with [redacted:seen]."]
+    )  # fmt: skip
+    archive = Archive.of(bench.home.paths)
+    (archived,) = archive.listed()
+    assert archive.read(archived)[0].text == (
+        "the door opens with [redacted:seen], [redacted:seen]; room 47110, and otters swim"
+    )
+    files = [path for path in bench.base.rglob("*") if path.is_file() and path != bench.transcript]
+    assert not [path for path in files if b"brave otter" in path.read_bytes()]
+    bench.job(line("and the window?") + exchange(2), session="s2")
+    bench.flush({**ANSWER, "secrets": "brave otter"})
+    assert len(bench.entries()) == 2
 
 
 def test_an_entry_that_cannot_be_written_is_unknown_to_the_ledger_and_the_job_is_not_blamed(

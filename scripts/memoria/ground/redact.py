@@ -14,7 +14,7 @@ from __future__ import annotations
 import base64
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from memoria.ground import key_patterns, placed
@@ -86,6 +86,33 @@ class Redactor:
 def redact(text: str) -> str:
     """Return the text with a mark in place of each secret, for callers that need no counts."""
     return Redactor().redact(text)
+
+
+def marker(secrets: object) -> Callable[[Any], Any]:
+    """Return what puts ``[redacted:seen]`` in place of these secrets, which a model found, in a JSON value's strings.
+
+    What cannot be one (no string, shorter than 4 or longer than 200 characters, a mark) is ignored; one shorter than 6
+    is only found where it is no part of a longer word or number.
+    """
+    seen = sorted({each for each in secrets if _can_be_secret(each)} if isinstance(secrets, list) else (), key=len)
+    alone = (rf"(?<!\w){re.escape(each)}(?!\w)" if len(each) < _PART else re.escape(each) for each in reversed(seen))
+    pattern = re.compile("|".join(alone))
+
+    def marked(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: marked(each) for name, each in value.items()}
+        if isinstance(value, list):
+            return [marked(each) for each in value]
+        return pattern.sub("[redacted:seen]", value) if seen and isinstance(value, str) else value
+
+    return marked
+
+
+_PART = 6  # a shorter secret may stand in other words by chance
+
+
+def _can_be_secret(value: object) -> bool:
+    return isinstance(value, str) and 4 <= len(value.strip()) <= 200 and "redacted" not in value
 
 
 # A mark can bring together two pieces of text that then look like an assignment, which the next pass finds. Each pass

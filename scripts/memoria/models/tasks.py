@@ -79,15 +79,17 @@ FLUSH_SHAPE = _object(
     action_items=_many(_must(1_500), 40),
     done=_many(_must(80), 40),
     dropped=_many(_must(80), 40),
+    secrets=_many(_must(200), 40),
 )
 
 # Loose on purpose beside what a statement cannot be without: ``statements.claim_check`` judges each one separately, and
-# a bad one must cost neither the summary nor the good ones beside it.
+# a bad one must cost neither the summary nor the good ones beside it. ``redact.marker`` judges secrets in the same way.
 STATEMENTS = _separately(["importance", "quote", "supersedes", "asked_as"], kind=_must(80), content=_must(5_000))
 ENDED = _separately(["remains", "quote"], id=_must(80))
 FLUSH_SCHEMA: JsonObject = {
     **FLUSH_SHAPE,
-    "properties": {**FLUSH_SHAPE["properties"], "statements": STATEMENTS, "ended": ENDED, "asked": {"default": []}},
+    "properties": {**FLUSH_SHAPE["properties"], "statements": STATEMENTS, "ended": ENDED}
+    | {name: {"default": []} for name in ("asked", "secrets")},
 }
 
 COMPILE_SCHEMA = _object(

@@ -29,7 +29,7 @@ from memoria.daily.open_items import OpenItem, OpenItems, is_same
 from memoria.ground import clock
 from memoria.ground.errors import BadAnswerError, MemoryStoreError, TranscriptMissingError
 from memoria.ground.home import Home
-from memoria.ground.redact import Redactor
+from memoria.ground.redact import Redactor, marker
 from memoria.models import tasks
 from memoria.models.metered import Metered
 from memoria.models.protocol import Completion, JsonObject
@@ -183,6 +183,8 @@ class Writer:
         prompt = tasks.flush({**material, "exchanges": stretch.material(session.cwd)})
         completion = self.model.complete(prompt, session.project)
         failpoints.reached("flush.answered")
+        marked = marker(completion.data["secrets"])  # what the rules did not know is kept nowhere
+        completion, stretch = replace(completion, data=marked(completion.data)), stretch.cleaned(marked)
         moment = next((part.time for part in stretch.exchanges if part.time), None) or clock.now()
         day = self.home.zone.day(moment)
         found = findings(self.keeper, session, stretch.exchanges, completion.data, day, known, before)
