@@ -546,7 +546,7 @@ def test_no_secret_is_sent_to_a_model(bench: Bench) -> None:
 
 def test_a_secret_that_the_model_names_is_kept_nowhere(bench: Bench) -> None:
     bench.job(line("the door opens with brave otter, 4711; room 47110, and otters swim") + exchange(1))
-    named = ["brave otter", "4711", "the", "", "x" * 201, 7, "[redacted:own]", {"a": "b"}]
+    named = ["brave otter", "4711", "the", "", "x" * 201, 7, "[redacted:own]", "redacted", {"a": "b"}]
     fact = {"kind": "fact", "content": "The door opens with brave otter.", "quote": "the door opens with brave otter"}
     bench.flush({**ANSWER, "context": "The door: brave otter", "statements": [fact], "secrets": named})
     (entry,) = bench.entries()

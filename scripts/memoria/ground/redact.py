@@ -112,7 +112,10 @@ _PART = 6  # a shorter secret may stand in other words by chance
 
 
 def _can_be_secret(value: object) -> bool:
-    return isinstance(value, str) and 4 <= len(value.strip()) <= 200 and "redacted" not in value
+    if not (isinstance(value, str) and 4 <= len(value.strip()) <= 200):
+        return False
+    rest = _MARK.sub("", value).strip()  # the rules may have marked a part of it
+    return bool(rest) and "redacted" not in rest
 
 
 # A mark can bring together two pieces of text that then look like an assignment, which the next pass finds. Each pass
