@@ -227,11 +227,10 @@ def retract(article: Article, sources: Collection[str], idents: Collection[str] 
         dropped += count
         if count and not any(row.strip() for row in section.rows):
             emptied.append(section)
-    _drop_topics(article, emptied)
     if dropped:
+        _drop_topics(article, emptied)
         _plain_related(article)
         article.summarise(summary_of(article))
-        _drop_empty(article)
     if needle:
         dropped += _without_text(article, needle)
     if dropped:
@@ -241,18 +240,11 @@ def retract(article: Article, sources: Collection[str], idents: Collection[str] 
     return dropped
 
 
-def unlink(article: Article, slug: str) -> bool:
-    """Remove the links to a deleted page, and rows that begin with one; return whether there were any."""
-    pattern = re.compile(rf"\[\[{re.escape(slug)}(?:#[^\]|]*)?(?:\|([^\]]*))?\]\]")
-    before = article.render()
-    see = f"See [[{slug}"
-    topics = [section for section in article.sections if any(row.startswith(see) for row in section.rows)]
-    for section in topics:
-        section.rows[:] = [row for row in section.rows if not row.startswith(see)]
-    _drop_topics(article, [section for section in topics if not any(row.strip() for row in section.rows)])
+def unlink(article: Article, slug: str) -> None:
+    """Remove the links to a deleted page, and list items that begin with one."""
+    pattern = re.compile(rf"\[\[{re.escape(slug)}(?:#[^\]|]*)?(?:\|[^\]]*)?\]\]")
     for rows in (article.lead, *(section.rows for section in article.sections)):
         rows[:] = [pattern.sub("(forgotten)", row) for row in rows if not (row[:2] == "- " and pattern.match(row[2:]))]
-    return article.render() != before
 
 
 def _drop_topics(article: Article, emptied: Collection[Section]) -> None:
@@ -311,12 +303,6 @@ def _plain_related(article: Article) -> None:
     for section in article.sections:
         if section.heading == RELATED:
             section.rows = [re.sub(r"^(- \[\[[^\]]*\]\]):.*$", r"\1", row) for row in section.rows]
-
-
-def _drop_empty(article: Article) -> None:
-    article.sections[:] = [
-        part for part in article.sections if not part.is_claims or any(row.strip() for row in part.rows)
-    ]
 
 
 def _drop_days(article: Article) -> None:
