@@ -16,6 +16,7 @@ from memoria.recall import session_start
 from memoria.statements.fact import GLOBAL
 from memoria.statements.keeper import Keeper
 from memoria.wiki.article import Article, Claim
+from memoria.wiki.folder import Owners, is_name, unquoted
 from wiki_home import WikiHome, entry, placed
 
 ONE, TWO = "api-111111", "api-222222"
@@ -117,3 +118,33 @@ def test_a_session_sees_its_own_project_and_what_is_for_all(home: WikiHome, monk
         found = {hit.path for hit in index.search("indent client code", view=view)}
     assert {"knowledge/concepts/client2-api.md", "knowledge/concepts/licences.md"} <= found
     assert "knowledge/concepts/api.md" not in found
+
+
+def test_pages_and_titles_are_told_apart_by_what_their_project_is_called() -> None:
+    taken = ["conventions", "api", "api-notes", "api-notes-client1-api", "n" * 79, "n" * 68 + "-client1-api"]
+    owners = Owners({f"concepts/{name}": TWO for name in taken} | {"concepts/all": ""}, {ONE: "client1-api"})
+    wanted = {
+        "all": "all", "conventions": "conventions-client1-api", "api": "client1-api", "api-notes": "client1-api-notes",
+        "n" * 79: "n" * 69 + "-api-111111",
+    }  # fmt: skip
+    assert {name: owners.free_slug("concepts", name, ONE) for name in wanted} == {
+        name: f"concepts/{found}" for name, found in wanted.items()
+    }
+    owners.enter("concepts/conventions-client1-api", TWO)
+    owners.enter("concepts/conventions-api-111111", TWO)
+    owners.enter("concepts/conventions-api-111111-2", TWO)
+    assert owners.free_slug("concepts", "conventions", ONE) == "concepts/conventions-api-111111-3"
+    assert owners.free_slug("concepts", "conventions", "") == "concepts/conventions-general"
+    names = ("client1-api", "client1-api-x", "client1-apix", "x")
+    assert [owners.former_name(name, ONE) for name in names] == ["api", "api-x", "", ""]
+    titles = ["api: notes", "notes", "apis", "notes (general)", "twice", "twice (client1-api)"]
+    found = [owners.distinct_title(title, ONE, titles) for title in ("API: notes", "Notes", "apis", "Twice", "Else")]
+    assert found == ["client1-api: notes", "Notes (client1-api)", "apis (client1-api)", f"Twice ({ONE})", "Else"]
+    assert owners.distinct_title("Notes", "", titles[:3]) == "Notes (general)"
+
+
+def test_a_title_names_something_without_the_quotes_around_it() -> None:
+    names = ["", "42", "v2", "x", "é", "X 1", "deadbeef1", "123e4567-e89b-12d3-a456-426614174000", "C++", "42 things"]
+    assert list(map(is_name, names)) == [False, False, False, False, True, True, False, False, False, True]
+    titles = [' "Port" ', "„Der Port“", "the 'port'", "'port", "port"]
+    assert list(map(unquoted, titles)) == ["Port", "Der Port", "the 'port'", "'port", "port"]

@@ -144,7 +144,7 @@ def _spool(home: Home, plan: Plan) -> None:
         header = path.read_bytes().partition(b"\n")[0]
         lines = [line for line, turns in forget_plan.job_lines(path)
                  if not any(key in gone for key, _ in turns) and not held(line.decode("utf-8", "replace"))]  # fmt: skip
-        files.replace(path, b"".join([header, b"\n", *lines]), mode=0o600)
+        files.replace(path, b"".join([header, b"\n", *lines]))
         if not forget_plan.job_turns(path):
             path.unlink()
             path.with_name(path.name + ".why").unlink(missing_ok=True)

@@ -155,11 +155,11 @@ class Spool:
     def _create(self, path: str) -> int:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         try:
-            return os.open(path, flags, 0o600)
+            return os.open(path, flags, atomic.PRIVATE)
         except FileNotFoundError:  # somebody deleted the folders
             for box in (self.tmp, self.new, self.cur, self.failed):
                 os.makedirs(box, mode=0o700, exist_ok=True)
-            return os.open(path, flags, 0o600)
+            return os.open(path, flags, atomic.PRIVATE)
 
     def _move(self, name: str, source: str, target: str) -> None:
         os.rename(os.path.join(source, name), os.path.join(target, name))

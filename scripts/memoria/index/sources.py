@@ -50,7 +50,7 @@ def refresh(index: Index, paths: Paths, *, anew: bool = False, until: float = ma
     if index.is_whole:
         index.prepare(
             naming_notes.LEVELS,
-            lambda texts: files.replace(Path(paths.named), naming_notes.names_in(texts), mode=0o600),
+            lambda texts: files.replace(Path(paths.named), naming_notes.names_in(texts)),
         )
     return changed
 

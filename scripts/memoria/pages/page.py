@@ -187,7 +187,7 @@ def prepare(
     content.facts = [fact for fact in leading(keeper.store, GLOBAL) if fact.project == GLOBAL]
     _write_both(paths, "global", content, limit)
     _clear(paths, {*projects, "global"})
-    files.replace(Path(paths.hidden), "\n".join(view.hidden()), mode=0o600)
+    files.replace(Path(paths.hidden), "\n".join(view.hidden()))
 
 
 def _clear(paths: Paths, known: set[str]) -> None:
@@ -232,4 +232,4 @@ def _write(path: Path, page: str) -> None:
             return
     except OSError:
         pass
-    files.replace(path, page, mode=0o600)
+    files.replace(path, page)

@@ -77,7 +77,7 @@ class Outbox:
         """Add an item, which is on disk on return; raise OSError when it cannot be written."""
         self._count += 1
         item = Item(self.folder / f"{time.time_ns():020d}-{os.getpid()}-{self._count:04d}.json", dict(body))
-        files.replace(item.path, json.dumps({"body": item.body}, ensure_ascii=False) + "\n", mode=0o600)
+        files.replace(item.path, json.dumps({"body": item.body}, ensure_ascii=False) + "\n")
         return item
 
     def waiting(self) -> list[Item]:

@@ -138,18 +138,18 @@ class Transactions:
                 shutil.rmtree(folder, ignore_errors=True)
                 raise ChangedError([path])
             if before is not None:
-                files.replace(folder / f"{number}.old", before, mode=0o600)
+                files.replace(folder / f"{number}.old", before)
             if data is not None:
-                files.replace(folder / f"{number}.new", data, mode=0o600)
+                files.replace(folder / f"{number}.new", data)
             rows.append({"path": path, "number": number, "before": digest(before), "after": digest(data)})
         rows += [
             self._staged_block(folder, path, len(rows) + n, block)
             for n, (path, block) in enumerate(sorted((appended or {}).items()))
         ]
         step = Step(name, label, tuple(rows), tuple(ends))
-        files.replace(folder / "step.json", json.dumps(asdict(step), indent=1), mode=0o600)
+        files.replace(folder / "step.json", json.dumps(asdict(step), indent=1))
         failpoints.reached("transaction.staged")
-        files.replace(self.journal, json.dumps(asdict(step)), mode=0o600)
+        files.replace(self.journal, json.dumps(asdict(step)))
         failpoints.reached("transaction.journaled")
         self._swap(step)
         self._trim()
@@ -157,7 +157,7 @@ class Transactions:
 
     def _staged_block(self, step: Path, path: str, number: int, block: bytes) -> Row:
         data = self._content(path) or b""
-        files.replace(step / f"{number}.new", block, mode=0o600)
+        files.replace(step / f"{number}.new", block)
         return {"path": path, "number": number, "before": digest(data), "after": digest(block), "size": len(data),
                 "times": data.count(block)}  # fmt: skip
 
@@ -180,7 +180,7 @@ class Transactions:
         told = self._told()
         for row in rows:
             told[str(row["path"])] = [*told.get(str(row["path"]), ()), str(row["before"]), str(row["after"])]
-        files.replace(self.folder / SWAPPED, json.dumps(told), mode=0o600)
+        files.replace(self.folder / SWAPPED, json.dumps(told))
         foreign = [
             str(row["path"])
             for row in rows
@@ -318,7 +318,7 @@ class Transactions:
             raise LookupError("there is nothing to undo")
         step = known[0]
         changed = [str(row["path"]) for row in step.files if self._is_as_left(step, row)]
-        files.replace(self.journal, json.dumps(asdict(step) | {"back": True}), mode=0o600)
+        files.replace(self.journal, json.dumps(asdict(step) | {"back": True}))
         failpoints.reached("transaction.journaled")
         left_alone = self._swap(step, back=True)
         return step.label, [path for path in changed if path not in left_alone], left_alone

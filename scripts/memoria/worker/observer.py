@@ -78,7 +78,7 @@ class Observer:
         notes = await memory.get_scratchpad_with_timestamps()
         block = where_you_were(observed, await memory.get_task_state(), notes)
         target = Path(self.places.path(session, BLOCK))
-        files.replace(target, block, mode=0o600)
+        files.replace(target, block)
         os.utime(target, ns=(stamp, stamp))
 
     def _grown(self, session: str, before: Mapping[str, Any]) -> dict[str, Any]:
