@@ -127,3 +127,54 @@ def test_a_cut_leaves_whole_words_and_whole_code() -> None:
     assert markdown.cut("one two three", 9) == "one two"
     assert markdown.cut("one `[[a]] b` three", 9) == "one"
     assert markdown.cut("short", 9) == "short"
+    cuts = [("abcdefghij klm", 9), ("abcd efghijkl", 9), ("abc efghijkl", 9), ("ab: cdef gh", 4), ("12345 789", 9)]
+    assert [markdown.cut(*each) for each in cuts] == ["abcdefghi", "abcd", "abc efghi", "ab", "12345 789"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "change", "left"),
+    [
+        ("a: 1\nb: x", ("set", "a", "2"), "a: '2'\nb: x"),
+        ("a: 1\nb: x", ("set", "c", ["p", "q: r"]), "a: 1\nb: x\nc:\n  - p\n  - 'q: r'"),
+        ("a: 1", ("set", "a", []), "a: []"),
+        ("a:", ("set", "a", "yes"), "a: 'yes'"),
+        ("", ("set", "a", "b c"), "a: b c"),
+        ("a: |\n  x\n  y\nb: 1", ("set", "a", "z"), "a: z\nb: 1"),
+        ("a: 1\n\n\nc: 2", ("set", "a", "3"), "a: '3'\n\n\nc: 2"),
+        ("{a: 1}", ("set", "a", "2"), "{a: 1}"),
+        ("a:\n  b: 1\nc: 2", ("set", "b", "3"), "a:\n  b: 1\nc: 2\nb: '3'"),
+        ("a: [x, y]\nb: 1", ("add", "a", ["y", "z", "z", ""]), "a:\n  - x\n  - y\n  - z\nb: 1"),
+        ("a:\n  - x # mine\n\nb: 1", ("add", "a", ["y"]), "a:\n  - x # mine\n  - y\n\nb: 1"),
+        ("a:\n- x\n\n", ("add", "a", ["y"]), "a:\n- x\n- y\n\n"),
+        ("a: x\n# c\nb: 1", ("add", "a", ["y"]), "a:\n  - x\n  - y\n# c\nb: 1"),
+        ("a: x", ("add", "a", ["x"]), "a: x"),
+    ],
+)  # fmt: skip
+def test_frontmatter_changes_in_the_lines_of_one_key(raw: str, change: tuple[str, str, object], left: str) -> None:
+    front = markdown.Frontmatter(raw)
+    method, *given = change
+    getattr(front, method)(*given)
+    assert front.raw == left
+    assert front.values == markdown.Frontmatter(left).values
+
+
+def test_a_file_is_read_as_obsidian_and_commonmark_have_it() -> None:
+    found = markdown.links("a [[x]] [[ y.md#^b | shown ]] `[[code]]` [[z#h]] ```\n[[f]]\n```\n[[u|v")
+    assert [(link.target, link.anchor, link.shown) for link in found] == [
+        ("x", "", ""), ("y.md", "#^b", "shown"), ("z", "#h", ""),
+    ]  # fmt: skip
+    rows = ["a", "```py", "b", "~~~", "```", "c", "  ~~~~", "~~~", "~~~~~", "d", "``` x`", "e", "```"]
+    outside = [row for row, in_code in markdown.code_rows(rows) if not in_code]
+    assert outside == ["a", "c", "d", "``` x`", "e"]
+    texts = ["---\na: 1\n---\nx", "---\na: 1", "x\n---\n"]
+    assert list(map(markdown.split_frontmatter, texts)) == [("a: 1", "x"), (None, texts[1]), (None, texts[2])]
+    pages = [["x", "```", "# no", "```", "# A", "# B"], ["## A", "# B"], ["### A", "# B"], []]
+    assert list(map(markdown.first_heading, pages)) == ["A", "", "B", ""]
+    items = ["- [ ] do", "* [x] done", "+ x", "1. x", "[] y", "-x", " - z"]
+    assert list(map(markdown.unbulleted, items)) == ["do", "done", "x", "1. x", "y", "-x", "z"]
+
+
+def test_frontmatter_that_nests_too_deeply_for_the_loader_is_refused() -> None:
+    assert markdown.load_yaml("[" * 100 + "]" * 100)
+    with pytest.raises(ValueError, match="too many brackets"):
+        markdown.load_yaml("[" * 101 + "]" * 101)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoria.wiki import lines
-from memoria.wiki.article import Article, Claim
+from memoria.wiki.article import Article, Claim, heading_of
 from memoria.wiki.folder import Wiki
 
 S1, S2, S3 = "daily/2026-11-16#^e-a1", "daily/2026-11-17#^e-b2", "daily/2026-11-18#^e-c3"
@@ -100,14 +100,106 @@ def test_adding_changes_only_the_lines_that_are_added() -> None:
     ]  # fmt: skip
 
 
-def test_what_is_retired_goes_to_history_with_its_lines_and_its_block_id() -> None:
+def test_what_is_retired_goes_to_history_with_its_lines_and_comes_back_with_them() -> None:
     page = article()
     section, number, _ = next(page.lines())
-    page.retire(section, number, "2026-11-17")
+    page.retire(section, number, "2026-11-17", Claim("It is `9090`", (S2,), "l-new"))
     assert page.render().endswith(
-        f"## History\n\n- Until 2026-11-17: The port is `8080` [[{S1}]] ^port\n  and this line explains it.\n"
+        f"## Related\n\n- [[concepts/shop|shop]]\n\n## History\n\n- Until 2026-11-17: The port is `8080` [[{S1}]] ^port"
+        f"\n  and this line explains it.\n  - Since then: It is `9090` [[{S2}|17 Nov]]\n"
     )
     assert [claim.text for claim in page.claims] == ["A starred one"]
+    assert page.past == [Claim("The port is `8080`", (S1,), "port")]
+    assert [page.forget_reasons(["l-new"]), page.forget_reasons(["b2"])] == [False, False], "an entry is no statement"
+    section, number, _ = list(page.lines())[-1]
+    page.resume(section, number, "Gotchas")
+    again = f"## Gotchas\n\n- The port is `8080` [[{S1}]] ^port\n  and this line explains it.\n\n## Related\n"
+    assert again in page.render()
+    assert "History" not in page.render()
+
+
+@pytest.mark.parametrize(
+    ("text", "was", "now"),
+    [
+        ("# T", "", "# T\n\nNew one\n"),
+        ("", "", "\nNew one\n"),
+        ("x\n\n## A\n", "x", "\nNew one\n\n## A\n"),
+        ("# T\n\nold\nrow\n\nmore\n\n## A", "old row", "# T\n\nNew one\n\nmore\n\n## A"),
+        ("# T\nold\n## A", "old", "# T\n\nNew one\n\n## A"),
+    ],
+)
+def test_a_summary_is_the_first_paragraph_below_the_title(text: str, was: str, now: str) -> None:
+    page = article(text)
+    assert (page.summary, page.wrote_summary) == (was, not was)
+    page.summarise("New  one", is_own=False)
+    assert (page.render(), page.summary, page.wrote_summary) == (now, "New one", False)
+    page.summarise("New one")
+    assert (page.render(), page.wrote_summary) == ("---\nsummary_digest: 62b9f811\n---\n" + now, True)
+
+
+def test_each_section_stands_in_its_place() -> None:
+    page = article(f"# T\n\n## Mine\n\n- x [[{S1}]]\n\n## Notes\n")
+    for heading in ("history", "Own topic", "Gotchas", "Related", "Key Points", "Behaviour", "Decisions", "HISTORY"):
+        page.add(Claim(heading, (S1, S1.replace("a1", "a2"), S2)), heading)
+    order = ["Key Points", "Behaviour", "Mine", "Notes", "Own topic", "Decisions", "Gotchas", "Related", "history"]
+    assert [section.heading for section in page.sections] == order
+    cited = f"[[{S1}|16 Nov]] [[{S1.replace('a1', 'a2')}|2]] [[{S2}|17 Nov]]"
+    assert page.render().endswith(f"## history\n\n- history {cited}\n- HISTORY {cited}\n")
+    assert page.render().startswith(f"# T\n\n## Key Points\n\n- Key Points {cited}\n\n## Behaviour\n")
+    for _ in range(2):
+        page.relate("concepts/shop", "The [shop]", "it  sells")
+        page.relate(page.slug, "itself")
+    assert f"## Related\n\n- Related {cited}\n- [[concepts/shop|The  shop]]: it sells\n\n## history" in page.render()
+    assert page.related == 1
+    section, number, _ = next(page.lines())
+    page.move(section, number, "key points")
+    page.move(section, number, "Notes")
+    assert f"## Notes\n\n- Key Points {cited}\n\n## Own topic" in page.render()
+    assert page.sections[0].heading == "Behaviour"
+
+
+def test_a_page_has_the_names_days_and_owner_that_it_is_given() -> None:
+    page = Article.new("concepts/port", "The  port", "Where *it* listens.", date(2026, 11, 17), "shop-1a2b3c")
+    for day in (16, 17, 18, 17):
+        page.touch(date(2026, 11, day))
+    page.rename("Listener")
+    assert (
+        page.render()
+        == """---
+title: Listener
+aliases:
+  - The port
+tags: []
+created: '2026-11-16'
+updated: '2026-11-18'
+summary_digest: bc9af2a4
+project: shop-1a2b3c
+---
+
+# Listener
+
+Where *it* listens.
+"""
+    )
+    page.give_to("")
+    assert page.project == "shop-1a2b3c"
+    page.give_to("blog-4d5e6f")
+    assert (page.front.text("project"), page.project) == ("blog · blog-4d5e6f", "blog-4d5e6f")
+    assert [article(text).title for text in ("---\ntitle: A\n---\n# B", "# B", "x")] == ["A", "B", "port"]
+
+
+def test_a_line_and_a_heading_are_read_without_their_marks() -> None:
+    rows = [f"- x [[{S1}|16 Nov]] ^l-a1", "* x", "x", "- x ^port  "]
+    assert [Claim.parse(row) for row in rows] == [
+        Claim("x", (S1,), "l-a1"), Claim("x", ()), None, Claim("x", (), "port"),
+    ]  # fmt: skip
+    own, many = (Claim.parse(row) for row in (rows[0], f"- x [[{S1[:16]}#^l-c1]] [[{S2[:16]}#^l-d4]]"))
+    assert own
+    assert many
+    assert (own.is_own, own.ids, own.id, own.day) == (True, ("l-a1",), "l-a1", S1[6:16])
+    assert (many.is_own, many.ids, many.id, many.day) == (False, ("l-c1", "l-d4"), "", S2[6:16])
+    said = ["## Own *topic* :", "Related", "history", "...", "x" * 100, "A [[b]]"]
+    assert list(map(heading_of, said)) == ["Own *topic*", "", "", "", "x" * 60, r"A \[\[b]]"]
 
 
 @pytest.mark.parametrize(
