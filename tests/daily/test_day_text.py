@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 from facts import MONDAY, SHOP, a_fact, parsed
 from memoria.amending import forget_plan, removal
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.day_text import DayText
-from memoria.daily.entry import Entry, Learned, fingerprint, render
+from memoria.daily.day_text import DayText, LearnedLine
+from memoria.daily.entry import DROPPED, OPEN, TICKED, Entry, Learned, fingerprint, render
 from memoria.index import documents
 from memoria.statements import lines
 from memoria.statements.lines import Lines
 
 DAY = date(2026, 11, 16)
+DAYS = Path(__file__).parents[1] / "fixtures" / "days"
 BOM = b"\xef\xbb\xbf"
 ROWS = st.sampled_from(
     [
@@ -229,3 +230,36 @@ def test_a_fact_of_an_entry_is_read_with_its_particulars_which_do_not_change_its
     assert found.learned == (fact,)
     bare = replace(told, learned=(replace(fact, below=()),))
     assert fingerprint(found) == fingerprint(told) == fingerprint(bare)
+
+
+def test_a_day_is_read_and_changed_as_its_whole_text_tells() -> None:
+    told, marked, changed = ((DAYS / f"{name}.md").read_text() for name in ("told", "marked", "changed"))
+    day = DayText(told, {SHOP: "store-1a2b3c"})
+    assert [(part.heading, part.anchor, part.title, part.project, part.is_learned) for part in day.parts(DAY)] == [
+        ("", "", "", "", False),
+        ("### Session (14:05) · shop · Fix it", "e-one", "Fix it", "store-1a2b3c", False),
+        ("### Learned (09:00) · shop", "", "Learned (09:00) · shop", "shop", True),
+    ]
+    assert "".join(part.raw for part in day.parts(DAY)) == told
+    shown = [row for row in told.splitlines() if row and row[:4] != "### " and not row.lstrip().startswith("<!--")]
+    assert [row for part in day.parts(DAY) for row in part.text.splitlines() if row] == shown
+    items = [(item.entry, item.row, item.text, item.is_open) for item in day.items()]
+    rows = {"Write it": True, "Read it": False, "Bare": True, "Struck": False, "Dropped": False}
+    assert items == [("one", number, text, is_open) for number, (text, is_open) in enumerate(rows.items(), 23)]
+    below = ("  > use npm", '  <!-- learned {"origin": "user"} -->')
+    assert list(day.learned()) == [
+        LearnedLine(Learned("decision", "Use npm.", "l-npm1", below), 18, 21, "s-9", "store-1a2b3c", "one"),
+        LearnedLine(Learned("fact", "It rains.", "l-rain1"), 40, 41),
+    ]
+    assert (day.unmarked(), day.ids()) == ([(1, 4), (5, 11), (36, 37), (43, 50)], {"one", "two"})
+    assert (day.block_ids(), day.tombstones()) == ({"e-one": 1}, [("two", ("k3",))])
+    assert (day.mark(DAY), day.name(day.ids()), day.text) == (4, 4, marked)
+    assert (day.mark(DAY), day.name(day.ids()), day.text) == (0, 0, marked)
+    for item, state in zip(list(day.items()), (TICKED, DROPPED, OPEN, TICKED, OPEN), strict=False):
+        day.set_box(item, state)
+    day.strike(lambda row: "Fix" in row or "npm" in row)
+    for time, text in (("09:00", "New"), ("09:00", "New2"), ("09:01", "N3")):
+        day.add(Learned("fact", f"{text}.", f"l-{text.casefold()}"), time, "shop")
+    day.remove(next(line for line in day.learned() if line.learned.id == "l-rain1"))
+    day.bury({"d1b57bcd39"})
+    assert day.text == changed
