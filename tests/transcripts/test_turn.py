@@ -13,10 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import memoria
-from memoria.transcripts.turn import LINE, Turn, describe, exchanges, split
+from memoria.transcripts import client_files, clients
+from memoria.transcripts.turn import LINE, Turn, describe, exchanges, split, steps
 from memoria.transcripts.turn_reader import Reader
 from places import SHARED, TRANSCRIPTS
 
+TURNS = TRANSCRIPTS.parent / "turns"
+CODEX = sorted((TRANSCRIPTS.parent / "agents" / "codex").rglob("*.jsonl"))
 OWN = sorted(TRANSCRIPTS.rglob("*.jsonl"))
 DEMO = sorted((Path(memoria.__file__).parent / "commands" / "demo_transcripts").glob("*.jsonl"))
 REAL = sorted((SHARED / "transcripts").glob("*.jsonl"))
@@ -71,6 +74,30 @@ def lines_of(path: Path) -> list[bytes]:
 
 def said(name: str, role: str = "user") -> list[str]:
     return [turn.text for turn in read(lines_of(TRANSCRIPTS / name)) if turn.role == role]
+
+
+def shown(turns: list[Turn]) -> str:
+    """All that is known of turns, and what a model is told of them."""
+    rows = []
+    for turn in turns:
+        about = (turn.role, turn.key, turn.time and turn.time.isoformat(), turn.cwd, turn.branch, *turn.uses)
+        rows += [" | ".join(map(str, about)) + " | side" * turn.sidechain]
+        rows += [f"    {row}" for row in turn.text.splitlines()] + [f"  * {row}" for row in turn.tools]
+    for part in steps(exchanges(turns)):
+        rows += ["--", *(f"{label}: {text}" for label, text in part)]
+    return "\n".join(rows) + "\n"
+
+
+@pytest.mark.parametrize("path", [*OWN, *CODEX], ids=lambda path: path.stem)
+def test_a_transcript_is_read_as_it_was_before(path: Path) -> None:
+    """When a change of what is read is meant, delete the file, run this twice, and look at what git shows."""
+    reader = Reader(decode=clients.CODEX.decoder() if path in CODEX else client_files.decode, keep_sidechains=True)
+    found = shown([*reader.read(lines_of(path)), *reader.settle()])
+    known = TURNS / f"{path.stem}.txt"
+    if not known.exists():
+        known.write_text(found, "utf-8")
+        raise AssertionError(f"{known.name} is new")
+    assert found == known.read_text("utf-8")
 
 
 def test_a_prompt_that_stands_only_in_the_queue_is_kept_where_it_was_answered() -> None:
@@ -237,6 +264,33 @@ def test_a_failing_tool_leaves_its_status_and_its_first_and_last_lines() -> None
             "Write a.py: Loom wind(self)",
         ),
         ("Anything", "not a mapping", "Anything"),
+        ("Anything", {"a": 0, "b": "", "c": [], "d": {}, "e": False}, "Anything a=0 e=False"),
+        ("Read", {"path": "/a.py", "limit": 5}, "Read /a.py from 1 (5 lines)"),
+        ("Read", {"file_path": "/a.py", "offset": 10}, "Read /a.py"),
+        ("LS", {"path": "/a"}, "LS /a"),
+        ("Glob", {"pattern": "*.c", "type": "c"}, "Glob *.c in c"),
+        ("WebSearch", {"query": "the  date"}, "WebSearch the date"),
+        ("Agent", {"name": "Look", "script": "at it"}, "Agent Look · at it"),
+        ("TodoWrite", {"todos": [{"content": "A"}, 3, {"status": "done"}]}, "TodoWrite [?] A; [done]"),
+        ("TodoWrite", {"todos": "none"}, "TodoWrite"),
+        ("TaskCreate", {"subject": "Test it"}, "TaskCreate Test it"),
+        ("TaskUpdate", {"taskId": 3, "status": "done"}, "TaskUpdate [done] #3"),
+        ("TaskUpdate", {"subject": "Test it"}, "TaskUpdate Test it"),
+        (
+            "AskUserQuestion",
+            {"questions": [{"question": "Which?", "options": [{"label": "A"}, 3, {"label": "B"}]}, {"options": 1}, 2]},
+            "AskUserQuestion Which? (A, B) |  ()",
+        ),
+        (
+            "MultiEdit",
+            {"path": "a", "edits": [{"new_string": "loom_a"}, 3, {"old_string": "b_c"}]},
+            "MultiEdit a: loom_a b_c",
+        ),
+        ("NotebookEdit", {"notebook_path": "a.ipynb", "new_source": "loom_a()"}, "NotebookEdit a.ipynb: loom_a()"),
+        ("Edit", {"file_path": "a", "old_string": "x_a y_b z_c", "new_string": "y_b n_d"}, "Edit a: n_d x_a z_c y_b"),
+        ("ExitPlanMode", {}, "ExitPlanMode (the plan stands in the text)"),
+        ("Bash", {"command": "x" * 600}, "Bash " + "x" * 600),
+        ("Bash", {"command": "x" * 600 + " run_it x"}, "Bash " + "x" * 600 + " … run_it"),
     ],
 )
 def test_a_tool_use_is_one_line_with_what_identifies_it(name: str, given: object, expected: str) -> None:
@@ -287,10 +341,18 @@ def test_an_exchange_is_a_user_turn_and_what_answered_it() -> None:
     material = {"user": "one\n\none more", "assistant": "answer", "tools": ["Bash ls"]}
     assert found[1].material() == {**material, "errors": ["exit 1"], "notes": ["stopped"]}
     assert exchanges([]) == []
+    assert [part.size for part in found] == [18, 85, 10]
+    long = turn("user", "one two\nthree four five six", 7, "Bash make it all", "Bash ls")
+    calls = split([*found, *exchanges([long])], 28)
+    assert [[(turn.text, *turn.tools) for part in call for turn in part.turns] for call in calls] == [
+        [("before",)], [("one",), ("stopped",)], [("one more",)], [("answer",)], [("", "Bash ls"), ("exit 1",)],
+        [("two",)], [("one two\nthree ",)], [("four five six",)], [("", "Bash make it all")], [("", "Bash ls")],
+    ]  # fmt: skip
+    assert [sum(part.size for part in call) for call in calls] == [18, 24, 15, 18, 28, 10, 21, 20, 23, 14]
 
 
 ROLES = st.sampled_from(("user", "assistant", "error", "note"))
-TURNS = st.builds(
+ANY_TURN = st.builds(
     lambda role, text, tools, number: turn(role, text, number, *tools),
     ROLES,
     st.text(alphabet="ab \n", max_size=300),
@@ -301,7 +363,7 @@ TURNS = st.builds(
 
 @pytest.mark.slow
 @settings(max_examples=200, deadline=None)
-@given(turns=st.lists(TURNS, max_size=8), limit=st.integers(40, 400))
+@given(turns=st.lists(ANY_TURN, max_size=8), limit=st.integers(40, 400))
 def test_splitting_leaves_nothing_out_and_keeps_to_the_limit(turns: list[Turn], limit: int) -> None:
     parts = exchanges(turns)
     calls = split(parts, limit)
