@@ -9,13 +9,20 @@ from pathlib import Path
 import pytest
 
 import exchange_lives as lives
+from as_before import same
 from bench import exchange_model
-from memoria.daily.entry import DROPPED, TICKED
+from facts import MONDAY
+from memoria.daily.entry import DROPPED, TICKED, Learned
+from memoria.daily.open_items import ident as item_ident
 from memoria.exchange import merge
-from memoria.exchange.forms import prose_part
+from memoria.exchange.forms import Day, Page, day_of, new_page, prose_part
 from memoria.exchange.keys import Key
 from memoria.exchange.record import Record, digest_of
 from memoria.exchange.records import Records
+from memoria.wiki.article import Claim
+from places import TESTS
+
+DAYS = TESTS / "fixtures" / "days"
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -175,3 +182,37 @@ def test_of_the_same_words_said_at_two_times_every_home_tells_the_same_time(dots
     said = digest_of("Use tabs.")
     told = [Record("l-1", "statement", dot * 16 + said, (), text) for dot, text in zip(dots, texts, strict=True)]
     assert json.loads(str(merge.wordings("l-1", told)[0].text))["time"] == "2026-11-17T08:00:00"
+
+
+def test_pages_and_days_are_taken_apart_and_put_together_as_they_were_before() -> None:
+    day = Day((DAYS / "marked.md").read_text("utf-8"))
+    pieces = list(day.pieces(MONDAY.date()))
+    (bare,) = [day_of(piece.text)[1] for piece in pieces if piece.id == "e-one"]
+    learned = {line.learned.id: line.learned for line in day.learned()}
+    rows: list[object] = [*pieces]
+    day.set_item("one", item_ident("Write it"), TICKED)
+    day.put_statements([(learned["l-npm1"], "09:00", "shop")], "one")
+    day.put_statements([(Learned("fact", "New.", "l-new1"), "09:00", "shop")], "one")
+    day.put_statements([(Learned("debugging", "Then.", "l-new2"), "10:00", "shop")], "")
+    day.put_statements([(Learned("fact", "Last.", "l-new3"), "23:00", "shop")], "none")
+    day.put_entry("one", bare.replace("Why.", "Because."), [Learned("decision", "Use pnpm.", "l-new4")])
+    day.put_entry("six", bare.replace("entry=one", "entry=six").replace("14:05", "15:05"), [learned["l-rain1"]])
+    rows += ["==", day.text]
+    day.drop_entry("one")
+    day.drop_entry("none")
+    rows += ["==", day.text]
+    page = Page("concepts/port", (DAYS / "page.md").read_text("utf-8"))
+    rows += ["==", *page.pieces()]
+    page.describe({"title": "The Port", "tags": ["http"], "aliases": ["listener", "port"]})
+    page.place("l-a1", "Gotchas\n- gone\n  - below", Claim("It is 9090.", ("daily/2026-11-16#^l-a1",)))
+    page.place("l-d4", "Gotchas\n- It came back.", None)
+    page.place("l-e5", "Own topic\n- It is new.", None)
+    page.displace("l-b2")
+    page.write_prose("p-", "\nAda's own words.")
+    page.write_prose(prose_part("Notes"), "## Notes")
+    page.write_prose(prose_part("Behaviour"), "## behaviour\nOther words.")
+    page.write_prose(prose_part("Mine"), "## Mine\nNew words.")
+    page.write_prose(prose_part("None"), "## None")
+    rows += ["==", page.render(), "==", *page.pieces()]
+    made = new_page("concepts/new", next(piece.text for piece in page.pieces()))
+    same("read/exchanged.txt", [*rows, "==", made.render()])

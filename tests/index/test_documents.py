@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from facts import MONDAY, a_fact, rendered
+from as_before import same
+from facts import MONDAY, SHOP, a_fact, rendered
 from memoria.index import documents
 from memoria.index.index import Index
 from memoria.wiki.article import Article
+from places import TESTS
 
+DAYS = TESTS / "fixtures" / "days"
 SOURCE = "[[daily/2026-11-20#^e-01aa]]"
 OPEN = st.sampled_from(["---\n", "---  \n", "---\t\n"])
 FRONT = st.lists(
@@ -95,3 +99,17 @@ def test_a_line_of_an_article_stands_for_the_statement_that_it_shows(tmp_path: P
         index.sync(tmp_path)
         (note,) = index.finder.notes("integers", limit=3, room=300, kinds=("article",))
     assert (note.hit.kind, note.hit.key, note.hit.date) == ("fact", f"daily/2026-11-16.md#^{fact.id}", "2026-11-16")
+
+
+def test_pages_and_days_are_cut_as_they_were_before() -> None:
+    files = {"knowledge/concepts/page.md": DAYS / "page.md", f"daily/{MONDAY.date()}.md": DAYS / "told.md"}
+    for top in ("knowledge/concepts", "daily"):
+        files |= {f"{top}/{path.name}": path for path in sorted((DAYS.parent / "home-0.2.0" / top).glob("*.md"))}
+    rows: list[object] = []
+    for name, path in files.items():
+        for found in documents.of_file(name, path.read_text("utf-8"), {SHOP: "store-1a2b3c"}):
+            rows += [f"== {found.key}", replace(found, passages=()), found.digest, *found.passages]
+    same("read/documents.txt", rows)
+    texts = ["x" * 5_000, "word " * 900, "row\n" * 900, " ", "y" * 1_200]
+    cuts = [(len(each.text), each.text[-3:], each.own) for text in texts for each in documents.cut(text, "", own=True)]
+    same("read/passages.txt", cuts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import memoria
+from as_before import same
 from memoria.transcripts import client_files, clients
 from memoria.transcripts.turn import LINE, Turn, describe, exchanges, split, steps
 from memoria.transcripts.turn_reader import Reader
 from places import SHARED, TRANSCRIPTS
 
-TURNS = TRANSCRIPTS.parent / "turns"
 CODEX = sorted((TRANSCRIPTS.parent / "agents" / "codex").rglob("*.jsonl"))
 OWN = sorted(TRANSCRIPTS.rglob("*.jsonl"))
 DEMO = sorted((Path(memoria.__file__).parent / "commands" / "demo_transcripts").glob("*.jsonl"))
@@ -76,28 +76,20 @@ def said(name: str, role: str = "user") -> list[str]:
     return [turn.text for turn in read(lines_of(TRANSCRIPTS / name)) if turn.role == role]
 
 
-def shown(turns: list[Turn]) -> str:
+def shown(turns: list[Turn]) -> Iterator[str]:
     """All that is known of turns, and what a model is told of them."""
-    rows = []
     for turn in turns:
         about = (turn.role, turn.key, turn.time and turn.time.isoformat(), turn.cwd, turn.branch, *turn.uses)
-        rows += [" | ".join(map(str, about)) + " | side" * turn.sidechain]
-        rows += [f"    {row}" for row in turn.text.splitlines()] + [f"  * {row}" for row in turn.tools]
+        yield " | ".join(map(str, about)) + " | side" * turn.sidechain
+        yield from [f"    {row}" for row in turn.text.splitlines()] + [f"  * {row}" for row in turn.tools]
     for part in steps(exchanges(turns)):
-        rows += ["--", *(f"{label}: {text}" for label, text in part)]
-    return "\n".join(rows) + "\n"
+        yield from ("--", *(f"{label}: {text}" for label, text in part))
 
 
 @pytest.mark.parametrize("path", [*OWN, *CODEX], ids=lambda path: path.stem)
 def test_a_transcript_is_read_as_it_was_before(path: Path) -> None:
-    """When a change of what is read is meant, delete the file, run this twice, and look at what git shows."""
     reader = Reader(decode=clients.CODEX.decoder() if path in CODEX else client_files.decode, keep_sidechains=True)
-    found = shown([*reader.read(lines_of(path)), *reader.settle()])
-    known = TURNS / f"{path.stem}.txt"
-    if not known.exists():
-        known.write_text(found, "utf-8")
-        raise AssertionError(f"{known.name} is new")
-    assert found == known.read_text("utf-8")
+    same(f"turns/{path.stem}.txt", shown([*reader.read(lines_of(path)), *reader.settle()]))
 
 
 def test_a_prompt_that_stands_only_in_the_queue_is_kept_where_it_was_answered() -> None:
