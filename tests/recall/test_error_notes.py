@@ -80,3 +80,21 @@ def test_a_note_that_shares_only_a_word_or_only_that_there_was_an_error_is_not_g
 def test_only_the_lines_that_say_what_went_wrong_are_looked_up() -> None:
     assert error_notes.telling(ERROR) == ["ModuleNotFoundError no yaml worker"]
     assert error_notes.telling("slow tides rise\n" * 100_000) == ["slow tides rise"]
+    path = "/x/y/z.py:12: error: 'foo' undefined 0x7f 12 12:30\nfatal: bad config\nfatal: bad config"
+    assert error_notes.telling(path) == ["z.py:12 error foo undefined", "fatal bad config"]
+    assert error_notes.telling("Exit code 1\n  a\nlast word") == ["last word"]
+    every = "Error: never told\nfatal: bad yaml\nfailed to (open)\nno such zebra table\nok then"
+    assert error_notes.telling(every) == ["fatal bad yaml", "failed to open", "no such zebra table"]
+    long = error_notes.telling("bad yaml\n" + "fatal yaml " * 60)
+    assert list(map(len, long)) == [299]
+    assert [error_notes.telling(text) for text in ("one", "", "12 0x1f\n\n")] == [[], [], []]
+
+
+def test_a_note_helps_that_shares_half_of_a_line_and_says_three_words_more() -> None:
+    lines = ["ModuleNotFoundError no yaml worker", "ld cannot find libzebra in path"]
+    texts = {
+        "yaml worker sets the interpreter of the clone": True, "yaml worker clone interpreter": False,
+        "yaml interpreter clone path": False, "yaml worker clone": False, "libzebra path needs two packages more": True,
+        "yaml worker clone interpreter moved": True,
+    }  # fmt: skip
+    assert {text: error_notes.helps(text, lines) for text in texts} == texts

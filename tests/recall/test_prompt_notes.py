@@ -23,6 +23,7 @@ from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
 from memoria.recall import notes, prompt_notes, shown_notes
 from memoria.recall.session_start import session_start
+from memoria.search.hit import Hit, Statement
 from memoria.statements.keeper import Keeper
 from places import PAYLOADS, ROOT
 
@@ -247,3 +248,38 @@ def test_a_prompt_that_is_sent_again_is_not_answered_by_what_was_learned_from_it
         keeper.take([learned])
     assert ask(world, f"Who loses the flush race when we let the worker lock decide it? {PROMPT}", session="s2") == ""
     assert LOCK in ask(world, PROMPT, session="s2")
+
+
+def test_a_note_is_one_line_that_says_each_thing_once() -> None:
+    def row(hit: list[str], text: str, label: str = "", *, own: bool = False, sourced: bool = False) -> str:
+        found = Hit(hit, 1.0, [text])
+        statement = Statement(found, text, label, is_own=own, sessions=frozenset())
+        return notes.row(statement, "shop-1a2b3c", is_sourced=sourced)
+
+    page = ["k/port.md", "k/port.md", "article", "", "", "shop-1a2b3c", "The port", "2026-11-20"]
+    fact = ["d#^l-1", "d", "fact", "l-1", "", "blog-4d5e6f", "A title", "2026-11-19"]
+    turn = ["a", "a", "turn", "", "", "", "It listens", "2026-11-18"]
+    cited = "- It listens. daily/2026-11-16#^l-a1"
+    assert row(page, cited) == "- [article, 2026-11-16] The port: It listens."
+    assert (
+        row(page, "It listens on a port.", sourced=True) == "- [article, 2026-11-20] It listens on a port. (k/port.md)"
+    )
+    assert row(fact, "Use it.", "correction", own=True) == "- [correction, 2026-11-19, the user, blog] A title: Use it."
+    assert row(turn, "> It listens", "assistant") == "- [turn, 2026-11-18, Claude] It listens"
+    assert row(turn, " ") == ""
+    texts = ["- [fact] a b daily/2026-11-20#^l-x1", "* > - x\n  y", "[not here at all, a long one] x", ">> x"]
+    assert list(map(notes.said, texts)) == ["a b", "x y", "[not here at all, a long one] x", ">> x"]
+    cuts = [
+        ("a b c", 5),
+        ("word word word", 9),
+        ("wordwordword", 9),
+        ("four wordsandmore", 10),
+        ("fours wordsandmore", 10),
+    ]
+    assert [notes.line(*cut) for cut in cuts] == ["a b c", "word…", "wordword…", "four word…", "fours…"]
+    lines = [("1", "a" * 10), ("2", ""), ("3", "a" * 10), ("4", "b" * 10), ("5", "c" * 9), ("6", "d")]
+    fixed = len("x") + len(fence.fenced("memoria-notes", "")) + 2
+    for room, most, keys in ((21, 9, ["1", "5"]), (22, 9, ["1", "4"]), (32, 9, ["1", "4", "5"]), (99, 1, ["1"])):
+        found, text = notes.fitting(lines, intro="x", most_chars=room + fixed, most_notes=most)
+        assert found == keys
+        assert text == "x\n" + fence.fenced("memoria-notes", "\n".join(dict(lines)[key] for key in keys)) + "\n"
