@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
+from difflib import unified_diff
 from pathlib import Path
 
 import pytest
 
+from as_before import same
 from exchange_lives import Killed
 from memoria.base import failpoints
 from memoria.daily.daily_log import DailyLog
@@ -20,7 +23,7 @@ from memoria.pages import refresh
 from memoria.statements.fact import Ending, Fact
 from memoria.statements.keeper import Keeper
 from memoria.wiki.settle import Settle
-from wiki_home import IS, LISTENS, PORT_PAGE, WikiHome, entry, placed, stated
+from wiki_home import IS, LISTENS, PORT_PAGE, JsonObject, WikiHome, entry, placed, stated
 
 NOW_9090 = "The port of the listener is 9090."
 SLUG = "concepts/port"
@@ -354,3 +357,59 @@ def test_what_an_article_alone_tells_goes_with_it(wiki: WikiHome) -> None:
     path.with_name("renamed.md").unlink()
     home.settle()
     assert "Uploads use the queue." not in home.facts()
+
+
+def test_a_wiki_lives_as_it_did_before(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """All that compiles, ends, edits by hand, forgetting and undoing leave, and all that a model was asked."""
+    moments = (datetime(2026, 11, 20, tzinfo=UTC) + timedelta(hours=number) for number in itertools.count())
+    last = [next(moments)]
+    monkeypatch.setattr(clock, "now", lambda: last[0])
+    monkeypatch.setenv("MEMORIA_TZ", "UTC")
+    rows: list[str] = []
+    home, known = Home(), dict[str, bytes]()
+
+    def told(step: str) -> None:
+        last[0] = next(moments)
+        files, out = home.files(), capsys.readouterr()
+        rows.extend(["", f"==== {step}", *out.out.splitlines(), *out.err.splitlines()])
+        rows.extend(f"? {row}" for each in home.prompts for row in each.text.partition("\n<")[2].splitlines())
+        home.prompts.clear()
+        for name in sorted(files.keys() | known.keys()):
+            pair = (known.get(name, b"").decode().splitlines(), files.get(name, b"").decode().splitlines())
+            rows.extend(row.rstrip() for row in unified_diff(*pair, name, name, n=0))
+        known.clear()
+        known.update(files)
+
+    home.log(entry("a1", 16, learned=stated(LISTENS, IS), title="Port"), entry("b2", 17, learned=stated(NOW_9090)))
+    home.log(entry("b3", 17, learned=stated("Ada keeps the listener.", "It logs to `port.log`.", kind="decision")))
+    home.log(entry("s1", 17, project="sea", project_key="sea-9f9f9f", learned=stated("Tides rise.", "Tides fall.")))
+    ends: JsonObject = {"id": "l-a10", "by": "l-b20"}
+    link: JsonObject = {"from": "port", "to": "logs", "why": "it  writes them"}
+    both: JsonObject = {"text": "The listener of the shop logs to `port.log`.", "ids": ["l-a11", "l-b31"]}
+    home.compile([
+        placed("port", "l-a10", "l-a11", "l-b20", title="Port", summary="The listener is on port 9090.", ends=[ends]),
+        placed("logs", "l-b30", "l-b31", "l-none", title="Logs", section="Own topic", aliases=["Log"], links=[link]),
+        placed("tides", "l-s10", "l-s11", title="Tides", connections=[both, {**both, "text": "Mars has two moons."}]),
+    ])  # fmt: skip
+    told("compiled")
+    home.compile([])
+    told("compiled again")
+    home.log(entry("c4", 18, learned=stated("The listener speaks TLS.", "Listeners are named."), title="TLS"))
+    home.compile([placed("port", "l-c40", title="Listener", summary="It speaks Welsh."), placed("naming", "l-c41")])
+    told("another day")
+    home.end("l-b20", "l-c40")
+    told("ended")
+    slug = next(name.removesuffix(".md") for name, data in home.files().items() if IS.encode() in data)
+    home.edit(slug, IS, "It is the *one* listener of the shop.")
+    home.edit(slug, "## Behaviour\n", "## Behaviour\n\n- A line of Ada's.\n- It is loud [[daily/2026-11-17#^e-b2]]\n")
+    home.settle()
+    told("edited")
+    home.edit(slug, "- A line of Ada's.", "- Another line of hers.")
+    home.settle(takes_all=True)
+    told("edited again")
+    home.change(lambda keeper: keeper.delete("l-c40"))
+    told("deleted")
+    home.undo()
+    told("undone")
+    rows += [f"{fact.to_dict()}" for fact in home.facts(live=False).values()]
+    same("read/wiki.txt", rows)

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from as_before import same
 from facts import a_fact, keeper, sync
 from home_of import run
 from hooks import SESSION, exchange, line
@@ -41,6 +42,7 @@ from memoria.worker import worker
 from memoria.worker.worker import Report, Worker
 from memoria.worker.writer import Writer
 from memory_server import running
+from places import TRANSCRIPTS
 from scripted_model import Scripted
 
 ANSWER = {
@@ -650,3 +652,35 @@ def test_the_summary_of_a_compaction_goes_with_the_next_prompt_also_on_another_d
     bench.flush()
     assert [(entry.day.day, entry.time) for entry in bench.entries()] == [(21, "08:00")]
     assert "The mole was said." in bench.said()
+
+
+def test_sessions_become_a_day_as_they_did_before(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that a model is told of three recorded sessions, and what becomes of its answers."""
+    monkeypatch.setattr(clock, "now", lambda: datetime(2026, 3, 1, 12, tzinfo=UTC))
+    said = {
+        "client-2.1": "semicolons as separators", "survey/plans": "use postgres instead",
+        "client-2.0": "bump the version",
+    }  # fmt: skip
+    rows: list[object] = []
+    for number, (name, quote) in enumerate(said.items()):
+        data = (TRANSCRIPTS / f"{name}.jsonl").read_bytes()
+        bench.job(data, session=f"s-{number}", cwd="/home/ada/loom", time="2026-03-01T11:00:00Z")
+        claim = {"kind": "decision", "content": f"It says {number}.", "importance": 0.7, "quote": quote}
+        lesson = {"kind": "debugging", "content": "A lesson of it.", "quote": quote, "tags": ["a", "b"]}
+        answer = {
+            **ANSWER, "title": f"Loom · {number}", "key_exchanges": ["One", "- Two"], "action_items": ["Do it", "do"],
+            "statements": [claim, lesson, {**claim, "quote": "not said"}], "ended": [{"id": "l-none", "quote": quote}],
+        }  # fmt: skip
+        _, report = bench.flush(answer)
+        rows += ["==", len(report.entries), *report.failures, *report.deferred]
+        rows += [prompt.text.partition("\n<")[2] for prompt in bench.model.prompts]
+    daily, ledger = bench.opened[-1].daily, bench.opened[-1].ledger
+    rows += [daily.text(day) for day in daily.days()]
+    rows += ledger.notes("refused")
+    rows += ledger.entries()
+    with Keeper.at(bench.home) as keeper:
+        rows += [fact.to_dict() for fact in keeper.store.facts(live=False)]
+    text = "\n".join(map(str, rows)).replace(str(bench.base), "~")
+    for number, entry in enumerate(bench.entries()):
+        text = text.replace(entry.id, f"entry{number}")
+    same("read/flushed.txt", [text])
