@@ -15,7 +15,7 @@ from facts import MONDAY
 from memoria.daily.entry import DROPPED, TICKED, Learned
 from memoria.daily.open_items import ident as item_ident
 from memoria.exchange import merge
-from memoria.exchange.forms import Day, Page, day_of, new_page, prose_part
+from memoria.exchange.forms import Day, Page, new_page, prose_part
 from memoria.exchange.keys import Key
 from memoria.exchange.record import Record, digest_of
 from memoria.exchange.records import Records
@@ -187,7 +187,8 @@ def test_of_the_same_words_said_at_two_times_every_home_tells_the_same_time(dots
 def test_pages_and_days_are_taken_apart_and_put_together_as_they_were_before() -> None:
     day = Day((DAYS / "marked.md").read_text("utf-8"))
     pieces = list(day.pieces(MONDAY.date()))
-    (bare,) = [day_of(piece.text)[1] for piece in pieces if piece.id == "e-one"]
+    (told,) = [piece.text for piece in pieces if piece.id == "e-one"]
+    order = {piece.id.removeprefix("e-"): piece.text for piece in pieces if piece.kind == "entry"}
     learned = {line.learned.id: line.learned for line in day.learned()}
     rows: list[object] = [*pieces]
     day.set_item("one", item_ident("Write it"), TICKED)
@@ -195,15 +196,19 @@ def test_pages_and_days_are_taken_apart_and_put_together_as_they_were_before() -
     day.put_statements([(Learned("fact", "New.", "l-new1"), "09:00", "shop")], "one")
     day.put_statements([(Learned("debugging", "Then.", "l-new2"), "10:00", "shop")], "")
     day.put_statements([(Learned("fact", "Last.", "l-new3"), "23:00", "shop")], "none")
-    day.put_entry("one", bare.replace("Why.", "Because."), [Learned("decision", "Use pnpm.", "l-new4")])
-    day.put_entry("six", bare.replace("entry=one", "entry=six").replace("14:05", "15:05"), [learned["l-rain1"]])
+    day.put_entry("one", told.replace("Why.", "Because."), [Learned("decision", "Use pnpm.", "l-new4")], order)
+    six = told.replace("entry=one", "entry=six").replace("14:05", "15:05")
+    day.put_entry("six", six, [learned["l-rain1"]], {**order, "six": six})
     rows += ["==", day.text]
     day.drop_entry("one")
     day.drop_entry("none")
     rows += ["==", day.text]
     page = Page("concepts/port", (DAYS / "page.md").read_text("utf-8"))
     rows += ["==", *page.pieces()]
-    page.describe({"title": "The Port", "tags": ["http"], "aliases": ["listener", "port"]})
+    about = {"created": "2026-11-15", "updated": "2026-11-19", "project": "shop · shop-1a2b3c"}
+    page.describe(
+        {"title": "The Port", "tags": ["http"], "aliases": ["listener", "port"], "summary": "Not mine.", **about}
+    )
     page.place("l-a1", "Gotchas\n- gone\n  - below", Claim("It is 9090.", ("daily/2026-11-16#^l-a1",)))
     page.place("l-d4", "Gotchas\n- It came back.", None)
     page.place("l-e5", "Own topic\n- It is new.", None)

@@ -80,7 +80,7 @@ def shown(turns: list[Turn]) -> Iterator[str]:
     """All that is known of turns, and what a model is told of them."""
     for turn in turns:
         about = (turn.role, turn.key, turn.time and turn.time.isoformat(), turn.cwd, turn.branch, *turn.uses)
-        yield " | ".join(map(str, about)) + " | side" * turn.sidechain
+        yield " | ".join(map(str, about))
         yield from [f"    {row}" for row in turn.text.splitlines()] + [f"  * {row}" for row in turn.tools]
     for part in steps(exchanges(turns)):
         yield from ("--", *(f"{label}: {text}" for label, text in part))
@@ -88,7 +88,7 @@ def shown(turns: list[Turn]) -> Iterator[str]:
 
 @pytest.mark.parametrize("path", [*OWN, *CODEX], ids=lambda path: path.stem)
 def test_a_transcript_is_read_as_it_was_before(path: Path) -> None:
-    reader = Reader(decode=clients.CODEX.decoder() if path in CODEX else client_files.decode, keep_sidechains=True)
+    reader = Reader(decode=clients.CODEX.decoder() if path in CODEX else client_files.decode)
     same(f"turns/{path.stem}.txt", shown([*reader.read(lines_of(path)), *reader.settle()]))
 
 

@@ -51,7 +51,9 @@ def test_the_index_leads_by_project_the_last_changed_first_and_tells_when(tmp_pa
     asked = of("shop-1a2b3c", 1, "2026-11-11", "qa")
     mini = Row("concepts/mini", "mini", "", "soon", project="mini-7a8b9c")
     text = index([*shop, *asked, *of("blog-4d5e6f", 2), *of("", 1, "2026-11-20"), mini], tmp_path)
-    assert text.removeprefix(index_page.INTRO) == """
+    assert (
+        text.removeprefix(index_page.INTRO)
+        == """
 ## mini
 
 - [[concepts/mini|mini]]
@@ -75,6 +77,7 @@ def test_the_index_leads_by_project_the_last_changed_first_and_tells_when(tmp_pa
 
 - [[concepts/common-0|common thing 0]] (2026-11-20): What it is.
 """
+    )
 
 
 @pytest.fixture
