@@ -19,7 +19,6 @@ from memoria.exchange.forms import Day, Page, new_page, prose_part
 from memoria.exchange.keys import Key
 from memoria.exchange.record import Record, digest_of
 from memoria.exchange.records import Records
-from memoria.wiki.article import Claim
 from places import TESTS
 
 DAYS = TESTS / "fixtures" / "days"
@@ -192,10 +191,6 @@ def test_pages_and_days_are_taken_apart_and_put_together_as_they_were_before() -
     learned = {line.learned.id: line.learned for line in day.learned()}
     rows: list[object] = [*pieces]
     day.set_item("one", item_ident("Write it"), TICKED)
-    day.put_statements([(learned["l-npm1"], "09:00", "shop")], "one")
-    day.put_statements([(Learned("fact", "New.", "l-new1"), "09:00", "shop")], "one")
-    day.put_statements([(Learned("debugging", "Then.", "l-new2"), "10:00", "shop")], "")
-    day.put_statements([(Learned("fact", "Last.", "l-new3"), "23:00", "shop")], "none")
     day.put_entry("one", told.replace("Why.", "Because."), [Learned("decision", "Use pnpm.", "l-new4")], order)
     six = told.replace("entry=one", "entry=six").replace("14:05", "15:05")
     day.put_entry("six", six, [learned["l-rain1"]], {**order, "six": six})
@@ -209,9 +204,6 @@ def test_pages_and_days_are_taken_apart_and_put_together_as_they_were_before() -
     page.describe(
         {"title": "The Port", "tags": ["http"], "aliases": ["listener", "port"], "summary": "Not mine.", **about}
     )
-    page.place("l-a1", "Gotchas\n- gone\n  - below", Claim("It is 9090.", ("daily/2026-11-16#^l-a1",)))
-    page.place("l-d4", "Gotchas\n- It came back.", None)
-    page.place("l-e5", "Own topic\n- It is new.", None)
     page.displace("l-b2")
     page.write_prose("p-", "\nAda's own words.")
     page.write_prose(prose_part("Notes"), "## Notes")
