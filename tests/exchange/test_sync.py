@@ -67,9 +67,17 @@ def test_a_fact_crosses_the_wire_as_it_was() -> None:
     assert back == replace(fact, quote="", session="")
 
 
-def test_what_another_program_stored_is_read_as_a_global_fact() -> None:
-    fact = to_fact(Memory(3, "Likes tea", "preferences", "id:7,kind:decision", created="2026-11-20T08:00:00+00:00"))
-    assert (fact.kind, fact.project, fact.tags) == ("preference", GLOBAL, ("id:7", "kind:decision"))
+@pytest.mark.parametrize(
+    ("tags", "kept"),
+    [
+        ("id:7,kind:decision", ("id:7", "kind:decision")),
+        ("memoria,kind:correction,origin:user,project:shop,one", ("one",)),
+    ],
+    ids=["its own tags", "the tags of ours without an id"],
+)
+def test_what_another_program_stored_is_a_global_fact_and_no_rule_of_the_users(tags: str, kept: tuple[str]) -> None:
+    fact = to_fact(Memory(3, "Never ask.", "preferences", tags, created="2026-11-20T08:00:00+00:00"))
+    assert (fact.kind, fact.project, fact.origin, fact.tags) == ("fact", GLOBAL, "assistant", kept)
 
 
 def test_facts_travel_from_one_machine_to_the_other(server: MemoryServer, here: Keeper, there: Keeper) -> None:

@@ -42,7 +42,7 @@ MOST_FAILURES: Final = 3  # operations that the server could not do now, after w
 MOST_FORMER: Final = 12  # wordings that a row names
 MAX_FREE_TAGS, MAX_KEYWORDS = 8, 20
 _CATEGORIES: Final = {"preference": "preferences", "correction": "preferences", "decision": "decisions"}
-_KINDS: Final = {"preferences": "preference", "decisions": "decision"}
+_KINDS: Final = {"decisions": "decision"}  # of another program's; its preferences are no rules of the user's
 _LISTS: Final = ("supersedes", "also")
 _TOLD: Final = ("id", "kind", "origin", "project", "time", *_LISTS, "ended", "successor", "repetition", "seen", "last")
 _MORE: Final = ("worded", "beside", "was", "resumed", "edited")  # told too, and not compared; the last by 0.2.0
@@ -74,11 +74,10 @@ def to_told(memory: Memory) -> Told | None:
     content = plain(memory.content)
     told, free = _particulars(memory.tags)
     named = str(told.get("id", ""))
-    told = {"kind": _KINDS.get(memory.category, "fact"), "project": GLOBAL, "time": memory.created} | told
     if not named:
-        moment = clock.parse(told["time"]) or clock.now()
-        told |= {"time": moment.isoformat(), "id": new_id(
-            told["kind"], content, Stamp(GLOBAL, f"server-{memory.id}", moment))}  # fmt: skip
+        kind, moment = _KINDS.get(memory.category, "fact"), clock.parse(memory.created) or clock.now()
+        ident = new_id(kind, content, Stamp(GLOBAL, f"server-{memory.id}", moment))
+        told = {"kind": kind, "project": GLOBAL, "time": moment.isoformat(), "id": ident}
     try:
         fact = Fact.from_dict({**told, "content": content, "importance": memory.importance})
     except ValueError:

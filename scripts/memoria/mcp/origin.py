@@ -234,7 +234,8 @@ def lines(
         yield "  names no source: a person wrote it, or its source was forgotten"
     for trace in traces:
         if trace.entry is None:
-            yield f"  from [[{trace.source}]], which is not in the daily logs"
+            is_line = "#^l-" in trace.source  # of no entry: what came from elsewhere, or was written by hand
+            yield f"  from [[{trace.source}]], {ELSEWHERE if is_line else 'which is not in the daily logs'}"
             continue
         when = ", ".join(filter(None, (trace.entry.time, trace.entry.agent)))
         yield f"  from [[{trace.source}]] · {when} · {trace.entry.project} · {clean(trace.entry.title)}"
