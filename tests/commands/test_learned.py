@@ -114,3 +114,8 @@ def test_why_says_of_a_statement_without_a_conversation_that_none_is_known(
     assert "no conversation of this machine is known" in capsys.readouterr().out
     assert why.command(argparse.Namespace(claim=[learned_there.id], json=False), home) == 0
     assert "learned from: no, pnpm here" in capsys.readouterr().out
+    page = Path(home.paths.knowledge, "concepts", "tabs.md")
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(f"# Tabs\n\n## Key Points\n\n- Use tabs. [[daily/{told.time:%Y-%m-%d}#^{told.id}|then]]\n")
+    assert why.command(argparse.Namespace(claim=["use", "tabs"]), home) == 0
+    assert "no conversation of this machine is known" in capsys.readouterr().out

@@ -19,6 +19,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from memoria.audit.changes import OPEN_S
 from memoria.audit.receipt import BY_PROGRAM, Account, Receipt
 from memoria.base import project
 from memoria.capture import detach
@@ -117,7 +118,7 @@ def _item(receipt: Receipt, found: Found, head: Head, owner: project.Project) ->
     if reason and reason != BY_PROGRAM:
         return reason
     if receipt.is_open(found):
-        return "in progress, or ended just now"
+        return f"in progress, or ended less than {OPEN_S / 60:.0f} minutes ago: run this again when they are over"
     if receipt.waits(head.session):
         return "already waiting in the spool"
     fates = receipt.known_fates(found, head.session)
