@@ -1,4 +1,4 @@
-"""The record of a day is not shown as what holds: what an article's history or a person says of it is left out."""
+"""The record of a day is not shown as what holds: what its statements or a person say of it is left out."""
 
 from __future__ import annotations
 

@@ -34,7 +34,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="only this project (its name, key or folder; default: the folder you are in)",
     )  # fmt: skip
     parser.add_argument("--kind", choices=layout.KINDS, action="append", help="only this kind; may be repeated")
-    parser.add_argument("--history", action="store_true", help="also what no longer holds, from articles' histories")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--wait", action="store_true", help="bring the index up to date first, however long it takes")
     parser.add_argument("--rebuild", action="store_true", help="rebuild the index from the files first")
@@ -54,16 +53,10 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if args.wait:
         _wait(home)
     if query:
-        hits = _found(home, query, args.k, args.project, _kinds(args))
+        hits = _found(home, query, args.k, args.project, tuple(args.kind or ()))
         shown = json.dumps({"results": [_record(hit) for hit in hits]}, ensure_ascii=False) if args.json else None
         print(shown if shown is not None else "\n\n".join(_lines(hits, query)) or "nothing found")
     return 0
-
-
-def _kinds(args: argparse.Namespace) -> tuple[str, ...]:
-    """Return the kinds of documents to look for."""
-    kinds = tuple(args.kind or layout.KINDS)
-    return (*kinds, layout.HISTORY) if args.history else kinds
 
 
 def _wait(home: Home) -> None:

@@ -38,7 +38,7 @@ Stamp = tuple[int, int]  # a file's time (ns) and size; while they are the same,
 TOPS = ("knowledge", "daily")  # folders of a home with Markdown
 PASSAGE_CHARS = 1_200  # longer paragraphs are split, at line ends where possible
 
-HISTORY = "history"  # the kind of an article's history, its anchor, and its section's heading in lower case
+HISTORY = "history"  # the heading, in lower case, of what no longer holds of an article, which is not in the index
 RELATED = "Related"  # the section of an article that links others
 
 _LABEL = re.compile(r"^\*\*([^*\n]{1,60}):\*\*\s*")
@@ -62,8 +62,8 @@ class Passage:
 class Document:
     """One thing that can be found.
 
-    ``path`` is relative to the home with ``/`` (``knowledge/concepts/x.md``). ``kind`` is ``article``, ``history``,
-    ``entry``, ``fact``, ``turn`` (an archived session with its turns as passages). ``anchor`` is the block inside the
+    ``path`` is relative to the home with ``/`` (``knowledge/concepts/x.md``). ``kind`` is ``article``, ``entry``,
+    ``fact``, ``turn`` (an archived session with its turns as passages). ``anchor`` is the block inside the
     path (``e-01k9x2``), empty for the whole file. ``also``: other projects in which it came up. ``date`` is
     ``YYYY-MM-DD`` or empty. ``importance`` is 0 to 1, and above for a correction made again. ``superseded_by`` is the
     key, or ``^`` and the anchor, of the document to show instead. ``hidden``: which sentences of an archived session
@@ -116,20 +116,12 @@ def files(home: Path, tops: Collection[str] = TOPS) -> Iterator[tuple[str, Stamp
 def of_file(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES, ended: Ended = NOTHING) -> list[Document]:
     """Return the documents of one Markdown file of the home, depending on its path.
 
-    The history of an article is a document of its own, which a search finds only when it is asked for.
-
     ``aliases`` maps former project keys, which may stand in the text, to the present ones. ``ended`` tells what entries
     say that no longer holds.
     """
     if path.startswith("daily/"):
         return list(entries(path, text, aliases, ended))
-    page = article(path, text, aliases)
-    past = [passage for passage in page.passages if passage.label.casefold() == HISTORY]
-    if not past:
-        return [page]
-    now = tuple(passage for passage in page.passages if passage not in past)
-    former = replace(page, kind=HISTORY, anchor=HISTORY, title=f"{page.title} (history)", passages=tuple(past))
-    return [replace(page, passages=now), replace(former, aliases=(), tags=(), keywords=())]
+    return [article(path, text, aliases)]
 
 
 def article(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> Document:
@@ -140,6 +132,7 @@ def article(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> Do
         front.text("title") or markdown.first_heading(body.split("\n")) or path.rsplit("/", 1)[-1].removesuffix(".md")
     )
     opening = layout.SUMMARY if front.text("summary_digest") and "#^l-" in body else ""
+    told = [passage for passage in _sections(body, title, opening=opening) if passage.label.casefold() != HISTORY]
     return Document(
         path=path,
         kind="article",
@@ -148,7 +141,7 @@ def article(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> Do
         tags=tuple(front.texts("tags")),
         keywords=tuple(front.texts("keywords")),
         project=aliases.get(key := project.key_in(front.text("project")), key),
-        passages=(*_sections(body, title, opening=opening), *_asked(front.texts("asked_as"))),
+        passages=tuple(told),
         date=_day(front.text("updated") or front.text("created")),
     )
 

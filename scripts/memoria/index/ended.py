@@ -1,9 +1,7 @@
 """Ended: what entries say that no longer holds, so that no record of a day is shown as what holds.
 
 The prose of an entry and the turns behind it still say what they said. They are evidence below statements, and shown
-without the sentences that say what ended. Two things tell it: the facts of an entry that ended, and lines of an
-article, of earlier versions, that stand under History and cite the entry. All of it is read from files, so that the
-index can always be made again.
+without the sentences that say what ended, which the facts of the entry tell.
 """
 
 from __future__ import annotations
@@ -12,10 +10,9 @@ import logging
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
-from zlib import crc32
 
 from memoria.base import sqlite
 from memoria.daily.entry import Entry
@@ -34,8 +31,6 @@ NAMED, MIN_NAMED = 0.5, 2  # share and number of the words of a title or a line 
 MIN_SPOKEN = 3  # a sentence of more words than this may be a part of the quote
 
 _PARTS = re.compile(r"[._/-]")
-_UNTIL = re.compile(r"- Until (\d{4}-\d\d-\d\d): (.*)")
-_SOURCE = re.compile(r"\s*(?:\[\[)?(daily/(\d{4}-\d\d-\d\d)#\^e-[0-9a-z]+)(?:\|[^\]]*\]\])?")
 _words = lru_cache(maxsize=4_000)(comparison.words)  # one text is compared with many
 
 
@@ -107,16 +102,12 @@ def _nothing(_: str) -> Sequence[Past]:
 class Ended:
     """What no longer holds of what entries say.
 
-    ``past`` returns what the wiki says of an entry (``daily/2026-11-18#^e-01k9x2``), ``deleted`` what a person deleted
-    of a session (by its id). ``fact`` returns the fact with an id, None for one that is unknown. ``stamps``: by day
-    (``daily/2026-11-18``), a number that changes with what ``past`` returns for its entries. Valid while the index is
-    open.
+    ``deleted`` returns what a person deleted of a session (by its id), ``fact`` the fact with an id, None for one that
+    is unknown.
     """
 
-    past: Callable[[str], Sequence[Past]] = _nothing
     fact: Callable[[str], Fact | None] = lambda _: None
     deleted: Callable[[str], Sequence[Past]] = _nothing
-    stamps: Mapping[str, int] = field(default_factory=dict)
 
     def of_fact(self, fact: Fact) -> list[Past]:
         """Return the wordings of a fact that no longer hold, with what holds instead as far as it is known."""
@@ -139,7 +130,7 @@ class Ended:
                 known += self.of_fact(fact)
             elif learned.ended and facts is None:
                 known.append(Past(learned.text, ""))
-        past = [*known, *self.past(entry.source), *self.deleted(entry.session)]
+        past = [*known, *self.deleted(entry.session)]
         if not past:
             return []
         live = [comparison.words(learned.text) for learned in entry.learned if not learned.ended]
@@ -180,32 +171,8 @@ def titled(title: str, past: Iterable[Past]) -> str:
     return f"{title} (until {max(days)})" if max(days) else f"{title} (no longer holds)"
 
 
-def history_stamps(histories: Mapping[str, tuple[str, str]]) -> dict[str, int]:
-    """Return by day (``daily/2026-11-18``) a number that changes with what histories say of its entries."""
-    stamps: dict[str, int] = {}
-    for former, _ in histories.values():
-        for day, said in _UNTIL.findall(former):
-            for source, _ in _SOURCE.findall(said):
-                cited = source.partition("#")[0]
-                stamps[cited] = stamps.get(cited, 0) ^ crc32(f"{source} {day} {said}".encode("utf-8", "replace"))
-    return stamps
-
-
-def of(histories: Callable[[], Mapping[str, tuple[str, str]]], stamps: Mapping[str, int], facts: Path) -> Ended:
-    """Return what the histories of articles say of entries.
-
-    ``histories`` returns, by article, the rows under History and the text of what holds now; ``stamps`` is what
-    ``history_stamps`` made of them. ``facts``: the store's file.
-    """
-
-    @cache
-    def by_source() -> dict[str, list[Past]]:
-        found: defaultdict[str, list[Past]] = defaultdict(list)
-        for former, present in histories().values():
-            for day, said in _UNTIL.findall(former):
-                for source, _ in _SOURCE.findall(said):
-                    found[source].append(Past(_SOURCE.sub("", said).strip(), day, present))
-        return found
+def of(facts: Path) -> Ended:
+    """Return what no longer holds by the store's file."""
 
     @cache
     def known() -> dict[str, Fact]:
@@ -219,10 +186,8 @@ def of(histories: Callable[[], Mapping[str, tuple[str, str]]], stamps: Mapping[s
         return found
 
     return Ended(
-        lambda source: by_source().get(source, ()),
         lambda ident: known().get(ident),
         lambda session: deleted().get(session, ()) if session else (),
-        stamps,
     )
 
 

@@ -22,7 +22,6 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
-from zlib import crc32
 
 from memoria.base.project import digest_of
 from memoria.base.visibility import Visibility
@@ -157,10 +156,9 @@ class Index(AbstractContextManager["Index"]):
         """Bring the index up to date with a home's Markdown and ``more`` sources; return how many documents changed.
 
         A file is read when its time or size has changed, so that an unchanged one costs one ``stat``. Each source in
-        ``more`` is read when its stamp has changed; None leaves such sources as they are. A daily log is read again
-        when ``ended`` tells something else of its entries. ``tops``: the folders to look at. ``until``: when to leave
-        the rest for the next time (``time.monotonic()``). No error of the index itself is raised: a corrupt index is
-        created again, and one that another process has locked is left for the next time.
+        ``more`` is read when its stamp has changed; None leaves such sources as they are. ``tops``: the folders to look
+        at. ``until``: when to leave the rest for the next time (``time.monotonic()``). No error of the index itself is
+        raised: a corrupt index is created again, and one that another process has locked is left for the next time.
         """
         return self._guarded(lambda: self._sync(Path(home), more, ended, tops, until))
 
@@ -199,7 +197,7 @@ class Index(AbstractContextManager["Index"]):
             return []
 
     def citations(self) -> dict[str, set[str]]:
-        """Return the paths of the articles that cite each statement or entry, now or in their history, by block id."""
+        """Return the paths of the articles that cite each statement or entry, by block id."""
         rows = self._db.execute(
             "SELECT path, text FROM documents"
             " JOIN passages ON passages.id BETWEEN documents.id << ? AND ((documents.id + 1) << ?) - 1"
@@ -211,30 +209,6 @@ class Index(AbstractContextManager["Index"]):
             for ident in layout.block_ids(text):
                 found[ident].add(path)
         return dict(found)
-
-    def history_stamp(self) -> dict[str, Stamp]:
-        """Return under the name ``history`` a stamp that changes with what stands under the articles' History."""
-        rows = self._db.execute(
-            "SELECT digest FROM documents WHERE anchor = ? AND kind = ? ORDER BY key", 2 * (documents.HISTORY,)
-        ).fetchall()
-        return {documents.HISTORY: (crc32("".join(digest for (digest,) in rows).encode()), len(rows))}
-
-    def histories(self) -> dict[str, tuple[str, str]]:
-        """Return by path what stands under an article's History, and what the article says now."""
-        found: dict[str, tuple[list[str], list[str]]] = {}
-        rows = self._db.execute(
-            "SELECT path, kind, label, text FROM documents"
-            " JOIN passages ON passages.id BETWEEN documents.id << ? AND ((documents.id + 1) << ?) - 1"
-            " WHERE path IN (SELECT path FROM documents WHERE kind = ?) ORDER BY passages.id",
-            (layout.SHIFT, layout.SHIFT, documents.HISTORY),
-        )
-        for path, kind, label, text in rows:
-            former, present = found.setdefault(path, ([], []))
-            if kind == documents.HISTORY:
-                former.append(text)
-            elif label not in (documents.RELATED, layout.ASKED):
-                present.append(text)
-        return {path: ("\n".join(former), "\n".join(present)) for path, (former, present) in found.items()}
 
     def prepare(self, labels: Collection[str], write: Callable[[list[str]], object]) -> None:
         """Have ``write`` write what stands under these labels, unless that was done since a document changed."""
@@ -294,7 +268,7 @@ class Index(AbstractContextManager["Index"]):
     ) -> int:
         changed = 0
         known = {name: (mtime, size) for name, mtime, size in self._db.execute("SELECT * FROM sources")}
-        found = {name: _ended_stamp(name, stamp, ended) for name, stamp in documents.files(home, tops)}
+        found = dict(documents.files(home, tops))
         stale = [name for name, stamp in found.items() if known.get(name) != stamp]
         further = more or {}
         found |= {name: stamp for name, (stamp, _) in further.items()}
@@ -426,11 +400,6 @@ class Index(AbstractContextManager["Index"]):
 
 def _of_file(home: Path, name: str, aliases: Mapping[str, str], ended: Ended) -> Iterable[Document]:
     return documents.of_file(name, home_files.text(home / name), aliases, ended)
-
-
-def _ended_stamp(name: str, stamp: Stamp, ended: Ended) -> Stamp:
-    """Return a file's stamp; that of a daily log changes with what no longer holds of its entries."""
-    return (stamp[0] + ended.stamps.get(name.removesuffix(".md"), 0), stamp[1]) if name.startswith("daily/") else stamp
 
 
 def _wanted_identity() -> tuple[int, str]:

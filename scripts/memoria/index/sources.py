@@ -5,7 +5,6 @@ Besides the Markdown, which the index reads itself, these are the archived turns
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import time
@@ -26,7 +25,7 @@ from memoria.ground.home import Home
 from memoria.ground.printable import counted
 from memoria.index import documents
 from memoria.index.documents import Document, Stamp
-from memoria.index.ended import Ended, Past, history_stamps, of
+from memoria.index.ended import Ended, Past, of
 from memoria.index.index import About, Index, Stamped
 from memoria.recall import naming_notes
 from memoria.statements import lines
@@ -44,7 +43,7 @@ def refresh(index: Index, paths: Paths, *, anew: bool = False, until: float = ma
     index.is_whole = True
     index.resolve(project.aliases(paths.projects))
     changed = index.rebuild(paths.home) if anew else index.sync(paths.home, tops=("knowledge",), until=until)
-    told = ended(index, paths)
+    told = of(Path(paths.facts))
     more = _archived(index, Archive.of(paths), Path(paths.daily), told)
     changed += index.sync(paths.home, more=more, ended=told, tops=("daily",), until=until)
     if index.is_whole:
@@ -73,12 +72,6 @@ def searchable(home: Home) -> Iterator[tuple[Index, str]]:
         yield index, f"The search index is being brought up to date; it has {counted(len(index), 'document')} so far."
 
 
-def ended(index: Index, paths: Paths) -> Ended:
-    """Return what entries say that no longer holds; the index must know the articles."""
-    kept = index.cached("ended", index.history_stamp(), lambda _: json.dumps(history_stamps(index.histories())))
-    return of(index.histories, json.loads(kept[documents.HISTORY]), Path(paths.facts))
-
-
 def _archived(index: Index, archive: Archive, daily: Path, ended: Ended) -> dict[str, Stamped]:
     """Return each archived conversation by its file's name.
 
@@ -87,19 +80,15 @@ def _archived(index: Index, archive: Archive, daily: Path, ended: Ended) -> dict
     known: dict[str, About] = {}  # the entries' fields, queried once, after the index has read the daily logs
     outdated = cache(partial(_outdated, daily))
 
-    @cache
-    def stamp_of(day: str) -> Stamp:
-        time, size = _stamp(daily, day)
-        return time + ended.stamps.get(f"daily/{day}", 0), size
+    stamp_of = cache(partial(_stamp, daily))
 
     def conversation(kept: Kept) -> Iterable[Document]:
         if not known:
             known.update(index.entries())
-        entry = kept.entry
-        about = known.get(entry, About("", "", "", kept.day))
+        about = known.get(kept.entry, About("", "", "", kept.day))
         facts = [fact for fact in outdated(kept.day) if fact.session in ("", about.session)]
         past = [each for fact in facts for each in ended.of_fact(fact)]
-        past += [*ended.past(f"daily/{kept.day}#^e-{entry}"), *ended.deleted(about.session)]
+        past += ended.deleted(about.session)
         return _conversation(archive, kept, about, past)
 
     return {

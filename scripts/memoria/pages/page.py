@@ -24,7 +24,7 @@ from memoria.daily.open_items import OpenItem, OpenItems
 from memoria.ground import files, home_files, printable
 from memoria.ground.clock import Zone
 from memoria.ground.home import Home
-from memoria.index import sources
+from memoria.index import ended
 from memoria.index.ended import Ended
 from memoria.index.index import Index
 from memoria.pages.housekeeping import MET
@@ -166,7 +166,7 @@ def prepare(
     booked = ledger.entries()
     projects = sorted({*(entry.project for entry in booked), *keeper.store.projects()} - {GLOBAL, ""})
     view = Visibility(home.settings, paths)
-    told = sources.ended(index, paths)
+    told = ended.of(Path(paths.facts))
     open_items = OpenItems(daily, ledger)
     open_items.refresh()
     met = str(ledger.get(MET) or "")

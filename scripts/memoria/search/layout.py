@@ -5,12 +5,11 @@ from __future__ import annotations
 from memoria.base.paths import regular
 from memoria.search import tokens
 
-VERSION = 20  # of the tables and of how files become documents and terms; an index of another version is rebuilt
+VERSION = 21  # of the tables and of how files become documents and terms; an index of another version is rebuilt
 SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal
 LAST = (1 << SHIFT) - 1  # the greatest ordinal
 HEADS = 2  # ordinals 0 and 1 are the title, and the names with the day
 KINDS = ("article", "entry", "fact", "turn")
-HISTORY = "history"  # what no longer holds: found only by those who ask for it
 USUAL = 0.5  # importance of a document of which nobody said how much it matters
 AGAIN = 1.0  # added to that of a correction that the user had to make again
 PREPARED = "prepared"  # in ``facts`` while what rules name is written as the index says it

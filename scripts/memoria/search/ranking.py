@@ -56,9 +56,7 @@ class Scope:
         self.is_mixed = "turn" in kinds
         if places or (view and view.own):
             self.expression += _one_of([layout.project_term(place) for place in places])
-        if set(layout.KINDS).issubset(kinds):
-            self.expression += "" if layout.HISTORY in kinds else f" NOT {_quoted(layout.kind_term(layout.HISTORY))}"
-        else:
+        if not set(layout.KINDS).issubset(kinds):
             self.expression += _one_of([layout.kind_term(kind) for kind in sorted(kinds)])
         asked = f"SELECT sum(words) FROM totals WHERE kind IN ({_marks(kinds)})"  # noqa: S608 (question marks)
         if places:

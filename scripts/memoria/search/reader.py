@@ -75,7 +75,7 @@ class Stored:
             return shows_all
         if view.hides(row[6]):
             return None
-        if row[3] not in ("article", layout.HISTORY):
+        if row[3] != "article":
             return shows_all
         cited = {ident for text, _, _ in self.parts(row).values() for ident in layout.block_ids(text)}
         seen = {ident for ident in cited if not view.hides(self._of_entry(ident, "project"))}
@@ -180,7 +180,7 @@ class Finder:
     ) -> list[Hit]:
         """Return the documents that fit ``query`` best, best first; of several about one session, only the best one.
 
-        ``project`` and ``kinds`` (by default all but ``HISTORY``) exclude everything else; with a single kind, all
+        ``project`` and ``kinds`` exclude everything else; with a single kind, all
         documents of a session are returned. ``view`` excludes what may not be shown to the project that asks, also
         passages of articles. Any text is a valid query.
         """
@@ -324,8 +324,8 @@ class Finder:
 
     def named(self, anchor: str, path: str = "", view: Visibility | None = None) -> list[Hit]:
         """Return the documents with this block id, and the one at ``path``, each with its first passages."""
-        where = " WHERE kind <> ? AND (anchor = ? OR (path = ? AND path <> ''))"
-        rows = self._db.execute(SHOW + where, (layout.HISTORY, anchor, path)).fetchall()
+        where = " WHERE anchor = ? OR (path = ? AND path <> '')"
+        rows = self._db.execute(SHOW + where, (anchor, path)).fetchall()
         firsts = dict.fromkeys(range(layout.HEADS, layout.HEADS + PASSAGES), 1.0)
         hits = [self._hit(row, 1.0, firsts) for row in rows if view is None or view.shows(row[6])]
         return [hit for hit in hits if hit]
