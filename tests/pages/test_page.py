@@ -184,26 +184,10 @@ def test_where_there_is_no_page_what_holds_everywhere_is_told(home: Home) -> Non
     assert leads(home, "global") == [everywhere], "a folder that nothing is known of is told nothing of other projects"
 
 
-def test_a_fact_that_returned_in_a_second_project_is_offered_once_and_accepted_by_one_command(
-    home: Home, capsys: pytest.CaptureFixture[str]
-) -> None:
-    notice = Path(home.paths.notice)
+def test_a_fact_that_returned_in_a_second_project_holds_in_every_one_by_one_command(home: Home) -> None:
     first = a_fact("Use pnpm, not npm.")
     learn(home, first)
-    page(home)
-    assert not notice.exists()
     learn(home, a_fact("Use pnpm, not npm.", project=BLOG, day=1))
-    page(home)
-    told = notice.read_text("utf-8")
-    assert f"`memoria learned promote {first.id}`" in told
-    assert "Use pnpm, not npm." in told
-    notice.unlink()  # a session's start has shown it
-    page(home)
-    assert not notice.exists()
-    assert run(learned, home, "promote") == 0
-    assert f"`memoria learned promote {first.id}`" in capsys.readouterr().out
     assert run(learned, home, "promote", first.id) == 0
     assert "[preference] Use pnpm, not npm. (said 2 times, last 2026-11-17)" in page(home, "global")
     assert not Path(home.paths.page, f"{SHOP}.md").exists(), "nothing is known of it that the global page does not say"
-    assert run(learned, home, "promote") == 0
-    assert "none has returned" in capsys.readouterr().out

@@ -39,8 +39,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     edit.add_argument("text", nargs="+")
     delete = actions.add_parser("delete", help="forget facts, here and on the memory server")
     delete.add_argument("id", nargs="+")
-    promote = actions.add_parser("promote", help="make facts hold in every project; without an id: list candidates")
-    promote.add_argument("id", nargs="*")
+    promote = actions.add_parser("promote", help="make facts hold in every project")
+    promote.add_argument("id", nargs="+")
     parser.set_defaults(action="list", words=[], project="", kind="", ended=False)
     for taking in (parser, show):
         taking.add_argument("--json", action="store_true", help="print JSON")
@@ -90,15 +90,7 @@ def _delete(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
 
 
 def _promote(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
-    if args.id:
-        return _print(home, keeper, _told(corrections.promote(home, keeper, args.id), home))
-    offered = keeper.offered()
-    if not offered:
-        print("No fact to promote: none has returned in a second project.")
-        return 0
-    _print(home, keeper, offered)
-    print(f"\nRun {invocation.shown(f'learned promote {offered[-1].id}')} to make that fact hold in every project.")
-    return 0
+    return _print(home, keeper, _told(corrections.promote(home, keeper, args.id), home))
 
 
 _ACTIONS: Final[dict[str, Callable[[argparse.Namespace, Home, Keeper], int]]] = {

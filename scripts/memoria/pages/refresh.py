@@ -32,11 +32,9 @@ from memoria.wiki.transaction import Transactions
 
 log = logging.getLogger(__name__)
 
-OFFERED_CHARS = 120  # characters of a fact that the offer shows
-
 
 def renew(home: Home, keeper: Keeper, touched: Collection[str] | None = None) -> list[str]:
-    """Bring wiki, index, pages and offer up to date for the ``touched`` projects, by default all of them.
+    """Bring wiki, index and pages up to date for the ``touched`` projects, by default all of them.
 
     Return the slugs of the articles that changed. An error is logged and not raised, because the
     facts are stored; the next change makes everything up to date again.
@@ -59,7 +57,6 @@ def _renew(home: Home, keeper: Keeper, touched: Collection[str] | None) -> list[
             ledger.put(housekeeping.PAGES_DUE, value=False)
             ledger.put(housekeeping.WIKI_STATE, articles)
             keeper.store.set_meta("unshown", "")
-    _offer(home, keeper)
     return slugs
 
 
@@ -115,19 +112,3 @@ def _settle(home: Home, keeper: Keeper, index: Index) -> list[str]:
 def consequences(slugs: Collection[str]) -> str:
     """Return in words what a change of facts means for the articles that ``renew`` has changed, ``""`` for none."""
     return f"Changed in {counted(len(slugs), 'article')}: {', '.join(slugs)}." if slugs else ""
-
-
-def _offer(home: Home, keeper: Keeper) -> None:
-    """Leave a notice when a fact could hold in every project, or clear it when there is no such fact."""
-    offered = keeper.offered()
-    if not offered:
-        notices.clear(home.paths, "offer")
-        return
-    latest = max(offered, key=lambda fact: (fact.last or fact.time, fact.id))
-    more = f" ({len(offered) - 1} more: {invocation.shown('learned promote')})" if len(offered) > 1 else ""
-    notices.tell(
-        home.paths,
-        "offer",
-        f"memoria: said in {len(latest.projects)} projects: “{latest.content[:OFFERED_CHARS]}”. "
-        f"{invocation.shown(f'learned promote {latest.id}')} makes it hold in every project{more}.",
-    )

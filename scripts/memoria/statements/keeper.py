@@ -416,10 +416,6 @@ class Keeper(AbstractContextManager["Keeper"]):
         entries = (entry for day in dict.fromkeys(days) for entry in self.lines.daily.entries(day))
         return next((entry for entry in entries if any(learned.id == fact.id for learned in entry.learned)), None)
 
-    def offered(self) -> list[Fact]:
-        """Return the facts that came up in a second project and could hold in every project."""
-        return [fact for fact in self.store.facts() if fact.also and fact.project != GLOBAL]
-
     def adopt(self, fact: Fact, heading: str) -> None:
         """Store a fact unchanged, without comparing or counting it."""
         day = self.zone.day(fact.time)

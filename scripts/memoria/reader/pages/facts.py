@@ -10,7 +10,7 @@ from memoria.statements.keeper import Keeper
 from memoria.statements.store import corrected
 
 PAGE = 50  # facts on one page
-STATES = {"": "that hold", "ended": "that no longer hold", "offered": "that returned in a second project", "all": "all"}
+STATES = {"": "that hold", "ended": "that no longer hold", "all": "all"}
 
 
 def show(site: Site, asked: Asked) -> View:
@@ -44,8 +44,6 @@ def _fits(fact: Fact, wanted: list[str], kind: str, key: str) -> bool:
 
 
 def _is_in(fact: Fact, state: str) -> bool:
-    if state == "offered":
-        return fact.ended is None and bool(fact.also) and fact.project != GLOBAL
     return state == "all" or (fact.ended is not None) == (state == "ended")
 
 
