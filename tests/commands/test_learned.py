@@ -43,7 +43,7 @@ def told(home: Home, capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 
 
 def test_facts_are_edited_promoted_and_deleted(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(home, "list") == 0
+    assert run(home, "list", "pnpm") == 0
     ident = capsys.readouterr().out.split()[0]
     assert run(home, "edit", ident, "Use", "bun.") == 0
     assert "Use bun." in capsys.readouterr().out
