@@ -125,7 +125,7 @@ def test_every_hook_has_a_short_command_whose_launcher_is_there(event: str, hand
     """The client shows the command at /compact, and tells the model."""
     first, name, launcher, *rest = shlex.split(handler["command"])
     assert (handler["type"], "args" in handler, first) == ("command", False, "set")
-    assert " ".join(rest) == "; [ -r $2 ] && . $2"
+    assert " ".join(rest) == "; [ -r $2 ] || exit 127; . $2"
     assert os.access(launcher.replace("${CLAUDE_PLUGIN_ROOT}", str(ROOT)), os.X_OK)
     assert (ROOT / "hooks" / f"{name}.py").is_file(), "what an installation before 0.3 starts"
     assert name == "".join("-" + letter.lower() if letter.isupper() else letter for letter in event)[1:]

@@ -273,7 +273,7 @@ def test_our_hooks_end_well_and_say_nothing_but_at_the_start(world: World, tmp_p
     (report,) = session.compactions
     assert re.findall(r"^(\w+) \[.*\] completed successfully$", report, re.MULTILINE) == ["PreCompact", "PostCompact"]
     assert len(report.splitlines()) == 2
-    launched = 'set {} "${{CLAUDE_PLUGIN_ROOT}}/hooks/run" ; [ -r "$2" ] && . "$2"'
+    launched = 'set {} "${{CLAUDE_PLUGIN_ROOT}}/hooks/run" ; [ -r "$2" ] || exit 127; . "$2"'
     shown = [launched.format(name) for name in ("pre-compact", "post-compact")]
     assert re.findall(r"Compact \[(.*)\] completed", report) == shown, "the user reads it, and so does the model"
 

@@ -64,7 +64,7 @@ OLDER = (
     handler("python3 '/gone/söme where/memoria/hooks/stop.py'"),
     handler("python3", "-S", "-I", "C:\\gone\\clone\\hooks\\stop.py"),
     handler(f"python3 {shlex.quote(str(ROOT))}/hooks/stop.py"),
-    handler("""set stop '/gone/where it was/hooks/run' ; [ -r "$2" ] && . "$2\""""),
+    handler("""set stop '/gone/where it was/hooks/run' ; [ -r "$2" ] || exit 127; . "$2\""""),
 )
 
 
