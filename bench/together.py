@@ -6,6 +6,7 @@
   records alone, over folders that a program synchronises late, by halves and with conflict copies
 - ``lives``: 2 to 5 real homes in one process, with failpoints, saves in the middle of a write, clocks years apart,
   partitions, clones and restored back-ups
+- ``written``: the same with entries and a person's notes that look like real ones, whose files are compared row by row
 - ``processes``: the same with a process for each exchange, over a folder and over real git, killed at each failpoint
 - ``join``: a machine joins a memory of 10,000 articles; then one session's exchange
 - ``forgotten``: texts that are forgotten on one machine, searched for in all homes and on a git host after its gc
@@ -18,13 +19,14 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -33,11 +35,12 @@ import exchange_lives
 from bench import exchange_model
 from exchange_lives import fresh
 from facts import MONDAY, SHOP, a_fact
-from home_lives import KILLS, Life, Machine
+from home_lives import KILLS, OPERATIONS, WORD, Life, Machine
 from memoria.daily.entry import Entry
 from memoria.ground import replaced
 from memoria.pages import refresh
 from memoria.statements import lines as statement_lines
+from memoria.statements.fact import Ending, Fact
 from memoria.wiki import lines
 from memoria.wiki.article import Article
 from memoria.wiki.folder import Wiki
@@ -45,7 +48,7 @@ from memoria.wiki.folder import Wiki
 STEPS = 40  # of a life
 MOST_JOIN_S, MOST_MORE = 30, 2_000  # bytes
 ARTICLES, DAYS = 10_000, 300  # that a machine joins, and how many days they were learned on
-PARTS: dict[str, int] = {"model": 1_250, "lives": 2_000, "processes": 100, "join": 2, "forgotten": 100}
+PARTS: dict[str, int] = {"model": 1_250, "lives": 2_000, "written": 300, "processes": 100, "join": 2, "forgotten": 100}
 
 
 class Process(Machine):
@@ -93,6 +96,122 @@ class ProcessLife(Life):
         self._sync(machine)
 
 
+WRITTEN = {name: weight for name, weight in OPERATIONS.items() if name not in ("reformat", "shift", "carry", "reflow")}
+WRITTEN |= {"note": 6, "extend": 6, "tick_note": 3, "end_note": 1, "forget_row": 0.5}
+
+BODY = """
+#### What was measured
+
+1. The queue held 500 jobs ({one}).
+   - 12 of them twice
+2. See [[concepts/queue|the queue]] and <https://example.org/queue#jobs>.
+
+```sh
+# {two} is no heading
+- [ ] no box
+make {two} && ls -- *.log
+```
+
+> Quoted, **in bold**: `flush()` | {three}
+
+| day | jobs |
+|---|---|
+| Mon | 500 |
+"""
+NOTE = """
+## Before the release ({one})
+
+Ask Ada *first*, see [[daily/2026-11-16]].
+
+- [ ] Call Bob about the queue ({two})
+- [ ] Rotate the pager
+  - nested, {three}
+- [x] Order pizza
+
+"""
+
+
+class WrittenLife(Life):
+    """A life whose entries have headings, lists, code and links, with a person's notes between them.
+
+    Row by row the files of all homes are the same in the end; ``rows``: words that a person wrote outside statements.
+    """
+
+    def __init__(self, folder: Path, seed: int, count: int) -> None:
+        super().__init__(folder, seed, count)
+        self.rows: set[str] = set()
+
+    def _filled(self, form: str) -> str:
+        words = [self._word() for _ in range(3)]
+        self.rows.update(words)
+        self.said.difference_update(words)
+        return form.format(one=words[0], two=words[1], three=words[2])
+
+    def _live(self, machine: Machine) -> Fact | None:
+        found = [
+            fact for fact in machine.facts() if not fact.ended and self.said.intersection(WORD.findall(fact.content))
+        ]
+        return self.rng.choice(found) if found else None
+
+    def _extend(self, machine: Machine) -> None:
+        """Let a person add to an entry."""
+        rows = [row for day in machine.daily.days() for row in machine.daily.text(day).split("\n") if row[:4] == "^e-"]
+        if rows:
+            row = self.rng.choice(rows)
+            self._save(machine, lambda text: text.replace(f"{row}\n", f"{self._filled(BODY)}\n{row}\n", 1), f"{row}\n")
+
+    def _note(self, machine: Machine) -> None:
+        """Let a person write below an entry, or at a day's end."""
+
+        def noted(text: str) -> str:
+            ends = [at.end() for at in re.finditer(r"(?m)^<!-- memoria entry=.* -->\n", text)]
+            end = self.rng.choice([*ends, len(text)])
+            return f"{text[:end]}{self._filled(NOTE)}{text[end:]}"
+
+        self._save(machine, noted)
+
+    def _tick_note(self, machine: Machine) -> None:
+        self._save(machine, lambda text: text.replace("- [ ] Rotate", "- [x] Rotate", 1), "- [ ] Rotate")
+
+    def _end_note(self, machine: Machine) -> None:
+        """Let a statement end that memoria found in a person's note."""
+        found = [
+            fact for fact in machine.facts() if not fact.ended and self.rows.intersection(WORD.findall(fact.content))
+        ]
+        if found:
+            with machine.keeper() as keeper:
+                keeper.take([], endings=[Ending(self.rng.choice(found).id, MONDAY + timedelta(days=10), "user")])
+
+    def _forget_row(self, machine: Machine) -> None:
+        words = sorted(self.rows.intersection(WORD.findall("\n".join(_texts(machine).values()))))
+        if words:
+            word = self.rng.choice(words)
+            self.forgotten.add(word)
+            machine.forget(word)
+
+    def wrong(self) -> Iterator[str]:
+        yield from super().wrong()
+        first, *others = [{name: _bare(text) for name, text in _texts(machine).items()} for machine in self.machines]
+        for machine, other in zip(self.machines[1:], others, strict=True):
+            for name in sorted(first.keys() | other.keys()):
+                mine, theirs = first.get(name, []), other.get(name, [])
+                what = "order" if sorted(mine) == sorted(theirs) else "rows"
+                if mine != theirs:
+                    yield f"other {what}: {name} of {machine.name}"
+        there = set(WORD.findall(str(first)))
+        yield from (f"lost row: {word}" for word in sorted(self.rows - there - self.forgotten))
+        yield from (f"row back: {word}" for word in sorted(self.rows & there & self.forgotten))
+
+
+def _texts(machine: Machine) -> dict[str, str]:
+    return {f"{day}": machine.daily.text(day) for day in machine.daily.days()} | {
+        page.slug: page.render() for page in machine.pages()}  # fmt: skip
+
+
+def _bare(text: str) -> list[str]:
+    return [row.strip() for row in text.split("\n") if row.strip()]
+
+
 def model(folder: Path, seed: int) -> list[str]:
     """Play 80 steps of the records beside the model, and a life of records without homes."""
     try:
@@ -105,6 +224,11 @@ def model(folder: Path, seed: int) -> list[str]:
 def lives(folder: Path, seed: int) -> list[str]:
     """Play a life of real homes in this process."""
     return Life(fresh(folder), seed, 2 + seed % 4).play(STEPS)
+
+
+def written(folder: Path, seed: int) -> list[str]:
+    """Play a life of real homes whose files look as those of people do."""
+    return WrittenLife(fresh(folder), seed, 2 + seed % 4).play(STEPS, WRITTEN)
 
 
 def processes(folder: Path, seed: int) -> list[str]:
@@ -207,7 +331,7 @@ def _size(address: Path) -> int:
 
 
 PLAYS: dict[str, Callable[[Path, int], list[str]]] = {
-    "model": model, "lives": lives, "processes": processes, "join": join, "forgotten": forgotten,
+    "model": model, "lives": lives, "written": written, "processes": processes, "join": join, "forgotten": forgotten,
 }  # fmt: skip
 
 

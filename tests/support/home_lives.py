@@ -31,7 +31,7 @@ from memoria.exchange import carriers, keys, rounds
 from memoria.exchange.carriers import Carrier, CarrierError, Folder
 from memoria.exchange.forms import Day, Page
 from memoria.exchange.keys import Key
-from memoria.exchange.record import PROSE, digest_of, opened
+from memoria.exchange.record import PROSE, opened
 from memoria.exchange.records import Records
 from memoria.ground import clock
 from memoria.ground.clock import Zone
@@ -46,6 +46,7 @@ from memoria.wiki.folder import Wiki
 from memoria.worker import together
 
 WORD = re.compile(r"\bw\d{4}x\b")
+ABOUT = re.compile(r"about (w\d{4}x)\.")
 KILLS = (
     "exchange.read", "exchange.written", "exchange.sent", "exchange.placed", "files.written", "files.compared",
     "files.replaced",
@@ -106,7 +107,7 @@ class Machine:
     def pieces(self) -> dict[str, str]:
         """Return what the daily logs hold, by id, as far as a formatter does not change it."""
         days = ((day, Day(self.daily.text(day))) for day in self.daily.days())
-        return {piece.id: digest_of(piece.text) for day, text in days for piece in text.pieces(day)}
+        return {piece.id: piece.full for day, text in days for piece in text.pieces(day)}
 
     def wiki(self) -> Wiki:
         return Wiki.of(self.home.paths)
@@ -264,7 +265,7 @@ class Life:
 
     def _rewrite(self, machine: Machine) -> None:
         entries = [entry for day in machine.daily.days() for entry in machine.daily.entries(day)]
-        if words := [word for entry in entries for word in WORD.findall(entry.context)]:
+        if words := [word for entry in entries for word in ABOUT.findall(entry.context)]:
             old, new = self.rng.choice(words), self._word()
             self._save(machine, lambda text: text.replace(f"about {old}.", f"about {new}."), f"about {old}.")
             self.replaced.add(old)

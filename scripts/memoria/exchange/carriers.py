@@ -9,6 +9,7 @@ ref still is what was read. So there is no branch, no merge and no history.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -103,51 +104,59 @@ class Git:
         self._run(*fetch, limit_s=self.limit_s)
         rows = self._run("for-each-ref", "--format=%(refname) %(objectname)", _REFS).decode().split("\n")
         self.refs = {ref.removeprefix(_REFS): found for ref, _, found in (row.partition(" ") for row in rows) if found}
-        self.blobs = {(machine, name): blob for machine in self.refs for name, blob in self._tree(machine).items()}
+        trees = self._objects([f"{found}^{{tree}}" for found in self.refs.values()])
+        self.blobs = {(machine, os.fsdecode(row[2])): row[3].hex()
+                      for (machine, found), tree in zip(self.refs.items(), trees, strict=True)
+                      for row in re.findall(rb"(?s)(\d+) (([^\0]+))\0(.{%d})" % (len(found) // 2), tree)}  # fmt: skip
         return set(self.blobs)
-
-    def _tree(self, machine: str) -> dict[str, str]:
-        """Return the files of a machine, with their objects."""
-        rows = self._run("ls-tree", "-z", self.refs[machine]).decode("utf-8", "replace").split("\0")
-        return {name: about.split()[2] for about, tab, name in (row.partition("\t") for row in rows) if tab}
 
     def read(self, places: Collection[Place]) -> Iterator[tuple[Place, bytes]]:
         """Yield the contents of those files."""
         wanted = sorted(set(places) & set(self.blobs))
-        asked = "".join(f"{self.blobs[place]}\n" for place in wanted)
-        data = self._run("cat-file", "--batch", given=asked.encode()) if wanted else b""
+        yield from zip(wanted, self._objects([self.blobs[place] for place in wanted]), strict=True)
+
+    def _objects(self, names: Collection[str]) -> Iterator[bytes]:
+        """Yield the contents of objects, which one process reads."""
+        data = self._run("cat-file", "--batch", given="".join(f"{name}\n" for name in names).encode()) if names else b""
         start = 0
-        for place in wanted:
+        for _ in names:
             end = data.index(b"\n", start)
             size = int(data[start:end].split()[2])
-            yield place, data[end + 1 : end + 1 + size]
+            yield data[end + 1 : end + 1 + size]
             start = end + size + 2
 
     def write(self, new: Mapping[Place, bytes], gone: Collection[Place]) -> bool:
         """Push new trees of the machines concerned, all or none of them."""
-        specs, leases = [], []
-        for machine in sorted({machine for machine, _ in (*new, *gone)}):
-            tree = {name: blob for (owner, name), blob in self.blobs.items() if owner == machine}
-            tree = {name: blob for name, blob in tree.items() if (machine, name) not in gone}
-            for (owner, name), data in new.items():
-                if owner == machine:
-                    tree[name] = self._run("hash-object", "-w", "--stdin", given=data).decode().strip()
-            rows = "".join(f"100644 blob {blob}\t{name}\n" for name, blob in sorted(tree.items()))
-            made = self._run("mktree", given=rows.encode()).decode().strip()
-            commit = self._run("commit-tree", made, "-m", "memoria").decode().strip()
-            specs.append(f"{commit}:{_REFS}{machine}")
-            leases.append(f"--force-with-lease={_REFS}{machine}:{self.refs.get(machine, '')}")
+        machines = sorted({machine for machine, _ in (*new, *gone)})
+        leases = [f"--force-with-lease={_REFS}{machine}:{self.refs.get(machine, '')}" for machine in machines]
+        stream = b"".join(
+            b"commit %b\ncommitter memoria <memoria@localhost> now\ndata 0\n%b\n"
+            % (
+                f"{_REFS}{machine}".encode(),
+                b"".join(
+                    [
+                        b"M 100644 %b %b\n" % (blob.encode(), os.fsencode(name))
+                        for (owner, name), blob in self.blobs.items()
+                        if owner == machine and (machine, name) not in (*gone, *new)
+                    ]
+                    + [
+                        b"M 100644 inline %b\ndata %d\n%b\n" % (os.fsencode(name), len(data), data)
+                        for (owner, name), data in new.items()
+                        if owner == machine
+                    ]
+                ),
+            )
+            for machine in machines
+        )
+        self._run("fast-import", "--quiet", "--force", "--date-format=now", given=stream)
         failpoints.reached("exchange.written")
         try:
             push = ("-c", "pack.window=0", "push", "-q", "--no-thin", "--atomic", "--no-verify", *leases, self.address)
-            self._run(*push, *specs, limit_s=self.limit_s)
+            self._run(*push, *(f"{_REFS}{machine}:{_REFS}{machine}" for machine in machines), limit_s=self.limit_s)
         except CarrierError as error:
             if any(sign in str(error) for sign in _AGAIN):
                 return False
-            raise
-        pairs = (spec.split(":") for spec in specs)
-        updates = "".join(f"update {ref} {commit}\n" for commit, ref in pairs)
-        self._run("update-ref", "--stdin", given=updates.encode())  # so that nothing here keeps what was replaced
+            raise  # the next fetch takes back what was not pushed
         return True
 
     def shred(self) -> None:

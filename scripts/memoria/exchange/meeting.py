@@ -38,6 +38,7 @@ class Meeting:
     """One exchange of a home's records by a carrier.
 
     ``machine`` is the name of its own folder there; ``clean`` returns a text without what is forgotten.
+    ``about`` is what this machine says of itself, ``others`` what the others say, by their names.
     ``sent`` counts the records written by their kinds, ``came`` those that were new, by the machine that wrote them.
     """
 
@@ -47,6 +48,7 @@ class Meeting:
     machine: str
     clean: Callable[[str], str] = str
     about: dict[str, Any] = field(default_factory=dict)
+    others: dict[str, dict[str, Any]] = field(default_factory=dict)
     came: dict[str, Counter[str]] = field(default_factory=dict)
     sent: Counter[str] = field(default_factory=Counter)
 
@@ -56,6 +58,8 @@ class Meeting:
             listed = self._checked(self.carrier.listed())
             with self.records.transaction():
                 scrub = self._read(listed)
+            places = [place for place in listed if place[1] == ABOUT and place[0] != self.machine]
+            self.others = {place[0]: self._told(data) for place, data in self.carrier.read(places)}
             failpoints.reached("exchange.read")
             new, gone = self._changes(listed, scrub)
             if (not new and not gone) or self._write(new, gone):
@@ -174,11 +178,6 @@ class Meeting:
             for place, data in new.items():
                 self.records.hold(*place, opened(data, self.key))
         return True
-
-    def others(self) -> dict[str, dict[str, Any]]:
-        """Return what the other machines say of themselves, by their names."""
-        places = [place for place in self.carrier.listed() if place[1] == ABOUT and place[0] != self.machine]
-        return {place[0]: told for place, data in self.carrier.read(places) if (told := self._told(data))}
 
     def _told(self, data: bytes) -> dict[str, Any]:
         plain = self.key.open(data) if self.key else data

@@ -122,7 +122,7 @@ class Round:
             _look_again(self.records, stones)
             meeting.hold()
         self.records.keep("last", clock.now().isoformat())
-        self.records.keep("others", meeting.others())
+        self.records.keep("others", {name: told for name, told in meeting.others.items() if told})
         done.came |= meeting.came
         done.sent = meeting.sent
 
