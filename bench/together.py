@@ -42,7 +42,7 @@ from memoria.pages import refresh
 from memoria.statements import lines as statement_lines
 from memoria.statements.fact import Ending, Fact
 from memoria.wiki import lines
-from memoria.wiki.article import Article
+from memoria.wiki.article import Article, Section
 from memoria.wiki.folder import Wiki
 
 STEPS = 40  # of a life
@@ -134,12 +134,22 @@ Ask Ada *first*, see [[daily/2026-11-16]].
 class WrittenLife(Life):
     """A life whose entries have headings, lists, code and links, with a person's notes between them.
 
-    Row by row the files of all homes are the same in the end; ``rows``: words that a person wrote outside statements.
+    Row by row the articles of all homes are the same in the end, and the days but for a minute. ``rows``: words that a
+    person wrote outside statements.
     """
 
     def __init__(self, folder: Path, seed: int, count: int) -> None:
         super().__init__(folder, seed, count)
         self.rows: set[str] = set()
+
+    def _time(self) -> str:
+        minutes = self.number // 3  # some are of one minute
+        return f"{9 + minutes // 60:02d}:{minutes % 60:02d}"
+
+    def _learn(self, machine: Machine) -> None:
+        with machine.keeper() as keeper:
+            fact = a_fact(f"Learn {self._word()} well.", day=self._day() + self.number * 20 / 86_400)
+            keeper.take([fact], "shop")
 
     def _filled(self, form: str) -> str:
         words = [self._word() for _ in range(3)]
@@ -159,6 +169,13 @@ class WrittenLife(Life):
         if rows:
             row = self.rng.choice(rows)
             self._save(machine, lambda text: text.replace(f"{row}\n", f"{self._filled(BODY)}\n{row}\n", 1), f"{row}\n")
+
+    def _comment(self, machine: Machine) -> None:
+        for page in machine.pages():
+            if all(not section.named("My notes") for section in page.sections):
+                page.insert(Section("My notes", "## My notes"), len(page.sections))
+                machine.wiki().path(page.slug).write_bytes(Wiki.encode(page))
+        super()._comment(machine)
 
     def _note(self, machine: Machine) -> None:
         """Let a person write below an entry, or at a day's end."""
@@ -195,9 +212,10 @@ class WrittenLife(Life):
         for machine, other in zip(self.machines[1:], others, strict=True):
             for name in sorted(first.keys() | other.keys()):
                 mine, theirs = first.get(name, []), other.get(name, [])
-                what = "order" if sorted(mine) == sorted(theirs) else "rows"
-                if mine != theirs:
-                    yield f"other {what}: {name} of {machine.name}"
+                if sorted(mine) != sorted(theirs):
+                    yield f"other rows: {name} of {machine.name}"
+                elif mine != theirs and ("/" in name or _entries(mine) != _entries(theirs)):
+                    yield f"other order: {name} of {machine.name}"
         there = set(WORD.findall(str(first)))
         yield from (f"lost row: {word}" for word in sorted(self.rows - there - self.forgotten))
         yield from (f"row back: {word}" for word in sorted(self.rows & there & self.forgotten))
@@ -208,8 +226,16 @@ def _texts(machine: Machine) -> dict[str, str]:
         page.slug: page.render() for page in machine.pages()}  # fmt: skip
 
 
+def _entries(rows: list[str]) -> list[str]:
+    """Return the entries of a day; within a minute, a person's notes and single statements stand as they were met."""
+    return [row for row in rows if re.fullmatch(r"\^e-[0-9a-f]{8}", row)]
+
+
 def _bare(text: str) -> list[str]:
-    return [row.strip() for row in text.split("\n") if row.strip()]
+    rows = [row.strip().partition(") · ")[0] for row in text.split("\n") if row.strip()]  # what was promoted
+    empty = {(":**", "^"), (":**", "*"), ("### L", "#"), ("### L", "^"), ("### L", "")}  # headings of what was deleted
+    pairs = zip(rows, [*rows[1:], ""], strict=True)
+    return [row for row, below in pairs if not {(row[-3:], below[:1]), (row[:5], below[:1])} & empty]
 
 
 def model(folder: Path, seed: int) -> list[str]:

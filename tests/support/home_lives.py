@@ -209,12 +209,15 @@ class Life:
         facts = [a_fact(f"The rule {self._word()} holds.", kind, day=day) for kind in self.rng.sample(kinds, 2)]
         moment = MONDAY + timedelta(days=day)
         entry = Entry(
-            id=name, day=moment.date(), time=f"{self.rng.randrange(8, 20):02d}:05", session=f"s-{name}", project="shop",
+            id=name, day=moment.date(), time=self._time(), session=f"s-{name}", project="shop",
             project_key=SHOP, title=f"Work {name}", context=f"It was about {self._word()}.",
             key_exchanges=(f"asked {name}",), action_items=(f"Do {name}", f"See {name}"),
             learned=tuple(map(lines.learned, facts)), turns=(f"k{name}",), model="m",
         )  # fmt: skip
         machine.daily.append(entry)
+
+    def _time(self) -> str:
+        return f"{self.rng.randrange(8, 20):02d}:05"
 
     def _learn(self, machine: Machine) -> None:
         with machine.keeper() as keeper:

@@ -52,7 +52,6 @@ from memoria.wiki.article import HISTORY, RELATED, Article, Claim, Section
 
 LEAD: Final = "p-"  # the part of what a person wrote before the first section
 UNNAMED: Final = "Notes"  # the heading of a second wording of it
-LAST: Final = 1_000_000  # the number of statements among the entries of their minute
 _END: Final = ("ended", "successor", "repetition")
 _TIME: Final = re.compile(r'"time": "([^"]*)"')
 _TIMED: Final = re.compile(r"### (?:Session|Learned) \((\d\d:\d\d)")
@@ -113,6 +112,11 @@ class Day(DayText):
             yield first, time, firsts[first], counts[time]
             counts[time] += 1
 
+    def _places(self, order: Mapping[str, str]) -> Iterator[tuple[int, tuple[str, int, str]]]:
+        """Yield the first row of each entry and group of statements, and its place by ``order`` or where it stands."""
+        for first, time, ident, number in self._blocks():
+            yield first, (*(_place(order[ident]) if ident in order else (time, number)), ident)
+
     # -- writing
 
     def put_entry(self, ident: str, text: str, statements: Sequence[Learned], order: Mapping[str, str]) -> None:
@@ -137,43 +141,44 @@ class Day(DayText):
 
         ``given``: also what tells the time of day and the project in that heading. ``order``: as above.
         """
-        new: list[tuple[Learned, str]] = []
+        there = {line.learned.id for line in self.learned()}
+        new: dict[str, list[Learned]] = {}
         for learned, about in given:
-            if line := self.line_of(learned.id):
+            if learned.id in there and (line := self.line_of(learned.id)):
                 self.change(line, learned)
             else:
-                new.append((learned, f"{LEARNED_HEADING}{about}"))
+                new.setdefault(f"{LEARNED_HEADING}{about}", []).append(learned)
         span = next((span for span in self._spans() if span.marker[1] == entry), None)
         if span is not None:
-            rows = _with_statements(self.rows[span.first : span.last], [learned for learned, _ in new])
-            self._put(span.first, span.last, rows)
+            every = [learned for below in new.values() for learned in below]
+            self._put(span.first, span.last, _with_statements(self.rows[span.first : span.last], every))
             return
-        for learned, heading in new:
+        for heading, below in new.items():
             if heading in self.rows:
-                self._add_below(heading, learned)
-            else:
-                text = "\n".join([heading, "", *learned_rows(learned)])
-                self._insert(text, (heading.removeprefix(LEARNED_HEADING)[:5], LAST, ""), order or {})
+                self._add_below(heading, below)
+                continue
+            minute = heading.removeprefix(LEARNED_HEADING)[:5]
+            used = {number for _, (time, number, _) in self._places(order or {}) if time == minute}
+            text = "\n".join([heading, "", *(row for learned in below for row in learned_rows(learned))])
+            self._insert(text, (minute, min({*range(len(used) + 1)} - used), ""), order or {})
 
-    def _add_below(self, heading: str, learned: Learned) -> None:
-        """Write a statement among those below a heading, by when they were said."""
+    def _add_below(self, heading: str, new: Sequence[Learned]) -> None:
+        """Write statements among those below a heading, by when they were said."""
         start = self.rows.index(heading)
-        end = next(
-            (n for n, row in enumerate(self.rows) if n > start and row.startswith(("#", COMMENT))), len(self.rows)
-        )
+        ends = (n for n, row in enumerate(self.rows) if n > start and row.startswith(("#", COMMENT)))
+        end = next(ends, len(self.rows))
         group = [line for line in self.learned() if start < line.first < end]
-        later = (line.first for line in group if _said(line.learned) > _said(learned))
-        at = next(later, group[-1].end if group else start + 1)
-        self._put(at, at, learned_rows(learned))
+        last = group[-1].end if group else start + 1
+        for learned in sorted(new, key=_said, reverse=True):  # so that no row moves above which one is to be written
+            at = next((line.first for line in group if _said(line.learned) > _said(learned)), last)
+            self._put(at, at, learned_rows(learned))
 
     def _insert(self, text: str, place: tuple[str, int, str], order: Mapping[str, str]) -> None:
         """Write a part before the first that belongs below it, or at the end.
 
         ``place``: the time of day, the number among those of the minute, and the id, which decides between machines.
         """
-        later = (first for first, time, ident, _ in self._blocks() if place < (
-            (*_place(order[ident]), ident) if ident in order else (time, LAST * (not ident), ident)))  # fmt: skip
-        at = next(later, None)
+        at = next((first for first, other in self._places(order) if other > place), None)
         while at is not None and not self.rows[at].strip():
             at += 1
         if at is None:
@@ -349,10 +354,12 @@ class Page(Article):
     def _prose(self) -> Iterator[tuple[str, list[str]]]:
         """Yield the parts of the page that a person wrote, each with the heading's row first."""
         yield LEAD, ["", *self._opening()[1]]
+        above = ""
         for section in self.sections:
             ours = {row for number, _, _ in self._rows(section) for row in range(number, section.block(number))}
             rows = [row for number, row in enumerate(section.rows) if number not in ours]
-            yield prose_part(section.heading), [section.raw, *_stripped(rows)]
+            yield prose_part(section.heading), [f"{section.raw}\t{above}", *_stripped(rows)]
+            above = section.heading
 
     def _opening(self) -> tuple[list[str], list[str]]:
         """Return what stands before the first section: memoria's summary, and what a person wrote."""
@@ -398,16 +405,27 @@ class Page(Article):
     def _found(self, part: str) -> list[tuple[Section, int]]:
         return [(section, number) for section in self.sections for number, own, _ in self._rows(section) if own == part]
 
+    def _below(self, above: str, part: str) -> int:
+        """Return where a person's section belongs that was written below another one, or at the page's end."""
+        names = [section.heading for section in self.sections]
+        at = names.index(above) + 1 if above in names else len(names) * bool(above)
+        persons = [not on_page.is_for_statements(section) for section in self.sections]
+        while at < len(names) and persons[at] and prose_part(names[at]) < part:  # which decides between machines
+            at += 1
+        return at
+
     def write_prose(self, part: str, text: str) -> None:
         """Write a person's prose in place of what stands of it; without a text, remove it."""
-        raw, *rows = text.split("\n")
+        head, *rows = text.split("\n")
+        raw, _, above = head.partition("\t")
         if part == LEAD:
             title, summary = [row for row in self.lead if row.startswith("# ")], self._opening()[0]
             self.lead = [row for part in (title, summary, rows) if part for row in ("", *part)] + [""]
             return
         section = next((each for each in self.sections if prose_part(each.heading) == part), None)
         if section is None and rows:
-            section = self.section_at_end(markdown.heading(raw)[1], raw)
+            section = Section(markdown.heading(raw)[1], raw)
+            self.insert(section, self._below(above, part))
         if section is not None:
             kept = [row for number, _, _ in self._rows(section) for row in section.rows[number : section.block(number)]]
             section.rows = [*([""] if rows else []), *rows, *([""] if kept else []), *kept, ""]

@@ -132,11 +132,12 @@ def _prose(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
     first, *others = live
     told = [(first, ident, str(first.text))]
     for other in others:
-        raw, _, rest = str(other.text).partition("\n")
+        head, _, rest = str(other.text).partition("\n")
+        raw = head.partition("\t")[0]
         if raw and prose_part(raw.lstrip("# ")) != ident.partition("#")[2]:
             raise ValueError("another heading's")  # it would stand beside itself
         heading = f"{raw or f'## {UNNAMED}'} ({other.machine or 'another machine'})"
-        text = f"{heading}\n{rest}"
+        text = f"{heading}\t{raw.lstrip('# ')}\n{rest}"
         told.append((other, f"{other.whole}#{prose_part(heading.lstrip('# '))}", text))
     return told
 

@@ -25,6 +25,7 @@ from memoria.ground.files import sha256
 ENTRY, STATEMENT, END, ITEM = "entry", "statement", "end", "item"
 ARTICLE, PLACE, PROSE = "article", "place", "prose"
 FORGET: Final = "forget"
+PLACED: Final = (ENTRY, PROSE)  # kinds whose first row also tells where it stands, which is not compared
 GONE: Final = "-"  # the digest of no text
 ENDING: Final = ".records"  # of a segment's name
 _PLAIN, _SEALED = b"memoria records ", b"memoria sealed\n"
@@ -73,7 +74,7 @@ class Record:
     @property
     def full(self) -> str:
         """The digest by which it is compared with what a file holds."""
-        return self.digest if self.kind == ENTRY else digest_of(self.text)
+        return self.digest if self.kind in PLACED else digest_of(self.text)
 
     @property
     def dots(self) -> tuple[str, ...]:
@@ -99,7 +100,7 @@ class Piece:
     @property
     def full(self) -> str:
         """The digest by which it is compared with a record."""
-        return self.digest if self.kind == ENTRY else digest_of(self.text)
+        return self.digest if self.kind in PLACED else digest_of(self.text)
 
     @property
     def digest(self) -> str:
@@ -118,13 +119,16 @@ def digest_of(text: str | None) -> str:
 def words_of(kind: str, text: str | None) -> str | None:
     """Return what of a record's text tells an old copy from a new wording.
 
-    That is the words of a statement, and an entry without its place in the day.
+    That is the words of a statement, and an entry or a section without its place.
     """
     if text and kind == STATEMENT:
         with suppress(ValueError, KeyError, TypeError):  # of a newer version
             return str(json.loads(text)["content"])
-    head, _, bare = (text or "").partition("\n")
-    return f"{head[:10]}\n{bare}" if text and kind == ENTRY else text
+    if text and kind in PLACED:
+        head, _, bare = text.partition("\n")
+        first = head[:10] if kind == ENTRY else head.partition("\t")[0]
+        return f"{first}\n{bare}"
+    return text
 
 
 def beside(ident: str, digest: str) -> str:

@@ -436,7 +436,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         known = self.store.get(ident)
         self.store.put(day, fact)
         self.store.unmark_deleted(ident)
-        if known and (known.ended, known.successor) != (fact.ended, fact.successor):
+        if known and fact.ended and known != fact:
             self.store.doubt(ident)
 
 

@@ -343,14 +343,13 @@ class Article:
             if section.named(heading):
                 return section
         place = next((n for n, other in enumerate(self.sections) if _is_later(other, heading)), len(self.sections))
-        return self._insert(place, heading, f"## {heading}")
+        section = Section(heading, f"## {heading}")
+        self.insert(section, place)
+        return section
 
-    def section_at_end(self, heading: str, raw: str) -> Section:
-        """Add a section as a person does, with the whole row of its heading."""
-        return self._insert(len(self.sections), heading, raw)
-
-    def _insert(self, place: int, heading: str, raw: str) -> Section:
-        section = Section(heading, raw, [""])  # the blank line before the next heading, or the file's end
+    def insert(self, section: Section, place: int) -> None:
+        """Insert a section before the one at this place."""
+        section.rows.append("")  # the blank line before the next heading, or the file's end
         before = self.sections[place - 1].rows if place else self.lead
         if place == len(self.sections):  # the page ended in one line end, and must do so again
             while before and not before[-1].strip():
@@ -358,7 +357,6 @@ class Article:
         if not before or before[-1].strip():
             before.append("")
         self.sections.insert(place, section)
-        return section
 
     def _claims(self) -> Iterator[tuple[Section, int, Claim]]:
         for section in self.sections:

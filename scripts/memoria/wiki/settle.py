@@ -446,9 +446,13 @@ def _retell(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], 
     section, number, _ = line
     instead, day = _instead(article, keeper, fact), keeper.zone.day(fact.ended or clock.now()).isoformat()
     until, known = article.since(section, number)
-    if not until or (until == day and known == set(instead.ids if instead else ())):
+    claim = line[2].without_end()
+    is_former = any(lines.is_same_text(claim.text, wording) for wording in fact.wordings)
+    if not until or (until == day and not is_former and known == set(instead.ids if instead else ())):
         return False
-    article.add_past(article.resume(section, number), day, instead)
+    row, *rest = article.resume(section, number)
+    row = _row(article, claim, fact, keeper).render() if is_former else row
+    article.add_past([row, *rest], day, instead)
     return True
 
 

@@ -210,7 +210,7 @@ def _place(record: Record) -> tuple[str, str]:
     first, second = [*str(record.text).split("\n"), ""][:2]
     if record.kind == ENTRY:
         return f"daily/{first[:10]}.md", second.lstrip("# ")
-    return f"knowledge/{record.whole}.md", first.lstrip("# ") or UNNAMED
+    return f"knowledge/{record.whole}.md", first.partition("\t")[0].lstrip("# ") or UNNAMED
 
 
 def _forget(home: Home, records: Records, idents: list[str]) -> int:
