@@ -71,7 +71,7 @@ def articles(folder: str | Path) -> Iterator[tuple[str, os.stat_result]]:
 def generated(folder: str | Path) -> Iterator[str]:
     """Yield the names of the pages that are made from the articles."""
     for name, found in _look(str(folder)):
-        if isinstance(found, os.stat_result) and _is_generated(name):
+        if isinstance(found, os.stat_result) and is_generated(name):
             yield name
 
 
@@ -140,7 +140,7 @@ def check_place(path: str | Path, folder: str | Path) -> None:
 
 def is_page(name: str, *, is_daily: bool) -> bool:
     """Return whether a file of this name is a day, or an article or one of the pages that are made from them."""
-    return _is_day(name) if is_daily else _is_article(name) or _is_generated(name)
+    return _is_day(name) if is_daily else _is_article(name) or is_generated(name)
 
 
 def _is_day(name: str) -> bool:
@@ -151,7 +151,8 @@ def _is_article(name: str) -> bool:
     return name.partition("/")[0] in ARTICLE_FOLDERS and "/" in name
 
 
-def _is_generated(name: str) -> bool:
+def is_generated(name: str) -> bool:
+    """Return whether a file of this name is made from the articles."""
     return name in GENERATED or (name.startswith("lists/") and name.count("/") == 1)
 
 

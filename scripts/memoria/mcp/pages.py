@@ -1,8 +1,8 @@
 """Pages: read what a home's search names, and nothing else on the machine.
 
-That is Markdown below ``knowledge/`` and ``daily/`` (no hidden file, and none that a symbolic link leads to outside;
-the two folders themselves may be links), and archived turns. A block of a page is read from its first line on. What
-rests on projects that may not be shown is left out.
+That is articles and daily logs (no hidden file, no page that memoria makes of articles, and none that a symbolic link
+leads to outside; the two folders themselves may be links), and archived turns. A block of a page is read from its first
+line on. What rests on projects that may not be shown is left out.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from memoria.statements import lines as statement_lines
 from memoria.statements.fact import Fact
 from memoria.statements.store import Store
 from memoria.transcripts.archive import Archive
-from memoria.wiki.folder import INDEX, LOG
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,8 +44,6 @@ ARCHIVED = "archive/"  # of the path that search shows for archived turns
 FOLDERS = ("knowledge", "daily")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _LOG_OF_DAY = re.compile(r"(\d{4}-\d\d-\d\d)\.md")
-_LINK = re.compile(r"\[\[([^\]|#]+)(?:#\^e-([0-9a-z]+))?(?:\|[^\n]*?)?\]\]")
-_LISTED = re.compile(r"^- \[\[([^\]|#]+)", re.MULTILINE)
 _HEADING = re.compile(r"#{1,6}\s")
 _LINKED = re.compile(r"- \[\[([^\]|#]+)")
 
@@ -159,7 +156,7 @@ class Library:
             home_files.open_regular(real, folder).close()
         except OSError:
             return False
-        return home_files.is_page(name, is_daily=is_daily)
+        return home_files.is_page(name, is_daily=is_daily) and not home_files.is_generated(name)
 
     def _shown(self, path: Path) -> str:
         for folder in FOLDERS:
@@ -238,13 +235,9 @@ class Filter:
             return self._day(date.fromisoformat(day[1]), text)
         if not self.visible.shows(self._project(text)):
             raise PageNotFoundError(name)
-        if name == f"knowledge/{LOG}":
-            return _LINK.sub(lambda link: link[0] if self._shows_link(*link.groups()) else "(another project)", text)
         seen, cited = self._seen(text)
         if cited and not seen:
             raise PageNotFoundError(name)
-        if name == f"knowledge/{INDEX}":
-            text = self._index(text)
         rows = [row for row in text.split("\n") if self._shows_row(row, seen)]
         if seen == cited:
             return "\n".join(rows)
@@ -269,19 +262,11 @@ class Filter:
         owner = statement_lines.owner(part, facts)
         return self.visible.shows(owner) or (not part.entry and owner == project.name_of(self.visible.own))
 
-    def _index(self, text: str) -> str:
-        """Return the index without the projects of which no article may be shown."""
-        intro, *parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)
-        return intro + "".join(part for part in parts if any(map(self._shows_article, _LISTED.findall(part))))
-
     def _shows_row(self, row: str, seen: set[str]) -> bool:
         if not block_ids(row) <= seen:
             return False
         link = _LINKED.match(row)
         return not link or self._shows_article(link[1])
-
-    def _shows_link(self, target: str, entry: str | None) -> bool:
-        return self.shows_entry(entry) if entry else self._shows_article(target)
 
     def _shows_article(self, slug: str) -> bool:
         try:

@@ -27,7 +27,7 @@ from memoria.models.protocol import JsonObject
 from memoria.search.hit import Hit
 from memoria.statements.claim_check import unheard
 from memoria.wiki.article_cache import LinkTargets
-from memoria.wiki.folder import INDEX, LOG, Wiki
+from memoria.wiki.folder import Wiki
 
 if TYPE_CHECKING:
     from memoria.mcp.calls import Session
@@ -115,8 +115,7 @@ class Answer:
 def passages_for(home: Home, view: Visibility, question: str) -> tuple[list[Passage], str]:
     """Return the passages of articles, entries and facts that fit a question best, and what the index lacks."""
     hits, lacking = found(home, view, question, PASSAGES, ("article", "entry", "fact"))
-    passages = (Passage.of(hit) for hit in hits if hit.path not in (f"knowledge/{INDEX}", f"knowledge/{LOG}"))
-    return [passage for passage in passages if passage.text.strip()], lacking
+    return [passage for passage in map(Passage.of, hits) if passage.text.strip()], lacking
 
 
 def ask(home: Home, question: str, passages: Sequence[Passage], project: str = "") -> tuple[Answer | None, str]:
