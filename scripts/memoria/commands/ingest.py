@@ -68,13 +68,11 @@ class Plan:
         return sum(item.chars for item in self.items)
 
 
-def survey(
-    home: Home, ledger: Ledger, sources: Sequence[Source], *, since: float = 0.0, name: str = "", limit: int = 0
-) -> Plan:
+def survey(home: Home, ledger: Ledger, sources: Sequence[Source], *, since: float = 0.0, name: str = "") -> Plan:
     """Examine every transcript of the sources; write nothing but the results of comparisons.
 
     ``since``: seconds since the epoch; a transcript that changed before is left out. ``name``: what a person calls the
-    only project to ingest; ExpectedError when no transcript is of it. ``limit``: most sessions, 0 for all.
+    only project to ingest; ExpectedError when no transcript is of it.
     """
     plan = Plan()
     transcripts = client_files.in_order(found for client, path in sources for found in client.transcripts(path))
@@ -83,8 +81,6 @@ def survey(
     for found in transcripts:
         if found.changed < since:
             continue
-        if limit and len(plan.items) >= limit:
-            break
         try:
             head = clients.of(found).head(found.path)
             owner = project.of(head.cwd, home.settings, home.paths)
@@ -146,7 +142,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--since", metavar="DAY", default="", help="only sessions since 2026-11-01, or 14d")
     parser.add_argument("--project", metavar="NAME", default="", help="only this project (its name or key)")
-    parser.add_argument("--limit", metavar="N", type=int, default=0, help="at most this many sessions")
     parser.add_argument("--dry-run", action="store_true", help="print what there is and what it would cost, and stop")
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
@@ -155,7 +150,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     """Plan, report, ask and ingest; return 1 when something could not be ingested."""
     sources = _sources(args)
     with closing(Ledger.of(home.paths)) as ledger:
-        plan = survey(home, ledger, sources, since=_since(args.since, home), name=args.project, limit=args.limit)
+        plan = survey(home, ledger, sources, since=_since(args.since, home), name=args.project)
         print("\n".join(_described(plan, home, sources)))
         if args.dry_run:
             return 0
