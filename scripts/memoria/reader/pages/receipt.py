@@ -19,7 +19,6 @@ from memoria.audit.receipt import (
     SKIPPED,
     UNHOOKED,
     WAITING,
-    not_understood,
 )
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
@@ -28,7 +27,6 @@ from memoria.reader.site import Asked, Site, View
 
 PERIOD = 31  # days
 ROWS = 12  # rows of a table of costs
-FORMS = 8
 _WORDS = {
     CAPTURED: "in the daily logs",
     WAITING: "waiting in the spool for the worker",
@@ -68,7 +66,6 @@ def _turns(site: Site, ledger: Ledger) -> dict[str, Any]:
         fates.update(counts)
     own = sessions.own_turns(fates)
     changes = Changes(site.home, ledger, Spool(site.home.paths.spool))
-    forms = not_understood((path, counts) for path, (_, counts) in checked.items())
     return {
         "total": sum(own.values()),
         "transcripts": sum(bool(counts) for _, counts in checked.values()),
@@ -79,8 +76,6 @@ def _turns(site: Site, ledger: Ledger) -> dict[str, Any]:
         "repeated": fates[REPEATED],
         "missing": own.get(MISSING, 0),
         "due": sum(map(changes.is_due, changes.transcripts())),
-        "forms": forms[:FORMS],
-        "more_forms": max(0, len(forms) - FORMS),
     }
 
 
