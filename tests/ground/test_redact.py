@@ -13,7 +13,7 @@ SECRETS = examples("secret")
 PLAIN = examples("plain")
 KNOWN_FALSE_ALARMS = {"kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange"}  # an identifier that looks drawn by chance
 KNOWN_MISSES = {  # no word and no shape tells them from any other text
-    'jwt.verify(t, "…")',
+    'jwt.verify(t, "…")'
 }
 KEY = "ghp" + "_" + "a1B2c3D4e5F6" * 3
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
 from memoria.recall import naming_notes, shown_notes, tool_notes
 from memoria.search import layout
+from places import TESTS
 
 CWD = "/nowhere/shop"
 OWN = project.key_of_path(CWD)
@@ -334,42 +336,15 @@ def test_a_program_a_subagent_and_who_wants_no_questions_are_not_asked(
     assert "permissionDecision" not in force(world, **fields)
 
 
-SHELL = (
-    "make -j2 test && git push origin main", "git status; git -C x log", "cat a.py > b.py",
-    "cat a.py > /dev/null 2>&1", "grep -n x src/*.py | head",
-    "FOO=1 BAR='a b' uv run --frozen pytest -q tests/a.py::t", "sudo -E rm -rf ./build/", "npm run lint -- --fix",
-    "echo 'it is; fine' && touch \"a file.txt\" # rm -rf /\nmkdir new", "./scripts/deploy.sh --now",
-    "cat <<EOF > x.txt\nrm y.txt\nEOF", "a\\ b.sh && cp \\\n one.c two.c", "make 2>&1 | tee log.txt &",
-    "[ -f x ] && . env.sh", "python3 -m http.server 8080", "curl https://example.org/a.py -o v1.2", "time env X=1 ls",
-    "docker run --rm -it img:1.2", "git commit -m 'x'; git commit -m 'x'", "cd /tmp", "", "''",
-    "a;b;c;d;e;f;g;h;i;j;k;l;m;n;o;p;q;r;s;t;u;v;w;x;y;z",
-    "echo " + " ".join(f"f{n}.py" for n in range(40)) + " > out.txt",
-)  # fmt: skip
-EDITS: tuple[dict[str, Any], ...] = (
-    {"file_path": "src/prices.py", "old_string": "def to_cents(x): x_", "new_string": "toCents(A_B, Plain, _a, aB)"},
-    {"file_path": "~/Makefile", "edits": [{"old_string": "one_of", "new_string": 3}, 4, {"new_string": "two_of"}]},
-    {"notebook_path": "a/b/c d.ipynb", "new_string": " ".join(f"n_{n}" for n in range(60))}, {"file_path": "LICENSE"},
-    {"file_path": 3}, {"file_path": "src/index.ts"}, {"file_path": "deploy"},
-)  # fmt: skip
-TEXTS = (
-    "Use tabs in Makefiles.", "Touch Makefile's rules.", "prices.py:12 rounds", "`src/prices.py` rounds.",
-    "b/src/prices.py", "PRICES.PY", "All *.py files", "src/*.py", "In .py, use spaces.", "src/ holds code",
-    "the b/src/ folder", "./deploy it", "deploy it", "LICENSEs", "licence LICENSE", "index.ts", "src/index.ts",
-    "to_cents() rounds", "prices::to_cents(x)", "call toCents", "c d.ipynb is old", "see b/c d.ipynb",
-    "Never git push.", "git push --force", "git pull", "git", "git, push", "Run git push origin", "npm run lint",
-    "npm run test", "npm run", "the make of it", "make test now", "make -j2", "uv run pytest", "pytest -q",
-    "pytest is slow", "docker run --rm", "docker run img", "a/ or /", "", "two_of", "rm -rf",
-)  # fmt: skip
-
-
 def test_what_tool_uses_touch_and_texts_mention_is_as_it_was_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ada")
-    uses = [("Bash", {"command": line}) for line in SHELL] + [("Edit", edit) for edit in EDITS] + [("Read", EDITS[0])]
-    rows: list[object] = []
-    for tool, values in uses:
+    told, rows = json.loads((TESTS / "fixtures" / "tool_uses.json").read_text("utf-8")), list[object]()
+    edits, texts = told["edits"], told["texts"]
+    uses = [("Bash", {"command": line}) for line in told["shell"]] + [("Edit", edit) for edit in edits]
+    for tool, values in (*uses, ("Read", edits[0])):
         touched = tool_notes.of_tool(tool, values, "/a/b")
-        levels = "".join(str(naming_notes.mentioned(touched, text)) for text in TEXTS)
+        levels = "".join(str(naming_notes.mentioned(touched, text)) for text in texts)
         rows += [f"{touched.commands} {['/'.join(parts) for parts in touched.files]} {touched.symbols}", levels]
-        found = [naming_notes.names_in([text]) for text in TEXTS]
+        found = [naming_notes.names_in([text]) for text in texts]
         rows += ["".join(str(int(touched.may_be_named(names))) for names in found), naming_notes._terms(touched)]
-    same("read/touched.txt", [*rows, naming_notes.names_in(TEXTS)])
+    same("read/touched.txt", [*rows, naming_notes.names_in(texts)])

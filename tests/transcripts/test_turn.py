@@ -72,10 +72,6 @@ def lines_of(path: Path) -> list[bytes]:
     return path.read_bytes().splitlines(keepends=True)
 
 
-def said(name: str, role: str = "user") -> list[str]:
-    return [turn.text for turn in read(lines_of(TRANSCRIPTS / name)) if turn.role == role]
-
-
 def shown(turns: list[Turn]) -> Iterator[str]:
     """All that is known of turns, and what a model is told of them."""
     for turn in turns:
@@ -90,21 +86,6 @@ def shown(turns: list[Turn]) -> Iterator[str]:
 def test_a_transcript_is_read_as_it_was_before(path: Path) -> None:
     reader = Reader(decode=clients.CODEX.decoder() if path in CODEX else client_files.decode)
     same(f"turns/{path.stem}.txt", shown([*reader.read(lines_of(path)), *reader.settle()]))
-
-
-def test_a_prompt_that_stands_only_in_the_queue_is_kept_where_it_was_answered() -> None:
-    assert said("client-2.0.jsonl") == [
-        "why is the build red?", "does it fail on your side too?", "now look at the docs", "PR 12, only the C files",
-        "one more: bump the version",
-    ]  # fmt: skip
-
-
-def test_glued_torn_and_broken_lines_lose_nothing_that_can_be_read() -> None:
-    assert said("broken.jsonl") == [
-        "first", "glued behind a progress line", "with carriage return", "broken \ufffd\ufffd utf-8",
-        "after a hole of NULs", "said twice", "a bare string", "neither uuid nor time", "behind a torn line",
-        "half a pair ? and a  NUL", "the last line is torn",
-    ]  # fmt: skip
 
 
 def test_sub_agents_are_left_out_unless_asked_for() -> None:

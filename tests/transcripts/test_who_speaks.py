@@ -64,33 +64,6 @@ def recorded(name: str, role: str = "user") -> list[str]:
     return texts(read(*(SURVEY / f"{name}.jsonl").read_bytes().splitlines(keepends=True)), role)
 
 
-def test_answers_to_questions_are_read_in_every_form_the_client_writes() -> None:
-    assert [text for text in recorded("questions") if not text.startswith("K")] == [
-        '"Which store?"="SQLite"',
-        '"Which store?"="neither, use flat files"',
-        '"Which store?"="SQLite", "Which extras?"="Dark, and a tray icon"',
-        '"Which layout?"=notes: but keep the header',
-        '(the user wants to clarify these questions)\n- "Which store?"\nAnswer: SQLite',
-    ]
-    assert "(the user wants to clarify these questions)" in recorded("questions", "note")
-
-
-def test_a_refusal_with_a_reason_and_an_approval_with_a_remark_are_the_users_words() -> None:
-    said = recorded("permissions")
-    assert "name it m.txt instead" in said
-    assert "and then run the tests" in said
-
-
-def test_a_command_is_no_word_of_the_user_and_its_arguments_are_when_they_go_to_claude() -> None:
-    assert recorded("commands") == [
-        "the shuttle module", "# always use uv", "plain words", "after compact", "after clear",
-    ]  # fmt: skip
-    assert recorded("commands", "note") == [
-        "(the user ran /check)", "(the user ran in the shell: echo hi there)",
-        "(the user ran /compact keep the names)", "(the user ran /clear)",
-    ]  # fmt: skip
-
-
 REPORT = [
     {"type": "text", "text": "The shuttle module has two callers."},
     {"type": "text", "text": "agentId: a1 (use SendMessage to continue this agent)\n<usage>total_tokens: 12</usage>"},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from datetime import date
 from difflib import ndiff
 
@@ -10,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from as_before import same
 from memoria.wiki import lines
 from memoria.wiki.article import Article, Claim, heading_of
 from memoria.wiki.folder import Wiki
+from places import TESTS
 
 S1, S2, S3 = "daily/2026-11-16#^e-a1", "daily/2026-11-17#^e-b2", "daily/2026-11-18#^e-c3"
 PAGE = f"""---
@@ -213,95 +214,17 @@ def test_broken_frontmatter_is_said_and_not_guessed_at(front: str) -> None:
         article(f"---\n{front}\n---\n# x\n")
 
 
-TO_FORGET = f"""---
-title: The port
-aliases: [port-of-the-deal, listener]
-tags: [net, quagga]
-sources: ['[[daily/2026-11-16]]', '[[daily/2026-11-17]]', by hand]
-asked_as: [which port]
----
-
-# The port
-
-Where the shop listens.
-
-## Key Points
-
-- It is 8080. [[{S1}|16 Nov]]
-- Both cite it. [[{S1}]] [[{S2}|17 Nov]]
-
-## Port of the deal
-
-- It is for Quagga. [[daily/2026-11-16#^l-d4|16 Nov]]
-  - Why: nobody asks.
-
-## Notes
-
-## Related
-
-- [[concepts/shop|shop]]: it listens for Quagga
-- [[concepts/sh|sh]]
-
-See [[concepts/shop#part|the shop]] and [[concepts/sh]].
-
-## History
-
-- Until 2026-11-16: It is 80. [[daily/2026-11-15#^l-c3]]
-  - Since then: It is 8080. [[daily/2026-11-16#^l-a1|16 Nov]]
-"""
-
-
-def changes(page: Article) -> list[str]:
-    return [row for row in ndiff(TO_FORGET.splitlines(), page.render().splitlines()) if row[0] in "-+" and row[2:]]
-
-
-ASKED = ["- asked_as: [which port]", "+ asked_as: []"]
-SUMMED = ["+ summary_digest: d2624482", "- Where the shop listens.", "+ Both cite it."]
-REASON = ["- - [[concepts/shop|shop]]: it listens for Quagga", "+ - [[concepts/shop|shop]]"]
-
-
-@pytest.mark.parametrize(
-    ("what", "dropped", "changed"),
-    [
-        (((), (), ""), 0, []),
-        (
-            ((S1,), (), ""), 1,
-            [*ASKED, *SUMMED, f"- - It is 8080. [[{S1}|16 Nov]]",
-             f"- - Both cite it. [[{S1}]] [[{S2}|17 Nov]]", f"+ - Both cite it. [[{S2}|17 Nov]]", *REASON],
-        ),
-        (
-            ((), ("l-d4",), ""), 2,
-            ["- aliases: [port-of-the-deal, listener]", "+ aliases:", "+   - listener", *ASKED, *SUMMED,
-             "- ## Port of the deal", "- - It is for Quagga. [[daily/2026-11-16#^l-d4|16 Nov]]",
-             "-   - Why: nobody asks.", *REASON],
-        ),
-        (
-            ((), (), "quagga"), 4,
-            ["- tags: [net, quagga]", "+ tags:", "+   - net", *ASKED,
-             "- - It is for Quagga. [[daily/2026-11-16#^l-d4|16 Nov]]", "-   - Why: nobody asks.", REASON[0]],
-        ),
-        (((), (), "the shop listens"), 1, [*ASKED, *SUMMED]),
-        (
-            ((S2,), ("l-c3",), "by hand"), 3,
-            ["- sources: ['[[daily/2026-11-16]]', '[[daily/2026-11-17]]', by hand]", ASKED[0], "+ sources:",
-             "+   - '[[daily/2026-11-16]]'", ASKED[1], *SUMMED, f"- - Both cite it. [[{S1}]] [[{S2}|17 Nov]]",
-             f"+ - Both cite it. [[{S1}]]", *REASON, "- ## History",
-             "- - Until 2026-11-16: It is 80. [[daily/2026-11-15#^l-c3]]",
-             "-   - Since then: It is 8080. [[daily/2026-11-16#^l-a1|16 Nov]]"],
-        ),
-    ],
-)  # fmt: skip
-def test_what_is_forgotten_leaves_a_page_with_what_may_tell_of_it(
-    what: tuple[Collection[str], Collection[str], str], dropped: int, changed: list[str]
-) -> None:
-    page = article(TO_FORGET)
-    assert (lines.retract(page, *what), changes(page)) == (dropped, changed)
-
-
-def test_links_to_a_forgotten_page_go() -> None:
-    page = article(TO_FORGET)
-    lines.unlink(page, "concepts/shop")
-    assert changes(page) == [
-        REASON[0], "- See [[concepts/shop#part|the shop]] and [[concepts/sh]].",
-        "+ See (forgotten) and [[concepts/sh]].",
+def test_what_is_forgotten_leaves_a_page_with_what_may_tell_of_it() -> None:
+    text = (TESTS / "fixtures" / "days" / "forget.md").read_text("utf-8")
+    rows: list[object] = []
+    given: list[tuple[list[str], list[str], str]] = [
+        ([], [], ""), ([S1], [], ""), ([], ["l-d4"], ""), ([], [], "quagga"), ([], [], "the shop listens"),
+        ([S2], ["l-c3"], "by hand"),
     ]  # fmt: skip
+    for each in given:
+        page = article(text)
+        rows += ["", each, lines.retract(page, *each)]
+        rows += [row for row in ndiff(text.splitlines(), page.render().splitlines()) if row[0] in "-+"]
+    page = article(text)
+    lines.unlink(page, "concepts/shop")
+    same("read/retracted.txt", [*rows, "", page.render()])
