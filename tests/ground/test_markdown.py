@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 
 import pytest
 
+from as_before import same
 from memoria.ground import markdown
+from places import TESTS
 
 
 @pytest.mark.parametrize(
@@ -131,31 +134,14 @@ def test_a_cut_leaves_whole_words_and_whole_code() -> None:
     assert [markdown.cut(*each) for each in cuts] == ["abcdefghi", "abcd", "abc efghi", "ab", "12345 789"]
 
 
-@pytest.mark.parametrize(
-    ("raw", "change", "left"),
-    [
-        ("a: 1\nb: x", ("set", "a", "2"), "a: '2'\nb: x"),
-        ("a: 1\nb: x", ("set", "c", ["p", "q: r"]), "a: 1\nb: x\nc:\n  - p\n  - 'q: r'"),
-        ("a: 1", ("set", "a", []), "a: []"),
-        ("a:", ("set", "a", "yes"), "a: 'yes'"),
-        ("", ("set", "a", "b c"), "a: b c"),
-        ("a: |\n  x\n  y\nb: 1", ("set", "a", "z"), "a: z\nb: 1"),
-        ("a: 1\n\n\nc: 2", ("set", "a", "3"), "a: '3'\n\n\nc: 2"),
-        ("{a: 1}", ("set", "a", "2"), "{a: 1}"),
-        ("a:\n  b: 1\nc: 2", ("set", "b", "3"), "a:\n  b: 1\nc: 2\nb: '3'"),
-        ("a: [x, y]\nb: 1", ("add", "a", ["y", "z", "z", ""]), "a:\n  - x\n  - y\n  - z\nb: 1"),
-        ("a:\n  - x # mine\n\nb: 1", ("add", "a", ["y"]), "a:\n  - x # mine\n  - y\n\nb: 1"),
-        ("a:\n- x\n\n", ("add", "a", ["y"]), "a:\n- x\n- y\n\n"),
-        ("a: x\n# c\nb: 1", ("add", "a", ["y"]), "a:\n  - x\n  - y\n# c\nb: 1"),
-        ("a: x", ("add", "a", ["x"]), "a: x"),
-    ],
-)  # fmt: skip
-def test_frontmatter_changes_in_the_lines_of_one_key(raw: str, change: tuple[str, str, object], left: str) -> None:
-    front = markdown.Frontmatter(raw)
-    method, *given = change
-    getattr(front, method)(*given)
-    assert front.raw == left
-    assert front.values == markdown.Frontmatter(left).values
+def test_frontmatter_changes_in_the_lines_of_one_key() -> None:
+    rows: list[object] = []
+    for raw, (method, *given) in json.loads((TESTS / "fixtures" / "frontmatter.json").read_text("utf-8")):
+        front = markdown.Frontmatter(raw)
+        getattr(front, method)(*given)
+        assert front.values == markdown.Frontmatter(front.raw).values
+        rows += [f"== {raw!r}: {method} {given}", front.raw]
+    same("read/frontmatter.txt", rows)
 
 
 def test_a_file_is_read_as_obsidian_and_commonmark_have_it() -> None:

@@ -91,84 +91,20 @@ def test_it_is_given_again_after_a_compaction_and_to_a_subagent_which_knows_noth
 
 
 @pytest.mark.parametrize(
-    ("text", "kind", "path"),
+    ("kind", "file", "is_given"),
     [
-        ("Never edit anything in src/generated/ by hand.", "correction", "src/generated/api.py"),
-        ("Write keywords in capitals in .sql files.", "preference", "db/users.sql"),
-        ("We keep `prices.py` free of floats.", "decision", "src/prices.py"),
-        ("src/prices.py rounds half up.", "fact", "src/prices.py"),
-        ("Run src/index.ts through prettier.", "correction", "src/index.ts"),
-        ("Never edit generated/*.ts by hand.", "correction", "generated/api.ts"),
-        ("Leave infra/**/*.tf alone.", "correction", "infra/prod/eu/main.tf"),
-        ("Ask before you touch docs/my plan.md.", "fact", "docs/my plan.md"),
+        ("correction", "src/prices.py", True), ("preference", "src/prices.py", True), ("decision", "prices.py", True),
+        ("fact", "src/prices.py", True), ("fact", "prices.py", False), ("decision", ".py", False),
+        ("correction", ".py", True), ("correction", "lib/prices.py", False),
     ],
-)
-def test_a_file_is_named_by_its_path_its_name_its_folder_or_its_extension(
-    world: Paths, text: str, kind: str, path: str
+)  # fmt: skip
+def test_a_note_is_given_that_names_the_file_as_exactly_as_its_kind_asks(
+    world: Paths, kind: str, file: str, is_given: bool
 ) -> None:
-    remember(world, fact(text, kind))
-    assert text in use(world, "Edit", file_path=f"{CWD}/{path}", old_string="x", new_string="y")
-
-
-@pytest.mark.parametrize(
-    ("text", "kind", "path"),
-    [
-        ("Prices are whole cents.", "correction", "src/prices.py"),  # shares a word, names no file
-        ("lib/prices.py rounds half up.", "correction", "src/prices.py"),
-        ("Run src/index.ts through prettier.", "correction", "test/index.ts"),
-        ("index.ts is the entry.", "correction", "src/index.ts"),  # every folder has one
-        ("Deploy on Fridays only.", "correction", "bin/deploy"),
-        ("prices.py is long.", "fact", "src/prices.py"),  # a plain fact must say more than the name
-        ("The generated/ folder is big.", "fact", "src/generated/api.py"),
-        ("Never edit generated/*.ts by hand.", "correction", "generated/api.json"),
-        ("Never edit generated/*.ts by hand.", "correction", "src/api.ts"),
-        ("Any of src/*.ts may be long.", "fact", "src/api.ts"),
-    ],
-)
-def test_a_note_that_does_not_name_the_file_is_not_given(world: Paths, text: str, kind: str, path: str) -> None:
-    remember(world, fact(text, kind))
-    assert use(world, "Edit", file_path=f"{CWD}/{path}", old_string="x", new_string="y") == ""
-
-
-@pytest.mark.parametrize(
-    ("text", "kind", "command"),
-    [
-        ("Use uv, not pip.", "correction", "pip install requests"),
-        ("Never `git push --force` to a shared branch.", "preference", "git push --force origin main"),
-        ("Run the tests with `pytest -q`.", "correction", "cd x && uv run pytest -q tests"),
-        ("`docker compose up` needs the .env file first.", "workaround", "docker compose up -d"),
-        ("Never run scripts/deploy.sh from a laptop.", "fact", "bash scripts/deploy.sh"),
-        ("./deploy.sh is run by CI only.", "correction", "./deploy.sh prod"),
-        ("./deploy.sh is run by CI only.", "correction", "bash deploy.sh prod"),
-        ("Prices stand in prices.py only.", "decision", "sed -i s/1/2/ prices.py"),
-        ("Never edit generated/*.ts by hand.", "correction", "cat > generated/api.ts <<'END'\nx\nEND"),
-        ("Never edit generated/*.ts by hand.", "correction", "cat a.ts >>generated/api.ts"),
-        ("Ask before you touch docs/my plan.md.", "fact", "sed -i s/1/2/ 'docs/my plan.md'"),
-        ("Use uv, not pip.", "correction", "# don't ask\npip install requests"),
-        ("Use uv, not pip.", "correction", "make 2>&1 | tail; pip install requests"),
-    ],
-)
-def test_a_command_is_given_the_rule_that_names_it(world: Paths, text: str, kind: str, command: str) -> None:
-    remember(world, fact(text, kind))
-    assert text in use(world, "Bash", command=command)
-
-
-@pytest.mark.parametrize(
-    ("text", "command"),
-    [
-        ("Never `git push --force` to a shared branch.", "git commit -m x"),
-        ("Never `git push --force` to a shared branch.", "git push origin main"),
-        ("Use `npm run lint` before you commit.", "npm run build"),
-        ("Use uv, not pip.", "echo pip"),
-        ("Use uv, not pip.", "git commit -m 'say uv; pip is gone' && git push"),
-        ("Use uv, not pip.", "grep pip notes.md 2>&1 >/dev/null"),
-        ("Never run `git log` without --oneline.", "git log"),  # it changes nothing
-        ("Run the tests in CI.", "npm run build"),
-    ],
-)
-def test_a_command_that_a_rule_does_not_name_is_given_nothing(world: Paths, text: str, command: str) -> None:
-    remember(world, fact(text))
-    assert use(world, "Bash", command=command) == ""
+    remember(world, fact(f"Leave {file} alone.", kind))
+    path = f"{CWD}/src/prices.py"
+    assert bool(use(world, "Edit", file_path=path, old_string="x", new_string="y")) == is_given
+    assert bool(use(world, "Bash", session="s2", command=f"sed -i s/1/2/ {path}")) == is_given
 
 
 def test_a_line_of_an_article_is_given_as_the_statement_that_it_shows(world: Paths) -> None:
@@ -347,4 +283,6 @@ def test_what_tool_uses_touch_and_texts_mention_is_as_it_was_before(monkeypatch:
         rows += [f"{touched.commands} {['/'.join(parts) for parts in touched.files]} {touched.symbols}", levels]
         found = [naming_notes.names_in([text]) for text in texts]
         rows += ["".join(str(int(touched.may_be_named(names))) for names in found), naming_notes._terms(touched)]
+    for text, kind, tool, values in told["ranked"]:
+        rows.append(f"{naming_notes._rank(tool_notes.of_tool(tool, values, '/a/b'), kind, text)} {text}")
     same("read/touched.txt", [*rows, naming_notes.names_in(texts)])
