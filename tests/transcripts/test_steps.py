@@ -46,16 +46,6 @@ def tools(found: Iterable[Step]) -> list[str]:
     return [text for label, text in found if label == "tool"]
 
 
-def test_steps_stand_in_the_order_they_happened() -> None:
-    assert told(
-        user("Fix the shuttle."), says("The cause may be the cache."), uses("a", "Bash", command="make test"),
-        fails("a", "Exit code 2\nshuttle.c:4"), says("It was the cache."), uses("b", "Bash", command="make clean"),
-    ) == [
-        ("user", "Fix the shuttle."), ("assistant", "The cause may be the cache."), ("tool", "Bash make test"),
-        ("error", "exit 2: shuttle.c:4"), ("assistant", "It was the cache."), ("tool", "Bash make clean"),
-    ]  # fmt: skip
-
-
 def test_an_error_stands_beside_its_command_when_several_ran_at_once() -> None:
     found = told(
         user("Check both."),

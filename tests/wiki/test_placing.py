@@ -48,15 +48,6 @@ def refused(wiki: WikiHome) -> list[str]:
     return [text for _, _, _, text in wiki.ledger(lambda ledger: ledger.notes("refused"))]
 
 
-def test_statements_stand_where_the_answer_says_each_with_its_day_and_its_link(wiki: WikiHome) -> None:
-    wiki.compile([placed("port", "l-a10", section="How to"), placed("port", "l-a11", section="Ports of call")])
-    text = wiki.text(SLUG)
-    assert f"## How to\n\n- {LISTENS} [[daily/2026-11-16#^l-a10|16 Nov]]\n" in text
-    assert f"## Ports of call\n\n- {IS} [[daily/2026-11-16#^l-a11|16 Nov]]\n" in text
-    assert "# Port\n" in text
-    assert "project: shop · shop-1a2b3c" in text
-
-
 def test_what_is_left_out_stands_on_the_projects_own_page_under_its_kind(wiki: WikiHome) -> None:
     wiki.log(entry("b2", 17, learned=stated("We deploy on Mondays.", kind="decision")))
     wiki.compile(lambda _: {"places": []})

@@ -64,29 +64,6 @@ def home(wiki: WikiHome) -> Home:
     return made
 
 
-def test_an_end_moves_the_line_to_the_history_and_its_successor_takes_its_place(home: Home) -> None:
-    home.log(entry("b2", 18, learned=stated(NOW_9090)))
-    home.end("l-a10", "l-b20")
-    now, history = home.parts()
-    today = home.home.zone.day(clock.now())
-    assert now.index("9090") < now.index("It is the listener"), "in the place of the one that ended"
-    assert "8080" not in now, "also not in the summary"
-    assert f"updated: '{today}'" in now
-    assert f"- Until {today}: The port of the listener is 8080. [[daily/2026-11-16#^l-a10|16 Nov]]\n" in history
-    assert "  - Since then: The port of the listener is 9090. [[daily/2026-11-18#^l-b20|18 Nov]]\n" in history
-    before = home.files()
-    home.settle()
-    assert home.files() == before, "a second look changes nothing"
-
-
-def test_a_summary_of_ours_goes_with_an_end_whatever_its_words(home: Home) -> None:
-    home.log(entry("b2", 18, learned=stated(NOW_9090)))
-    home.compile([placed("port", "l-b20", summary="How the shop hears of orders.")])
-    assert "How the shop hears of orders." in home.text(SLUG)
-    home.end("l-a10", "l-b20")
-    assert "How the shop hears of orders." not in home.text(SLUG)
-
-
 def test_a_line_follows_its_statement_to_another_day_and_goes_when_that_is_deleted(home: Home) -> None:
     daily = DailyLog.of(home.home.paths)
     text = daily.text(date(2026, 11, 16))
