@@ -3,14 +3,17 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import replace
 from datetime import date, timedelta
+from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from facts import BLOG, SHOP, a_fact, keeper
+from as_before import same
+from facts import BLOG, MONDAY, SHOP, a_fact, keeper
 from home_of import run
 from memoria.commands import flush
+from memoria.ground import clock
 from memoria.ground.errors import MemoryStoreError
 from memoria.ground.home import Home
 from memoria.pages import housekeeping
@@ -302,3 +305,52 @@ def test_what_a_fact_is_asked_as_survives_a_lost_store_and_is_taken_from_a_repet
         assert (known.id, known.asked_as) == (fact.id, ("add a package",))
         home.take([replace(a_fact(fact.content, day=2), asked_as=("something else",))])
         assert home.store.facts()[0].asked_as == ("add a package",)
+
+
+def test_statements_live_as_they_did_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the logs say, and what the store answers, after each step."""
+    monkeypatch.setattr(clock, "now", lambda: MONDAY + timedelta(days=9))
+    rows, known = list[str](), [""]
+    with keeper(tmp_path) as home:
+        store = home.store
+
+        def told(step: str, outcome: object = "") -> None:
+            text, before = logs(home), known[0]
+            rows.extend([f"==== {step}", f"{outcome}"])
+            rows.extend(row.rstrip() for row in unified_diff(before.splitlines(), text.splitlines(), n=0))
+            for fact in store.facts(live=False):
+                others = [store.current(fact), *store.superseded_by(fact), *store.copies(fact), *store.twins(fact)]
+                rows.append(f"{fact.id} {store.day(fact.id)} {[other and other.id for other in others]}")
+            known[0] = text
+
+        tabs, pnpm = a_fact("Use tabs in the Makefile."), a_fact("Use pnpm, not npm.", importance=0.9)
+        told("two", home.take([tabs, pnpm], "shop"))
+        told("repeated", home.take([a_fact("We use pnpm here, not npm!", day=1, keywords=("npm",))], "shop"))
+        elsewhere, rain = a_fact(pnpm.content, "correction", day=1, project=BLOG), a_fact("It rains.", project=GLOBAL)
+        told("elsewhere", home.take([elsewhere, rain]))
+        spaces = a_fact("Indent by two spaces everywhere.", "correction", day=2, supersedes=(tabs.id,))
+        told("superseded", home.take([spaces], "shop"))
+        both = a_fact("Deploys go to eu-1 and to eu-2.", "operational", day=2)
+        told("one more", home.take([both], "shop", endings=[Ending("l-none", MONDAY, "user")]))
+        left = Ending(both.id, MONDAY + timedelta(days=3), "user", remains="Deploys go to eu-1.")
+        told("in part", home.take([], endings=[left, Ending(pnpm.id, MONDAY, "assistant")]))
+        told("edited", home.edit(spaces.id, "Use two spaces in the Makefile."))
+        told("same", home.edit(spaces.id, "Use two spaces in the Makefile."))
+        told("marked", home.edit(spaces.id, "Two spaces.", is_users=True))
+        told("promoted", home.promote(pnpm.id))
+        home.ask(pnpm.id, ("which tool",))
+        home.ask(tabs.id, ("never asked",))
+        told("asked")
+        told("deleted", home.delete(rain.id))
+        home.outbox.put({"id": "l-x", "event": {"kind": "fact"}, "project": "shop"})
+        home.outbox.put({"id": both.id, "event": a_fact("It waits.").to_dict(), "project": "shop"})
+        rows.append(f"{list(home.waiting())}")
+        told("drained", home.drain())
+        for text in ("pnpm npm", "makefile", "rains", "?", ""):
+            rows.append(f"{text}: {[fact.content for fact in store.matching(text)]}")
+            rows.append(f"{[fact.content for fact in store.near(text, SHOP)]} {len(store.matching(text, BLOG))}")
+        rows.append(f"{store.projects()} {store.count_of(MONDAY.date())} {store.entries()} {sorted(store.gone())}")
+        rows.append(f"{[fact.content for fact in home.offered()]} {home.sources(pnpm)} {home.entry_of(pnpm)}")
+        rows.append(f"{[fact.content for fact in store.deleted()]} {[fact.id for fact in store.facts(project=SHOP)]}")
+        rows += [f"{fact.to_dict()}" for fact in store.facts(live=False)]
+    same("read/statements.txt", rows)
