@@ -270,18 +270,13 @@ def test_the_hook_floor_runs_on_python_3_9() -> None:
     files = [PACKAGE / "__init__.py", *(rooms()[room] for room in hook_floor()), *(ROOT / "hooks").glob("*.py")]
     told = subprocess.run(
         [
-            sys.executable,
-            "-c",
-            "from vermin import main; main()",
-            "--target=3.9-",
-            "--violations",
-            "--no-tips",
+            sys.executable, "-c", "from vermin import main; main()", "--target=3.9-", "--violations", "--no-tips",
             *map(str, files),
         ],
         capture_output=True,
         text=True,
         check=False,
-    )
+    )  # fmt: skip
     assert told.returncode == 0, told.stdout
 
 

@@ -153,11 +153,8 @@ def talked(machine: Machine) -> None:
 
     command = {"command": f"cal {SHORT.format('tool')}"}
     failure = {
-        "type": "tool_result",
-        "tool_use_id": "t1",
-        "is_error": True,
-        "content": f"Exit code 1\n{block('error')}",
-    }
+        "type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": f"Exit code 1\n{block('error')}",
+    }  # fmt: skip
     write(f"No, {QUOTES['ruled']}, always use LAT. {said('user')}", "user")
     write("x", "assistant", content=[{"type": "tool_use", "id": "t1", "name": "Bash", "input": command}])
     write("y", "user", content=[failure])
@@ -183,12 +180,8 @@ def learned(way: str) -> Json:
     told = {"ruled": f"{TOPIC} goes by LAT", "flushed": "The pole is to be read before any gauge"}[way]
     content = f"{told} {SHORT.format(way)}"
     return {
-        "kind": "preference",
-        "content": content,
-        "quote": QUOTES[way],
-        "origin": "user",
-        "tags": ["a ![x](http://b)"],
-    }
+        "kind": "preference", "content": content, "quote": QUOTES[way], "origin": "user", "tags": ["a ![x](http://b)"],
+    }  # fmt: skip
 
 
 def answers() -> dict[str, Json]:

@@ -129,11 +129,8 @@ def test_what_the_client_says_of_tools_subagents_and_commands_is_what_is_recorde
     command.parent.mkdir(parents=True)
     command.write_text("Ship it.\n")
     agent = {
-        "description": "look",
-        "prompt": "Count the stripes",
-        "subagent_type": "Explore",
-        "run_in_background": False,
-    }
+        "description": "look", "prompt": "Count the stripes", "subagent_type": "Explore", "run_in_background": False,
+    }  # fmt: skip
     steps: list[dict[str, Any]] = [
         {"type": "tool_use", "id": "toolu_2", "name": "Agent", "input": agent},
         {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "echo no zebra >&2; exit 3"}},
@@ -182,11 +179,9 @@ while not os.path.exists(os.path.join(folder, "gate")):
 open(os.path.join(folder, "lives"), "w").close()
 """
 STARTS = {
-    "fork": "own_session = False",
-    "setsid": "own_session = True",
-    "double fork": "own_session = None; is_ending = False",
-    "spawn": "own_session = None; is_ending = True",
-}
+    "fork": "own_session = False", "setsid": "own_session = True",
+    "double fork": "own_session = None; is_ending = False", "spawn": "own_session = None; is_ending = True",
+}  # fmt: skip
 START = """
 with open(os.path.join(folder, "hook"), "w") as own:
     own.write(str(os.getpid()))

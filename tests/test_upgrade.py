@@ -290,11 +290,8 @@ def test_what_was_known_is_found_and_told(base: Path, capsys: pytest.CaptureFixt
     with Index(home.paths.index) as index:
         assert {entry.id for entry in entries()} <= set(index.entries())
     fields: dict[str, object] = {
-        "hook_event_name": "SessionStart",
-        "session_id": "a-new-one",
-        "source": "startup",
-        "cwd": PROJECT,
-    }
+        "hook_event_name": "SessionStart", "session_id": "a-new-one", "source": "startup", "cwd": PROJECT,
+    }  # fmt: skip
     told = json.dumps(session_start.session_start(Event(fields), home.settings, home.paths), ensure_ascii=False)
     assert "SQLite" in told
 
@@ -326,11 +323,8 @@ def test_where_an_open_session_was_is_still_known(base: Path) -> None:
     home = Home.open()
     block = Path(home.paths.where, f"{OFFLINE}.md").read_text(encoding="utf-8")
     fields: dict[str, object] = {
-        "hook_event_name": "SessionStart",
-        "session_id": OFFLINE,
-        "source": "resume",
-        "cwd": PROJECT,
-    }
+        "hook_event_name": "SessionStart", "session_id": OFFLINE, "source": "resume", "cwd": PROJECT,
+    }  # fmt: skip
     told = json.dumps(session_start.session_start(Event(fields), home.settings, home.paths), ensure_ascii=False)
     assert block.strip().splitlines()[-1][:40] in told
 

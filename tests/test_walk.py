@@ -32,14 +32,8 @@ FLUSH = {
     "action_items": ["Add a test with two workers."],
     "statements": [
         {
-            "kind": "preference",
-            "content": "Use tabs in Makefiles.",
-            "importance": 0.8,
-            "tags": ["make"],
-            "keywords": ["tabs"],
-            "quote": "use tabs in Makefiles",
-            "origin": "user",
-            "supersedes": "",
+            "kind": "preference", "content": "Use tabs in Makefiles.", "importance": 0.8, "tags": ["make"],
+            "keywords": ["tabs"], "quote": "use tabs in Makefiles", "origin": "user", "supersedes": "",
         },
         {
             "kind": "decision",
@@ -48,7 +42,7 @@ FLUSH = {
         },
         {"kind": "debugging", "content": "`flock` is not stale after a crash.", "quote": "`flock` is not stale"},
     ],
-}
+}  # fmt: skip
 
 
 FIX = "then fix it: hold `worker.lock` before reading the spool, for `flock` is not stale after a crash"

@@ -28,20 +28,14 @@ NOTHING = {
     "action_items": [], "statements": [],
 }  # fmt: skip
 FORMS = {
-    "as it is": TEXT,
-    "capitals": TEXT.upper(),
-    "decomposed": unicodedata.normalize("NFD", TEXT),
-    "U+2028": TEXT.replace(" ", "\u2028"),
-    "U+2029": TEXT.replace(" ", "\u2029", 1),
-    "U+0085": TEXT.replace(" ", "\x85", 1),
-    "line feed": TEXT.replace(" ", "\n", 1),
-    "form feed": TEXT.replace(" ", "\x0c", 1),
-    "tabs": TEXT.replace(" ", " \t "),
-    "no-break space": TEXT.replace(" ", "\xa0"),
-    "soft hyphen": TEXT.replace("lic", "li\xadc"),
+    "as it is": TEXT, "capitals": TEXT.upper(), "decomposed": unicodedata.normalize("NFD", TEXT),
+    "U+2028": TEXT.replace(" ", "\u2028"), "U+2029": TEXT.replace(" ", "\u2029", 1),
+    "U+0085": TEXT.replace(" ", "\x85", 1), "line feed": TEXT.replace(" ", "\n", 1),
+    "form feed": TEXT.replace(" ", "\x0c", 1), "tabs": TEXT.replace(" ", " \t "),
+    "no-break space": TEXT.replace(" ", "\xa0"), "soft hyphen": TEXT.replace("lic", "li\xadc"),
     "zero width": TEXT.replace("café", "ca\u200bfé"),
     "full width": TEXT.replace("licence", "".join(chr(ord(letter) + 0xFEE0) for letter in "licence")),
-}
+}  # fmt: skip
 
 
 @pytest.fixture

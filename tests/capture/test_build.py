@@ -21,17 +21,10 @@ from memoria.base import interpreter
 pytestmark = pytest.mark.slow
 
 HOSTILE = {
-    "UV_PROJECT_ENVIRONMENT": ".venv",
-    "UV_FROZEN": "1",
-    "UV_CONFIG_FILE": "uv.toml",
-    "PIP_CONFIG_FILE": "pip.conf",
-    "PIP_TARGET": "here",
-    "PYTHONPATH": "src",
-    "PYTHONSTARTUP": "start.py",
-    "PYTHONHOME": "nowhere",
-    "VIRTUAL_ENV": ".venv",
-    "CONDA_PREFIX": "conda",
-}
+    "UV_PROJECT_ENVIRONMENT": ".venv", "UV_FROZEN": "1", "UV_CONFIG_FILE": "uv.toml", "PIP_CONFIG_FILE": "pip.conf",
+    "PIP_TARGET": "here", "PYTHONPATH": "src", "PYTHONSTARTUP": "start.py", "PYTHONHOME": "nowhere",
+    "VIRTUAL_ENV": ".venv", "CONDA_PREFIX": "conda",
+}  # fmt: skip
 
 
 class Machine:
@@ -179,11 +172,8 @@ def fire(machine: Machine, event: str) -> None:
     }  # fmt: skip
     transcript.write_text(json.dumps(line) + "\n")
     payload = {
-        "hook_event_name": event,
-        "session_id": "s",
-        "transcript_path": str(transcript),
-        "cwd": str(machine.project),
-    }
+        "hook_event_name": event, "session_id": "s", "transcript_path": str(transcript), "cwd": str(machine.project),
+    }  # fmt: skip
     done = subprocess.run(
         [sys.executable, *words], input=json.dumps(payload).encode(), env={**machine.env, **HOSTILE},
         cwd=machine.project, check=False,

@@ -189,16 +189,10 @@ def test_the_real_client_lets_a_prompt_through_whatever_became_of_the_clone(clon
 
 
 CONFIGS = {
-    "an open brace": b"{",
-    "a trailing comma": b'{"hints": true,}',
-    "a missing comma": b'{"hints": true "tz": ""}',
-    "a bad escape": b'{"home": "C:\\memoria"}',
-    "a text cut short": b'{"tz": "Euro',
-    "a list": b"[]",
-    "nothing": b"",
-    "nested too deep": b"[" * 100_000,
-    "not text": b"\xff\xfe\x00",
-}
+    "an open brace": b"{", "a trailing comma": b'{"hints": true,}', "a missing comma": b'{"hints": true "tz": ""}',
+    "a bad escape": b'{"home": "C:\\memoria"}', "a text cut short": b'{"tz": "Euro', "a list": b"[]", "nothing": b"",
+    "nested too deep": b"[" * 100_000, "not text": b"\xff\xfe\x00",
+}  # fmt: skip
 
 
 def test_a_config_file_that_cannot_be_read_fails_no_hook_keeps_nothing_and_loses_nothing(tmp_path: Path) -> None:

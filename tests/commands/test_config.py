@@ -78,15 +78,11 @@ def test_a_value_is_written_as_its_type(surroundings: Path, name: str, words: li
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["archive_mb", "many"], "a whole number"),
-        (["exclude", "[1]"], "a list of strings"),
+        (["archive_mb", "many"], "a whole number"), (["exclude", "[1]"], "a list of strings"),
         (["hints", "false"], "hints is no setting any more: say which notes you want with `notes`"),
-        (["notes", "many"], "all or prompt or none"),
-        (["day_notice", "perhaps"], "true or false"),
-        (["home", "relative/folder"], "absolute path"),
-        (["model", "claude:haiku", "offline"], "one value"),
-        (["modle", "offline"], "did you mean model"),
-        (["model", "gpt4"], "possible are claude:haiku"),
+        (["notes", "many"], "all or prompt or none"), (["day_notice", "perhaps"], "true or false"),
+        (["home", "relative/folder"], "absolute path"), (["model", "claude:haiku", "offline"], "one value"),
+        (["modle", "offline"], "did you mean model"), (["model", "gpt4"], "possible are claude:haiku"),
         (["model", "claude:haiku,gpt4"], "model names 'gpt4'"),
         (["ollama_url", "localhost:11434"], "must begin with http:// or https://"),
         (["memory_api_url", "memory.example"], "must begin with http:// or https://"),
@@ -96,7 +92,7 @@ def test_a_value_is_written_as_its_type(surroundings: Path, name: str, words: li
         (["redact_extra", "("], "'(' is not a regular expression"),
         (["redact_extra", "a*"], "'a*' matches the empty text"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_name_or_value_is_refused_with_what_is_right(
     surroundings: Path, capsys: pytest.CaptureFixture[str], words: list[str], told: str
 ) -> None:

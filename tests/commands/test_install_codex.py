@@ -42,11 +42,8 @@ def fire(folder: Path, event: str, **fields: object) -> subprocess.CompletedProc
     (group,) = json.loads((folder / "hooks.json").read_text("utf-8"))["hooks"][event]
     (handler,) = group["hooks"]
     said = {
-        "session_id": SESSION,
-        "hook_event_name": event,
-        "cwd": "/home/mira/weir",
-        "model": "gpt-5.5-codex",
-    } | fields
+        "session_id": SESSION, "hook_event_name": event, "cwd": "/home/mira/weir", "model": "gpt-5.5-codex",
+    } | fields  # fmt: skip
     shell = shutil.which("sh") or "/bin/sh"
     environment = {**os.environ, "PYTHONPATH": ""}
     return subprocess.run([shell, "-c", handler["command"]], input=json.dumps(said).encode(), env=environment,

@@ -27,11 +27,8 @@ def items(paths: Paths) -> Iterator[OpenItems]:
 
 def write(items: OpenItems, name: str, *texts: str, day: date = MONDAY, project: str = "shop-000000") -> Entry:
     known: dict[str, Any] = {
-        "time": "10:00",
-        "session": "s",
-        "project": project.split("-", maxsplit=1)[0],
-        "title": f"Title {name}",
-    }
+        "time": "10:00", "session": "s", "project": project.split("-", maxsplit=1)[0], "title": f"Title {name}",
+    }  # fmt: skip
     entry = Entry(id=name, day=day, project_key=project, action_items=texts, turns=(f"k{name}",), model="m", **known)
     items.daily.append(entry)
     items.refresh()
@@ -115,13 +112,10 @@ def test_wordings_of_one_item_are_recognised(one: str, other: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (RETRY, "Add the retry to the downloader"),
-        ("Move worker 3 to port 9001", "Move worker 4 to port 9002"),
-        ("Update `a.py`", "Update `b.py`"),
-        ("Write tests for the parser module", "Write tests for the lexer module"),
-        ("Test on Windows", "Test on Linux"),
-        ("Decide whether to use redis", "Decide not to use redis"),
+        (RETRY, "Add the retry to the downloader"), ("Move worker 3 to port 9001", "Move worker 4 to port 9002"),
+        ("Update `a.py`", "Update `b.py`"), ("Write tests for the parser module", "Write tests for the lexer module"),
+        ("Test on Windows", "Test on Linux"), ("Decide whether to use redis", "Decide not to use redis"),
     ],
-)
+)  # fmt: skip
 def test_items_that_only_look_alike_stay_apart(one: str, other: str) -> None:
     assert not is_same(one, other)

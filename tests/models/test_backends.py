@@ -39,14 +39,12 @@ FLUSH = tasks.flush(
         "exchanges": [
             {
                 "user": "Fix the race in flush.py. Always take the lock first.",
-                "assistant": "The cause was a missing lock. Fixed it in `flush.py`.",
-                "tools": ["Bash uv run pytest"],
-                "errors": [],
-                "notes": [],
+                "assistant": "The cause was a missing lock. Fixed it in `flush.py`.", "tools": ["Bash uv run pytest"],
+                "errors": [], "notes": [],
             }
         ],
     }
-)
+)  # fmt: skip
 STATEMENT = {"id": "l-01k9x2", "kind": "preference", "day": "2026-11-21", "about": "", "text": "Take the lock first."}
 COMPILE = tasks.compile_({"statements": [STATEMENT], "articles": [], "index": []})
 ANSWERS: dict[str, JsonObject] = {

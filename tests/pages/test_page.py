@@ -60,12 +60,10 @@ def test_the_page_leads_with_what_matters_most_here(home: Home) -> None:
         a_fact("Never use float for money.", "correction", importance=0.9),
     )
     assert leads(home) == [
-        "- [correction] Never use float for money. (2026-11-16)",
-        "- [preference] Write short functions. (2026-11-16)",
+        "- [correction] Never use float for money. (2026-11-16)", "- [preference] Write short functions. (2026-11-16)",
         "- [preference] Answer in British English. (2026-11-16, everywhere)",
-        "- [preference] Old preference about commas. (2025-10-12)",
-        "- [fact] The logo is blue. (2026-11-16)",
-    ]
+        "- [preference] Old preference about commas. (2025-10-12)", "- [fact] The logo is blue. (2026-11-16)",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["n" * 255, "é" * 127, "語" * 85], ids=["ASCII", "Latin", "CJK"])

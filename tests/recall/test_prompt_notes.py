@@ -46,11 +46,8 @@ def note(
 def filler() -> list[Document]:
     """Notes about other things, so that words have a rarity."""
     texts = (
-        "Bread rises overnight.",
-        "Tide tables come from harmonics.",
-        "The parser reads dates.",
-        "Deploy on Fridays.",
-    )
+        "Bread rises overnight.", "Tide tables come from harmonics.", "The parser reads dates.", "Deploy on Fridays.",
+    )  # fmt: skip
     return [note(f"other-{n}", f"{texts[n % 4]} {n}", title=texts[n % 4].split()[0]) for n in range(40)]
 
 
@@ -133,15 +130,6 @@ def test_the_notes_own_project_comes_first(world: Paths) -> None:
     first, second = rows(ask(world))
     assert "concepts/ours.md" in first
     assert "concepts/all.md" in second
-
-
-def test_what_is_said_stays_within_its_size_and_its_notes_are_whole(world: Paths) -> None:
-    long = "The flush race took the worker lock. " * 30
-    remember(world, *(note(f"n{n}", f"{long} {n}", title=f"{n} " + "t" * 500) for n in range(5)))
-    said = ask(world)
-    assert 600 < len(said) <= notes.MAX_CHARS
-    assert all(row.endswith(".md)") for row in rows(said))
-    assert 1 <= len(rows(said)) <= notes.NOTES
 
 
 def test_a_hostile_note_stays_one_line_inside_its_fence(world: Paths) -> None:
@@ -270,12 +258,8 @@ def test_a_note_is_one_line_that_says_each_thing_once() -> None:
     texts = ["- [fact] a b daily/2026-11-20#^l-x1", "* > - x\n  y", "[not here at all, a long one] x", ">> x"]
     assert list(map(notes.said, texts)) == ["a b", "x y", "[not here at all, a long one] x", ">> x"]
     cuts = [
-        ("a b c", 5),
-        ("word word word", 9),
-        ("wordwordword", 9),
-        ("four wordsandmore", 10),
-        ("fours wordsandmore", 10),
-    ]
+        ("a b c", 5), ("word word word", 9), ("wordwordword", 9), ("four wordsandmore", 10), ("fours wordsandmore", 10),
+    ]  # fmt: skip
     assert [notes.line(*cut) for cut in cuts] == ["a b c", "word…", "wordword…", "four word…", "fours…"]
     lines = [("1", "a" * 10), ("2", ""), ("3", "a" * 10), ("4", "b" * 10), ("5", "c" * 9), ("6", "d")]
     fixed = len("x") + len(fence.fenced("memoria-notes", "")) + 2

@@ -22,11 +22,8 @@ SAID = Material(
 
 def claim(**given: Any) -> dict[str, Any]:
     usual = {
-        "kind": "preference",
-        "content": "Use pnpm, not npm.",
-        "importance": 0.8,
-        "quote": "we always use pnpm here",
-    }
+        "kind": "preference", "content": "Use pnpm, not npm.", "importance": 0.8, "quote": "we always use pnpm here",
+    }  # fmt: skip
     return {**usual, "origin": "user", **given}
 
 

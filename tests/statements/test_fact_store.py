@@ -59,11 +59,8 @@ def test_what_matters_most_leads(tmp_path: Path) -> None:
         )
         order = [fact.content for fact in leading(home.store, SHOP)]
         assert order == [
-            "Never use float for money.",
-            "Write short functions.",
-            "Old preference about commas.",
-            "The logo is blue.",
-        ]
+            "Never use float for money.", "Write short functions.", "Old preference about commas.", "The logo is blue.",
+        ]  # fmt: skip
 
 
 def test_a_correction_made_again_is_marked_and_rises(tmp_path: Path) -> None:

@@ -43,38 +43,11 @@ def test_what_another_agent_brought_is_a_rule_once_the_user_says_it(tmp_path: Pa
         ]
 
 
-def test_the_same_again_is_counted_not_repeated(tmp_path: Path) -> None:
-    with keeper(tmp_path) as home:
-        first = a_fact("Use pnpm, not npm.")
-        home.take([first])
-        again = a_fact("We use pnpm here, not npm!", day=1)
-        kept = home.take([again])
-        assert [(fact.id, fact.seen, fact.last) for fact in kept.repeated] == [(first.id, 2, again.time)]
-        assert home.take([again]).repeated[0].seen == 2, "the very same fact, a second run, counts once"
-        assert logs(home).count("- [preference]") == 1
-        assert home.lines.read(date(2026, 11, 16))[0].seen == 2
-
-
 def test_what_names_more_than_a_known_statement_repeats_it_not(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         home.take([a_fact("Before each commit here we run `mise run lint`.")])
         fuller = a_fact("Before each commit here we run `mise run lint` and `mise run test`.", day=1)
         assert home.take([fuller]).added == [fuller]
-
-
-def test_what_supersedes_a_fact_ends_it(tmp_path: Path) -> None:
-    with keeper(tmp_path) as home:
-        old = a_fact("Use tabs for indentation, not spaces.")
-        new = a_fact("Use spaces for indentation, not tabs.", day=1, supersedes=(old.id,))
-        home.take([old])
-        home.take([new])
-        ended = home.store.get(old.id)
-        assert ended is not None
-        assert (ended.ended, ended.successor) == (new.time, new.id)
-        standing = home.store.get(new.id)
-        assert standing is not None
-        assert standing.supersedes == (old.id,)
-        assert f'"successor": "{new.id}"' in logs(home)
 
 
 def contents(home: Keeper) -> list[str]:
@@ -99,22 +72,6 @@ def test_nobody_else_ends_what_the_user_said(tmp_path: Path, origin: str, caplog
         home.take([], endings=[Ending(old.id, old.time + timedelta(days=2), origin)])
         assert home.store.get(old.id) == old
         assert caplog.text.count(f"{old.id} stands") == 2
-
-
-def test_what_holds_in_part_goes_on_with_its_proof_and_its_day(tmp_path: Path) -> None:
-    with keeper(tmp_path) as home:
-        old = a_fact("Releases are cut on Tuesdays and tagged by hand.", quote="cut releases on Tuesdays, tag by hand")
-        home.take([old])
-        end = Ending(old.id, old.time + timedelta(days=2), "user", remains="Releases are tagged by hand.")
-        home.take([], endings=[end, end])
-        (left,) = home.store.facts()
-        assert (left.content, left.quote, left.origin, left.time) == (end.remains, old.quote, old.origin, old.time)
-        gone = home.store.get(old.id)
-        assert gone is not None
-        assert (gone.ended, gone.successor) == (end.time, left.id)
-        assert [fact.id for fact in home.lines.read(old.time.date())] == [old.id, left.id]
-        home.take([], endings=[replace(end, origin="assistant", id=left.id, remains="Releases are tagged.")])
-        assert contents(home) == [end.remains], "only the user takes back a part of what the user said"
 
 
 def test_what_holds_in_part_goes_on_also_when_another_statement_replaces_it(tmp_path: Path) -> None:

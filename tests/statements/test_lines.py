@@ -41,13 +41,9 @@ def test_a_fact_is_read_back_from_its_lines_as_it_was(
     content: str, quote: str, importance: float, tags: list[str], seen: int
 ) -> None:
     claim = {
-        "kind": "preference",
-        "content": content,
-        "quote": quote + " -->end",
-        "importance": importance,
-        "tags": tags,
+        "kind": "preference", "content": content, "quote": quote + " -->end", "importance": importance, "tags": tags,
         "origin": "user",
-    }
+    }  # fmt: skip
     for fact in check([claim], Material(quote + " -->end"), Stamp(SHOP, "s-1", MONDAY)).facts:
         told = replace(fact, seen=seen, also=("blog--x",), ended=MONDAY, successor="l-bbbb")
         assert parsed("# Daily\n\n" + rendered(told) + "\nmore", DAY) == [told]

@@ -32,14 +32,12 @@ COMPILE: JsonObject = {
     ],
     "articles": [
         {
-            "slug": "upload-queue",
-            "title": "Upload queue",
-            "summary": "Uploads go through a queue in `sqlite`.",
+            "slug": "upload-queue", "title": "Upload queue", "summary": "Uploads go through a queue in `sqlite`.",
             "aliases": ["uploads"],
         }
     ],
     "links": [{"from": "upload-queue", "to": "worker", "why": "It empties the queue."}],
-}
+}  # fmt: skip
 STATEMENTS: list[JsonObject] = [
     {"kind": "preference", "content": "Use pnpm, not npm.", "quote": "we use pnpm here", "importance": 0.8},
     {"kind": "operational", "content": "Tests run with `just test`.", "quote": "just test"},
@@ -173,11 +171,9 @@ def _statements() -> list[Fault]:
 
     return [
         _data("flush", "a bare list of facts", STATEMENTS, _with("flush", statements=STATEMENTS)),
-        fault("a single fact", STATEMENTS[0], STATEMENTS[:1]),
-        fault("the content under another name", renamed),
-        fault("a fact that is none", [*STATEMENTS, None]),
-        fault('"none" for the list', "none", []),
-    ]
+        fault("a single fact", STATEMENTS[0], STATEMENTS[:1]), fault("the content under another name", renamed),
+        fault("a fact that is none", [*STATEMENTS, None]), fault('"none" for the list', "none", []),
+    ]  # fmt: skip
 
 
 FAULTS: tuple[Fault, ...] = (*_flush(), *_compile(), *_statements())

@@ -17,14 +17,10 @@ if TYPE_CHECKING:
 
 def environment(tmp_path: Path, **more: str) -> dict[str, str]:
     return {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path / "user"),
-        "MEMORIA_HOME": str(tmp_path / "memoria"),
-        "CLAUDE_PROJECT_DIR": str(tmp_path),
-        "CLAUDE_CODE_SESSION_ID": "s-1",
-        "MEMORIA_LIMIT_SEARCH_WAIT_S": "60",
+        "PATH": os.environ["PATH"], "HOME": str(tmp_path / "user"), "MEMORIA_HOME": str(tmp_path / "memoria"),
+        "CLAUDE_PROJECT_DIR": str(tmp_path), "CLAUDE_CODE_SESSION_ID": "s-1", "MEMORIA_LIMIT_SEARCH_WAIT_S": "60",
         **more,
-    }
+    }  # fmt: skip
 
 
 Scenario = Callable[["Client"], Awaitable[None]]

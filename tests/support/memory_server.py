@@ -102,18 +102,11 @@ class MemoryServer:
         self.sequence += 1
         moment = self.now()
         self.memories[self.sequence] = {
-            "id": self.sequence,
-            "user_id": user,
-            "content": body["content"],
-            "category": body.get("category", "facts"),
-            "tags": body.get("tags", ""),
-            "expanded_keywords": body.get("expanded_keywords", ""),
-            "importance": _float32(body.get("importance", 0.5)),
-            "is_sensitive": bool(body.get("force_sensitive")),
-            "created_at": moment,
-            "updated_at": moment,
-            "deleted_at": None,
-        }
+            "id": self.sequence, "user_id": user, "content": body["content"], "category": body.get("category", "facts"),
+            "tags": body.get("tags", ""), "expanded_keywords": body.get("expanded_keywords", ""),
+            "importance": _float32(body.get("importance", 0.5)), "is_sensitive": bool(body.get("force_sensitive")),
+            "created_at": moment, "updated_at": moment, "deleted_at": None,
+        }  # fmt: skip
         return 200, {"id": self.sequence, "category": body.get("category", "facts"), "importance": 0.5}
 
     def one(self, user: str, method: str, number: int, body: dict[str, Any]) -> Answer:

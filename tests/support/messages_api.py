@@ -157,12 +157,10 @@ def _message(reply: Reply, model: str) -> Json:
         "stop_reason": reply.stop_reason or ("tool_use" if calls_tool else "end_turn"),
         "stop_sequence": None,
         "usage": {
-            "input_tokens": reply.input_tokens,
-            "output_tokens": reply.output_tokens,
-            "cache_creation_input_tokens": 0,
+            "input_tokens": reply.input_tokens, "output_tokens": reply.output_tokens, "cache_creation_input_tokens": 0,
             "cache_read_input_tokens": 0,
         },
-    }
+    }  # fmt: skip
 
 
 def _stream(message: Json) -> Iterator[Json]:

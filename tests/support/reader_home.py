@@ -70,11 +70,9 @@ ENTRIES: list[dict[str, Any]] = [
 
 # of more turns than one page shows; a claim can come from "Line 130 is about the harbour."
 LONG = ENTRIES[-1] | {
-    "id": "long1",
-    "title": "A long conversation",
-    "facts": (("fact", "Line 130 is about the harbour."),),
+    "id": "long1", "title": "A long conversation", "facts": (("fact", "Line 130 is about the harbour."),),
     "said": [("user", f"Line {n} is about the {'harbour' if n == 130 else 'rest'}.") for n in range(150)],
-}
+}  # fmt: skip
 
 # ``claims``: section and fact; one that has ended stands under History
 ARTICLES: list[dict[str, Any]] = [

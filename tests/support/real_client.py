@@ -46,17 +46,10 @@ def clean_env(home: Path, api_url: str, **more: str) -> dict[str, str]:
     config.mkdir(parents=True, exist_ok=True)
     tools = [str(NO_BUILD), str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]
     return {
-        "HOME": str(home),
-        "CLAUDE_CONFIG_DIR": str(config),
-        "XDG_CONFIG_HOME": str(home / ".config"),
-        "PATH": os.pathsep.join(tools),
-        "LANG": "C.UTF-8",
-        "TERM": "dumb",
-        "ANTHROPIC_BASE_URL": api_url,
-        "ANTHROPIC_API_KEY": DUMMY_KEY,
-        **SWITCHES,
-        **more,
-    }
+        "HOME": str(home), "CLAUDE_CONFIG_DIR": str(config), "XDG_CONFIG_HOME": str(home / ".config"),
+        "PATH": os.pathsep.join(tools), "LANG": "C.UTF-8", "TERM": "dumb", "ANTHROPIC_BASE_URL": api_url,
+        "ANTHROPIC_API_KEY": DUMMY_KEY, **SWITCHES, **more,
+    }  # fmt: skip
 
 
 def users_env(home: Path, api_url: str, proxy_url: str = "http://127.0.0.1:9", **more: str) -> dict[str, str]:

@@ -64,13 +64,11 @@ class Truthful:
         }
         titles = [session.title for session in self.story.sessions if session.talk and session.talk[-1][0] in talk]
         answer = {
-            "worth_saving": bool(said or todo or titles),
-            "title": titles[-1] if titles else "A short session",
+            "worth_saving": bool(said or todo or titles), "title": titles[-1] if titles else "A short session",
             "context": " ".join(each.text for each in said[:2]),
             "key_exchanges": [each.text for each in said if each.kind not in ("decision", "debugging")],
-            "action_items": todo,
-            "statements": self._learned(said, shown, talk),
-        }
+            "action_items": todo, "statements": self._learned(said, shown, talk),
+        }  # fmt: skip
         if "known" in _labels(text):
             answer["ended"] = self._ended(said, shown)
         return answer | closed if "open items" in _labels(text) else answer

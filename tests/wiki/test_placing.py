@@ -125,23 +125,6 @@ def test_a_name_that_another_page_has_means_the_projects_own_page_again_and_agai
     assert wiki.text(SLUG) == before
 
 
-def test_an_id_that_was_not_shown_changes_nothing_and_is_named(wiki: WikiHome) -> None:
-    wiki.log(entry("z9", 12, learned=stated(*TIDES), project="sea", project_key="sea-9f9f9f"))
-
-    def answer(prompt: Any) -> Any:
-        mine = [row["id"] for row in prompt.material["statements"]]
-        theirs = [ident for ident in ("l-a10", "l-z90", "l-none") if ident not in mine]
-        places = [{"id": ident, "article": "port"} for ident in (*mine, *theirs)]
-        ends = [{"id": ident, "by": mine[0]} for ident in theirs]
-        return {"places": places, "articles": [{"slug": "port", "title": "Port"}], "ends": ends}
-
-    wiki.compile(answer)
-    assert [text for text in refused(wiki) if "l-none" in text]
-    texts = [wiki.text(slug) for slug in slugs(wiki)]
-    assert not any(LISTENS in text and TIDES[0] in text for text in texts), "projects share no article"
-    assert all("History" not in text for text in texts)
-
-
 def test_an_end_is_applied_if_the_rules_allow_it(wiki: WikiHome) -> None:
     wiki.compile([PORT_PAGE])
     wiki.log(entry("b2", 18, learned=stated("The port of the listener is 9090.")))

@@ -67,12 +67,9 @@ def killed(root: Path, what: str, at: str) -> int:
 
 
 KILLS = [
-    *(f"{step}:{times}" for step in ("files.written", "files.replaced") for times in range(1, 9)),
-    "transaction.staged",
-    "transaction.journaled",
-    *(f"transaction.swapped:{times}" for times in range(1, 4)),
-    "transaction.closed",
-]
+    *(f"{step}:{times}" for step in ("files.written", "files.replaced") for times in range(1, 9)), "transaction.staged",
+    "transaction.journaled", *(f"transaction.swapped:{times}" for times in range(1, 4)), "transaction.closed",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("at", KILLS)

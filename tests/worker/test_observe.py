@@ -43,11 +43,8 @@ def stands(paths: Paths, session: str, text: str, age: float = 0) -> None:
 def start(work: Path, paths: Paths, session: str, source: str) -> str:
     """What a session that starts is given."""
     fields: dict[str, object] = {
-        "hook_event_name": "SessionStart",
-        "session_id": session,
-        "cwd": str(work),
-        "source": source,
-    }
+        "hook_event_name": "SessionStart", "session_id": session, "cwd": str(work), "source": source,
+    }  # fmt: skip
     given = session_start.session_start(Event(fields), Settings.load(), paths) or {}
     output = given.get("hookSpecificOutput", {})
     assert isinstance(output, dict)

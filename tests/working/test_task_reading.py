@@ -20,18 +20,11 @@ class Transcript:
     def add(self, kind: str, content: object, **more: object) -> Transcript:
         number = len(self.lines)
         line = {
-            "parentUuid": None,
-            "isSidechain": False,
-            "userType": "external",
-            "cwd": "/home/ada/project",
-            "sessionId": "s",
-            "version": "2.1.329",
-            "type": kind,
-            "message": {"role": kind, "content": content},
-            "uuid": f"00000000-0000-4000-8000-{number:012}",
-            "timestamp": f"2026-11-21T10:00:{number % 60:02}.000Z",
+            "parentUuid": None, "isSidechain": False, "userType": "external", "cwd": "/home/ada/project",
+            "sessionId": "s", "version": "2.1.329", "type": kind, "message": {"role": kind, "content": content},
+            "uuid": f"00000000-0000-4000-8000-{number:012}", "timestamp": f"2026-11-21T10:00:{number % 60:02}.000Z",
             **more,
-        }
+        }  # fmt: skip
         self.lines.append(json.dumps(line).encode() + b"\n")
         return self
 

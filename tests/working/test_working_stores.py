@@ -53,18 +53,8 @@ async def until_gone(memory: WorkingMemory, key: str) -> None:
 async def test_a_value_comes_back_as_it_was_and_a_stored_null_is_not_a_miss(store: SqliteStore) -> None:
     memory = await WorkingMemory.for_session("s", store=store)
     values: tuple[object, ...] = (
-        None,
-        False,
-        0,
-        1.5,
-        "",
-        "ü€😀\n\x00",
-        [],
-        {},
-        [1, {"a": [None, True]}],
-        {"": {"x": []}},
-        10**20,
-    )
+        None, False, 0, 1.5, "", "ü€😀\n\x00", [], {}, [1, {"a": [None, True]}], {"": {"x": []}}, 10**20,
+    )  # fmt: skip
     for value in values:
         await memory.set("k", value)
         assert await memory.get("k", "missing") == value
@@ -80,17 +70,9 @@ async def test_patterns_are_those_of_the_shell_and_nothing_else_is_special(store
     for key in keys:
         await memory.set(key, 1)
     expected = {
-        "*": sorted(keys),
-        "a?": ["ab"],
-        "b:*": ["b:1", "b:2"],
-        "b:[!1]": ["b:2"],
-        "b:[^1]": ["b:1"],
-        "a[[]b]": ["a[b]"],
-        "a%*": ["a%b"],
-        "a\\*": ["a\\b"],
-        "{s}": ["{s}"],
-        "none": [],
-    }
+        "*": sorted(keys), "a?": ["ab"], "b:*": ["b:1", "b:2"], "b:[!1]": ["b:2"], "b:[^1]": ["b:1"],
+        "a[[]b]": ["a[b]"], "a%*": ["a%b"], "a\\*": ["a\\b"], "{s}": ["{s}"], "none": [],
+    }  # fmt: skip
     for pattern, found in expected.items():
         assert await memory.list_keys(pattern) == found, pattern
     assert await memory.list_keys() == sorted(keys)
