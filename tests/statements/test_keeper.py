@@ -307,7 +307,7 @@ def test_statements_live_as_they_did_before(tmp_path: Path, monkeypatch: pytest.
             rows.append(f"{text}: {[fact.content for fact in store.matching(text)]}")
             rows.append(f"{[fact.content for fact in store.near(text, SHOP)]} {len(store.matching(text, BLOG))}")
         rows.append(f"{store.projects()} {store.count_of(MONDAY.date())} {store.entries()} {sorted(store.gone())}")
-        rows.append(f"{[fact.content for fact in home.offered()]} {home.sources(pnpm)} {home.entry_of(pnpm)}")
+        rows.append(f"{home.sources(pnpm)} {home.entry_of(pnpm)}")
         rows.append(f"{[fact.content for fact in store.deleted()]} {[fact.id for fact in store.facts(project=SHOP)]}")
         rows += [f"{fact.to_dict()}" for fact in store.facts(live=False)]
     same("read/statements.txt", rows)
