@@ -232,10 +232,10 @@ def _entries(rows: list[str]) -> list[str]:
 
 
 def _bare(text: str) -> list[str]:
-    rows = [row.strip().partition(") · ")[0] for row in text.split("\n") if row.strip()]  # what was promoted
-    empty = {(":**", "^"), (":**", "*"), ("### L", "#"), ("### L", "^"), ("### L", "")}  # headings of what was deleted
-    pairs = zip(rows, [*rows[1:], ""], strict=True)
-    return [row for row, below in pairs if not {(row[-3:], below[:1]), (row[:5], below[:1])} & empty]
+    rows = [row.strip().partition(") · ")[0] for row in text.split("\n") if row.strip() and row[:3] != "# D"]
+    pairs = zip(rows, [*rows[1:], "#"], strict=False)
+    return [row for row, below in pairs if not (row.startswith(("## ", "### L")) and below[:1] in ("#", "^"))
+            and not (row.endswith(":**") and below[:1] in ("^", "*"))]  # fmt: skip
 
 
 def model(folder: Path, seed: int) -> list[str]:

@@ -312,7 +312,8 @@ class Life:
             page = wiki.get(slug) or Article.new(slug, slug.rpartition("/")[2], "What is known of it.", MONDAY.date())
             page.give_to(SHOP)
             for fact in new:
-                page.add(wiki_lines.claim_of(fact, keeper.store), wiki_lines.section_of(fact.kind))
+                row = wiki_lines.claim_of(fact, keeper.store).render()
+                wiki_lines.place(page, wiki_lines.section_of(fact.kind), [row], fact.id, keeper.store)
             if new:
                 wiki.path(slug).parent.mkdir(parents=True, exist_ok=True)
                 wiki.path(slug).write_bytes(Wiki.encode(page))

@@ -422,6 +422,19 @@ class Article:
             changed, section.rows = changed or len(kept) < len(section.rows), kept
         return changed
 
+    def renew_reasons(self) -> bool:
+        """Let the history say in their present words which statements hold instead; return whether anything changed."""
+        now = {
+            claim.ids: f"{_SINCE}{replace(claim, block='').render()[2:]}"
+            for claim in (*self.past, *self.claims)
+            if claim.id
+        }
+        changed = False
+        for section in filter(lambda section: section.named(HISTORY), self.sections):
+            rows = [now.get(tuple(_reason_ids(row)), row) if row.startswith(_SINCE) else row for row in section.rows]
+            changed, section.rows = changed or rows != section.rows, rows
+        return changed
+
     def relate(self, slug: str, title: str, why: str = "") -> bool:
         """Link another page under Related unless the page links it already; return whether a link was added."""
         name = slug.rsplit("/", 1)[-1]

@@ -358,7 +358,7 @@ def bring(article: Article, keeper: Keeper, over: Iterable[str] = (), told: Coll
         changed = True
     if ended:
         lines.renew_summary(article, ended)
-    return changed
+    return article.renew_reasons() or changed
 
 
 def _bring_line(
@@ -439,6 +439,7 @@ def retell(article: Article, keeper: Keeper) -> None:
     lines_ = ((line, keeper.store.get(line[2].id)) for line in list(article.lines()) if line[0].named(HISTORY))
     if any(fact and fact.ended and _retell(article, keeper, line, fact) for line, fact in lines_):
         retell(article, keeper)
+    article.renew_reasons()
 
 
 def _retell(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], fact: Fact) -> bool:
