@@ -25,6 +25,10 @@ def test_a_call_over_the_days_budget_waits_for_the_users_midnight() -> None:
         check([(NOON, call(0.8))], NOON, limits, 0.3)
     assert refused.value.until == datetime(2026, 11, 21, 23, tzinfo=UTC)
     check([(NOON, call(0.8))], refused.value.until, limits, 0.3)
+    with pytest.raises(
+        OverBudgetError, match=r"today's \$0\.00096 and the next call's \$0\.000154 would exceed .*\$0\.001\b"
+    ):
+        check([(NOON, call(0.00096))], NOON, Limits(0.001, 0.5, VIENNA), 0.000154)
 
 
 def test_a_day_is_the_users_and_a_clock_set_back_does_not_open_the_purse() -> None:
