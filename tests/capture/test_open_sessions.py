@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from as_before import same
 from memoria.capture.open_sessions import HEAD, PROMPT_CHARS, OpenSessions, without_secrets
 
 
@@ -35,3 +36,12 @@ def test_a_prompt_newer_than_the_block_is_told_first_and_cannot_close_the_fence(
     assert len(block) < PROMPT_CHARS + 500
     sessions.prompted("s1", "")
     assert sessions.block("s1") == block, "a slash command does not replace a prompt"
+
+
+def test_what_may_be_a_key_is_left_out_as_it_was_before() -> None:
+    texts = [
+        "the password is hunter", "password: hunter2 x", "password hunter", "token = abc def", "key=abc", "a=b",
+        "mykey 12345678901234567890", "abcdefghijklmnopqrst", "abcdefghijklmno12345", "a1", "-----", "me@x", "=key",
+        "https://me@x", "https://x/y", "'(secret:' abc", "is secret is it", "api_key : x y", "a" * 15 + "1",
+    ]  # fmt: skip
+    same("read/prompts.txt", map(without_secrets, texts))

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from as_before import same
 from facts import MONDAY, SHOP, a_fact, parsed
 from memoria.amending import forget_plan, removal
 from memoria.daily.daily_log import DailyLog
@@ -263,3 +264,11 @@ def test_a_day_is_read_and_changed_as_its_whole_text_tells() -> None:
     day.remove(next(line for line in day.learned() if line.learned.id == "l-rain1"))
     day.bury({"d1b57bcd39"})
     assert day.text == changed
+
+
+def test_entries_are_read_and_written_as_they_were_before() -> None:
+    rows: list[object] = []
+    for path in sorted([*DAYS.glob("*.md"), *(DAYS.parent / "home-0.2.0" / "daily").glob("*.md")]):
+        for found in DayText(path.read_text("utf-8"), {SHOP: "store-1a2b3c"}).entries(DAY):
+            rows += [found, found.source, found.booked, fingerprint(found), render(found)]
+    same("read/entries.txt", rows)

@@ -11,14 +11,16 @@ import pytest
 import exchange_lives as lives
 from as_before import same
 from bench import exchange_model
-from facts import MONDAY
+from facts import MONDAY, a_fact
 from memoria.daily.entry import DROPPED, TICKED, Learned
 from memoria.daily.open_items import ident as item_ident
 from memoria.exchange import merge
 from memoria.exchange.forms import Day, Page, new_page, prose_part
 from memoria.exchange.keys import Key
+from memoria.exchange.memory_server import Memory
 from memoria.exchange.record import Record, digest_of
 from memoria.exchange.records import Records
+from memoria.exchange.rows import digest, named_in, said, to_memory, to_told
 from places import TESTS
 
 DAYS = TESTS / "fixtures" / "days"
@@ -213,3 +215,21 @@ def test_pages_and_days_are_taken_apart_and_put_together_as_they_were_before() -
     rows += ["==", page.render(), "==", *page.pieces()]
     made = new_page("concepts/new", next(piece.text for piece in page.pieces()))
     same("read/exchanged.txt", [*rows, "==", made.render()])
+
+
+def test_rows_of_a_memory_server_tell_what_they_did_before() -> None:
+    rich = a_fact("Use pnpm.", "correction", ended=MONDAY, successor="l-z", last=MONDAY, tags=("a", "b"), seen=3,
+                  keywords=("k l",), supersedes=("l-x", "l-y"), also=("blog-1",), asked_as=("q",))  # fmt: skip
+    known = [to_memory(rich, 7, {"was": "ab.cd", "resumed": "ef"}), to_memory(a_fact("x " * 40, tags=("t" * 90,) * 40))]
+    tags = ["", "a, b,id:7,kind:decision", "memoria, ,a,seen:x,kind:fact", "memoria,id:l-1,was:a.b,memoria:x,also:"]
+    tags += [
+        "memoria,id:l-2,kind:rumour",
+        "memoria,kind:fact,seen:4,supersedes:l-a,supersedes:l-b,origin:user,ended:now",
+    ]
+    for category in ("facts", "preferences", "decisions", "other"):
+        known += [Memory(3, "Likes  tea", category, each, "k,l", created="2026-11-20T08:00:00+00:00") for each in tags]
+    rows: list[object] = [digest(rich), said("Use  PNPM!")]
+    for memory in (*known, Memory(4, " ")):
+        told = to_told(memory)
+        rows += ["", memory, named_in(memory), told and (told.fact, told.named, sorted(told.was), sorted(told.resumed))]
+    same("read/rows.txt", rows)

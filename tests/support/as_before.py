@@ -8,10 +8,7 @@ from places import TESTS
 
 
 def same(name: str, rows: Iterable[object]) -> None:
-    """Fail when the rows are not those of ``fixtures/<name>``; one that is missing is written, for you to read.
-
-    When a change is meant, delete the file, run the test twice, and look at what git shows.
-    """
+    """Fail when the rows are not those of ``fixtures/<name>``, which is written when it is missing, for you to read."""
     path, found = TESTS / "fixtures" / name, "".join(f"{row}\n" for row in rows)
     if not path.exists():
         path.parent.mkdir(exist_ok=True)
