@@ -370,8 +370,8 @@ class Rows:
 
         A deletion would have come as a tombstone: they were lost there, and are sent again.
         """
-        rows = self._rows("home = ? AND digest <> ?", self.home, GONE) if page.whole else []
-        missing = [row for row in rows if row.number not in {memory.id for memory in page.memories}]
+        rows, there = self._rows("home = ? AND digest <> ?", self.home, GONE), {memory.id for memory in page.memories}
+        missing = [row for row in rows if row.number not in there] if page.whole else []
         if missing and {row.number for row in missing} & {memory.id for memory in self.server.listing().memories}:
             log.warning("the memory server's listing is not whole: it lacks rows that are there")
             return
