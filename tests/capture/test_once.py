@@ -17,11 +17,9 @@ from places import ROOT
     [
         ({"enabledPlugins": {"memoria@memoria": True}}, True),
         ({"enabledPlugins": {"memoria@memoria": False, "another@memoria": True}}, False),
-        ({"enabledPlugins": ["memoria@memoria"]}, False),
-        ({"env": {"X": "memoria@memoria"}}, False),
-        ({}, False),
+        ({"enabledPlugins": ["memoria@memoria"]}, False), ({"env": {"X": "memoria@memoria"}}, False), ({}, False),
     ],
-)
+)  # fmt: skip
 def test_hooks_in_the_settings_leave_it_to_a_plugin_that_is_switched_on(
     settings: object, is_replaced: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

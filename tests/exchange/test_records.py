@@ -220,7 +220,10 @@ def test_pages_and_days_are_taken_apart_and_put_together_as_they_were_before() -
 def test_rows_of_a_memory_server_tell_what_they_did_before() -> None:
     rich = a_fact("Use pnpm.", "correction", ended=MONDAY, successor="l-z", last=MONDAY, tags=("a", "b"), seen=3,
                   keywords=("k l",), supersedes=("l-x", "l-y"), also=("blog-1",), asked_as=("q",))  # fmt: skip
-    known = [to_memory(rich, 7, {"was": "ab.cd", "resumed": "ef"}), to_memory(a_fact("x " * 40, tags=("t" * 90,) * 40))]
+    known = [
+        to_memory(rich, 7, {"was": "ab.cd", "resumed": "ef"}),
+        to_memory(a_fact("x " * 40, keywords=("k" * 500, "l"))),
+    ]
     tags = ["", "a, b,id:7,kind:decision", "memoria, ,a,seen:x,kind:fact", "memoria,id:l-1,was:a.b,memoria:x,also:"]
     tags += [
         "memoria,id:l-2,kind:rumour",

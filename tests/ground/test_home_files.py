@@ -70,14 +70,11 @@ def test_the_doctor_says_of_each_what_it_is(home: Home) -> None:
     found = {each.name: each.reason for each in home_files.left_out(home.paths.knowledge, is_daily=False)}
     assert found == {
         **({"concepts/caf?.md": "has a name that is no UTF-8"} if sys.platform == "linux" else {}),
-        "concepts/folder": "is a link to a folder",
-        "concepts/huge.md": "is larger than 64 MiB",
-        "concepts/nowhere.md": "is a link to nothing",
-        "concepts/pipe.md": "is no regular file",
+        "concepts/folder": "is a link to a folder", "concepts/huge.md": "is larger than 64 MiB",
+        "concepts/nowhere.md": "is a link to nothing", "concepts/pipe.md": "is no regular file",
         "concepts/secret.md": "is a link that leads out of the folder",
-        "concepts/zero.md": "is a link that leads out of the folder",
-        "pipe.md": "is no regular file",
-    }
+        "concepts/zero.md": "is a link that leads out of the folder", "pipe.md": "is no regular file",
+    }  # fmt: skip
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may give files away")

@@ -48,11 +48,9 @@ def tools(found: Iterable[Step]) -> list[str]:
 
 def test_an_error_stands_beside_its_command_when_several_ran_at_once() -> None:
     found = told(
-        user("Check both."),
-        uses("a", "Bash", command="make lint"),
-        uses("b", "Bash", command="make test"),
+        user("Check both."), uses("a", "Bash", command="make lint"), uses("b", "Bash", command="make test"),
         fails("a", "Exit code 1\nline too long"),
-    )
+    )  # fmt: skip
     assert found[1:] == [("tool", "Bash make lint"), ("error", "exit 1: line too long"), ("tool", "Bash make test")]
 
 

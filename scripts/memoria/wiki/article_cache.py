@@ -22,7 +22,7 @@ from memoria.wiki.folder import Wiki
 
 _ROWS, _LINKS = "article 2", "links 1"  # change the number when the meaning of a row changes
 _BLOCK = re.compile(r"(?:^|\s)\^([A-Za-z0-9-]+)[ \t\r]*$", re.MULTILINE)
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}[ \t].+", re.MULTILINE)
 _FORMAT = re.compile(r"[\s#|^:%\[\]]+")  # characters that Obsidian leaves out of a link to a heading
 
 
@@ -152,7 +152,7 @@ class LinkTargets:
             except OSError:
                 text = ""
             blocks = {match[1] for match in _BLOCK.finditer(text)}
-            self._anchors[page] = blocks, {_plain(match[1]) for match in _HEADING.finditer(text)}
+            self._anchors[page] = blocks, set(map(_plain, _HEADING.findall(text)))
         return self._anchors[page]
 
 

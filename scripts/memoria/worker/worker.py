@@ -57,11 +57,10 @@ OUTSIDE = (ModelUnavailableError, TranscriptMissingError, LedgerError, OSError, 
 class Report:
     """What a run did.
 
-    ``seen``: names of all jobs it looked at; ``entries``: ids of the entries it wrote; ``failures``: one sentence per
-    failed session or job; ``deferred``: one sentence per session that waits for the budget.
+    ``entries``: ids of the entries it wrote; ``failures``: one sentence per failed session or job; ``deferred``: one
+    sentence per session that waits for the budget.
     """
 
-    seen: set[str] = field(default_factory=set)
     entries: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     deferred: list[str] = field(default_factory=list)
@@ -121,7 +120,6 @@ class Worker:
             self.spool.release(job)
         self._pick_up()
         for jobs in self._sessions():
-            report.seen.update(job.name for job in jobs)
             if not any(self._must_wait(job) for job in jobs):
                 self._take(jobs, report)
         if not self.spool.jobs():
@@ -351,5 +349,4 @@ def _bring_up_to_date(worker: Worker, report: Report) -> None:
 
         refresh.renew(home, worker.keeper)
     housekeeping.tell_user(home, report.failures, report.deferred)
-    if report.seen:
-        notices.prepare_day(home)
+    notices.prepare_day(home)
