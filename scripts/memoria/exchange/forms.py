@@ -279,7 +279,7 @@ def _by_hand(bullet: str, learned: Learned, marker: str, day: date) -> list[str]
     """Return the lines of a statement in an entry that a person wrote: nothing but their row, if it says it all."""
     row = f"{bullet}{learned.text} ^{learned.id}"
     told = [lines.learned(fact) for fact in lines.of_day(DayText(f"{row}\n{marker}\n"), day)]
-    return [row] if told == [learned] else learned_rows(learned)
+    return [row] if told == [learned] or not learned.below else learned_rows(learned)
 
 
 def _with_statements(rows: Sequence[str], statements: Sequence[Learned]) -> list[str]:

@@ -37,6 +37,8 @@ _MIGRATIONS: Final = (
     CREATE INDEX records_kind ON records (kind);
     CREATE TABLE replaced (dot TEXT PRIMARY KEY) WITHOUT ROWID;
     CREATE TABLE gone (dot TEXT NOT NULL, id TEXT PRIMARY KEY, line TEXT NOT NULL, mine INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE scrubbed (dot TEXT PRIMARY KEY) WITHOUT ROWID;  -- records that leave every segment
+    CREATE TABLE beside (name TEXT, id TEXT, PRIMARY KEY (name, id)) WITHOUT ROWID;  -- ids of second wordings
     CREATE TABLE due (id TEXT PRIMARY KEY) WITHOUT ROWID;  -- may stand otherwise in the files than in the records
     CREATE TABLE shown (  -- what the files held when they were last looked at: the last known state
         id TEXT PRIMARY KEY, file TEXT NOT NULL, digest TEXT NOT NULL, dots TEXT NOT NULL
@@ -44,34 +46,17 @@ _MIGRATIONS: Final = (
     CREATE INDEX shown_in ON shown (file);
     CREATE TABLE files (name TEXT PRIMARY KEY, stamp TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE held (  -- which record is in which segment of which machine
-        machine TEXT NOT NULL, name TEXT NOT NULL, dot TEXT NOT NULL, id TEXT NOT NULL, forgotten INTEGER NOT NULL,
-        PRIMARY KEY (machine, name, dot)
+        machine TEXT NOT NULL, name TEXT NOT NULL, dot TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (machine, name, dot)
     ) WITHOUT ROWID;
     CREATE INDEX held_dot ON held (dot);
     CREATE INDEX held_of ON held (id);
-    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-    """,
-    """
-    CREATE TABLE rows (  -- of memory servers, each with what both sides last held
-        home TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, named TEXT NOT NULL, digest TEXT NOT NULL,
-        created TEXT NOT NULL, updated TEXT NOT NULL, adopted INTEGER NOT NULL, is_sent INTEGER NOT NULL,
-        dots TEXT NOT NULL, PRIMARY KEY (home, number)
-    ) WITHOUT ROWID;
-    CREATE INDEX rows_of ON rows (id);
-    """,
-    """
-    ALTER TABLE held DROP COLUMN forgotten;
-    CREATE TABLE scrubbed (dot TEXT PRIMARY KEY) WITHOUT ROWID;  -- records that leave every segment
-    CREATE TABLE beside (name TEXT, id TEXT, PRIMARY KEY (name, id)) WITHOUT ROWID;  -- ids of second wordings
-    """,
-    """
-    DROP TABLE rows;
     CREATE TABLE rows (  -- of memory servers, each with what both sides last held, and ``mark``, how it was listed
         home TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, named TEXT NOT NULL, digest TEXT NOT NULL,
         created TEXT NOT NULL, mark TEXT NOT NULL, adopted INTEGER NOT NULL, dots TEXT NOT NULL,
         PRIMARY KEY (home, number)
     ) WITHOUT ROWID;
     CREATE INDEX rows_of ON rows (id);
+    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     """,
 )
 
