@@ -259,8 +259,11 @@ class Articles:
     def _order(self, ident: str) -> tuple[bool, bool, str, str]:
         """Return where a piece comes: the article itself, statements as they were said, a person's prose."""
         part = ident.partition("#")[2]
-        fact = self.keeper.store.get(part)
-        return bool(part), part.startswith("p-"), fact.time.isoformat() if fact else "", part
+        fact, live = self.keeper.store.get(part), self.records.standing(ident)
+        heading = (
+            str(live.text) if live and live.kind == PROSE else ""
+        )  # a second wording's comes after the first one's
+        return bool(part), part.startswith("p-"), fact.time.isoformat() if fact else heading, part
 
     def _change(self, page: Page, part: str, live: Record | None) -> None:
         """Write one piece into a page, or out of it."""
