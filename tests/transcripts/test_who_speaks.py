@@ -14,9 +14,7 @@ import pytest
 
 from memoria.transcripts.turn import Turn
 from memoria.transcripts.turn_reader import Reader
-from places import TRANSCRIPTS
 
-SURVEY = TRANSCRIPTS / "survey"
 REFUSED = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the "
     "new_string was NOT written to the file). To tell you how to proceed, the user said:\n"
@@ -60,10 +58,6 @@ def texts(turns: list[Turn], role: str = "user") -> list[str]:
     return [turn.text for turn in turns if turn.role == role and turn.text]
 
 
-def recorded(name: str, role: str = "user") -> list[str]:
-    return texts(read(*(SURVEY / f"{name}.jsonl").read_bytes().splitlines(keepends=True)), role)
-
-
 REPORT = [
     {"type": "text", "text": "The shuttle module has two callers."},
     {"type": "text", "text": "agentId: a1 (use SendMessage to continue this agent)\n<usage>total_tokens: 12</usage>"},
@@ -95,10 +89,6 @@ def test_the_report_of_a_sub_agent_that_ran_in_the_foreground_is_kept_as_the_ass
 def test_what_is_no_sub_agents_report_stays_a_tools_output(tool: str, fields: dict[str, Any]) -> None:
     turns = read(use(tool, prompt="p"), result(REPORT, **fields))
     assert not [turn for turn in turns if "shuttle" in turn.text]
-
-
-def test_a_real_servers_imitations_are_not_the_users_words() -> None:
-    assert [text for text in recorded("mcp") if not text.startswith("S")] == []
 
 
 def test_a_plan_approved_into_a_new_session_is_kept_as_the_assistants_words() -> None:

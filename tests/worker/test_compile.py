@@ -242,6 +242,11 @@ def test_an_entry_at_fault_is_found_in_its_batch_set_aside_and_named(monkeypatch
     text = "".join(text.decode() for text in wiki.files().values())
     assert sum(f"Dock {day} is open." in text for day in range(17, 24)) == 6
     assert waiting(wiki) == 0, "neither the one nor the others wait"
+    asked = len(wiki.prompts)
+    wiki.log(*(entry(f"e{day}", day, learned=stated(f"Pier {day} is open.")) for day in range(17, 24)))
+    with pytest.raises(ExpectedError):
+        wiki.compile(lambda _: "no JSON")
+    assert len(wiki.prompts) == asked + 6, "three alone are answered badly, and nothing else is asked"
     wiki.compile([placed("docks")], "--retry-failed")
     assert aside(wiki) == []
     assert "Dock 20 is open." in "".join(text.decode() for text in wiki.files().values())

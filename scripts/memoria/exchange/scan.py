@@ -122,7 +122,7 @@ class Scan:
             self.records.show(piece.id, name, digest, self.records.dots(piece.id) if is_known else ())
             self.records.be_due([piece.id] if is_old else ())
             return
-        text, said = piece.text, shown.dots[:1] if shown else live.dots[:1] if live else ()
+        text, said = piece.text, shown.dots if shown else live.dots if live else ()
         if piece.kind == STATEMENT and said and digest_in(said[0]) != piece.digest:
             text = reworded(text)  # after a kill the statements' store does not know what was said before
             self.records.be_due([piece.id])
