@@ -90,8 +90,7 @@ def _files(root: Path) -> Iterator[Path]:
     if not root.is_dir():
         yield root
         return
-    for place, folders, names in os.walk(root):
-        folders.sort()
+    for place, _, names in os.walk(root):
         yield from (Path(place, name) for name in names if name.endswith(".jsonl"))
 
 

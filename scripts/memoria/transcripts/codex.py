@@ -66,8 +66,7 @@ def head(path: Path) -> Head:
 def _rollouts(root: Path) -> Iterator[Path]:
     if root.is_file():
         yield root
-    for place, folders, names in os.walk(root):
-        folders.sort()
+    for place, _, names in os.walk(root):
         yield from (Path(place, name) for name in names if name.startswith("rollout-") and name.endswith(".jsonl"))
 
 

@@ -192,9 +192,7 @@ class Placing:
 
     def _place(self, ident: str, article: Article, section: str) -> None:
         """Let a statement stand on an article; one that stands on another page of the project moves."""
-        fact = self.new.get(ident) or self.keeper.store.get(ident)
-        if fact is None:
-            return
+        fact = self.new.get(ident) or self.keeper.known(ident)
         heading = heading_of(section) or lines.section_of(fact.kind)
         if article.shows(ident):
             here = next(line for line in article.lines() if line[2].id == ident and not line[0].named(HISTORY))
