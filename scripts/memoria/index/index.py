@@ -347,8 +347,8 @@ class Index(AbstractContextManager["Index"]):
     def _open(self) -> sqlite3.Connection:
         try:
             return database.open_or_replace(self.path, self._connected)
-        except sqlite3.OperationalError as error:  # locked, no access or disk full: the file itself is not damaged
-            raise OSError(f"{self.path}: {error}") from error
+        except sqlite3.OperationalError as error:  # the file itself is not damaged
+            raise OSError(f"{self.path}: {error}; is the disk full, or the file locked or read-only?") from error
 
     def _connected(self) -> sqlite3.Connection:
         self._db = database.connect(self.path)
