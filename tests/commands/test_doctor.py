@@ -19,6 +19,7 @@ from memoria.audit import checks
 from memoria.audit.checks import BROKEN, NOTE, OK, Finding
 from memoria.base import interpreter
 from memoria.base import paths as places
+from memoria.capture.spool import Spool
 from memoria.commands import doctor
 from memoria.ground.errors import CannotLockError
 from memoria.ground.home import Home
@@ -173,6 +174,19 @@ def test_a_process_that_holds_a_lock_without_progress_is_named(home: Home, monke
 def test_a_home_in_a_synced_folder_is_told(tmp_path: Path, folder: str) -> None:
     assert checks.sync_service(tmp_path / folder / "memoria")
     assert not checks.sync_service(tmp_path / "notes" / "memoria")
+
+
+def test_jobs_that_failed_or_wait_too_long_are_told(home: Home) -> None:
+    assert levels(checks.check_jobs(home)) == [OK]
+    spool = Spool(home.paths.spool)
+    name = spool.add({"event": "Stop", "session": "s", "start": 0, "end": 0}, b"")
+    old = Path(spool.new, name)
+    old.rename(old.with_name(f"{time.time_ns() - 3 * 86_400 * 10**9:020d}.{name.split('.', 1)[1]}"))
+    assert "one waits for 3 days" in one(checks.check_jobs(home), NOTE).text
+    job = spool.jobs()[0]
+    spool.claim(job)
+    spool.fail(job, "a test")
+    assert "0 wait, 1 failed" in one(checks.check_jobs(home), NOTE).text
 
 
 def test_no_model_is_asked(home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from home_of import DAY, article, entry
+from memoria.audit import checks
 from memoria.ground import home_files
 from memoria.ground.home import Home
 
@@ -58,8 +59,8 @@ def test_what_is_no_file_of_the_home_stops_no_verb_and_is_not_shown(home: Home, 
     assert "Traceback" not in done.stderr
     assert SECRET not in done.stdout + done.stderr
     assert done.returncode in (0, 1), done
-    if words[0] == "lint":
-        assert all(name in done.stdout for name in ("is not read", "2026-11-01.md", "2026-11-02.md"))
+    if words[0] == "doctor":
+        assert all(name in done.stdout for name in ("not read: ", "2026-11-01.md", "2026-11-02.md"))
     if words[:2] == ("forget", "fridays"):
         assert "fridays" not in Path(home.paths.daily, f"{DAY}.md").read_text()
 
@@ -75,6 +76,8 @@ def test_the_doctor_says_of_each_what_it_is(home: Home) -> None:
         "concepts/secret.md": "is a link that leads out of the folder",
         "concepts/zero.md": "is a link that leads out of the folder", "pipe.md": "is no regular file",
     }  # fmt: skip
+    (named,) = checks.check_files(home)
+    assert named.text.endswith(" and more")
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may give files away")

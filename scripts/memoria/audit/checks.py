@@ -26,6 +26,7 @@ from memoria.base import interpreter, invocation
 from memoria.base import paths as places
 from memoria.base.visibility import Visibility
 from memoria.capture import detach
+from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
 from memoria.ground import client_program, clock, home_files, locks, printable
 from memoria.ground.errors import CannotLockError, ClientSettingsError, ExpectedError
@@ -45,6 +46,7 @@ PROBE = (
     "import sys; from importlib.util import find_spec; print('.'.join(map(str, sys.version_info[:3])), "
     f"*(name for name in {PACKAGES!r} if find_spec(name) is None))"
 )
+NAMED = 5  # files that are not read
 FREE_MB, FREE_WARN_MB = 100, 1_000
 LONG_LOCK_S = 1_800.0  # that a lock is held without a model call
 SYNCED = re.compile(  # how the folders of sync services are called
@@ -232,6 +234,17 @@ def check_home(home: Home) -> Findings:
                           f"when {folder} has them, delete daily, knowledge and .memoria in the copy")  # fmt: skip
 
 
+def check_files(home: Home) -> Findings:
+    """Check whether something lies among the daily logs and articles that is not read."""
+    found = [*home_files.left_out(home.paths.daily, is_daily=True)]
+    found += home_files.left_out(home.paths.knowledge, is_daily=False)
+    if found:
+        names = f"{', '.join(each.name for each in found[:NAMED])}{' and more' if len(found) > NAMED else ''}"
+        yield Finding("files", NOTE, f"not read: {names}", f"{invocation.shown('doctor --wiki')} says why")
+    else:
+        yield Finding("files", OK, "everything below daily/ and knowledge/ is read")
+
+
 def check_disk(home: Home) -> Findings:
     """Check whether the folders can be written and the disk has room."""
     refused = []
@@ -309,6 +322,23 @@ def sync_service(folder: Path) -> str:
             if (place / marker).exists():
                 return str(place / marker)
     return ""
+
+
+def check_jobs(home: Home) -> Findings:
+    """Check whether jobs wait too long or have failed."""
+    spool = Spool(home.paths.spool)
+    waiting, failed = spool.jobs(), spool.jobs(spool.failed)
+    with closing(Ledger.of(home.paths)) as ledger:
+        is_tried = any(ledger.tries(job.name)[2] for job in waiting)
+        aside = ledger.failed_compiles()
+    days = max((time.time() - job.stamp / 1e9 for job in waiting), default=0.0) / 86_400
+    told = f"{len(waiting)} wait, {len(failed)} failed"
+    told += f", {printable.counted(len(aside), 'entry')} not compiled" if aside else ""
+    if failed or aside or is_tried or days > 1:
+        told += f", one waits for {days:.0f} days" if days > 1 else ""
+        yield Finding("jobs", NOTE, told, f"{invocation.shown('status')} says why, and what to do")
+    else:
+        yield Finding("jobs", OK, told)
 
 
 def check_understood(home: Home) -> Findings:
