@@ -281,6 +281,18 @@ def test_undo_takes_back_the_ids_and_then_what_0_2_0_did(later: Path, capsys: py
     assert "Schureman" not in pages(later)["concepts/working-on-tidemark.md"].decode()
 
 
+def test_a_compile_that_a_person_asks_for_does_again_what_was_undone(
+    later: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    worker.work(Home.open())
+    named, known = pages(later), run(capsys, "learned")
+    run(capsys, "undo")
+    run(capsys, "compile")
+    assert run(capsys, "learned") == known
+    concepts = [name for name in named if name.startswith("concepts/")]
+    assert [pages(later)[name] for name in concepts] == [named[name] for name in concepts]
+
+
 def test_what_was_known_is_found_and_told(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(run(capsys, "search", "--json", "prediction cache SQLite one file"))
     assert any(CACHE in json.dumps(hit) for hit in found["results"])

@@ -60,7 +60,7 @@ def _locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:
     compile_ = Compile.of(home)
     try:
         compile_.prepare()
-        held = 0 if args.dry_run else compile_.settle(takes_all=args.force)
+        held = 0 if args.dry_run else compile_.settle(takes_all=args.force, again=not args.due)
         seen |= gate.jobs(gate.waiting(compile_.ledger, home))
         if args.due and not gate.is_due(compile_.ledger, home):
             return

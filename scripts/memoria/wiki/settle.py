@@ -55,14 +55,16 @@ class Settle:
 
     ``ends`` and ``label``: of the step that ``memoria undo`` takes back.
 
-    ``takes_all``: a person said that all changes in articles are theirs, however many there are. ``held``: how many
-    lines changed or are gone that no person can have done at once; their articles are left as they are.
+    ``takes_all``: a person said that all changes in articles are theirs, however many there are. ``again``: a person
+    asked for a compile, so that lines get the ids which the last undo took from them. ``held``: how many lines changed
+    or are gone that no person can have done at once; their articles are left as they are.
     """
 
     home: Home
     keeper: Keeper
     index: Index
     takes_all: bool = False
+    again: bool = False
     ends: list[End] = field(default_factory=list)
     label: str = ""
     held: int = 0
@@ -110,12 +112,12 @@ class Settle:
         before = {slug: Wiki.encode(article) for slug, article in self._articles.items()}
         self._said_before = {edit.id: fact.content for edit in found if (fact := store.get(edit.id))}
         ends = self._take(found)
-        if self._articles.keys() - known.keys():
+        if self._articles.keys() - known.keys() or (self.again and ours):
             self._logged = {(fact.project, lines.folded(fact.content)): fact
                             for fact in store.facts() if store.day(fact.id)}  # fmt: skip
         told = store.told() | {claim.id for article in self._articles.values() for claim in article.claims}
         for slug in sorted(self._articles):
-            if slug not in known:
+            if slug not in known or (self.again and slug in ours):
                 self._name(self._articles[slug])
             over = [self._said_before[edit.id] for edit in found if edit.slug == slug and edit.id in self._said_before]
             bring(self._articles[slug], self.keeper, over, told)

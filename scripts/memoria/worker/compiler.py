@@ -145,9 +145,9 @@ class Compile:
             self.ledger.put(SINCE, self._today if self.ledger.compiled() else "0001-01-01")
         sources.refresh(self.index, self.home.paths)
 
-    def settle(self, *, takes_all: bool = False) -> int:
-        """Bring articles and statements in step; ``takes_all``, and what is returned: as of ``Settle`` and ``held``."""
-        settle = Settle(self.home, self.keeper, self.index, takes_all)
+    def settle(self, *, takes_all: bool = False, again: bool = False) -> int:
+        """Bring articles and statements in step; the arguments, and what is returned: as of ``Settle`` and ``held``."""
+        settle = Settle(self.home, self.keeper, self.index, takes_all, again)
         if settle.run():
             sources.refresh(self.index, self.home.paths)
         return settle.held
