@@ -73,6 +73,7 @@ def test_archived_turns_are_found_with_their_session_and_read_once(
         assert (hit.title, hit.date) == ("Port of the listener", "2026-11-20")
         monkeypatch.setattr(Archive, "turns", lambda *_: pytest.fail("read again"))
         assert sources.refresh(index, world) == 0
+        assert sources.refresh(index, world, anew=True) == len(index) > 0
 
 
 def test_the_sentence_that_an_ended_fact_was_learned_from_is_found_no_more(world: Paths) -> None:
