@@ -147,8 +147,9 @@ class Round:
         if self.home.settings.sync and not self.keeper.store.half_saved_days():
             with closing(Ledger.of(self.home.paths)) as ledger:
                 daily.refresh(ledger)
-                daily.mark_all(ledger)
-            self.keeper.refresh()
+                if ledger.unmarked_logs():
+                    daily.mark_all(ledger)
+                    self.keeper.refresh()
         with locks.held(Path(self.home.paths.compile_lock)) as mine:
             if mine and self.home.settings.sync:
                 refresh.settle(self.home, self.keeper)
