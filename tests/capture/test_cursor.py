@@ -20,28 +20,6 @@ def test_a_torn_cursor_means_from_the_beginning(tmp_path: Path, text: bytes) -> 
     assert cursor.read(str(tmp_path), "s", "t").end == 0
 
 
-def test_a_cursor_of_another_transcript_says_nothing(tmp_path: Path) -> None:
-    cursor.write(str(tmp_path), "s", Cursor("t", 12, b""))
-    assert cursor.read(str(tmp_path), "s", "u").end == 0
-    assert cursor.read(str(tmp_path), "other", "t").end == 0
-
-
-def test_a_session_begun_switched_off_is_off_from_its_first_byte_on(tmp_path: Path) -> None:
-    transcript = tmp_path / "t.jsonl"
-    told = str(tmp_path), "s", str(transcript)
-    covered = []
-    cursor.pause(*told, starts=True)  # the client has written nothing yet
-    for step in (cursor.pause, cursor.resume):
-        found = cursor.paused(*told[:2])
-        assert found is not None
-        covered += [found.covers(place) for place in (0, 10)]
-        transcript.write_bytes(b"0123456789")
-        step(*told, starts=step is cursor.resume)
-    found = cursor.paused(*told[:2])
-    assert found is not None
-    assert [*covered, *map(found.covers, (0, 9, 10))] == [True, True, True, True, True, True, False]
-
-
 def test_positions_spans_and_slices_are_as_they_were_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cursor, "COPY_BYTES", 24)
     monkeypatch.setattr(cursor, "MARK_BYTES", 4)
@@ -57,6 +35,8 @@ def test_positions_spans_and_slices_are_as_they_were_before(tmp_path: Path, monk
             rows.append([found.covers(place) for place in range(0, 40, 3)])
             rows.append([cursor.spoken(lines, start, found) for start in (0, 5, 12)])
 
+    cursor.pause(*told, starts=True)  # the client has written nothing yet
+    look("begun")
     steps = (("pause", 5, False), ("resume", 9, False), ("pause", 12, False), ("pause", 20, False),
              ("resume", 30, True), ("pause", 33, True), ("pause", 3, False), ("resume", 40, True))  # fmt: skip
     for verb, size, starts in steps:
@@ -65,10 +45,9 @@ def test_positions_spans_and_slices_are_as_they_were_before(tmp_path: Path, monk
         getattr(cursor, verb)(*told, starts=starts)
         look(f"{verb} at {size} {starts}")
     for path, starts in (("", False), (str(transcript), True), (str(transcript), False)):
-        cursor.pause(*told[:2], path, starts)
-        look(f"pause of {path[-7:]} {starts}")
-        cursor.resume(*told[:2], path, starts)
-        look(f"resume of {path[-7:]} {starts}")
+        for verb in ("pause", "resume"):
+            getattr(cursor, verb)(*told[:2], path, starts)
+            look(f"{verb} of {path[-7:]} {starts}")
     Path(told[0], f"s{cursor.OFF}").write_text('{"transcript": "t", "spans": [[1]], "open": true}')
     look("torn")
     assert cursor.spoken([b"1"], 0, None) == [b"1"]
@@ -86,4 +65,5 @@ def test_positions_spans_and_slices_are_as_they_were_before(tmp_path: Path, monk
             found = cursor.read_after(told[2], start, mark)
             rows.append([text, start, mark, found and [getattr(found, name) for name in sorted(found.__slots__)]])
     data = b'{"cwd":"/a","x":{"cwd" : "/b\\"c"},"cwd":3,"cwd":"/d\\\\","y":"\\"cwd\\":\\"/e\\"","cwd":"/f'
+    rows += [cursor.read(told[0], *each).end for each in (("s", told[2]), ("s", "u"), ("other", told[2]))]
     same("read/cursors.txt", [*rows, sorted(cursor.folders(data)), sorted(cursor.folders(b"{}"))])

@@ -90,12 +90,6 @@ def test_a_thing_that_is_renamed_is_found_by_both_names_and_a_persons_title_stay
     assert "\n# Door\n" in wiki.text(SLUG)
 
 
-@pytest.mark.parametrize("title", ["42", "a1b2c3d4e5f6", "A"])
-def test_a_title_that_names_nothing_founds_no_article(wiki: WikiHome, title: str) -> None:
-    wiki.compile([placed("thing", title=title)])
-    assert slugs(wiki) == ["concepts/shop"]
-
-
 @pytest.mark.parametrize("name", ["port", "concepts/port.md", "Port", "ports"])
 def test_an_article_is_meant_by_its_slug_or_its_names(wiki: WikiHome, name: str) -> None:
     wiki.compile([{**PORT_PAGE, "aliases": ["door"]}])

@@ -130,9 +130,8 @@ def test_pages_and_titles_are_told_apart_by_what_their_project_is_called() -> No
     assert {name: owners.free_slug("concepts", name, ONE) for name in wanted} == {
         name: f"concepts/{found}" for name, found in wanted.items()
     }
-    owners.enter("concepts/conventions-client1-api", TWO)
-    owners.enter("concepts/conventions-api-111111", TWO)
-    owners.enter("concepts/conventions-api-111111-2", TWO)
+    for name in ("client1-api", "api-111111", "api-111111-2"):
+        owners.enter(f"concepts/conventions-{name}", TWO)
     assert owners.free_slug("concepts", "conventions", ONE) == "concepts/conventions-api-111111-3"
     assert owners.free_slug("concepts", "conventions", "") == "concepts/conventions-general"
     names = ("client1-api", "client1-api-x", "client1-apix", "x")

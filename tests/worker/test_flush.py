@@ -676,8 +676,7 @@ def test_sessions_become_a_day_as_they_did_before(bench: Bench, monkeypatch: pyt
         rows += [prompt.text.partition("\n<")[2] for prompt in bench.model.prompts]
     daily, ledger = bench.opened[-1].daily, bench.opened[-1].ledger
     rows += [daily.text(day) for day in daily.days()]
-    rows += ledger.notes("refused")
-    rows += ledger.entries()
+    rows += [*ledger.notes("refused"), *ledger.entries()]
     with Keeper.at(bench.home) as keeper:
         rows += [fact.to_dict() for fact in keeper.store.facts(live=False)]
     text = "\n".join(map(str, rows)).replace(str(bench.base), "~")
