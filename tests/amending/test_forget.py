@@ -30,6 +30,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Learned, tombstone
 from memoria.daily.ledger import Ledger
 from memoria.ground import locks
+from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.index import sources
 from memoria.index.index import Index
@@ -38,6 +39,7 @@ from memoria.recall.shown_notes import ShownNotes
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper, Outbox
 from memoria.transcripts.archive import Archive
+from memoria.transcripts.screen import Tombstones
 from memoria.transcripts.turn_reader import Reader
 from memoria.wiki import lint_rules
 from memoria.wiki.folder import Wiki
@@ -361,6 +363,8 @@ def test_a_dry_run_shows_everything_and_changes_nothing(home: Home, capsys: pyte
     for what in TARGETS:
         rows += [f"== {what}: {run(forget, home, what, '--dry-run')}", *capsys.readouterr().out.splitlines()]
     same("read/forgotten.txt", (row.replace(home.paths.home, "~") for row in rows))
+    with pytest.raises(ExpectedError, match="nothing to forget"):
+        run(forget, home, "nobody said this", "--as", "text", "--yes")
     assert {path: data for path, data in contents(home) if path.suffix not in _CHANGING} == before
 
 
@@ -454,6 +458,9 @@ def test_a_tombstone_holds_ids_alone_and_a_lost_ledger_learns_of_it(home: Home) 
     ledger.close()
     text = DailyLog.of(home.paths).text(DAY)
     assert tombstone("01aa", keys) in text.splitlines()
+    stones = Tombstones.of(home.paths)
+    stones.add("Zebu")  # as short as may be, and found up to the end of a text
+    assert (stones.found("by the zebu"), stones.found("by the zeb")) == ("zebu", None)
 
 
 def test_databases_keep_nothing_in_their_free_pages(home: Home) -> None:
