@@ -423,8 +423,11 @@ class Page(Article):
             self.lead = [row for part in (title, summary, rows) if part for row in ("", *part)] + [""]
             return
         section = next((each for each in self.sections if prose_part(each.heading) == part), None)
-        if section is None and rows:
-            section = Section(markdown.heading(raw)[1], raw)
+        others = [each for each in self.sections if each is not section]
+        is_told = any(each.heading == above for each in others)  # else it stays where it is
+        if rows and (section is None or (is_told and not on_page.is_for_statements(section))):
+            self.sections = others
+            section = section or Section(markdown.heading(raw)[1], raw)
             self.insert(section, self._below(above, part))
         if section is not None:
             kept = [row for number, _, _ in self._rows(section) for row in section.rows[number : section.block(number)]]

@@ -87,12 +87,8 @@ class Scan:
             texts[name] = text
             for piece in pieces:
                 shown = self.records.shown(piece.id)
-                if (
-                    shown
-                    and shown.file != name
-                    and shown.digest != GONE
-                    and known.get(shown.file) == stamps.get(shown.file, "")
-                ):
+                there = shown.file if shown and shown.digest != GONE else name
+                if there != name and known.get(there) == stamps.get(there, ""):
                     continue  # a second copy: the first stands where it stood
                 if piece.id not in found or (shown and shown.file == name):
                     found[piece.id] = (piece, name)

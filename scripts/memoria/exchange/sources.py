@@ -248,6 +248,8 @@ class Articles:
         is_deleted = about is None or about.text is None
         if page is None or (is_deleted and not any(piece.kind in (PLACE, PROSE) for piece in page.pieces())):
             return None
+        known = self.records.wordings
+        page.forget_reasons(lambda it: self.records.is_gone(it) or any(one.text is None for one in known(it)[:1]))
         retell(page, self.keeper)
         if page.wrote_summary and lines.has_stale_summary(page):  # one that another machine wrote before an end
             page.summarise(lines.summary_of(page))
@@ -260,9 +262,7 @@ class Articles:
         """Return where a piece comes: the article itself, statements as they were said, a person's prose."""
         part = ident.partition("#")[2]
         fact, live = self.keeper.store.get(part), self.records.standing(ident)
-        heading = (
-            str(live.text) if live and live.kind == PROSE else ""
-        )  # a second wording's comes after the first one's
+        heading = str(live.text) if live and live.kind == PROSE else ""  # a second wording's is after the first one's
         return bool(part), part.startswith("p-"), fact.time.isoformat() if fact else heading, part
 
     def _change(self, page: Page, part: str, live: Record | None) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Self
@@ -414,11 +414,11 @@ class Article:
         first, *rest = self.cut(section, number)
         return [f"- {_UNTIL.sub('', first[2:], count=1)}", *(row for row in rest if not row.startswith(SINCE_ROWS))]
 
-    def forget_reasons(self, idents: Collection[str]) -> bool:
-        """Remove from the history that one of these statements holds instead; return whether anything changed."""
+    def forget_reasons(self, is_gone: Callable[[str], bool]) -> bool:
+        """Remove from the history that a statement holds instead that is gone; return whether anything changed."""
         changed = False
         for section in filter(lambda section: section.named(HISTORY), self.sections):
-            kept = [row for row in section.rows if not (_reason_ids(row) & set(idents))]
+            kept = [row for row in section.rows if not any(map(is_gone, _reason_ids(row)))]
             changed, section.rows = changed or len(kept) < len(section.rows), kept
         return changed
 

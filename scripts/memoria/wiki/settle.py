@@ -353,7 +353,7 @@ def bring(article: Article, keeper: Keeper, over: Iterable[str] = (), told: Coll
     take no other's place.
     """
     ended = list(over)
-    changed = article.forget_reasons(keeper.store.gone())
+    changed = article.forget_reasons(keeper.store.gone().__contains__)
     for _ in range(BOUND):
         if not any(_bring_line(article, keeper, line, ended, told) for line in list(article.lines())):
             break
@@ -450,7 +450,7 @@ def _retell(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], 
     instead, day = _instead(article, keeper, fact), keeper.zone.day(fact.ended or clock.now()).isoformat()
     until, known = article.since(section, number)
     claim = line[2].without_end()
-    is_former = any(lines.is_same_text(claim.text, wording) for wording in fact.wordings)
+    is_former = _is_stale(claim, fact, None)
     if not until or (until == day and not is_former and known == set(instead.ids if instead else ())):
         return False
     row, *rest = article.resume(section, number)
