@@ -250,11 +250,13 @@ def test_prose_that_two_people_change_at_once_stands_twice_and_names_the_second_
     place(desk, "Behaviour", "The queue holds 500 jobs.")
     save(desk, lambda page: page + "\n## My notes\n\nAsk Ada.\n")
     meet(desk, laptop)
-    save(desk, lambda page: page.replace("Ask Ada.", "Ask Ada on Mondays."))
+    place(desk, "Gotchas", "It hangs when the disk is full.", kind="debugging")
+    save(desk, lambda page: page.replace("## My notes\n\nAsk Ada.\n", "") + "\n## My notes\n\nAsk Ada on Mondays.\n")
     save(laptop, lambda page: page.replace("Ask Ada.", "Ask Bob."))
     meet(desk, laptop)
     assert same(homes)
-    headings = [section.heading for section in Article(SLUG, text(desk)).sections]
+    headings, others = ([section.heading for section in Article(SLUG, text(home)).sections] for home in homes)
+    assert headings == others
     assert "My notes" in headings
     assert {"My notes (desk)", "My notes (laptop)"} & set(headings)
     assert "Ask Ada on Mondays." in text(desk)
