@@ -118,7 +118,7 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
 def _unknown(word: str) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 (only for a typing error)
 
-    near = get_close_matches(word, VERBS, n=1, cutoff=0.5)
+    near = get_close_matches(word, VERBS.keys() - {"forget"}, n=1, cutoff=0.6)  # what deletes is guessed for nobody
     meant = f"; did you mean {invocation.shown(near[0])}?" if near else f"; `{invocation.called()}` lists the verbs"
     return f"there is no verb {word!r}{meant}"
 

@@ -57,6 +57,9 @@ def test_the_same_command_on_each_machine_makes_one_memory(tmp_path: Path, run: 
     assert run("desk", "sync", "gihub.com/me").startswith("1 memoria: There is no folder")
     assert "host" in run("desk", "sync", f"file://{tmp_path}/host")
     assert not (tmp_path / "host").exists()
+    (tmp_path / "photos" / "summer").mkdir(parents=True)
+    assert "photos holds other things (summer)" in run("desk", "sync", tmp_path / "photos")
+    (tmp_path / "shared" / ".stfolder").mkdir(parents=True)
     assert run("desk", "sync", tmp_path / "shared") == "0 Nothing new.\n"
     learn("Use pnpm.", "Use tabs.")
     assert run("desk", "sync") == "0 2 statements sent.\n"

@@ -547,7 +547,7 @@ def test_no_secret_is_sent_to_a_model(bench: Bench) -> None:
 
 
 def test_a_secret_that_the_model_names_is_kept_nowhere(bench: Bench) -> None:
-    bench.job(line("the door opens with brave otter, 4711; room 47110, and otters swim") + exchange(1))
+    bench.job(line("the door opens with brave otter, 4711; Brave\n  Otter; room 47110, and otters swim") + exchange(1))
     named = ["brave otter", "4711", "the", "", "x" * 201, 7, "[redacted:own]", "redacted", {"a": "b"}]
     fact = {"kind": "fact", "content": "The door opens with brave otter.", "quote": "the door opens with brave otter"}
     bench.flush({**ANSWER, "context": "The door: brave otter", "statements": [fact], "secrets": named})
@@ -558,7 +558,7 @@ def test_a_secret_that_the_model_names_is_kept_nowhere(bench: Bench) -> None:
     archive = Archive.of(bench.home.paths)
     (archived,) = archive.listed()
     assert archive.read(archived)[0].text == (
-        "the door opens with [redacted:seen], [redacted:seen]; room 47110, and otters swim"
+        "the door opens with [redacted:seen], [redacted:seen]; [redacted:seen]; room 47110, and otters swim"
     )
     files = [path for path in bench.base.rglob("*") if path.is_file() and path != bench.transcript]
     assert not [path for path in files if b"brave otter" in path.read_bytes()]

@@ -81,7 +81,11 @@ def _join(args: argparse.Namespace, home: Home) -> None:
     """Set the address, after the key fits what lies there; a wrong key changes nothing."""
     address = carriers.address_of(args.address)
     carrier = _opened(address, home)
-    key = _key_for(carrier.listed(), carrier, home, is_wanted=args.encrypt or carriers.is_far(address))
+    listed = carrier.listed()
+    is_ours = any(place == meeting.TEST or place[1].endswith(ENDING) for place in listed)
+    if not (is_ours or carriers.is_git(address)) and (other := next(Path(address).glob("[!.]*"), None)):
+        raise ExpectedError(f"{address} holds other things ({other.name}). Name a folder of its own in it.")
+    key = _key_for(listed, carrier, home, is_wanted=args.encrypt or carriers.is_far(address))
     if key and not keys.is_kept(home.paths):
         place = keys.keep(home.paths, key)
         print(f"Encrypted; the key is in {place}.")

@@ -95,8 +95,9 @@ def marker(secrets: object) -> Callable[[Any], Any]:
     is only found where it is no part of a longer word or number.
     """
     seen = sorted({each for each in secrets if _can_be_secret(each)} if isinstance(secrets, list) else (), key=len)
-    alone = (rf"(?<!\w){re.escape(each)}(?!\w)" if len(each) < _PART else re.escape(each) for each in reversed(seen))
-    pattern = re.compile("|".join(alone))
+    words = (r"\s+".join(map(re.escape, each.split())) for each in reversed(seen))  # a line may break in it
+    alone = (rf"(?<!\w){each}(?!\w)" if len(each) < _PART else each for each in words)
+    pattern = re.compile("|".join(alone), re.IGNORECASE)
 
     def marked(value: Any) -> Any:
         if isinstance(value, dict):
