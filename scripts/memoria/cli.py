@@ -30,7 +30,7 @@ VERBS = {
     "doctor": "check everything that memoria depends on; each finding comes with its remedy",
     "demo": "play three sessions with the recorded answers of a model, offline",
     "install": "add memoria to Claude Code as its plugin (from a clone or a tool), or to Codex",
-    "config": "list, set and explain the settings, and where each value comes from",
+    "config": "list, set and unset the settings, and where each value comes from",
     "sync": "let the memory of your machines be one, by a git repository or a folder",
     "share": "share what you choose with your team through the repository, or take it in",
     "flush": "summarise what waits in the spool now",

@@ -417,8 +417,8 @@ def test_who_forgets_while_a_worker_is_at_it_is_told_at_once(home: Home, capfd: 
         waits = threading.Thread(target=run, args=(forget, home, "s1", "--yes"))
         waits.start()
         told = ""
-        while waits.is_alive() and not told:
-            told = capfd.readouterr().err
+        while waits.is_alive() and not told.endswith("\n"):  # a line may be written in two pieces
+            told += capfd.readouterr().err
     waits.join()
     assert told == "memoria: waiting for the worker, which may be asking a model ...\n"
     gone(home)
