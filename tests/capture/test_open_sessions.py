@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from pathlib import Path
 
 import pytest
 
 from as_before import same
+from memoria.base import state
+from memoria.base.paths import Paths
+from memoria.capture import open_sessions
+from memoria.capture.hook import Event
 from memoria.capture.open_sessions import HEAD, PROMPT_CHARS, OpenSessions, without_secrets
 
 
@@ -45,3 +51,27 @@ def test_what_may_be_a_key_is_left_out_as_it_was_before() -> None:
         "https://me@x", "https://x/y", "'(secret:' abc", "is secret is it", "api_key : x y", "a" * 15 + "1",
     ]  # fmt: skip
     same("read/prompts.txt", map(without_secrets, texts))
+
+
+def test_a_stop_that_comes_late_leaves_the_prompt_that_was_sent_since(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def event(name: str, ident: str) -> Event:
+        return Event({"hook_event_name": name, "session_id": "s1", "prompt_id": ident, "prompt": "go on"})
+
+    state.open_state(paths)
+    left = []
+    for number, case in enumerate(itertools.product(("", "p2"), ("Stop", "SessionEnd"), ("", "p1", "p2"))):
+        monkeypatch.setenv("CLAUDE_PID", str(os.getpid()) if number % 2 else "999999999")
+        sent, name, ident = case
+        open_sessions.keep_sent(event("UserPromptSubmit", sent), paths)
+        files = list(Path(paths.where).iterdir())
+        assert open_sessions.of_dead_clients(paths) == ([] if number % 2 else list(map(str, files)))
+        open_sessions.drop_sent(event(name, ident), paths)
+        if files[0].exists():
+            left.append(case)
+            files[0].unlink()
+    assert left == [("p2", "Stop", "p1")]
+    monkeypatch.setenv("CLAUDE_PID", "none")
+    open_sessions.keep_sent(event("UserPromptSubmit", "p1"), paths)
+    assert not list(Path(paths.where).iterdir())

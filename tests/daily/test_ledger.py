@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import multiprocessing
 import sqlite3
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -22,6 +23,16 @@ def test_turns_of_an_entry_are_known(tmp_path: Path) -> None:
     ledger.record_nothing(["k3", "k1"], "s", "trivial")
     assert [ledger.entry_of(key) for key in ("k1", "k3", "k4")] == ["one", "", None]
     assert (tmp_path / "ledger.db").stat().st_mode & 0o777 == 0o600
+    ledger.close()
+
+
+def test_an_entry_that_a_person_removed_from_its_log_is_known_and_waits_for_nothing(tmp_path: Path) -> None:
+    ledger, other = Ledger(tmp_path / "ledger.db"), replace(BOOKED, id="two", turns=("k3",))
+    ledger.reread(BOOKED.day, "1", [BOOKED, other])
+    ledger.reread("2026-11-21", "1", [replace(BOOKED, id="three", day="2026-11-21", turns=())])
+    ledger.reread(BOOKED.day, "2", [other])
+    assert [entry.id for entry in ledger.entries(waiting=True)] == ["two", "three"]
+    assert ledger.entry_of("k1") == "one"
     ledger.close()
 
 

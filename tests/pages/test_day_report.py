@@ -80,6 +80,8 @@ def test_a_session_says_at_most_one_line_and_the_setting_switches_it_off(tmp_pat
     assert start("resume") == ""
     assert start() == "memoria: yesterday 1 learned"
     assert start() == ""
+    Path(client.paths.days, "1").write_text("0\n\n" + "of a broken disk " * 100, "utf-8")
+    assert len(start()) == session_start.MAX_DAY - len("0\n\n") == 997
     leave()
     Path(client.paths.notice).write_text("memoria: the model is not logged in.\n", encoding="utf-8")
     assert start() == "memoria: the model is not logged in."

@@ -35,10 +35,10 @@ def remember(paths: Paths, *texts: str, session: str = "before", key: str = OWN)
         index.add(made)
 
 
-def fail(paths: Paths, error: str = ERROR, *, interrupt: bool = False, **env: str) -> str:
+def fail(paths: Paths, error: str = ERROR, *, is_stopped: bool = False, **env: str) -> str:
     fields = {
         "session_id": "s1", "cwd": CWD, "hook_event_name": "PostToolUseFailure", "tool_name": "Bash",
-        "tool_use_id": "toolu_1", "tool_input": {"command": "make"}, "error": error, "is_interrupt": interrupt,
+        "tool_use_id": "toolu_1", "tool_input": {"command": "make"}, "error": error, "is_interrupt": is_stopped,
     }  # fmt: skip
     output = error_notes.post_tool_use_failure(hook.Event(fields), Settings.load(env), paths)
     told: Any = output["hookSpecificOutput"] if output else {"additionalContext": ""}
@@ -57,22 +57,26 @@ def test_what_the_sessions_page_shows_is_not_given_again(world: Paths) -> None:
     assert fail(world) == ""
 
 
-def test_a_note_that_only_repeats_the_error_is_not_given(world: Paths) -> None:
-    remember(world, "ModuleNotFoundError: no yaml worker")
-    assert fail(world) == ""
+def test_nothing_is_given_in_an_excluded_folder_over_what_the_user_stopped_or_where_it_is_not_wanted(
+    world: Paths,
+) -> None:
+    remember(world, FIX)
+    assert fail(world, MEMORIA_EXCLUDE=CWD) == ""
+    assert fail(world, MEMORIA_NOTES="prompt") == ""
+    assert fail(world, is_stopped=True) == ""
+    assert FIX in fail(world)
 
 
 @pytest.mark.parametrize(
     ("error", "text"),
     [
+        (ERROR, "ModuleNotFoundError: no yaml worker"),
         ("[lint] ERROR task failed", "The lint task failed with an error: the factories return interfaces on purpose."),
         ("no such file: types/README.md", "README.md got a section about the preview, and a call to open issues."),
         ("ld: cannot find libzebra", "The zebra stripes in libzebra are counted at noon by two people."),
     ],
 )
-def test_a_note_that_shares_only_a_word_or_only_that_there_was_an_error_is_not_given(
-    world: Paths, error: str, text: str
-) -> None:
+def test_a_note_that_only_repeats_the_error_or_shares_less_is_not_given(world: Paths, error: str, text: str) -> None:
     remember(world, text)
     assert fail(world, error) == ""
 

@@ -28,3 +28,15 @@ def test_after_a_broken_start_nothing_counts_but_what_names_its_session() -> Non
     whole = {"type": "user", "sessionId": "s"}
     torn = b'{"type": "user", "message": [{"type": "user", "text": "a part"}, ' + json.dumps(whole).encode()
     assert client_files.objects(torn) == [whole]
+
+
+def test_only_a_whole_line_that_holds_something_counts_as_unreadable() -> None:
+    whole = b'{"type": "user", "sessionId": "s"}'
+    lines, counted = [whole, b'{"type": "user"', b"torn\n", whole + b"\n", b" \t\0\r\n", b"\n", b'{"type": 1}\n'], 0
+
+    def count() -> None:
+        nonlocal counted
+        counted += 1
+
+    assert list(client_files.decode(lines, count)) == [json.loads(whole)] * 2
+    assert counted == 1

@@ -19,7 +19,7 @@ from memoria.transcripts.turn import LINE, Turn, describe, exchanges, split, ste
 from memoria.transcripts.turn_reader import Reader
 from places import SHARED, TRANSCRIPTS
 
-CODEX = sorted((TRANSCRIPTS.parent / "agents" / "codex").rglob("*.jsonl"))
+CODEX = sorted((TRANSCRIPTS.parent / "agents").rglob("*.jsonl"))
 OWN = sorted(TRANSCRIPTS.rglob("*.jsonl"))
 DEMO = sorted((Path(memoria.__file__).parent / "commands" / "demo_transcripts").glob("*.jsonl"))
 REAL = sorted((SHARED / "transcripts").glob("*.jsonl"))

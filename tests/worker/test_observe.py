@@ -6,6 +6,7 @@ import json
 import os
 import time
 from argparse import Namespace
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from memoria.commands import observe
 from memoria.ground.home import Home
 from memoria.recall import session_start
 
+Starts = Callable[[Event, Settings, Paths], dict[str, object] | None]
 GONE = "999999999"  # no process has such an id
 
 
@@ -40,12 +42,12 @@ def stands(paths: Paths, session: str, text: str, age: float = 0) -> None:
     os.utime(file, (time.time() - age, time.time() - age))
 
 
-def start(work: Path, paths: Paths, session: str, source: str) -> str:
+def start(work: Path, paths: Paths, session: str, source: str, by: Starts = session_start.session_start) -> str:
     """What a session that starts is given."""
     fields: dict[str, object] = {
         "hook_event_name": "SessionStart", "session_id": session, "cwd": str(work), "source": source,
     }  # fmt: skip
-    given = session_start.session_start(Event(fields), Settings.load(), paths) or {}
+    given = by(Event(fields), Settings.load(), paths) or {}
     output = given.get("hookSpecificOutput", {})
     assert isinstance(output, dict)
     return str(output.get("additionalContext", ""))
@@ -90,8 +92,9 @@ def test_the_latest_session_that_broke_off_is_told_once_and_only_in_its_project(
     places.begin("open", project, str(os.getpid()))
     assert start(work, paths, "s1", "startup") == "new was here"
     places.end("s1")
-    assert start(work, paths, "s2", "startup") == ""
-    assert Path(paths.where, "far" + LIVE).exists()
+    for session, by in (("", session_start.session_start), ("s2", session_start.codex)):
+        assert start(work, paths, session, "startup", by) == ""
+    assert {path.stem for path in Path(paths.where).glob("*" + LIVE)} == {"far", "open"}, "whose end is never told"
 
 
 def test_a_session_that_ended_or_is_long_gone_is_not_told(work: Path, paths: Paths) -> None:
