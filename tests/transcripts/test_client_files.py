@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memoria.transcripts import client_files
+from memoria.transcripts import client_files, clients
+from memoria.transcripts.turn_reader import Decode
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,8 @@ def test_after_a_broken_start_nothing_counts_but_what_names_its_session() -> Non
     assert client_files.objects(torn) == [whole]
 
 
-def test_only_a_whole_line_that_holds_something_counts_as_unreadable() -> None:
+@pytest.mark.parametrize("decode", [client_files.decode, clients.CODEX.decoder()])
+def test_only_a_whole_line_that_holds_something_counts_as_unreadable(decode: Decode) -> None:
     whole = b'{"type": "user", "sessionId": "s"}'
     lines, counted = [whole, b'{"type": "user"', b"torn\n", whole + b"\n", b" \t\0\r\n", b"\n", b'{"type": 1}\n'], 0
 
@@ -38,5 +40,5 @@ def test_only_a_whole_line_that_holds_something_counts_as_unreadable() -> None:
         nonlocal counted
         counted += 1
 
-    assert list(client_files.decode(lines, count)) == [json.loads(whole)] * 2
+    assert list(decode(lines, count)) == ([json.loads(whole)] * 2 if decode is client_files.decode else [])
     assert counted == 1
