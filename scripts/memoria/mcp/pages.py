@@ -7,7 +7,6 @@ line on. What rests on projects that may not be shown is left out.
 
 from __future__ import annotations
 
-import os
 import re
 from contextlib import closing
 from dataclasses import dataclass
@@ -16,23 +15,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memoria.base import project
-from memoria.base.fence import fenced, wrapped
+from memoria.base.fence import fenced, neutral, wrapped
 from memoria.base.paths import Paths
 from memoria.base.visibility import Visibility
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText, Part
 from memoria.daily.entry import Reference
 from memoria.daily.ledger import Ledger
-from memoria.ground import home_files, markdown
+from memoria.ground import clock, home_files, markdown
 from memoria.ground.errors import PageNotFoundError
 from memoria.index import documents
-from memoria.mcp.answers import ANSWER_BYTES, MAX_BYTES, NOTES, flat, size
+from memoria.mcp.answers import ANSWER_BYTES, NOTES, flat
 from memoria.mcp.tools import LINES
 from memoria.search.layout import block_ids
 from memoria.statements import lines as statement_lines
 from memoria.statements.fact import Fact
 from memoria.statements.store import Store
 from memoria.transcripts.archive import Archive
+from memoria.wiki.article_cache import LinkTargets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from memoria.mcp.tools import Json
 
 ARCHIVED = "archive/"  # of the path that search shows for archived turns
-FOLDERS = ("knowledge", "daily")
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _LOG_OF_DAY = re.compile(r"(\d{4}-\d\d-\d\d)\.md")
 _HEADING = re.compile(r"#{1,6}\s")
 _LINKED = re.compile(r"- \[\[([^\]|#]+)")
@@ -64,16 +62,6 @@ class Passage:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
-    """A text to read: its name, its day, and the block in it that is meant (``e-01k9x2``), empty for all of it."""
-
-    shown: str
-    date: str
-    text: str
-    anchor: str
-
-
 class Library:
     """The pages of one home."""
 
@@ -83,7 +71,7 @@ class Library:
         self.paths = paths
         self.visible = visible
 
-    def read(self, name: str, first: int = 1, lines: int = 400, most: int = 16_000) -> Passage:
+    def read(self, name: str, first: int = 1, lines: int = LINES, most: int = ANSWER_BYTES) -> Passage:
         """Return lines of a page from ``first`` on: at most ``lines`` lines and ``most`` bytes, but at least one line.
 
         A line of more than 4,000 characters is wrapped and counts as several lines.
@@ -91,9 +79,12 @@ class Library:
         ``name``: ``knowledge/concepts/x.md``, ``concepts/x``, ``daily/2026-11-21``, or a wikilink such as
         ``[[concepts/x#part]]``. Raise PageNotFoundError when there is no such page or it must not be shown.
         """
-        page = self._page(name)
-        rows = wrapped(page.text).splitlines()
-        start = first if first > 1 else _row_of(page, rows)
+        plain = name.strip().removeprefix("[[").removesuffix("]]").split("|", 1)[0].strip()
+        named = Reference.of(plain)
+        anchor = named.anchor if named else plain.partition("#^")[2]
+        path, day, text = self._archived(plain) if plain.startswith(ARCHIVED) else self._markdown(plain, anchor)
+        rows = wrapped(neutral(text)).splitlines()
+        start = first if first > 1 else _row_of(anchor, text, rows)
         start = min(max(start, 1), max(len(rows), 1))
         kept: list[str] = []
         for row in rows[start - 1 : start - 1 + lines]:
@@ -102,112 +93,59 @@ class Library:
                 break
             kept.append(row)
         last = start + len(kept) - 1
-        return Passage(page.shown, page.date, "\n".join(kept), start, last, len(rows))
+        return Passage(path, day, "\n".join(kept), start, last, len(rows))
 
-    def _page(self, name: str) -> _Page:
-        plain = name.strip().removeprefix("[[").removesuffix("]]").split("|", 1)[0].strip()
-        if named := Reference.of(plain):
-            path = self._holding(named.anchor) if "#" not in plain else self.find(plain)
-            return self._markdown(path, named.anchor)
-        if plain.startswith(ARCHIVED):
-            return self._archived(plain.removeprefix(ARCHIVED), name)
-        return self._markdown(self.find(name), plain.partition("#^")[2])
+    def _markdown(self, name: str, anchor: str) -> tuple[str, str, str]:
+        """Return the path, the day and the text of a page; that of an id alone is the daily log that holds it."""
+        target, mark, _ = name.partition("#")
+        page = LinkTargets(self.home, ()).page(target) if mark or not anchor else self._holding(anchor)
+        path = f"{page}.md"
+        if not page or home_files.is_generated(path.removeprefix("knowledge/")):
+            raise PageNotFoundError(name)
+        try:
+            text = home_files.text(self.home / path, self.home / page.partition("/")[0])
+        except OSError as error:
+            raise PageNotFoundError(name) from error
+        day = markdown.read_page(text)[0].text("updated")[:10] if page.startswith("knowledge/") else page[-10:]
+        return path, day if clock.is_day(day) else "", Filter(self.paths, self.visible).page(path, text)
 
-    def _markdown(self, path: Path, anchor: str) -> _Page:
-        text, shown = self._text(path), self._shown(path)
-        return _Page(shown, _date(path, text), Filter(self.paths, self.visible).page(shown, text), anchor)
-
-    def _holding(self, anchor: str) -> Path:
-        """Return the daily log that holds a block; raise PageNotFoundError when none does."""
+    def _holding(self, anchor: str) -> str:
+        """Return the daily log that holds a block, ``""`` when none does."""
         daily = DailyLog.of(self.paths)
         for day in reversed(daily.days()):
             if any(f"^{anchor}" in row.split()[-1:] for row in daily.text(day).splitlines()):
-                return daily.path(day)
-        raise PageNotFoundError(anchor)
+                return f"daily/{day.isoformat()}"
+        return ""
 
-    def _archived(self, entry: str, name: str) -> _Page:
-        archive = Archive.of(self.paths)
+    def _archived(self, name: str) -> tuple[str, str, str]:
+        archive, entry = Archive.of(self.paths), name.removeprefix(ARCHIVED)
         turns = archive.turns(entry)
         if turns is None or not Filter(self.paths, self.visible).shows_entry(entry):
             raise PageNotFoundError(name)
         day = next((kept.day for kept in archive.listed() if kept.entry == entry), "")
-        blocks = ["\n".join([f"{turn.role}:", turn.text, *turn.tools]) for turn in turns]
-        return _Page(f"{ARCHIVED}{entry}", day, "\n\n".join(blocks), "")
-
-    def find(self, name: str) -> Path:
-        """Return the file that ``name`` refers to, with symbolic links resolved."""
-        plain = name.strip().removeprefix("[[").removesuffix("]]").split("|", 1)[0].split("#", 1)[0].strip()
-        parts = plain.replace("\\", "/").removesuffix(".md").split("/")
-        if not plain or "\0" in plain or any(part.startswith(".") or not part for part in parts):
-            raise PageNotFoundError(name)
-        candidates = [parts] if parts[0] in FOLDERS else [[folder, *parts] for folder in FOLDERS]
-        for path in (self.home.joinpath(*each[:-1], f"{each[-1]}.md") for each in candidates):
-            if self._is_ours(path):
-                return Path(os.path.realpath(path))
-        raise PageNotFoundError(name)
-
-    def _is_ours(self, path: Path) -> bool:
-        real = Path(os.path.realpath(path))
-        folder = Path(os.path.realpath(self.home / path.relative_to(self.home).parts[0]))
-        if not real.is_relative_to(folder) or real.suffix != ".md":
-            return False
-        name, is_daily = real.relative_to(folder).as_posix(), path.relative_to(self.home).parts[0] == FOLDERS[1]
-        try:
-            home_files.open_regular(real, folder).close()
-        except OSError:
-            return False
-        return home_files.is_page(name, is_daily=is_daily) and not home_files.is_generated(name)
-
-    def _shown(self, path: Path) -> str:
-        for folder in FOLDERS:
-            real = Path(os.path.realpath(self.home / folder))
-            if path.is_relative_to(real):
-                return f"{folder}/{path.relative_to(real).as_posix()}"
-        return path.name
-
-    @staticmethod
-    def _text(path: Path) -> str:
-        try:
-            return home_files.text(path)
-        except OSError as error:
-            raise PageNotFoundError(path.name) from error
+        return name, day, "\n\n".join("\n".join([f"{turn.role}:", turn.text, *turn.tools]) for turn in turns)
 
 
 def read(session: Session, given: Json) -> str:
     """Return a page's lines as a fenced block, and how to read on."""
     library = Library(session.home.paths, session.visible)
-    passage = library.read(given["path"], given.get("first_line", 1), given.get("lines", LINES), ANSWER_BYTES)
-    rows, head = passage.text.split("\n"), f"{flat(passage.path)}\n\n"
-    while size(shown := fenced("memory", head + "\n".join(rows))) > MAX_BYTES and len(rows) > 1:
-        rows = rows[: len(rows) * 3 // 4]  # neutralised tags are longer than the original ones
-    last = passage.first + len(rows) - 1 if passage.text else passage.last
-    more = f"; read on with first_line {last + 1}" if last < passage.total else ""
+    passage = library.read(given["path"], given.get("first_line", 1), given.get("lines", LINES))
+    more = f"; read on with first_line {passage.last + 1}" if passage.last < passage.total else ""
     day = f"as of {passage.date}" if passage.date else "undated"
-    where = f"Lines {passage.first} to {last} of {passage.total}, {day}{more}."
-    return f"{NOTES} {where}\n{shown}"
+    where = f"Lines {passage.first} to {passage.last} of {passage.total}, {day}{more}."
+    return f"{NOTES} {where}\n" + fenced("memory", f"{flat(passage.path)}\n\n{passage.text}")
 
 
-def _row_of(page: _Page, rows: list[str]) -> int:
-    """Return the number of the row, from 1, where the block begins that the page's anchor names."""
-    if not page.anchor:
-        return 1
-    if page.anchor.startswith("x-"):  # a part by hand without an id
-        parts = DayText(page.text).parts(date.min)
-        head = next(
-            (part.raw.split("\n")[0] for part in parts if documents.unmarked_anchor(part.raw) == page.anchor), ""
-        )
+def _row_of(anchor: str, text: str, rows: list[str]) -> int:
+    """Return the number of the row, from 1, where the block of a page begins that an anchor names; 1 for none."""
+    if anchor.startswith("x-"):  # a part by hand without an id
+        parts = (part.raw for part in DayText(text).parts(date.min))
+        head = next((raw.split("\n")[0] for raw in parts if documents.unmarked_anchor(raw) == anchor), "")
         return rows.index(head) + 1 if head in rows else 1
-    number = next((number for number, row in enumerate(rows) if f"^{page.anchor}" in row.split()[-1:]), 0)
-    if rows and rows[number].strip() == f"^{page.anchor}":  # an entry's id is below it
+    number = next((number for number, row in enumerate(rows) if f"^{anchor}" in row.split()[-1:]), 0)
+    if rows and rows[number].strip() == f"^{anchor}":  # an entry's id is below it
         number = next((before for before in range(number, -1, -1) if rows[before].startswith("### ")), number)
     return number + 1
-
-
-def _date(path: Path, text: str) -> str:
-    if _DAY.fullmatch(path.stem):
-        return path.stem
-    updated = _DAY.match(markdown.read_page(text)[0].text("updated"))
-    return updated[0] if updated else ""
 
 
 class Filter:
