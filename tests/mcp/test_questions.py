@@ -114,7 +114,7 @@ def test_a_model_answers_from_this_project_with_checked_links(
 
     async def scenario(client: Client) -> None:
         shown = fenced(await call(client, "query", question=f"Where does the cache lie? {SECRET}"))
-        assert f"In the ferry folder. [[daily/{DAY}#^e-01aa]]" in shown
+        assert f"In the ferry folder [[daily/{DAY}#^e-01aa]]." in shown
         assert "do not resolve: concepts/none" in shown
         assert "lacks question" in await refused(client, "query")
         assert "does not look like" in await refused(client, "query", question="   ")

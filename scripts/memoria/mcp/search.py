@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 PASSAGES = 12  # documents shown to the model
 PASSAGE_CHARS = 3_000  # of each document
-_LINK = re.compile(r"\s*(?<!\\)\[\[([^\[\]|#\n]*)(#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
+_LINK = re.compile(r"[ \t]*(?<!\\)\[\[([^\[\]|#\n]*)(#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
 
 
 def search(session: Session, given: Json) -> str:
@@ -87,29 +87,15 @@ class Passage:
         ref = f"{page}#^{hit.anchor}" if hit.anchor and not hit.anchor.startswith("x-") else page
         return cls(ref, hit.kind, hit.title, hit.date, "\n".join(hit.passages)[:PASSAGE_CHARS])
 
-    def material(self) -> JsonObject:
-        """Return the passage as prompt material."""
-        return {"ref": self.ref, "kind": self.kind, "title": self.title, "date": self.date, "text": self.text}
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """One line of an answer without its links, and the references that it rests on."""
-
-    text: str
-    refs: tuple[str, ...]
-
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A checked answer: ``dead`` are links that do not resolve, ``unsupported`` is what no passage says."""
 
-    question: str
-    statements: tuple[Statement, ...]
+    rows: tuple[str, ...]
     rests_on: tuple[str, ...]
     dead: tuple[str, ...]
     unsupported: tuple[str, ...]
-    model: str
 
 
 def passages_for(home: Home, view: Visibility, question: str) -> tuple[list[Passage], str]:
@@ -125,61 +111,44 @@ def ask(home: Home, question: str, passages: Sequence[Passage], project: str = "
         model = Metered.of(home, ledger)
         if model.name == "offline":
             return None, "the setting `model` is offline"
-        material = {"question": question, "passages": [passage.material() for passage in passages]}
+        material = {"question": question, "passages": [asdict(passage) for passage in passages]}
         completion = model.complete(tasks.query(material), project)
     except ModelError as error:
         return None, str(error)
     finally:
         ledger.close()
     targets = LinkTargets(Path(home.paths.home), Wiki.of(home.paths).articles())
-    return checked(question, completion.data, completion.model, passages, targets), ""
+    return checked(question, completion.data, passages, targets), ""
 
 
-def checked(question: str, data: JsonObject, model: str, passages: Sequence[Passage], targets: LinkTargets) -> Answer:
-    """Return a model's answer with every link and reference looked up."""
+def checked(question: str, data: JsonObject, passages: Sequence[Passage], targets: LinkTargets) -> Answer:
+    """Return a model's answer with every link and reference looked up; of a dead link only what it shows stays."""
     given = {passage.ref for passage in passages}
+    alive: list[str] = []
     dead: list[str] = []
 
-    def known(target: str, anchor: str) -> str:
-        ref = target.strip() + anchor.strip()
-        found = ref if ref in given else targets.reference(target, anchor.strip())
-        if not found:
-            dead.append(ref)
-        return found
+    def known(match: re.Match[str]) -> str:
+        anchor = (match[2] or "").strip()
+        ref = match[1].strip() + anchor
+        found = ref if ref in given else targets.reference(match[1], anchor)
+        (alive if found else dead).append(found or ref)
+        return _plain(match) + (f" [[{found}]]" if found else "")
 
-    rests_on = [known(*_parted(ref)) for ref in data["rests_on"]]
-    statements = []
-    for row in data["text"].splitlines():
-        refs = [known(match[1], match[2] or "") for match in _LINK.finditer(row)]
-        text = re.sub(r"\s+([.,;:])", r"\1", _LINK.sub(_plain, row)).strip().removeprefix("- ").strip()
-        if text:
-            statements.append(Statement(text, tuple(dict.fromkeys(filter(None, refs)))))
-    rests_on += [ref for statement in statements for ref in statement.refs]
-    text_of_all = "\n".join(statement.text for statement in statements)
+    for ref in data["rests_on"]:
+        _LINK.sub(known, f"[[{ref.strip().removeprefix('[[').removesuffix(']]')}]]")
+    rows = [row.strip() for row in _LINK.sub(known, data["text"]).splitlines()]
     ground = "\n".join([question, *(f"{passage.title}\n{passage.date}\n{passage.text}" for passage in passages)])
     return Answer(
-        question,
-        tuple(statements),
-        tuple(dict.fromkeys(filter(None, rests_on))),
+        tuple(filter(None, rows)),
+        tuple(dict.fromkeys(alive)),
         tuple(dict.fromkeys(dead)),
-        tuple(unheard(text_of_all, ground)),
-        model,
+        tuple(unheard(_LINK.sub(_plain, data["text"]), ground)),
     )
 
 
-def _parted(ref: str) -> tuple[str, str]:
-    target, mark, anchor = ref.strip().removeprefix("[[").removesuffix("]]").split("|")[0].partition("#")
-    return target, mark + anchor
-
-
 def _plain(match: re.Match[str]) -> str:
-    """Return a link's text for the sentence; a bare reference moves to its end."""
+    """Return what a link shows in place of its target."""
     return " " + match[3].strip() if match[3] else ""
-
-
-def cited(statement: Statement) -> str:
-    """Return a statement followed by links to what it rests on."""
-    return " ".join([statement.text, *(f"[[{ref}]]" for ref in statement.refs)])
 
 
 def lines(answer: Answer | None, passages: Sequence[Passage], reason: str) -> Iterator[str]:
@@ -187,11 +156,11 @@ def lines(answer: Answer | None, passages: Sequence[Passage], reason: str) -> It
     if not passages:
         yield "The wiki and the daily logs contain nothing about this."
         return
-    if answer is None or not answer.statements:
+    if answer is None or not answer.rows:
         why = "The model found no answer in these passages:"
         yield from _passages(passages, why if answer else f"No model answered ({reason}). These passages were found:")
     else:
-        yield from (printable.line(cited(statement)) for statement in answer.statements)
+        yield from map(printable.line, answer.rows)
         titles = {passage.ref: passage.title for passage in passages}
         yield "\nBased on:" if answer.rests_on else "\nBased on nothing that could be found."
         for ref in answer.rests_on:
