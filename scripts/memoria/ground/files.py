@@ -9,7 +9,7 @@ import logging
 import os
 from pathlib import Path
 
-from memoria.base import atomic, failpoints
+from memoria.base import atomic
 from memoria.ground import clock
 
 log = logging.getLogger(__name__)
@@ -37,22 +37,6 @@ def replace(path: Path, data: str | bytes, *, mode: int | None = None) -> None:
         except FileNotFoundError:
             mode = new_mode(path.parent)
     atomic.replace(str(path), payload, mode=mode, is_durable=True, step="files")
-
-
-def append(path: Path, data: bytes) -> None:
-    """Add ``data`` to the end of a file, synced to disk; a kill in between may leave the first part of it."""
-    make_folder(path.parent)
-    is_new = not path.exists()
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(path, flags, new_mode(path.parent))
-    try:
-        atomic.write_all(descriptor, data)
-        failpoints.reached("files.written")
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    if is_new:
-        atomic.sync_folder(str(path.parent))
 
 
 def make_folder(folder: Path) -> None:

@@ -1,8 +1,8 @@
 """Transaction: replace several files together, so that a kill leaves all old or, after recovery, all new.
 
-A transaction stages the new texts, writes the journal (the point of no return), replaces file by file, appends to those
-that only grow, and deletes the journal. Whoever opens the wiki next completes an interrupted transaction or, if a
-person has changed a replaced file since, rolls it back. The previous contents and the appended blocks are stored for
+A transaction stages the new texts, writes the journal (the point of no return), replaces file by file, adds blocks to
+those that only grow, and deletes the journal. Whoever opens the wiki next completes an interrupted transaction or, if a
+person has changed a replaced file since, rolls it back. The previous contents and the added blocks are stored for
 ``undo``, which is a transaction too. Facts that end with a
 transaction are queued in the facts' outbox before its journal is deleted, and those that hold again after an undo too.
 This module does not interpret the files' contents.
@@ -237,7 +237,7 @@ class Transactions:
             if _grows(row):
                 if foreign and wanted == "after":
                     break
-                if not (self._append(step, row) if wanted == "after" else self._take_back(step, row)):
+                if not self._regrow(step, row, wanted):
                     foreign.append(path)
                 continue
             current = self.swap.read(self.root / path)
@@ -259,29 +259,20 @@ class Transactions:
         self.swap.replace(self.root / str(row["path"]), data, current)
         return True
 
-    def _append(self, step: Path, row: Row) -> bool:
-        """Append a step's block unless it is there; return False when a person kept replacing the file meanwhile."""
-        path, block = self.root / str(row["path"]), self._block(step, row)
-        for _ in range(TRIES):
-            data = self.swap.read(path) or b""
-            start, end = _found(data, row, block)
-            if end - start == len(block):
-                return True
-            files.append(path, block[end - start :])
-            failpoints.reached("transaction.swapped")
-        return False
+    def _regrow(self, step: Path, row: Row, wanted: str) -> bool:
+        """Add a step's block at the end of a file, or take it out.
 
-    def _take_back(self, step: Path, row: Row) -> bool:
-        """Remove a step's block from the end of a file; return False when a person has changed or removed it."""
+        Return False when a person has changed or removed it, or kept saving the file meanwhile.
+        """
         path, block = self.root / str(row["path"]), self._block(step, row)
         for _ in range(TRIES):
             data = self.swap.read(path)
-            start, end = _found(data or b"", row, block)
-            if data is None or start == end:
-                return not block
-            left = data[:start] + data[end:]
+            held = data or b""
+            if not block or _holds(held, row, block) == (wanted == "after"):
+                return not block or wanted == "after"
+            new = held + block if wanted == "after" else b"".join(held.rpartition(block)[::2])
             try:
-                self.swap.replace(path, left if left or row["size"] else None, data)
+                self.swap.replace(path, new if new or row["size"] else None, data)
             except SavedMeanwhileError:
                 continue
             failpoints.reached("transaction.swapped")
@@ -328,8 +319,8 @@ class Transactions:
         content = self._content(str(row["path"]))
         if not _grows(row):
             return digest(content) == str(row["after"])
-        start, end = _found(content or b"", row, self._block(self.folder / step.name, row))
-        return start < end
+        block = self._block(self.folder / step.name, row)
+        return bool(block) and _holds(content or b"", row, block)
 
     def clear(self) -> None:
         """Delete everything that could be undone, because it may hold what is forgotten; keep what was swapped."""
@@ -388,12 +379,6 @@ def _grows(row: Row) -> bool:
     return row.get("times") is not None
 
 
-def _found(data: bytes, row: Row, block: bytes) -> tuple[int, int]:
-    """Return where a step's block, or the part of it that a killed process wrote, begins and ends in a file."""
-    if data.count(block) > row["times"]:
-        start = data.rindex(block)
-        return start, start + len(block)
-    torn = data[row["size"] :]
-    if torn and block.startswith(torn) and digest(data[: row["size"]]) == row["before"]:
-        return row["size"], len(data)
-    return len(data), len(data)
+def _holds(data: bytes, row: Row, block: bytes) -> bool:
+    """Return whether a file holds a step's block."""
+    return bool(data.count(block) > row["times"])
