@@ -80,7 +80,7 @@ def test_no_name_and_no_text_is_more_than_text_on_any_page(browser: Browser) -> 
             assert not Checked(answer.text).faults, target
             said += "&lt;script&gt;alert(1)" in answer.text
             ahead += links(answer.text)
-    shown = {page.path.strip("/").partition("/")[0] for page in PAGES}
+    shown = {path.strip("/").partition("/")[0] for path in PAGES}
     assert shown == {path.strip("/").partition("/")[0].partition("?")[0] for path in seen if "static" not in path}
     assert said >= 20
 
@@ -90,8 +90,7 @@ def test_asking_for_a_page_or_for_an_action_changes_nothing(browser: Browser) ->
         return {str(path): path.read_bytes() for path in Path(browser.home.paths.home).rglob("*.md")}
 
     before = state()
-    for action in ACTIONS:
-        path = action.path.replace("{ident}", "l-e900001")
+    for path in (path.replace("{ident}", "l-e900001") for path in ACTIONS):
         for method in ("GET", "HEAD"):
             assert browser.ask(method, f"{path}?token={browser.token()}&text=x&slug=concepts/checkout").status in (
                 404,
@@ -105,7 +104,7 @@ def test_asking_for_a_page_or_for_an_action_changes_nothing(browser: Browser) ->
 def test_every_form_needs_its_token_our_origin_and_a_session(browser: Browser) -> None:
     fact = browser.get("/fact/l-e900001").text
     other = Browser(browser.home).enter()
-    for path in (action.path.replace("{ident}", "l-e900001") for action in ACTIONS):
+    for path in (path.replace("{ident}", "l-e900001") for path in ACTIONS):
         assert browser.post(path, token="").status == 403, path
         assert browser.post(path, token=other.token()).status == 403, path
         assert browser.post(path, origin="https://evil.example").status == 403, path

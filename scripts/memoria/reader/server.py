@@ -161,54 +161,40 @@ _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 MAX_SAID = 300  # characters of the sentence about what was done
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A page: its path with named parts (``{slug:path}``), its function, and its ``name`` in the navigation, if any."""
-
-    path: str
-    show: Callable[[Site, Asked], View]
-    name: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """What a form does: its path and its function. The token of the form is checked before."""
-
-    path: str
-    act: Callable[[Site, Asked], Done]
-
-
-PAGES = (
-    Page("/", home.show, "Home"),
-    Page("/search", search.show, "Search"),
-    Page("/article/{slug:path}", article.show),
-    Page("/entry/{ident}", entry.show),
-    Page("/source/{ident}", entry.source),
-    Page("/timeline", timeline.show, "Timeline"),
-    Page("/day/{day}", timeline.show_day),
-    Page("/facts", facts.show, "Facts"),
-    Page("/fact/{ident}", facts.show_one),
-    Page("/sessions", sessions.show, "Sessions"),
-    Page("/session/{ident}", sessions.show_one),
-    Page("/session/{ident}/seen", sessions.show_seen),
-    Page("/receipt", receipt.show, "Receipt"),
-)
-ACTIONS = (
-    Action("/retry/flush", home.retry_flush),
-    Action("/retry/compile", home.retry_compile),
-    Action("/retry/waiting", home.retry_waiting),
-    Action("/fact/{ident}/edit", facts.edit),
-    Action("/fact/{ident}/promote", facts.promote),
-    Action("/fact/{ident}/retire", facts.retire),
-    Action("/fact/{ident}/delete", facts.delete),
-    Action("/undo", article.take_back),
-)
+Show = Callable[[Site, Asked], View]
+Act = Callable[[Site, Asked], Done]
+PAGES: dict[str, Show] = {
+    "/": home.show,
+    "/search": search.show,
+    "/article/{slug:path}": article.show,
+    "/entry/{ident}": entry.show,
+    "/source/{ident}": entry.source,
+    "/timeline": timeline.show,
+    "/day/{day}": timeline.show_day,
+    "/facts": facts.show,
+    "/fact/{ident}": facts.show_one,
+    "/sessions": sessions.show,
+    "/session/{ident}": sessions.show_one,
+    "/session/{ident}/seen": sessions.show_seen,
+    "/receipt": receipt.show,
+}
+NAMED = ("Home", "Search", "Timeline", "Facts", "Sessions", "Receipt")  # pages in the navigation
+ACTIONS: dict[str, Act] = {  # what forms do; the token of the form is checked before
+    "/retry/flush": home.retry_flush,
+    "/retry/compile": home.retry_compile,
+    "/retry/waiting": home.retry_waiting,
+    "/fact/{ident}/edit": facts.edit,
+    "/fact/{ident}/promote": facts.promote,
+    "/fact/{ident}/retire": facts.retire,
+    "/fact/{ident}/delete": facts.delete,
+    "/undo": article.take_back,
+}
 
 
 def application(site: Site) -> Starlette:
     """Return the application that shows a site."""
-    routes = [Route(page.path, _page_route(site, page)) for page in PAGES]
-    routes += [Route(action.path, _action_route(site, action), methods=["POST"]) for action in ACTIONS]
+    routes = [Route(path, _page_route(site, show)) for path, show in PAGES.items()]
+    routes += [Route(path, _action_route(site, act), methods=["POST"]) for path, act in ACTIONS.items()]
     routes += [Route("/static/{name}", _static), Route("/favicon.ico", _icon)]
     return Starlette(routes=routes, exception_handlers={HTTPException: _error_handler(site)})
 
@@ -228,18 +214,18 @@ def _static(request: Request) -> Response:
     return Response(path.read_bytes(), media_type=_TYPES[path.suffix], headers=headers)
 
 
-def _page_route(site: Site, page: Page) -> Callable[[Request], Response]:
-    def show(request: Request) -> Response:
+def _page_route(site: Site, show: Show) -> Callable[[Request], Response]:
+    def answer(request: Request) -> Response:
         asked = Asked(dict(request.path_params), dict(request.query_params))
         try:
-            view = page.show(site, asked)
+            view = show(site, asked)
         except ExpectedError as error:
             view = View("message.html", "Not now", {"said": str(error)}, 409)
         except (OSError, sqlite3.Error) as error:
             view = _refusal(error)
         return _response(site, request, view)
 
-    return show
+    return answer
 
 
 def _refusal(error: OSError | sqlite3.Error) -> View:
@@ -251,14 +237,14 @@ def _refusal(error: OSError | sqlite3.Error) -> View:
     return View("message.html", "Not now", {"said": said}, 503)
 
 
-def _action_route(site: Site, action: Action) -> Callable[[Request], object]:
-    async def act(request: Request) -> Response:
+def _action_route(site: Site, act: Act) -> Callable[[Request], object]:
+    async def answer(request: Request) -> Response:
         form = dict(parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True))
         if not security.is_same(form.get("token", ""), request.scope[security.FORM_TOKEN]):
             raise HTTPException(403, "This form is from another session; go back, reload the page and try again.")
         asked = Asked(dict(request.path_params), dict(request.query_params), form)
         try:
-            done = await run_in_threadpool(action.act, site, asked)
+            done = await run_in_threadpool(act, site, asked)
         except ExpectedError as error:
             return _response(site, request, View("message.html", "Not done", {"said": str(error)}, 409))
         except (OSError, sqlite3.Error) as error:
@@ -267,7 +253,7 @@ def _action_route(site: Site, action: Action) -> Callable[[Request], object]:
         said = f"{'&' if '?' in done.location else '?'}{urlencode({'said': done.said})}" if done.said else ""
         return RedirectResponse(done.location + said, 303)
 
-    return act
+    return answer
 
 
 def _error_handler(site: Site) -> Callable[[Request, Exception], Response]:
@@ -286,9 +272,9 @@ def _response(site: Site, request: Request, view: View) -> Response:
     shared = {
         "title": view.title,
         "path": request.url.path,
-        "navigation": [(page.path, page.name) for page in PAGES if page.name],
+        "navigation": [("/" if name == "Home" else f"/{name.lower()}", name) for name in NAMED],
         "token": request.scope[security.FORM_TOKEN],
         "said": request.query_params.get("said", "")[:MAX_SAID],
         "words": "",
     }
-    return HTMLResponse(site.templates.render(view.template, shared | dict(view.values)), view.status)
+    return HTMLResponse(site.templates.get_template(view.template).render(shared | dict(view.values)), view.status)

@@ -38,7 +38,7 @@ class Site:
         self.redact = lru_cache(MAX_REDACTED)(Redactor(home.settings.redact_extra).redact)  # for a transcript's words
         self.watch = Watch(home, self.visible)
         self.markdown = Renderer(self.target)
-        self.templates = Templates(self.markdown.words)
+        self.templates = _templates(self.markdown.words)
         self._cache: dict[str, tuple[object, Any]] = {}
 
     @property
@@ -113,24 +113,18 @@ def not_found(what: str) -> View:
     return View("message.html", "Not found", {"said": what}, 404)
 
 
-class Templates:
-    """The templates, compiled when they are first needed."""
-
-    def __init__(self, words: Callable[[str], Html]) -> None:
-        """``words`` turns the Markdown of a line into HTML without links."""
-        self._environment = Environment(
-            loader=FileSystemLoader(FOLDER / "templates"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._environment.globals.update(address=address, static=static, counted=counted)
-        self._environment.filters.update(day=day, clock_time=clock_time, words=words)
-
-    def render(self, name: str, values: Mapping[str, Any]) -> str:
-        """Return a template with these values."""
-        return self._environment.get_template(name).render(values)
+def _templates(words: Callable[[str], Html]) -> Environment:
+    """Return the templates; ``words`` turns the Markdown of a line into HTML without links."""
+    found = Environment(
+        loader=FileSystemLoader(FOLDER / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.globals.update(address=address, static=static, counted=counted)
+    found.filters.update(day=day, words=words)
+    return found
 
 
 @cache
@@ -147,8 +141,3 @@ def day(value: date | str) -> str:
     except ValueError:
         return str(value)
     return f"{when.day} {when:%B %Y}"
-
-
-def clock_time(value: datetime) -> str:
-    """Return hours and minutes."""
-    return f"{value:%H:%M}"
