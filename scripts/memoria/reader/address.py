@@ -18,14 +18,12 @@ def article(slug: str) -> str:
 
 def entry(ident: str, slug: str = "", claim: str = "") -> str:
     """Return the path of an entry's page; ``claim`` is the digest of the claim of an article that leads there."""
-    asked = f"?{urlencode({'of': slug, 'claim': claim})}" if claim else ""
-    return f"/entry/{quote(ident)}{asked}"
+    return with_query(f"/entry/{quote(ident)}", of=slug, claim=claim)
 
 
 def search(words: str, **filters: str) -> str:
     """Return the path of a search with these filters."""
-    given = {name: value for name, value in filters.items() if value}
-    return f"/search?{urlencode({'q': words, **given})}"
+    return with_query("/search", q=words, **filters)
 
 
 def session(ident: str) -> str:
@@ -68,7 +66,7 @@ def paginate(items: Sequence[Item], size: int, path: str, query: Mapping[str, st
     kept = {name: value for name, value in query.items() if name not in ("page", "said")}
 
     def link(to: int) -> str:
-        return with_query(path, **kept, page=to if to > 1 else 0) if 1 <= to <= pages else ""
+        return with_query(path, **kept, page=to) if 1 <= to <= pages else ""
 
     shown = items[(page - 1) * size : page * size]
     return Paged(shown, page, pages, len(items), link(page - 1), link(page + 1))

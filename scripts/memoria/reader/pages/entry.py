@@ -41,28 +41,18 @@ def show(site: Site, asked: Asked) -> View:
     entry, trace, claim = _trace(site, asked)
     if entry is None or trace is None:
         return not_found("There is no such entry. It may have been forgotten.")
-    start = address.number(asked.query.get("start", ""))
     present = [origin for origin in trace.origins if origin.turn or origin.withheld]
     marked = {origin.key for origin in trace.matching} if claim else set()
-    if claim and "start" not in asked.query:
-        first = next((number for number, origin in enumerate(present) if origin.key in marked), 0)
-        start = first // PAGE_TURNS * PAGE_TURNS
-    shown = present[start : start + PAGE_TURNS]
-    slug, digest = asked.query.get("of", ""), asked.query.get("claim", "")
-
-    def link(to: int) -> str:
-        first = str(to) if to or digest else ""  # with a claim, no number is the page of the claim
-        return f"{address.with_query(address.entry(entry.id), start=first, of=slug, claim=digest)}#turns"
-
+    first = next((number for number, origin in enumerate(present) if origin.key in marked), 0)
+    query = {"page": str(first // PAGE_TURNS + 1), **asked.query}
+    shown = address.paginate(present, PAGE_TURNS, address.entry(entry.id), query)
     values = _about(site, entry) | {
         "claim": claim,
-        "slug": slug,
-        "digest": digest,
-        "turns": [_turn_view(site, entry, origin, marked) for origin in shown],
+        "slug": asked.query.get("of", ""),
+        "digest": asked.query.get("claim", ""),
+        "turns": [_turn_view(site, entry, origin, marked) for origin in shown.items],
         "absent": len(trace.origins) - len(present),
-        "earlier": link(max(start - PAGE_TURNS, 0)) if start else "",
-        "later": link(start + PAGE_TURNS) if start + PAGE_TURNS < len(present) else "",
-        "total": len(present),
+        "shown": shown,
         "lists": [(name, [site.markdown.line(text) for text in texts]) for name, texts in _lists(entry) if texts],
         "context": site.markdown.line(entry.context),
         "facts": [(fact, site.markdown.line(fact.text)) for fact in entry.learned],
