@@ -37,6 +37,15 @@ SOME_BYTES, SOME_FILES = 32_000_000, 50  # what a worker compares when it starts
 # What becomes of a turn; further ones are "skipped: <reason>".
 CAPTURED, WAITING, ASIDE, OPEN, BEFORE = "captured", "waiting", "set aside", "still open", "before memoria"
 UNHOOKED = "not ingested"  # of an agent whose sessions no hook captures, or did not
+WORDS = {
+    CAPTURED: "in the daily logs",
+    WAITING: "waiting in the spool for the worker",
+    ASIDE: "set aside because they could not be summarised",
+    OPEN: "in sessions in progress",
+    BEFORE: "from before memoria was installed",
+    UNHOOKED: "of other agents, captured by no hook",
+    MISSING: "missing",
+}
 SKIPPED = "skipped: "
 REPEATED = "also in another transcript"  # of a session that was resumed or forked into a new file; counted there
 NOT_UNDERSTOOD = "not understood: "  # and the form of the lines, which are no turns

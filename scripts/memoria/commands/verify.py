@@ -19,11 +19,10 @@ from memoria.audit.receipt import (
     ASIDE,
     BEFORE,
     CAPTURED,
-    OPEN,
     REPEATED,
     SKIPPED,
     UNHOOKED,
-    WAITING,
+    WORDS,
     Account,
     Receipt,
     not_understood,
@@ -38,14 +37,7 @@ from memoria.ground.printable import counted
 from memoria.pages import notices
 from memoria.transcripts import client_files, clients
 
-WORDS = {
-    CAPTURED: "in the daily logs",
-    WAITING: "in the spool, for the worker",
-    ASIDE: "in spool/failed ({} flush --retry-failed)",
-    OPEN: "in sessions in progress",
-    BEFORE: "from before memoria was installed ({} ingest records them)",
-    UNHOOKED: "of other agents, captured by no hook ({} ingest records them)",
-}
+REMEDIES = {ASIDE: "flush --retry-failed", BEFORE: "ingest records them", UNHOOKED: "ingest records them"}
 SHOWN = 20  # transcripts listed with something missing
 
 
@@ -105,7 +97,7 @@ def _facts(home: Home, receipt: Receipt, accounts: Sequence[Account], lost: Sequ
         "not_understood": [
             one._asdict() for one in not_understood((str(each.found.path), each.fates) for each in accounts)
         ],
-        **{fate.replace(" ", "_"): fates[fate] for fate in (*WORDS, MISSING)},
+        **{fate.replace(" ", "_"): fates[fate] for fate in WORDS},
         "skipped": skipped,
         "missing_in": [
             {"session": one.session, "project": one.project, "missing": one.missing, "turns": one.turns,
@@ -123,8 +115,9 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
     yield f"{'turns':<15}{facts['turns']:>8,}"
     for fate, words in WORDS.items():
         count = facts[fate.replace(" ", "_")]
-        if count or fate == CAPTURED:
-            yield f"{fate:<15}{count:>8,}  {words.format(invocation.called())}"
+        if fate != MISSING and (count or fate == CAPTURED):
+            how = f" ({invocation.called()} {REMEDIES[fate]})" if fate in REMEDIES else ""
+            yield f"{fate:<15}{count:>8,}  {words}{how}"
     if facts["repeated"]:
         yield f"{'repeated':<15}{facts['repeated']:>8,}  {REPEATED}: counted there"
     for reason, count in sorted(facts["skipped"].items()):

@@ -6,20 +6,10 @@ from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 from memoria.audit.changes import MISSING, Changes
-from memoria.audit.receipt import (
-    ASIDE,
-    BEFORE,
-    CAPTURED,
-    OPEN,
-    REPEATED,
-    SKIPPED,
-    UNHOOKED,
-    WAITING,
-)
+from memoria.audit.receipt import CAPTURED, REPEATED, SKIPPED, WORDS
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
 from memoria.reader.pages import sessions
@@ -27,15 +17,6 @@ from memoria.reader.site import Asked, Site, View
 
 PERIOD = 31  # days
 ROWS = 12  # rows of a table of costs
-_WORDS = {
-    CAPTURED: "in the daily logs",
-    WAITING: "waiting in the spool for the worker",
-    ASIDE: "set aside because they could not be summarised",
-    OPEN: "in sessions in progress",
-    BEFORE: "from before memoria was installed",
-    UNHOOKED: "of other agents, captured by no hook",
-    MISSING: "missing",
-}
 SEVERAL, HIDDEN = "several projects", "excluded projects"
 
 
@@ -51,10 +32,8 @@ class Share:
 
 def show(site: Site, _: Asked) -> View:
     """Return the receipt, with the costs of the last days."""
-    # before the ledger is opened, which alone changes the files beside it
-    stamp = sessions.ledger_stamp(site.home), site.today, site.home.settings.daily_budget_usd
     with closing(Ledger.of(site.home.paths)) as ledger:
-        values = _turns(site, ledger) | site.cached("costs", partial(_costs, site, ledger), stamp)
+        values = _turns(site, ledger) | _costs(site, ledger)
     return View("receipt.html", "Receipt", values)
 
 
@@ -70,7 +49,7 @@ def _turns(site: Site, ledger: Ledger) -> dict[str, Any]:
         "total": sum(own.values()),
         "transcripts": sum(bool(counts) for _, counts in checked.values()),
         "fates": [
-            (fate, words, own.get(fate, 0)) for fate, words in _WORDS.items() if own.get(fate) or fate == CAPTURED
+            (fate, words, own.get(fate, 0)) for fate, words in WORDS.items() if own.get(fate) or fate == CAPTURED
         ],
         "skipped": sorted((fate.removeprefix(SKIPPED), n) for fate, n in own.items() if fate.startswith(SKIPPED)),
         "repeated": fates[REPEATED],
