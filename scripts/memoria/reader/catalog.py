@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memoria.base import project
-from memoria.base.settings import Settings, config_path
+from memoria.base.settings import Settings
 from memoria.base.visibility import Visibility
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Booked, Ledger
@@ -157,7 +157,6 @@ class Watch:
         self.visible = visible
         self.number = 0
         self.every_seconds = EVERY_SECONDS
-        self._config = change_time(config_path(os.environ))
         self._lock = threading.RLock()
         self._catalog: Catalog | None = None
         self._stamps: Stamps | None = None
@@ -205,12 +204,9 @@ class Watch:
 
     def _read_exclusions(self) -> None:
         """Let an exclusion hold that was set while the server runs; other settings hold after the next start."""
-        stamp = change_time(config_path(os.environ))
-        if stamp != self._config:
-            fresh = Settings.load()
-            if not fresh.refusal:
-                self._config = stamp
-                self.home.settings.exclude = fresh.exclude
+        fresh = Settings.load()
+        if not fresh.refusal:
+            self.home.settings.exclude = fresh.exclude
 
 
 def change_time(path: str) -> int:
