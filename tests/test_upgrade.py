@@ -238,6 +238,9 @@ def test_the_first_worker_gives_the_lines_of_0_2_0_their_ids_and_leaves_all_word
         BY_HAND if "dot folders" in text else text: ident for text, ident in known.items() if not facts[ident].ended
     }
     assert all("#^e-" in claim.sources[0] for claim in now.values() if claim.is_own)
+    hour = next(claim for text, claim in now.items() if "`utc_offset`; each station" in text)
+    assert "from [[daily/2026-11-18#^e-as6uhuey]]" in run(capsys, "why", hour.id)
+    assert "High waters one hour late" in run(capsys, "show", hour.id)
     with Keeper.at(Home.open()) as keeper:
         assert {fact.id: fact for fact in keeper.store.facts(live=False)}.items() >= facts.items()
         assert not any("Mara" in fact.content for fact in keeper.store.facts()), "a person's own list is none"

@@ -72,8 +72,7 @@ def _named(named: Reference, keeper: Keeper) -> list[Fact]:
     """Return the fact with this id, or the facts of this entry."""
     if named.kind == FACT:
         return [keeper.known(named.anchor)]
-    entries = (entry for day in keeper.lines.daily.days() for entry in keeper.lines.daily.entries(day))
-    entry = next((entry for entry in entries if entry.id == named.id), None)
+    entry = keeper.lines.daily.entry(named.id)
     if entry is None:
         raise ExpectedError(f"there is no entry {named.anchor}.")
     return [fact for learned in entry.learned if (fact := keeper.store.get(learned.id))]

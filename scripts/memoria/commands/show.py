@@ -12,6 +12,7 @@ from memoria.ground import printable
 from memoria.ground.clock import Zone
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
+from memoria.mcp.origin import sources_of
 from memoria.statements.keeper import Keeper
 from memoria.transcripts import clients
 from memoria.transcripts.archive import Archive
@@ -31,7 +32,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     entry_id = identifier(args.entry, home)
     archive = Archive.of(home.paths, home.settings.archive_mb)
     turns = archive.turns(entry_id)
-    entry = _entry(home, entry_id)
+    entry = DailyLog.of(home.paths).entry(entry_id)
     if turns is None:
         raise _absent(entry_id, entry, home.settings.archive_mb)
     print("\n".join(_lines(entry_id, entry, turns, home.zone)))
@@ -48,21 +49,12 @@ def identifier(text: str, home: Home) -> str:
         return ident
     with Keeper.at(home) as keeper:
         fact = keeper.known(named.anchor)
-        entry = keeper.entry_of(fact)
-    if entry is None:
+        sources = sources_of(home, keeper, fact)
+    if not sources:
         raise ExpectedError(
             f"{fact.id} is in no entry yet; {invocation.shown(f'why {fact.id}')} shows the words it came from."
         )
-    return entry.id
-
-
-def _entry(home: Home, entry_id: str) -> Entry | None:
-    daily = DailyLog.of(home.paths)
-    for day in reversed(daily.days()):
-        for entry in daily.entries(day):
-            if entry.id == entry_id:
-                return entry
-    return None
+    return sources[0].rpartition("#^e-")[2]
 
 
 def _absent(entry_id: str, entry: Entry | None, archive_mb: int) -> ExpectedError:

@@ -57,6 +57,11 @@ class DailyLog:
         """Return the entries of a day; ``[]`` when it has no file."""
         return list(self.read(day).entries(day))
 
+    def entry(self, ident: str) -> Entry | None:
+        """Return the entry with an id, None when no day has it; the latest days are read first."""
+        entries = (entry for day in reversed(self.days()) for entry in self.entries(day))
+        return next((entry for entry in entries if entry.id == ident), None)
+
     def read(self, day: date) -> DayText:
         """Return a day's text with the present keys of its projects."""
         return DayText(self.text(day), self.aliases())

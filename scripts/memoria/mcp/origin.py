@@ -22,6 +22,7 @@ from memoria.ground.printable import counted
 from memoria.mcp.answers import flat, noted
 from memoria.search import tokens
 from memoria.search.words import coverage, words
+from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.screen import Screen, Tombstones
@@ -121,14 +122,6 @@ class Tracer:
             }
         return self._days[day]
 
-    def _called(self, ident: str) -> Entry | None:
-        """Return the entry with an id, None when none is shown; the latest days are read first."""
-        for day in reversed(self.daily.days()):
-            for entry in self._of_day(day).values():
-                if entry.id == ident and self.shows(entry.project_key):
-                    return entry
-        return None
-
     def claimed(self, asked: str) -> list[Claimed]:
         """Return what is meant: the claims of an article, the claims most like these words, an entry or a fact by id.
 
@@ -169,8 +162,8 @@ class Tracer:
     def _named(self, named: Reference) -> list[Claimed]:
         """Return the entry or the fact with this id; raise ExpectedError when there is none."""
         if named.kind == ENTRY:
-            entry = self._called(named.id)
-            if entry is None:
+            entry = self.daily.entry(named.id)
+            if entry is None or not self.shows(entry.project_key):
                 raise ExpectedError(f"there is no entry {named.anchor}.")
             said = " ".join((entry.title, entry.context, *entry.decisions, *entry.lessons))
             return [Claimed(entry.title, entry.source.split("#")[0], (entry.source,), said)]
@@ -180,17 +173,10 @@ class Tracer:
                 raise ExpectedError(
                     f"there is no learned fact {named.anchor!r}; {invocation.shown('learned')} lists them."
                 )
-            held = keeper.entry_of(fact)
-            day = keeper.zone.day(fact.time).isoformat()
-        said = fact.quote or fact.content
-        return [
-            Claimed(
-                fact.content,
-                f"daily/{day}#^{fact.id}",
-                (held.source,) if held and not self._is_hidden(held.source) else (),
-                said,
-            )
-        ]
+            day, sources = keeper.store.day(fact.id), sources_of(self.home, keeper, fact)
+            place = f"daily/{day}#^{fact.id}" if day else next(iter(keeper.store.places_of(fact.id)), "")
+        kept = tuple(source for source in sources if not self._is_hidden(source))
+        return [Claimed(fact.content, place, kept, fact.quote or fact.content)]
 
     def _archived(self, entry_id: str) -> list[Turn]:
         try:
@@ -215,6 +201,14 @@ def _matching(origins: Sequence[Origin], wanted: set[str]) -> tuple[Origin, ...]
         prompts = (before for before in range(number, -1, -1) if (turn := origins[before].turn) and turn.role == "user")
         chosen |= {number, next(prompts, number)}
     return tuple(origins[number] for number in sorted(chosen))
+
+
+def sources_of(home: Home, keeper: Keeper, fact: Fact) -> tuple[str, ...]:
+    """Return the entries that a fact is in, or that the line of an earlier version cites which alone tells it."""
+    pages = (Wiki.of(home.paths).get(slug) for slug in keeper.store.places_of(fact.id))
+    cited = (source for page in pages if page for _, _, claim in page.lines() if claim.id == fact.id
+             for source in claim.sources if "#^e-" in source)  # fmt: skip
+    return keeper.sources(fact) or tuple(dict.fromkeys(cited))
 
 
 def said(origin: Origin) -> str:

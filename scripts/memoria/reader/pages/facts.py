@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memoria.amending import corrections
+from memoria.mcp.origin import sources_of
 from memoria.reader import address
 from memoria.reader.site import Asked, Done, Site, View, not_found
 from memoria.statements.fact import GLOBAL, KINDS, MAX_STORED, Fact
@@ -54,7 +55,7 @@ def show_one(site: Site, asked: Asked) -> View:
     if fact is None:
         return not_found("There is no such fact. It may have been deleted or forgotten.")
     with Keeper(site.home.paths, site.home.zone) as keeper:  # the catalog is up to date already
-        sources = [source.rpartition("#^e-")[2] for source in keeper.sources(fact)]
+        sources = [source.rpartition("#^e-")[2] for source in sources_of(site.home, keeper, fact)]
     visible = site.visible()
     successor = known.get(fact.successor)
     values = {
