@@ -23,7 +23,7 @@ from memoria.base.paths import MAX_PATH, expanded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from memoria.base.paths import Paths
     from memoria.base.settings import Settings
@@ -119,44 +119,35 @@ def _parts(path: str) -> list[str]:
     return [part for part in path.split("/") if part and part != "."]
 
 
-def path_fits(parts: list[str], wanted: list[str]) -> bool:
+def path_fits(parts: Sequence[str], wanted: Sequence[str]) -> bool:
     """Return whether the path matches or lies below a match; ``**`` matches any number of parts, including none."""
-    place = want = 0
-    star = -1
-    resume = 0
-    while want < len(wanted):
-        if wanted[want] == "**":
-            star, resume = want, place
-            want += 1
-        elif place < len(parts) and _name_fits(parts[place], wanted[want]):
-            place += 1
-            want += 1
-        elif star >= 0 and resume < len(parts):
-            resume += 1
-            want, place = star + 1, resume
-        else:
-            return False
-    return True  # the rest of the path lies below the match
+    return _fits(parts, [*wanted, "**"], "**", _name_fits)
 
 
 def _name_fits(name: str, wanted: str) -> bool:
-    """Return whether a name matches a pattern of ``*`` and ``?``, in at most len(name) * len(wanted) steps."""
-    place = want = 0
-    star = -1
-    resume = 0
-    while place < len(name):
-        if want < len(wanted) and wanted[want] == "*":
-            star, resume = want, place
+    return _fits(name, wanted, "*", lambda letter, sign: sign in ("?", letter))
+
+
+def _fits(found: Sequence[str], wanted: Sequence[str], star: str, is_like: Callable[[str, str], bool]) -> bool:
+    """Return whether what is found is like what is wanted one by one, where a star stands for any number of them.
+
+    Takes at most len(found) * len(wanted) steps.
+    """
+    place = want = resume = 0
+    last = -1  # the last star
+    while place < len(found):
+        if want < len(wanted) and wanted[want] == star:
+            last, resume = want, place
             want += 1
-        elif want < len(wanted) and wanted[want] in ("?", name[place]):
+        elif want < len(wanted) and is_like(found[place], wanted[want]):
             place += 1
             want += 1
-        elif star >= 0:
+        elif last >= 0:
             resume += 1
-            want, place = star + 1, resume
+            want, place = last + 1, resume
         else:
             return False
-    return wanted[want:].strip("*") == ""
+    return all(each == star for each in wanted[want:])
 
 
 def reason(cwd: str, settings: Settings, paths: Paths) -> str:
