@@ -126,7 +126,6 @@ def test_a_bad_answer_raises_and_is_booked_all_the_same(backend: Backend, said: 
     offline = model.name == "offline"
     with pytest.raises(BadAnswerError) as caught:
         model.complete(Prompt("contradictions", "", {}) if offline else FLUSH)
-    assert caught.value.model == model.name
     assert offline or caught.value.usage.input_tokens > 0
 
 

@@ -13,15 +13,15 @@ from memoria.base.settings import Settings
 from memoria.ground.errors import BadAnswerError, ExpectedError, ModelError, ModelUnavailableError
 from memoria.mcp.tools import TOOLS
 from memoria.models import answer, protocol, tasks
-from memoria.models.protocol import JsonObject, Usage
+from memoria.models.protocol import JsonObject
 from scripted_model import Scripted
 
 GOOD: JsonObject = {"worth_saving": True, "title": "Fix the race"}
 PROMPT = tasks.flush({"project": "shop", "exchanges": [{"user": "hi", "assistant": "hello"}]})
 
 
-def gone(retry_now: bool = True, cost: float = 0.0) -> ModelUnavailableError:
-    return ModelUnavailableError("gone", retry_now=retry_now, usage=Usage(cost_usd=cost))
+def gone(retry_now: bool = True) -> ModelUnavailableError:
+    return ModelUnavailableError("gone", retry_now=retry_now)
 
 
 @pytest.mark.parametrize("name", ["gpt:4", "ollama"])

@@ -43,35 +43,22 @@ class HomeRefusedError(ExpectedError):
 
 
 class ModelError(ExpectedError):
-    """A model call gave no usable answer.
+    """A model call gave no usable answer; ``usage`` is what it consumed.
 
-    ``model`` is the name that the call is booked under, and ``usage`` what it consumed. When a chain of models failed,
-    ``failures`` holds the error of each; book these instead, since ``usage`` is their sum.
+    When a chain of models failed, ``failures`` holds the error of each, with the name of the ``model``.
     """
 
-    def __init__(
-        self, message: str, *, model: str = "", usage: Usage | None = None, failures: tuple[ModelError, ...] = ()
-    ) -> None:
-        super().__init__(message)
-        self.model = model
-        self.usage = usage or Usage()
-        self.failures = failures
+    model = ""
+    usage = Usage()
+    failures: tuple[ModelError, ...] = ()
 
 
 class ModelUnavailableError(ModelError):
     """The model is unavailable now (not logged in, unreachable, overloaded, timed out); the job is not the cause."""
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        retry_now: bool = True,
-        model: str = "",
-        usage: Usage | None = None,
-        failures: tuple[ModelError, ...] = (),
-    ) -> None:
+    def __init__(self, message: str, *, retry_now: bool = True) -> None:
         """Set ``retry_now`` for a fault that may pass within seconds; clear it for one that needs a person or time."""
-        super().__init__(message, model=model, usage=usage, failures=failures)
+        super().__init__(message)
         self.retry_now = retry_now
 
 

@@ -20,9 +20,9 @@ from memoria.base import interpreter, user_environment
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings, env_of
 from memoria.ground import client_program
-from memoria.ground.errors import BadAnswerError, ModelUnavailableError
+from memoria.ground.errors import BadAnswerError, ModelError, ModelUnavailableError
 from memoria.models import answer
-from memoria.models.protocol import SYSTEM, Completion, Model, Prompt, Usage
+from memoria.models.protocol import SYSTEM, Completion, JsonObject, Model, Prompt, Usage
 
 if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeAgentOptions, ResultMessage
@@ -122,26 +122,34 @@ class Claude:
 
     def complete(self, prompt: Prompt) -> Completion:
         """Ask once; the client's process has ended when this returns or raises."""
+        received, started = _Received(), time.monotonic()
+        try:
+            return Completion(self._ask(prompt, received), self.name, _usage(received, started))
+        except ModelError as error:
+            error.usage = _usage(received, started)
+            raise
+
+    def _ask(self, prompt: Prompt, received: _Received) -> JsonObject:
         import anyio  # noqa: PLC0415 (paid with the SDK only when a model is called)
 
         load_sdk()
         from claude_agent_sdk import ClaudeSDKError, CLINotFoundError, ProcessError  # noqa: PLC0415
 
         self.cwd.mkdir(parents=True, exist_ok=True, mode=0o700)
-        received = _Received()
-        started = time.monotonic()
+        failed = ""
         try:
             anyio.run(self._listen, prompt, received)
         except TimeoutError:
-            self._fail(received, started, f"gave no answer within {self.timeout_s:g} s")
+            failed = f"gave no answer within {self.timeout_s:g} s"
         except CLINotFoundError:
             self._miss_client()
         except ProcessError as error:  # a received result says more than the exit status
-            if received.result is None:
-                self._fail(received, started, f"the client stopped with exit status {error.exit_code}")
+            failed = "" if received.result else f"the client stopped with exit status {error.exit_code}"
         except ClaudeSDKError as error:
-            self._fail(received, started, f"communication with the client failed ({type(error).__name__})")
-        return self._judge(prompt, received, _usage(received, started))
+            failed = f"communication with the client failed ({type(error).__name__})"
+        if failed:
+            raise ModelUnavailableError(f"{self.name} {failed}.")
+        return self._judge(prompt, received)
 
     async def _listen(self, prompt: Prompt, received: _Received) -> None:
         """Run the client to its end; raise TimeoutError at the deadline, after the SDK has closed or killed it.
@@ -184,46 +192,36 @@ class Claude:
             stderr=lambda _: None,  # keep it out of the worker's log, because it may quote the conversation
         )
 
-    def _judge(self, prompt: Prompt, received: _Received, usage: Usage) -> Completion:
+    def _judge(self, prompt: Prompt, received: _Received) -> JsonObject:
         """Return an answer, or raise the matching error."""
         result = received.result
         stop = received.stop_reason or (result.stop_reason if result else "")
         if stop == "refusal":
-            raise BadAnswerError(f"{self.name} refused to answer.", model=self.name, usage=usage)
+            raise BadAnswerError(f"{self.name} refused to answer.")
         if stop == "max_tokens" or received.error == "max_output_tokens":
-            raise BadAnswerError(f"{self.name}'s answer exceeded the maximum length.", model=self.name, usage=usage)
+            raise BadAnswerError(f"{self.name}'s answer exceeded the maximum length.")
         if result is None or result.is_error or received.error:
-            self._explain(received, usage)
-        try:
-            data = answer.read(result.result or "".join(received.texts), prompt)
-        except BadAnswerError as error:
-            raise BadAnswerError(str(error), model=self.name, usage=usage) from None
-        return Completion(data, self.name, usage)
+            self._explain(received)
+        return answer.read(result.result or "".join(received.texts), prompt)
 
-    def _explain(self, received: _Received, usage: Usage) -> NoReturn:
+    def _explain(self, received: _Received) -> NoReturn:
         """Raise the error that a failed result stands for, by its error name and HTTP status, never by its text."""
         status = received.result.api_error_status if received.result else None
         if received.error == "authentication_failed" or status in (401, 403):
-            raise ModelUnavailableError(f"{self.name}: {_LOGIN}.", retry_now=False, model=self.name, usage=usage)
+            raise ModelUnavailableError(f"{self.name}: {_LOGIN}.", retry_now=False)
         fault = (
             f"HTTP {status}"
             if status
             else received.error or (received.result.subtype if received.result else "no result")
         )
         if status in _REFUSES_THE_WORK and received.error != "billing_error":
-            raise BadAnswerError(
-                f"{self.name}: the service refused this request ({fault}).", model=self.name, usage=usage
-            )
+            raise BadAnswerError(f"{self.name}: the service refused this request ({fault}).")
         at_once = status not in {*_NEEDS_A_PERSON, _TOO_MANY} and received.error not in ("billing_error", "rate_limit")
-        message = f"{self.name}: the service gave no answer ({fault})."
-        raise ModelUnavailableError(message, retry_now=at_once, model=self.name, usage=usage)
+        raise ModelUnavailableError(f"{self.name}: the service gave no answer ({fault}).", retry_now=at_once)
 
     def _miss_client(self) -> NoReturn:
-        message = f"{self.name}: {client_program.MISSING}; {client_program.REMEDY}."
-        raise ModelUnavailableError(message, retry_now=False, model=self.name)
-
-    def _fail(self, received: _Received, started: float, what: str) -> NoReturn:
-        raise ModelUnavailableError(f"{self.name} {what}.", model=self.name, usage=_usage(received, started))
+        reason = f"{client_program.MISSING}; {client_program.REMEDY}"
+        raise ModelUnavailableError(f"{self.name}: {reason}.", retry_now=False)
 
 
 def environment(environ: Mapping[str, str], chosen: Mapping[str, str], task: str = "") -> dict[str, str]:

@@ -105,7 +105,7 @@ class Metered:
         """
         with locks.held_soon(self.lock, within_s) as mine:
             if not mine:
-                raise ModelUnavailableError("other model calls were running.", model=self.name)
+                raise ModelUnavailableError("other model calls were running.")
             prompt = make()
             return self._attempt(prompt) if prompt else None
 

@@ -92,9 +92,7 @@ class Offline:
     def complete(self, prompt: Prompt) -> Completion:
         """Answer the tasks it knows; raise BadAnswerError for the others, which need a language model."""
         if prompt.task not in TASKS:
-            raise BadAnswerError(
-                f"offline cannot answer {prompt.task!r}; that takes a language model.", model=self.name
-            )
+            raise BadAnswerError(f"offline cannot answer {prompt.task!r}; that takes a language model.")
         started = time.monotonic()
         data = answer.check(TASKS[prompt.task](prompt.material), prompt.schema)
         return Completion(data, self.name, Usage(seconds=time.monotonic() - started))

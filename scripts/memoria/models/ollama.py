@@ -14,7 +14,7 @@ from typing import Any
 
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
-from memoria.ground.errors import BadAnswerError, ModelUnavailableError
+from memoria.ground.errors import BadAnswerError, ModelError, ModelUnavailableError
 from memoria.models import answer
 from memoria.models.protocol import SYSTEM, Completion, JsonObject, Model, Prompt, Usage
 
@@ -37,22 +37,20 @@ class Ollama:
 
     def complete(self, prompt: Prompt) -> Completion:
         """Ask once."""
-        started = time.monotonic()
-        reply = self._request(self._body(prompt))
-        usage = Usage(
-            input_tokens=_count(reply.get("prompt_eval_count")),
-            output_tokens=_count(reply.get("eval_count")),
-            seconds=time.monotonic() - started,
-        )
+        started, reply = time.monotonic(), JsonObject()
+        try:
+            reply = self._request(self._body(prompt))
+            return Completion(self._read(reply, prompt), self.name, _usage(reply, started))
+        except ModelError as error:
+            error.usage = _usage(reply, started)
+            raise
+
+    def _read(self, reply: JsonObject, prompt: Prompt) -> JsonObject:
         if reply.get("done_reason") == "length":
-            raise BadAnswerError(f"{self.name}'s answer exceeded the maximum length.", model=self.name, usage=usage)
+            raise BadAnswerError(f"{self.name}'s answer exceeded the maximum length.")
         message = reply.get("message")
         content = message.get("content") if isinstance(message, dict) else None
-        try:
-            data = answer.read(content if isinstance(content, str) else "", prompt)
-        except BadAnswerError as error:
-            raise BadAnswerError(str(error), model=self.name, usage=usage) from None
-        return Completion(data, self.name, usage)
+        return answer.read(content if isinstance(content, str) else "", prompt)
 
     def _body(self, prompt: Prompt) -> JsonObject:
         return {
@@ -76,25 +74,25 @@ class Ollama:
         except (TimeoutError, urllib.error.URLError, OSError, ValueError) as error:
             raise self._unreachable(error) from error
         if not isinstance(reply, dict):
-            raise ModelUnavailableError(f"{self.url} is not an ollama server.", retry_now=False, model=self.name)
+            raise ModelUnavailableError(f"{self.url} is not an ollama server.", retry_now=False)
         return reply
 
     def _refused(self, status: int) -> ModelUnavailableError:
         if status == 404:
             remedy = f"ollama has no model {self.model!r}: run `ollama pull {self.model}`."
-            return ModelUnavailableError(remedy, retry_now=False, model=self.name)
+            return ModelUnavailableError(remedy, retry_now=False)
         passing = status == 408 or status >= 500  # after a 429 the job waits
-        return ModelUnavailableError(f"ollama answered HTTP {status}.", retry_now=passing, model=self.name)
+        return ModelUnavailableError(f"ollama answered HTTP {status}.", retry_now=passing)
 
     def _unreachable(self, error: Exception) -> ModelUnavailableError:
         reason = getattr(error, "reason", error)
         if isinstance(reason, TimeoutError | socket.timeout):
-            message = f"{self.name} gave no answer within {self.timeout_s:g} s."
-            return ModelUnavailableError(message, model=self.name, usage=Usage(seconds=self.timeout_s))
+            return ModelUnavailableError(f"{self.name} gave no answer within {self.timeout_s:g} s.")
         if isinstance(reason, ConnectionRefusedError):
-            message = f"nothing listens at {self.url}: start it with `ollama serve`."
-            return ModelUnavailableError(message, retry_now=False, model=self.name)
-        return ModelUnavailableError(f"ollama at {self.url} cannot be used ({reason}).", model=self.name)
+            return ModelUnavailableError(
+                f"nothing listens at {self.url}: start it with `ollama serve`.", retry_now=False
+            )
+        return ModelUnavailableError(f"ollama at {self.url} cannot be used ({reason}).")
 
 
 def make(argument: str, settings: Settings, paths: Paths) -> Model:  # noqa: ARG001 (every backend is made alike)
@@ -119,6 +117,11 @@ def window(text: str) -> int:
     """Return the context size for ``text`` and an answer; ollama's default size truncates the text silently."""
     tokens = len(text.encode()) // CHARS_PER_TOKEN + ANSWER_TOKENS
     return min(-(-tokens // CONTEXT_STEP) * CONTEXT_STEP, MAX_CONTEXT)
+
+
+def _usage(reply: JsonObject, started: float) -> Usage:
+    read, written = (_count(reply.get(name)) for name in ("prompt_eval_count", "eval_count"))
+    return Usage(read, written, seconds=time.monotonic() - started)
 
 
 def _count(value: Any) -> int:

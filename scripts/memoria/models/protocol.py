@@ -120,7 +120,7 @@ class Chain:
             try:
                 completion = model.complete(asked)
             except (ModelUnavailableError, BadAnswerError) as error:
-                error.model = error.model or model.name
+                error.model = model.name
                 failures.append(error)
                 if isinstance(error, BadAnswerError):
                     asked = prompt.again(str(error))
@@ -169,9 +169,9 @@ def _combined(failures: tuple[ModelError, ...]) -> ModelError:
     work that was answered and paid for must count its attempts, or it would be paid for again and again.
     """
     message = " Then ".join(f"{error.model}: {error}" for error in failures)
-    usage = sum((error.usage for error in failures), Usage())
     absent = [error for error in failures if isinstance(error, ModelUnavailableError)]
     passing = any(error.retry_now for error in absent)
-    if passing or len(absent) == len(failures):
-        return ModelUnavailableError(message, retry_now=passing, usage=usage, failures=failures)
-    return BadAnswerError(message, usage=usage, failures=failures)
+    is_absent = passing or len(absent) == len(failures)
+    found = ModelUnavailableError(message, retry_now=passing) if is_absent else BadAnswerError(message)
+    found.failures = failures
+    return found

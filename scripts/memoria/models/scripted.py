@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -68,41 +68,41 @@ def play(item: Item, prompt: Prompt, name: str, usage: Usage | None = None) -> C
     usage = usage or Usage(input_tokens=len(prompt.text) // 4, output_tokens=1)
     if isinstance(item, ModelError):
         raise item
-    if isinstance(item, str):
-        return Completion(_named(answer.read, item, prompt, name, usage), name, usage)
-    if "error" in item:
-        raise _error(item, name, usage)
-    if "wait_for" in item:
-        while not Path(item["wait_for"]).exists():
-            time.sleep(0.02)
-    if "answer" in item:
-        return play(item["answer"], prompt, name, replace(usage, **item.get("usage", {})))
+    if not isinstance(item, str):
+        if "error" in item:
+            raise _error(item, usage)
+        if "wait_for" in item:
+            while not Path(item["wait_for"]).exists():
+                time.sleep(0.02)
+        if "answer" in item:
+            return play(item["answer"], prompt, name, replace(usage, **item.get("usage", {})))
+    try:
+        data = (
+            answer.read(item, prompt) if isinstance(item, str) else answer.check(_filled(item, prompt), prompt.schema)
+        )
+    except BadAnswerError as error:
+        error.usage = usage
+        raise
+    return Completion(data, name, usage)
+
+
+def _filled(item: JsonObject, prompt: Prompt) -> JsonObject:
+    """Return an answer with the ids that its marks stand for."""
     new = list(prompt.material.get("statements", ()))
     told = [*prompt.material.get("known", ()), *prompt.material.get("open_items", ()), *new]
     told += [line for article in prompt.material.get("articles", ()) for line in article["lines"]]
     known = {each.get("content") or each.get("text", ""): each["id"] for each in told}
-    data = _with_ids(item, [each["id"] for each in new], known)
-    return Completion(_named(_checked, data, prompt, name, usage), name, usage)
+    filled: JsonObject = _with_ids(item, [each["id"] for each in new], known)
+    return filled
 
 
-def _checked(data: JsonObject, prompt: Prompt) -> JsonObject:
-    return answer.check(data, prompt.schema)
-
-
-def _named(
-    read: Callable[[Any, Prompt], JsonObject], written: Any, prompt: Prompt, name: str, usage: Usage
-) -> JsonObject:
-    try:
-        return read(written, prompt)
-    except BadAnswerError as error:
-        raise BadAnswerError(str(error), model=name, usage=usage) from None
-
-
-def _error(item: JsonObject, name: str, usage: Usage) -> ModelError:
+def _error(item: JsonObject, usage: Usage) -> ModelError:
     message = item.get("message", "a scripted failure")
-    if item["error"] == "bad":
-        return BadAnswerError(message, model=name, usage=usage)
-    return ModelUnavailableError(message, model=name, usage=Usage(), retry_now=item.get("retry_now", True))
+    if item["error"] != "bad":
+        return ModelUnavailableError(message, retry_now=item.get("retry_now", True))
+    error = BadAnswerError(message)
+    error.usage = usage
+    return error
 
 
 def _with_ids(value: Any, ids: list[str], known: Mapping[str, str]) -> Any:
