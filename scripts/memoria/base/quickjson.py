@@ -7,9 +7,13 @@ Why and at what price: docs/decisions/0003-hook-floor.md.
 
 from __future__ import annotations
 
+
+def _refuse(value: object) -> object:
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
 try:
-    from _json import encode_basestring_ascii as _quote
-    from _json import make_scanner as _make_scanner
+    from _json import encode_basestring_ascii, make_encoder, make_scanner
 
     class _Context:
         strict = False  # a raw control character inside a string is accepted: the hook input must be read
@@ -21,15 +25,15 @@ try:
         parse_constant = float
         memo: dict[str, str] = {}  # part of the scanner's protocol
 
-    _scan = _make_scanner(_Context())  # type: ignore[arg-type]
+    _scan = make_scanner(_Context())  # type: ignore[arg-type]
+    _encode = make_encoder(None, _refuse, encode_basestring_ascii, None, ": ", ", ", False, False, True)
 except (ImportError, AttributeError, TypeError):  # pragma: no cover (PyPy and friends, a scanner that asks for more)
     import json
 
-    _quote = json.dumps
+    _encode = json.JSONEncoder(default=_refuse).iterencode  # type: ignore[assignment]
     _scan = json.JSONDecoder(strict=False).raw_decode  # type: ignore[assignment]
 
 _WHITESPACE = " \t\n\r"
-_INFINITE = float("inf")
 
 
 def loads(text: str) -> object:
@@ -75,21 +79,5 @@ def _reason(text: str) -> str:
 
 
 def dumps(value: object) -> str:
-    """Serialise dicts, lists, strings, numbers, booleans and None on one ASCII line."""
-    if value is None:
-        return "null"
-    if value is True:
-        return "true"
-    if value is False:
-        return "false"
-    if isinstance(value, str):
-        return _quote(value)
-    if isinstance(value, float) and not -_INFINITE < value < _INFINITE:
-        return "Infinity" if value > 0 else "-Infinity" if value < 0 else "NaN"  # as ``loads`` reads them
-    if isinstance(value, (int, float)):
-        return repr(value)
-    if isinstance(value, dict):
-        return "{" + ", ".join(_quote(str(key)) + ": " + dumps(item) for key, item in value.items()) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(dumps, value)) + "]"
-    raise TypeError(f"{type(value).__name__} has no JSON form")
+    """Serialise dicts, lists, strings, numbers, booleans and None on one ASCII line; TypeError for anything else."""
+    return "".join(_encode(value, 0))
