@@ -18,10 +18,9 @@ from memoria.base.paths import regular
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import TypeVar
+    from typing import Any
 
     Projects = Mapping[str, Mapping[str, Mapping[str, str]]]
-    T = TypeVar("T", str, int, float, bool, tuple[str, ...], tuple[float, ...], Projects)
 
 EXPECTED_PROJECTS = 'an object such as {"shop": {"env": {"ANTHROPIC_BASE_URL": "https://..."}}}'
 MEND_CONFIG = "correct it or move it away"
@@ -165,19 +164,7 @@ def env_of(project: str, projects: Projects) -> Mapping[str, str]:
     return {}
 
 
-if TYPE_CHECKING:
-
-    def setting(
-        default: T, sentence: str, variable: str = "", is_path: bool = False, choices: tuple[str, ...] = ()
-    ) -> T:
-        """Declare a setting; type checkers see the default's type, the class body sees a Field.
-
-        ``variable`` is its environment variable where another program has named it, ``is_path`` marks a path as the
-        user writes it, and ``choices`` are the texts that it may be.
-        """
-
-else:
-    setting = Field
+setting: Any = Field  # for type checkers a setting is what its annotation says
 
 
 DECIDING = ("disabled", "home", "state", "exclude")  # say whether and where anything is kept: a wrong one keeps nothing
@@ -196,66 +183,70 @@ class Settings:
     origins: Mapping[str, str] = {}
     refusal = ""
 
-    disabled = setting(False, "Switch everything off: hooks return at once and nothing is captured.")
-    home = setting(
+    disabled: bool = setting(False, "Switch everything off: hooks return at once and nothing is captured.")
+    home: str = setting(
         "",
         "Where daily logs and the wiki live. Empty: ~/memoria. Recorded when memoria first keeps something.",
         is_path=True,
     )
-    state = setting(
+    state: str = setting(
         "", "Where spool, cursors, ledger and indexes live. Empty: `.memoria` inside the home.", is_path=True
     )
-    shared_home = setting(
+    shared_home: bool = setting(
         False, "Leave daily logs and wiki open to other users of the machine. false: to their owner only (0700, 0600)."
     )
-    tz = setting("", "Time zone of the daily logs, an IANA name such as Europe/Vienna. Empty: the system's.")
-    python = setting(
+    tz: str = setting("", "Time zone of the daily logs, an IANA name such as Europe/Vienna. Empty: the system's.")
+    python: str = setting(
         "",
         "Interpreter for worker and MCP server. Empty: the clone's .venv, else one that memoria sets up.",
         is_path=True,
     )
-    model = setting(
+    model: str = setting(
         "claude:haiku",
         "Models tried in order, e.g. `claude:haiku,ollama:qwen2.5:3b`; `offline` uses no model at all.",
     )
-    ollama_url = setting("http://127.0.0.1:11434", "Address of the ollama server.")
-    split_worktrees = setting(False, "Treat each git worktree as a project of its own.")
-    learn_at_once = setting(
+    ollama_url: str = setting("http://127.0.0.1:11434", "Address of the ollama server.")
+    split_worktrees: bool = setting(False, "Treat each git worktree as a project of its own.")
+    learn_at_once: bool = setting(
         True, "Summarise a session at once when you correct, rule or decide something. false: when it is due."
     )
-    memory_api_url = setting(
+    memory_api_url: str = setting(
         "", "Address of a memory server (claude-memory-mcp) to share learned facts with.", "MEMORY_API_URL"
     )
-    memory_api_key = setting("", "The memory server's key.", "MEMORY_API_KEY")
-    sync = setting("", "Where your machines exchange their memory: a git address or a folder. `memoria sync` sets it.")
-    compile_interval_min = setting(
+    memory_api_key: str = setting("", "The memory server's key.", "MEMORY_API_KEY")
+    sync: str = setting(
+        "", "Where your machines exchange their memory: a git address or a folder. `memoria sync` sets it."
+    )
+    compile_interval_min: int = setting(
         60,
         "Minutes between automatic compiles of the wiki; its first dozen entries do not wait.",
     )
-    notes = setting(
+    notes: str = setting(
         "all",
         "Which notes sessions are given. `all`: beside a prompt, before the tool use that a rule names, after an error "
         "and for a sub-agent. `prompt`: beside a prompt. `none`: only the page at the start.",
         choices=("all", "prompt", "none"),
     )
-    weigh_notes = setting(
+    weigh_notes: bool = setting(
         True,
         "Let the model choose, while Claude goes on, which notes a prompt needs: one or two short calls for most "
         "prompts. false, or `offline`: only what holds most words of a prompt is shown, which is right less often.",
     )
-    redis_url = setting("", "Redis server to share working memory between machines. Empty: the embedded store.")
-    day_notice = setting(
+    redis_url: str = setting("", "Redis server to share working memory between machines. Empty: the embedded store.")
+    day_notice: bool = setting(
         True, "Tell you once a day, at a session's start, what memoria recalled, learned and cost the day before."
     )
     projects: Projects = setting(
         {}, "Variables for the model calls of single projects, by name or key, such as another endpoint."
     )
-    exclude = setting((), "Folders to ignore: globs such as `~/jobs/secret`, `**/clients/**` or a folder's name.")
-    redact_extra = setting(
+    exclude: tuple[str, ...] = setting(
+        (), "Folders to ignore: globs such as `~/jobs/secret`, `**/clients/**` or a folder's name."
+    )
+    redact_extra: tuple[str, ...] = setting(
         (), "Your own regular expressions for text to redact, besides the built-in ones (a list in config.json)."
     )
-    archive_mb = setting(200, "Megabytes of redacted, compressed turns kept for `memoria show`. 0: none.")
-    daily_budget_usd = setting(
+    archive_mb: int = setting(200, "Megabytes of redacted, compressed turns kept for `memoria show`. 0: none.")
+    daily_budget_usd: float = setting(
         1.0, "Dollars that models may cost in a day; calls that would exceed it wait for tomorrow. 0: no limit."
     )
 
