@@ -36,6 +36,14 @@ paths = Paths({home!r})
 detach.start([sys.executable, "-c", {child!r}], paths, is_ending=True)
 os._exit(0)
 """
+REFUSED = """
+spawn = os.posix_spawn
+def refuse(*given, setsid, **options):
+    if setsid:
+        raise NotImplementedError("setsid")
+    return spawn(*given, **options)
+os.posix_spawn = refuse
+"""
 CHILD = """
 import json, os, signal
 from pathlib import Path
@@ -51,7 +59,7 @@ os.rename({told!r} + ".new", {told!r})
 
 @pytest.mark.parametrize(
     ("before", "is_leader"),
-    [("", True), ("def refuse(*_, **options): raise NotImplementedError('setsid')\nos.posix_spawn = refuse", False)],
+    [("", True), (REFUSED, False)],
     ids=["spawned", "where it cannot be spawned"],
 )
 def test_what_an_ending_hook_starts_holds_nothing_of_it(

@@ -98,7 +98,7 @@ def start(command: list[str], paths: Paths, *, is_ending: bool = False) -> None:
     if places.WINDOWS:
         _start_windows(command, environment, output, paths.state)
         return
-    if is_ending and _spawn(command, environment, paths):
+    if is_ending and _spawn(command, environment, paths, setsid=True):
         return
     child = os.fork()
     if child:
@@ -106,36 +106,32 @@ def start(command: list[str], paths: Paths, *, is_ending: bool = False) -> None:
         return
     try:
         os.setsid()
-        if os.fork() == 0:
-            _let_go(output, paths.state)
-            interpreter.mark_use(command[0])
-            try:
-                os.execve(command[0], command, environment)  # noqa: S606 (no shell is the point)
-            except OSError as error:
-                os.write(2, f"cannot run {command[0]}: {error}\n".encode("utf-8", "replace"))
+        _spawn(command, environment, paths)
     finally:
         os._exit(0)
 
 
-def _spawn(command: list[str], environment: dict[str, str], paths: Paths) -> bool:
-    """Start the command as a child in a session of its own, which is an orphan once the caller has ended.
+def _spawn(command: list[str], environment: dict[str, str], paths: Paths, *, setsid: bool = False) -> bool:
+    """Start the command as a child that holds nothing of this process, and is an orphan once this one has ended.
 
-    Return False when it could not be started, or when this system cannot do so.
+    ``setsid``: give it a session of its own, which some systems cannot. Return False when it could not be started.
     """
     if not hasattr(os, "posix_spawn"):
         return False
+    null = os.open(os.devnull, os.O_RDWR)
+    output = worker_output(paths.worker_output, null)
+    actions = [(os.POSIX_SPAWN_DUP2, source, target) for target, source in enumerate((null, output, output))]
+    inherited = [int(name) for name in os.listdir("/dev/fd")]
+    closed = [(os.POSIX_SPAWN_CLOSE, number) for number in inherited if number > 2 and _is_inherited(number)]
+    interpreter.mark_use(command[0])
+    os.chdir(paths.state)  # never hold the user's folder, which may be unmounted or removed
     try:
-        null = os.open(os.devnull, os.O_RDWR)
-        output = worker_output(paths.worker_output, null)
-        actions = [(os.POSIX_SPAWN_DUP2, source, target) for target, source in enumerate((null, output, output))]
-        inherited = [int(name) for name in os.listdir("/dev/fd")]
-        closed = [(os.POSIX_SPAWN_CLOSE, number) for number in inherited if number > 2 and _is_inherited(number)]
-        interpreter.mark_use(command[0])
-        os.chdir(paths.state)
         os.posix_spawn(
-            command[0], command, environment, file_actions=[*actions, *closed], setsid=True, setsigdef=IGNORED
+            command[0], command, environment, file_actions=[*actions, *closed], setsid=setsid, setsigdef=IGNORED
         )
-    except (OSError, NotImplementedError):  # the system lacks a session of its own, or the command cannot be executed
+    except (OSError, NotImplementedError) as error:  # no such interpreter, or no way to a session of its own
+        if not setsid:
+            os.write(output, f"cannot run {command[0]}: {error}\n".encode("utf-8", "replace"))
         return False
     return True
 
@@ -178,18 +174,6 @@ def lower_priority() -> None:
     """Lower this process's scheduling priority, so that it does not slow down the user's work."""
     if hasattr(os, "nice"):
         os.nice(max(0, 10 - os.nice(0)))
-
-
-def _let_go(output: str, cwd: str) -> None:
-    """Hold nothing of the hook's or the client's any more."""
-    heed_signals()
-    null = os.open(os.devnull, os.O_RDWR)
-    log = worker_output(output, null)
-    os.dup2(null, 0)
-    os.dup2(log, 1)
-    os.dup2(log, 2)
-    os.closerange(3, 1024)
-    os.chdir(cwd)  # never hold the user's folder, which may be unmounted or removed
 
 
 def heed_signals() -> None:
