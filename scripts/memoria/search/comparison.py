@@ -16,7 +16,7 @@ from memoria.search.words import coverage, jaccard, overlap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
 SAME = 0.6  # least Jaccard similarity of the signed words of two sentences that say the same
 CONTAINED, MIN_CONTAINED = 0.9, 4  # or this share of the shorter sentence's words, when it has at least four
@@ -24,8 +24,7 @@ CONTAINED, MIN_CONTAINED = 0.9, 4  # or this share of the shorter sentence's wor
 _WORD = Pattern(r"[^\W_]+(?:[._/-][^\W_]+)*")
 _CLAUSE = Pattern(r"[;:!?]|,\s|\.\s|\s(?:because|since|so|but|as|weil|damit|sondern|aber|denn)\s")
 _TOKEN = Pattern(r"[^\s,()\"`]+")
-_NUMBER = Pattern(r"\d+(?:\.\d+)*")
-_LETTERED = Pattern(r"([^\W\d_]{2,60})\s{1,8}([^\W\d_])(?![\w'.])")
+_NUMBER = Pattern(r"\d+(?:\.\d+)*|(?<=[^\W\d_]{2}\s)[A-HJ-Z](?![\w'.])")  # "queue A" too; "I" is a pronoun
 
 
 # These change what a rule says ("before the commit", "after the commit"), so a comparison of rules keeps them.
@@ -57,25 +56,17 @@ _PLACES = word_set(
 class Words:
     """A sentence as sets: its ``stems``, the stems under a negation or contrast (``against``), its ``numbers``.
 
-    ``subject``: the first stem, which says what the sentence is about. ``lettered``: the words before a single capital,
-    each with its letters ("queue A").
+    ``numbers`` holds the letters by which things are numbered, too. ``subject``: the first stem, which says what the
+    sentence is about.
     """
 
-    __slots__ = ("against", "lettered", "numbers", "stems", "subject")
+    __slots__ = ("against", "numbers", "stems", "subject")
 
-    def __init__(
-        self,
-        stems: frozenset[str],
-        against: frozenset[str],
-        numbers: frozenset[str],
-        subject: str = "",
-        lettered: Mapping[str, frozenset[str]] | None = None,
-    ) -> None:
+    def __init__(self, stems: frozenset[str], against: frozenset[str], numbers: frozenset[str], subject: str) -> None:
         self.stems = stems
         self.against = against
         self.numbers = numbers
         self.subject = subject
-        self.lettered = lettered or {}
 
     @property
     def signed(self) -> frozenset[str]:
@@ -94,17 +85,7 @@ def words(text: str) -> Words:
             subject = subject or stem
             (against if negated else stems).add(stem)
     numbers = frozenset(_NUMBER.findall(text))
-    return Words(frozenset(stems | against), frozenset(against - stems), numbers, subject, lettered(text))
-
-
-def lettered(text: str) -> dict[str, frozenset[str]]:
-    """Return the words before a single capital, each with its letters; "I" is a pronoun."""
-    found: dict[str, frozenset[str]] = {}
-    for match in _LETTERED.finditer(text):
-        if match[2].isupper() and match[2] != "I":
-            word = without_ending(_folded(match[1]))
-            found[word] = found.get(word, frozenset()) | {match[2]}
-    return found
+    return Words(frozenset(stems | against), frozenset(against - stems), numbers, subject)
 
 
 def _parts(clause: str) -> Iterator[tuple[str, bool]]:
@@ -128,7 +109,7 @@ def same(one: Words, other: Words) -> bool:
 
     When a single word of one stands for a single word of the other, they say it of another thing or say another thing.
     """
-    if one.numbers != other.numbers or _other_letter(one, other):
+    if one.numbers != other.numbers:
         return False
     if len(one.stems - other.stems) == len(other.stems - one.stems) == 1:
         return False
@@ -150,16 +131,9 @@ def similarity(one: Words, other: Words) -> float:
     return jaccard(one.stems, other.stems)
 
 
-def _other_letter(one: Words, other: Words) -> bool:
-    """Return whether a capital says that another thing is meant ("queue A", "queue B")."""
-    return any(letters != other.lettered.get(word, letters) for word, letters in one.lettered.items())
-
-
 def repeated_in(claim: Words, text: Words, least: float) -> bool:
     """Return whether ``text`` says the claim beside other things: its subject, numbers and most of its words."""
     if not claim.stems or claim.subject not in text.stems or not claim.numbers <= text.numbers:
-        return False
-    if _other_letter(claim, text):
         return False
     return covered(claim, text) >= least
 
