@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import itertools
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from facts import BLOG, SHOP, a_fact, keeper
-from memoria.statements.store import MIGRATIONS, Store, leading, made_again
+from as_before import same
+from facts import BLOG, MONDAY, SHOP, a_fact, keeper
+from memoria.statements.fact import GLOBAL
+from memoria.statements.store import MIGRATIONS, Store, leading, made_again, score
 
 
 def test_migrations_bring_an_older_store_up_without_losing_a_fact(tmp_path: Path) -> None:
@@ -61,6 +65,16 @@ def test_what_matters_most_leads(tmp_path: Path) -> None:
         assert order == [
             "Never use float for money.", "Write short functions.", "Old preference about commas.", "The logo is blue.",
         ]  # fmt: skip
+        made = [a_fact(f"Number {number}.", "fact", importance=0.9 - number / 40) for number in range(32)]
+        home.take(made)
+        called_for = [fact.id for fact in made[::-1] if fact.content != "Number 8."]
+        told = [[fact.content for fact in leading(home.store, *of)] for of in ((SHOP, called_for), (GLOBAL, ()))]
+    each = itertools.product(("correction", "preference", "operational", "fact"), (1, 2, 5, 6), (0, 120), (SHOP, BLOG))
+    rows = {
+        case: score(replace(a_fact("x", case[0], day=-case[2], project=case[3]), seen=case[1]), SHOP, MONDAY)
+        for case in each
+    }
+    same("read/leading.txt", [*told[0], *told[1], *(f"{worth:.4f} {case}" for case, worth in rows.items())])
 
 
 def test_a_correction_made_again_is_marked_and_rises(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.ground import clock
 from memoria.index.index import Index
 from memoria.pages import refresh
-from memoria.statements.fact import Ending, Fact
+from memoria.statements.fact import MAX_STORED, Ending, Fact
 from memoria.statements.keeper import Keeper
 from memoria.wiki.settle import Settle
 from wiki_home import IS, LISTENS, PORT_PAGE, JsonObject, WikiHome, entry, placed, stated
@@ -199,6 +199,16 @@ def test_a_new_bullet_is_a_statement_and_a_persons_own_list_is_none(home: Home) 
     assert "cables" not in facts
     assert f"- The lamp is green. [[daily/{home.home.zone.day(clock.now())}#^" in home.text(SLUG)
     assert "- cables\n" in home.text(SLUG)
+
+
+@pytest.mark.parametrize("size", [MAX_STORED, MAX_STORED + 1])
+def test_what_is_longer_than_a_statement_may_be_is_left_alone(home: Home, size: int) -> None:
+    texts = [f"The port of the {name} is 9090.".ljust(size, "x") for name in ("listener", "lamp")]
+    home.edit(SLUG, LISTENS, texts[0])
+    home.edit(SLUG, "## Behaviour\n", f"## Behaviour\n\n- {texts[1]}\n")
+    home.settle()
+    is_taken = size == MAX_STORED
+    assert [text in home.facts() for text in (*texts, LISTENS)] == [is_taken, is_taken, not is_taken]
 
 
 def test_a_bullet_with_a_secret_is_left_alone(home: Home) -> None:
