@@ -134,7 +134,7 @@ Ask Ada *first*, see [[daily/2026-11-16]].
 class WrittenLife(Life):
     """A life whose entries have headings, lists, code and links, with a person's notes between them.
 
-    Row by row the articles of all homes are the same in the end, and the days but for a minute. ``rows``: words that a
+    Row by row the articles of all homes are the same in the end, and the days but for the order in a minute. ``rows``: words that a
     person wrote outside statements.
     """
 
@@ -214,7 +214,7 @@ class WrittenLife(Life):
                 mine, theirs = first.get(name, []), other.get(name, [])
                 if sorted(mine) != sorted(theirs):
                     yield f"other rows: {name} of {machine.name}"
-                elif mine != theirs and ("/" in name or _entries(mine) != _entries(theirs)):
+                elif mine != theirs and ("/" in name or _minutes(mine) != _minutes(theirs)):
                     yield f"other order: {name} of {machine.name}"
         there = set(WORD.findall(str(first)))
         yield from (f"lost row: {word}" for word in sorted(self.rows - there - self.forgotten))
@@ -226,9 +226,9 @@ def _texts(machine: Machine) -> dict[str, str]:
         page.slug: page.render() for page in machine.pages()}  # fmt: skip
 
 
-def _entries(rows: list[str]) -> list[str]:
-    """Return the entries of a day; within a minute, a person's notes and single statements stand as they were met."""
-    return [row for row in rows if re.fullmatch(r"\^e-[0-9a-f]{8}", row)]
+def _minutes(rows: list[str]) -> list[str]:
+    """Return the minutes of a day's entries; what is of one minute stands as it was met."""
+    return re.findall(r"(?m)^### Session \((\d\d:\d\d)", "\n".join(rows))
 
 
 def _bare(text: str) -> list[str]:

@@ -189,13 +189,12 @@ def test_pages_and_days_are_taken_apart_and_put_together_as_they_were_before() -
     day = Day((DAYS / "marked.md").read_text("utf-8"))
     pieces = list(day.pieces(MONDAY.date()))
     (told,) = [piece.text for piece in pieces if piece.id == "e-one"]
-    order = {piece.id.removeprefix("e-"): piece.text for piece in pieces if piece.kind == "entry"}
     learned = {line.learned.id: line.learned for line in day.learned()}
     rows: list[object] = [*pieces]
     day.set_item("one", item_ident("Write it"), TICKED)
-    day.put_entry("one", told.replace("Why.", "Because."), [Learned("decision", "Use pnpm.", "l-new4")], order)
+    day.put_entry("one", told.replace("Why.", "Because."), [Learned("decision", "Use pnpm.", "l-new4")])
     six = told.replace("entry=one", "entry=six").replace("14:05", "15:05")
-    day.put_entry("six", six, [learned["l-rain1"]], {**order, "six": six})
+    day.put_entry("six", six, [learned["l-rain1"]])
     rows += ["==", day.text]
     day.drop_entry("one")
     day.drop_entry("none")

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, Final
@@ -77,13 +76,13 @@ class Day(DayText):
         for line in learned:
             there = f"{_bullet(rows[line.first])}^{line.learned.id}" if line.entry in by_hand else ""
             rows[line.first : line.end] = [there, *[""] * (line.end - line.first - 1)]
-        places = {block[2]: f"{block[1] or '-'} {block[3]}" for block in self._blocks()}
         for span in spans:
             ident, key = span.marker[1], written_key(span.marker)
             entry_at |= dict.fromkeys(range(span.first, span.last + 1), ident)
             said = [row for row in rows[span.first : span.last] if not BLOCK_ID.fullmatch(row)]
             bare = "\n".join([*_squeezed(said), "", self.rows[span.last].rstrip()])
-            yield Piece(f"e-{ident}", ENTRY, f"{day} {places[ident]}\n{bare}", key)
+            head = f"{day} {self._time(span.first)}".rstrip()
+            yield Piece(f"e-{ident}", ENTRY, f"{head}\n{bare}", key)
             for item in items:
                 if item.entry == ident and not item.is_open:
                     yield Piece(f"e-{ident}#{item_ident(item.text)}", ITEM, self._state(item), key)
@@ -98,48 +97,28 @@ class Day(DayText):
         match = BOX.fullmatch(self.rows[item.row])
         return DROPPED if match and STRUCK.fullmatch(match["text"]) else TICKED
 
-    def _blocks(self) -> Iterator[tuple[int, str, str, int]]:
-        """Yield the first row of each entry and group of statements, the time of day, the entry's id, and its number.
-
-        What tells no time has that of what is above it; the number is that among those of the same minute.
-        """
-        firsts = {number: "" for number, row in enumerate(self.rows) if row.startswith(LEARNED_HEADING)}
-        firsts |= {span.first: span.marker[1] for span in self._spans()}
-        time, counts = "", Counter[str]()
-        for first in sorted(firsts):
-            match = _TIMED.match(self.rows[first])
-            time = match[1] if match else time
-            yield first, time, firsts[first], counts[time]
-            counts[time] += 1
-
-    def _places(self, order: Mapping[str, str]) -> Iterator[tuple[int, tuple[str, int, str]]]:
-        """Yield the first row of each entry and group of statements, and its place by ``order`` or where it stands."""
-        for first, time, ident, number in self._blocks():
-            yield first, (*(_place(order[ident]) if ident in order else (time, number)), ident)
+    def _time(self, number: int) -> str:
+        """Return the time of day of what begins in a row: that of the next heading above where it tells none."""
+        return next((match[1] for row in self.rows[number::-1] if (match := _TIMED.match(row))), "")
 
     # -- writing
 
-    def put_entry(self, ident: str, text: str, statements: Sequence[Learned], order: Mapping[str, str]) -> None:
-        """Write an entry from its record with its boxes open; statements that stand in it stay in it.
-
-        ``order``: the records of the day's entries, which tell where each belongs.
-        """
+    def put_entry(self, ident: str, text: str, statements: Sequence[Learned]) -> None:
+        """Write an entry from its record with its boxes open; statements that stand in it stay in it."""
         day, bare = day_of(text)
         span = next((span for span in self._spans() if span.marker[1] == ident), None)
         if span is None:
-            self._insert(block(bare, statements, day), (*_place(text), ident), order)
+            self._insert(block(bare, statements, day), time_of(text)[0])
             return
         known = {learned.id for learned in statements}
         there = [line.learned for line in self.learned()
                  if span.first <= line.first <= span.last and line.learned.id not in known]  # fmt: skip
         self._put(span.first, span.last + 1, block(bare, [*there, *statements], day).removesuffix("\n").split("\n"))
 
-    def put_statements(
-        self, given: Iterable[tuple[Learned, str]], entry: str, order: Mapping[str, str] | None = None
-    ) -> None:
+    def put_statements(self, given: Iterable[tuple[Learned, str]], entry: str) -> None:
         """Write each statement's line in place of the old one, into its entry, or else below a heading.
 
-        ``given``: also what tells the time of day and the project in that heading. ``order``: as above.
+        ``given``: also what tells the time of day and the project in that heading.
         """
         there = {line.learned.id for line in self.learned()}
         new: dict[str, list[Learned]] = {}
@@ -154,13 +133,9 @@ class Day(DayText):
             self._put(span.first, span.last, _with_statements(self.rows[span.first : span.last], every))
             return
         for heading, below in new.items():
-            if heading in self.rows:
-                self._add_below(heading, below)
-                continue
-            minute = heading.removeprefix(LEARNED_HEADING)[:5]
-            used = {number for _, (time, number, _) in self._places(order or {}) if time == minute}
-            text = "\n".join([heading, "", *(row for learned in below for row in learned_rows(learned))])
-            self._insert(text, (minute, min({*range(len(used) + 1)} - used), ""), order or {})
+            if heading not in self.rows:
+                self._insert(f"{heading}\n\n", heading.removeprefix(LEARNED_HEADING)[:5])
+            self._add_below(heading, below)
 
     def _add_below(self, heading: str, new: Sequence[Learned]) -> None:
         """Write statements among those below a heading, by when they were said."""
@@ -168,19 +143,15 @@ class Day(DayText):
         ends = (n for n, row in enumerate(self.rows) if n > start and row.startswith(("#", COMMENT)))
         end = next(ends, len(self.rows))
         group = [line for line in self.learned() if start < line.first < end]
-        last = group[-1].end if group else start + 1
+        last = group[-1].end if group else min(start + 2, end)
         for learned in sorted(new, key=_said, reverse=True):  # so that no row moves above which one is to be written
             at = next((line.first for line in group if _said(line.learned) > _said(learned)), last)
             self._put(at, at, learned_rows(learned))
 
-    def _insert(self, text: str, place: tuple[str, int, str], order: Mapping[str, str]) -> None:
-        """Write a part before the first that belongs below it, or at the end.
-
-        ``place``: the time of day, the number among those of the minute, and the id, which decides between machines.
-        """
-        at = next((first for first, other in self._places(order) if other > place), None)
-        while at is not None and not self.rows[at].strip():
-            at += 1
+    def _insert(self, text: str, time: str) -> None:
+        """Write a part before the first one of a later minute, or at the end; in a minute each home has its order."""
+        timed = ((number, _TIMED.match(row)) for number, row in enumerate(self.rows))
+        at = next((number for number, other in timed if other and other[1] > time), None)
         if at is None:
             self.append(text)
         else:
@@ -241,10 +212,10 @@ def day_of(text: str) -> tuple[date, str]:
     return date.fromisoformat(head[:10]), bare
 
 
-def _place(text: str) -> tuple[str, int]:
-    """Return the time of day of an entry, and its number among those of that minute, from its record."""
-    _, time, number = [*text.partition("\n")[0].split(), "", ""][:3]
-    return time, int(number) if number.isdecimal() else 0
+def time_of(text: str) -> tuple[str, bool]:
+    """Return the time of day in the record of an entry, and whether it is only that of what stands above it."""
+    head, _, bare = text.partition("\n")
+    return head[11:16], not _TIMED.match(bare)
 
 
 def _said(learned: Learned) -> tuple[str, str]:

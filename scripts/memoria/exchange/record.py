@@ -25,7 +25,6 @@ from memoria.ground.files import sha256
 ENTRY, STATEMENT, END, ITEM = "entry", "statement", "end", "item"
 ARTICLE, PLACE, PROSE = "article", "place", "prose"
 FORGET: Final = "forget"
-PLACED: Final = (ENTRY, PROSE)  # kinds whose first row also tells where it stands, which is not compared
 GONE: Final = "-"  # the digest of no text
 ENDING: Final = ".records"  # of a segment's name
 _PLAIN, _SEALED = b"memoria records ", b"memoria sealed\n"
@@ -74,7 +73,7 @@ class Record:
     @property
     def full(self) -> str:
         """The digest by which it is compared with what a file holds."""
-        return self.digest if self.kind in PLACED else digest_of(self.text)
+        return digest_of(self.text) if self.kind == STATEMENT else self.digest
 
     @property
     def dots(self) -> tuple[str, ...]:
@@ -100,7 +99,7 @@ class Piece:
     @property
     def full(self) -> str:
         """The digest by which it is compared with a record."""
-        return self.digest if self.kind in PLACED else digest_of(self.text)
+        return digest_of(self.text) if self.kind == STATEMENT else self.digest
 
     @property
     def digest(self) -> str:
@@ -124,7 +123,7 @@ def words_of(kind: str, text: str | None) -> str | None:
     if text and kind == STATEMENT:
         with suppress(ValueError, KeyError, TypeError):  # of a newer version
             return str(json.loads(text)["content"])
-    if text and kind in PLACED:
+    if text and kind in (ENTRY, PROSE):
         head, _, bare = text.partition("\n")
         first = head[:10] if kind == ENTRY else head.partition("\t")[0]
         return f"{first}\n{bare}"

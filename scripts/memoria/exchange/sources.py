@@ -14,7 +14,7 @@ from functools import cached_property
 from memoria.base import failpoints
 from memoria.base.project import name_of
 from memoria.daily.entry import tombstone
-from memoria.exchange.forms import Day, Page, day_of, fact_of, new_page
+from memoria.exchange.forms import Day, Page, day_of, fact_of, new_page, time_of
 from memoria.exchange.record import ARTICLE, END, ENTRY, GONE, PLACE, PROSE, STATEMENT, Piece, Record
 from memoria.exchange.records import Records
 from memoria.ground.swap import Swap
@@ -92,7 +92,6 @@ class Days:
     def written(self, name: str, text: str | None, wrong: Collection[str]) -> str | None:
         """Return the text with what is ``wrong`` in it as it is in the records: entries with all in them first."""
         rows = Day(text or "")
-        order = {ident: told for ident in rows.ids() if (told := self._text(f"e-{ident}"))}
         statements: dict[str, list[Fact]] = {}
         entries: dict[str, str] = {}
         for ident in dict.fromkeys(part.partition("#")[0] for part in wrong):
@@ -107,11 +106,10 @@ class Days:
                 rows.drop_entry(ident.removeprefix("e-"))
         for facts in statements.values():
             facts.sort(key=lambda fact: (fact.time, fact.id))
-        for ident, bare in entries.items():
+        for ident, bare in sorted(entries.items(), key=lambda entry: time_of(entry[1])):
             entry = ident.removeprefix("e-")
             if ident in wrong:
-                rows.put_entry(entry, bare, [learned(fact) for fact in statements.pop(entry, ())], order)
-                order[entry] = bare
+                rows.put_entry(entry, bare, [learned(fact) for fact in statements.pop(entry, ())])
             for part in self.records.parts(ident):
                 rows.set_item(entry, part.partition("#")[2], self._text(part) or "")
         zone = self.keeper.zone
@@ -119,7 +117,7 @@ class Days:
             names = ("everywhere" if fact.project == GLOBAL else name_of(fact.project) for fact in facts)
             given = [(learned(fact), f"{zone.local(fact.time):%H:%M}) · {name}")
                      for fact, name in zip(facts, names, strict=True)]  # fmt: skip
-            rows.put_statements(given, entry, order)
+            rows.put_statements(given, entry)
         return rows.text
 
     def _sort(self, rows: Day, name: str, ident: str, live: Record | None, found: dict[str, list[Fact]]) -> None:
