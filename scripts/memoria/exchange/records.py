@@ -60,6 +60,9 @@ _MIGRATIONS: Final = (
     """,
 )
 
+_IN_SEGMENT: Final = "SELECT line FROM held JOIN {} USING (dot) WHERE machine = ?1 AND name = ?2"
+_ALIVE: Final = f"{_IN_SEGMENT.format('records')} UNION ALL {_IN_SEGMENT.format('gone')}"
+
 
 @dataclass(frozen=True, slots=True)
 class Shown:
@@ -412,23 +415,22 @@ class Records(AbstractContextManager["Records"]):
     def unsent(self, machine: str) -> list[str]:
         """Return the lines of live records that this machine must write: its own, and those that no other one holds."""
         query = (
-            "SELECT line FROM {0} WHERE NOT EXISTS (SELECT 1 FROM held WHERE held.dot = {0}.dot AND machine = ?1) "
-            "AND (mine OR NOT EXISTS (SELECT 1 FROM held WHERE held.dot = {0}.dot))"
+            "SELECT line FROM {0} WHERE NOT EXISTS "
+            "(SELECT 1 FROM held WHERE held.dot = {0}.dot AND (machine = ?1 OR NOT {0}.mine))"
         )
         union = f"{query.format('records')} UNION ALL {query.format('gone')}"
         return [line for (line,) in self.db.execute(union, (machine,))]
 
     def alive(self, machine: str, name: str) -> list[str]:
         """Return the lines of a segment's records that live."""
-        query = "SELECT line FROM held JOIN {0} USING (dot) WHERE machine = ?1 AND name = ?2"
-        union = f"{query.format('records')} UNION ALL {query.format('gone')}"
-        return [line for (line,) in self.db.execute(union, (machine, name))]
+        return [line for (line,) in self.db.execute(_ALIVE, (machine, name))]
 
     def measure(self, machine: str, name: str) -> tuple[int, int, int]:
         """Return how many records a segment has, how many of them live, and their size."""
-        lines = self.alive(machine, name)
-        count = self.db.execute("SELECT count(*) FROM held WHERE machine = ? AND name = ?", (machine, name))
-        return int(count.fetchone()[0]), len(lines), sum(map(len, lines))
+        count = "SELECT count(*) FROM held WHERE machine = ?1 AND name = ?2"
+        query = f"SELECT ({count}), count(*), total(length(line)) FROM ({_ALIVE})"  # noqa: S608 (constants)
+        row = self.db.execute(query, (machine, name)).fetchone()
+        return int(row[0]), int(row[1]), int(row[2])
 
     def forgotten_in(self) -> set[tuple[str, str]]:
         """Return the segments that hold what was forgotten."""

@@ -162,8 +162,8 @@ class Articles:
         self._seen: tuple[str, str, Page] | None = None
 
     def stamps(self) -> dict[str, str]:
-        """Return the files, each with a text that changes with it."""
-        return {f"{self.folder}{slug}": f"{mark[0]}-{mark[1]}" for slug, mark in self.wiki.files()}
+        """Return the files as they were when ``wiki.settle`` read them, each with a text that changes with it."""
+        return {f"{self.folder}{slug}": mark for slug, mark in self.settled.items()}
 
     def mark(self, name: str, text: str | None) -> str:
         """Return the stamp of a file, ``""`` when it does not hold this text."""

@@ -289,8 +289,9 @@ def _is_lost(staged: Path, target: Path) -> bool:
 
 def _leftovers(folder: Path) -> Iterator[tuple[Path, str, tuple[str, str]]]:
     """Yield what killed processes left in ``folder``, and beside the targets of its links."""
-    folders = {folder, *(Path(os.path.realpath(link)).parent for link in folder.glob("*.md") if link.is_symlink())}
-    for place in folders:
+    entries = os.scandir(folder) if folder.is_dir() else ()
+    links = (entry.path for entry in entries if entry.name.endswith(".md") and entry.is_symlink())
+    for place in {folder, *(Path(os.path.realpath(link)).parent for link in links)}:
         for path in sorted(place.glob(".*.swap*"), reverse=True):  # a taken file before the one that replaces it
             match = _STAGED.fullmatch(path.name)
             if match:
