@@ -134,8 +134,8 @@ Ask Ada *first*, see [[daily/2026-11-16]].
 class WrittenLife(Life):
     """A life whose entries have headings, lists, code and links, with a person's notes between them.
 
-    Row by row the articles of all homes are the same in the end, and the days but for the order in a minute. ``rows``: words that a
-    person wrote outside statements.
+    Row by row the articles of all homes are the same in the end, and the days but for the order in a minute.
+    ``rows``: words that a person wrote outside statements.
     """
 
     def __init__(self, folder: Path, seed: int, count: int) -> None:
@@ -296,6 +296,8 @@ def join(folder: Path, seed: int) -> list[str]:
     way = "git" if seed % 2 else "folder"
     address = fresh(folder) / way
     subprocess.run(["git", "init", "-q", "--bare", address] if seed % 2 else ["mkdir", address], check=True)
+    if seed % 2:  # what is sent is kept as it came, also what was there
+        subprocess.run(["git", "-C", address, "config", "receive.unpackLimit", "1"], check=True)
     desk, laptop = (Machine(name, folder / name, str(address), random.Random(seed)) for name in ("desk", "laptop"))
     with desk.at_work():
         _fill(desk)

@@ -51,8 +51,12 @@ def test_no_history_is_kept_here_and_none_on_the_host_after_it_tidied_up(
     one = git(tmp_path, host, "one")
     one.listed()
     one.write({("a", "x.records"): b"a secret word\n"}, ())
+    subprocess.run(["git", "-C", host, "config", "receive.unpackLimit", "1"], check=True)  # to see what is sent
     one.listed()
+    one.write({("a", "z.records"): random.randbytes(50_000)}, ())
     one.write({("a", "y.records"): b"another\n"}, [("a", "x.records")])
+    _, pack = sorted((host / "objects" / "pack").glob("*.pack"), key=lambda pack: pack.stat().st_mtime_ns)
+    assert pack.stat().st_size < 1_000, "what is there is not sent again"
     monkeypatch.setattr(carriers, "LOOSE", 1)
     one.listed()  # finds that it holds more than that, and packs what is left
     subprocess.run(["git", "-C", host, "gc", "-q", "--prune=now"], check=True)

@@ -2,14 +2,13 @@
 
 A carrier lists, reads, writes and deletes files, each below the name of a machine, and understands none of them.
 
-In git each machine has one ref, ``refs/memoria/<machine>``: a commit without parents, which a push replaces only if the
-ref still is what was read. So there is no branch, no merge and no history.
+In git each file has a ref, ``refs/memory/<machine>/<name>``: a commit without parents, which a push replaces only if
+the ref still is what was read. So there is no branch, no merge and no history, and what is there is not sent again.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import signal
 import subprocess
@@ -28,7 +27,8 @@ Place = tuple[str, str]
 NETWORK_S: Final = 120.0  # for one fetch or push, unless a person waits for it
 LOCAL_S: Final = 60.0
 LOOSE: Final = 60  # objects that the own clone may hold unpacked
-_REFS: Final = "refs/memoria/"
+_REFS: Final = "refs/memory/"
+_FILE: Final = "segment"  # the one file of a commit
 _LOCAL: Final = "file://"  # begins the address of a repository on this machine
 _SCHEMES: Final = (_LOCAL, "ssh://", "git://", "http://", "https://")
 _AGAIN: Final = ("atomic push failed", "stale info", "[rejected]", "cannot lock ref", "failed to update ref")
@@ -91,8 +91,7 @@ class Git:
         self.clone = clone
         self.limit_s = limit_s
         self.environment = _environment(clone, is_far=is_far(address))
-        self.refs: dict[str, str] = {}
-        self.blobs: dict[Place, str] = {}
+        self.refs: dict[Place, str] = {}
 
     def listed(self) -> set[Place]:
         """Fetch, and return the files that are there."""
@@ -103,60 +102,42 @@ class Git:
         fetch = ("fetch", "-q", "--prune", "--no-tags", "--no-write-fetch-head", self.address, f"+{_REFS}*:{_REFS}*")
         self._run(*fetch, limit_s=self.limit_s)
         rows = self._run("for-each-ref", "--format=%(refname) %(objectname)", _REFS).decode().split("\n")
-        self.refs = {ref.removeprefix(_REFS): found for ref, _, found in (row.partition(" ") for row in rows) if found}
-        trees = self._objects([f"{found}^{{tree}}" for found in self.refs.values()])
-        self.blobs = {(machine, os.fsdecode(row[2])): row[3].hex()
-                      for (machine, found), tree in zip(self.refs.items(), trees, strict=True)
-                      for row in re.findall(rb"(?s)(\d+) (([^\0]+))\0(.{%d})" % (len(found) // 2), tree)}  # fmt: skip
-        return set(self.blobs)
+        found = (row.removeprefix(_REFS).replace(" ", "/").split("/") for row in rows if row)
+        self.refs = {(machine, name): commit for machine, name, commit in found}
+        return set(self.refs)
 
     def read(self, places: Collection[Place]) -> Iterator[tuple[Place, bytes]]:
         """Yield the contents of those files."""
-        wanted = sorted(set(places) & set(self.blobs))
-        yield from zip(wanted, self._objects([self.blobs[place] for place in wanted]), strict=True)
-
-    def _objects(self, names: Collection[str]) -> Iterator[bytes]:
-        """Yield the contents of objects, which one process reads."""
-        data = self._run("cat-file", "--batch", given="".join(f"{name}\n" for name in names).encode()) if names else b""
-        start = 0
-        for _ in names:
+        wanted = sorted(set(places) & set(self.refs))
+        given = "".join(f"{self.refs[place]}:{_FILE}\n" for place in wanted)
+        data, start = self._run("cat-file", "--batch", given=given.encode()) if wanted else b"", 0
+        for place in wanted:
             end = data.index(b"\n", start)
             size = int(data[start:end].split()[2])
-            yield data[end + 1 : end + 1 + size]
+            yield place, data[end + 1 : end + 1 + size]
             start = end + size + 2
 
     def write(self, new: Mapping[Place, bytes], gone: Collection[Place]) -> bool:
-        """Push new trees of the machines concerned, all or none of them."""
-        machines = sorted({machine for machine, _ in (*new, *gone)})
-        leases = [f"--force-with-lease={_REFS}{machine}:{self.refs.get(machine, '')}" for machine in machines]
+        """Push new files and the deletion of others, all or none of them."""
+        refs = {place: f"{_REFS}{'/'.join(place)}" for place in (*new, *gone)}
         stream = b"".join(
-            b"commit %b\ncommitter memoria <memoria@localhost> now\ndata 0\n%b\n"
-            % (
-                f"{_REFS}{machine}".encode(),
-                b"".join(
-                    [
-                        b"M 100644 %b %b\n" % (blob.encode(), os.fsencode(name))
-                        for (owner, name), blob in self.blobs.items()
-                        if owner == machine and (machine, name) not in (*gone, *new)
-                    ]
-                    + [
-                        b"M 100644 inline %b\ndata %d\n%b\n" % (os.fsencode(name), len(data), data)
-                        for (owner, name), data in new.items()
-                        if owner == machine
-                    ]
-                ),
-            )
-            for machine in machines
+            b"commit %b\ncommitter memoria <memoria@localhost> now\ndata 0\nM 100644 inline %b\ndata %d\n%b\n"
+            % (refs[place].encode(), _FILE.encode(), len(data), data)
+            for place, data in new.items()
         )
         self._run("fast-import", "--quiet", "--force", "--date-format=now", given=stream)
         failpoints.reached("exchange.written")
+        leases = [f"--force-with-lease={ref}:{self.refs.get(place, '')}" for place, ref in refs.items()]
+        wanted = [f"{ref if place in new else ''}:{ref}" for place, ref in refs.items()]
         try:
             push = ("-c", "pack.window=0", "push", "-q", "--no-thin", "--atomic", "--no-verify", *leases, self.address)
-            self._run(*push, *(f"{_REFS}{machine}:{_REFS}{machine}" for machine in machines), limit_s=self.limit_s)
+            self._run(*push, *wanted, limit_s=self.limit_s)
         except CarrierError as error:
             if any(sign in str(error) for sign in _AGAIN):
                 return False
             raise  # the next fetch takes back what was not pushed
+        deleted = "".join(f"delete {refs[place]}\n" for place in gone)
+        self._run("update-ref", "--stdin", given=deleted.encode())
         return True
 
     def shred(self) -> None:
