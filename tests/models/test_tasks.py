@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 from memoria.models import tasks
@@ -9,6 +11,17 @@ from memoria.models import tasks
 NEW = {"id": "l-b20", "kind": "fact", "day": "2026-11-17", "about": "Port", "text": "The port is 9090."}
 LINE = {"id": "l-a10", "day": "2026-11-16", "section": "Behaviour", "text": "The port is 8080."}
 PAGE = {"slug": "port", "title": "Port", "aliases": ["listener"], "summary": "Where it listens.", "lines": [LINE]}
+
+
+def test_a_request_outlines_the_answer_that_its_schema_asks_for() -> None:
+    schemas = {
+        "flush": tasks.FLUSH_SCHEMA, "compile": tasks.COMPILE_SCHEMA, "query": tasks.QUERY_SCHEMA,
+        "widen": tasks.WIDEN_SCHEMA, "weigh": tasks.WEIGH_SCHEMA,
+    }  # fmt: skip
+    for task, schema in schemas.items():
+        shown = set(re.findall(r'"(\w+)": ', tasks.SHAPES[task]))
+        assert shown >= set(schema["properties"])
+        assert shown <= set(re.findall(r'"(\w+)"', json.dumps(schema)))
 
 
 def compiled(*statements: dict[str, Any], **more: Any) -> str:

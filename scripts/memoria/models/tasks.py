@@ -6,9 +6,8 @@ fenced as data. Limits are part of the schema: an answer that exceeds them is ba
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from memoria.base.fence import fenced, neutral
 from memoria.models.protocol import JsonObject, Prompt
@@ -37,13 +36,8 @@ def _loose(part: JsonObject) -> JsonObject:
     return {name: rule for name, rule in part.items() if name != "default"}
 
 
-def _object(required: Iterable[str], **properties: JsonObject) -> JsonObject:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
+def _object(required: list[str], **properties: JsonObject) -> JsonObject:
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 def _separately(names: Iterable[str], **needed: JsonObject) -> JsonObject:
@@ -53,44 +47,22 @@ def _separately(names: Iterable[str], **needed: JsonObject) -> JsonObject:
     return {"type": "array", "default": [], "items": items}
 
 
-FLUSH_SHAPE = _object(
+# Loose on purpose beside what a statement cannot be without: ``statements.claim_check`` judges each one separately, and
+# a bad one must cost neither the summary nor the good ones beside it. ``redact.marker`` judges secrets in the same way.
+FLUSH_SCHEMA = _object(
     ["worth_saving"],
     worth_saving={"type": "boolean"},
     title=_text(200),
     context=_text(2_000),
     key_exchanges=_many(_must(1_500), 40),
-    statements=_many(
-        _object(
-            ["kind", "content"],
-            kind=_must(20),  # the prompt names the kinds
-            content=_must(1_500),
-            quote=_text(2_000),
-            importance={"type": "number", "minimum": 0, "maximum": 1, "default": 0.5},
-            supersedes=_many(_must(80), 10),
-            asked_as=_many(_must(80), 5),
-        ),
-        40,
-    ),
-    ended=_many(
-        _object(["id", "quote"], id=_must(80), remains=_text(1_500), quote=_text(2_000)),
-        20,
-    ),
-    asked=_many(_object(["id", "asked_as"], id=_must(80), asked_as=_many(_must(80), 5)), 40),
+    statements=_separately(["importance", "quote", "supersedes", "asked_as"], kind=_must(80), content=_must(5_000)),
+    ended=_separately(["remains", "quote"], id=_must(80)),
+    asked={"default": []},
     action_items=_many(_must(1_500), 40),
     done=_many(_must(80), 40),
     dropped=_many(_must(80), 40),
-    secrets=_many(_must(200), 40),
+    secrets={"default": []},
 )
-
-# Loose on purpose beside what a statement cannot be without: ``statements.claim_check`` judges each one separately, and
-# a bad one must cost neither the summary nor the good ones beside it. ``redact.marker`` judges secrets in the same way.
-STATEMENTS = _separately(["importance", "quote", "supersedes", "asked_as"], kind=_must(80), content=_must(5_000))
-ENDED = _separately(["remains", "quote"], id=_must(80))
-FLUSH_SCHEMA: JsonObject = {
-    **FLUSH_SHAPE,
-    "properties": {**FLUSH_SHAPE["properties"], "statements": STATEMENTS, "ended": ENDED}
-    | {name: {"default": []} for name in ("asked", "secrets")},
-}
 
 COMPILE_SCHEMA = _object(
     ["places"],
@@ -109,6 +81,24 @@ QUERY_SCHEMA = _object(["text"], text=_text(6_000), rests_on=_many(_must(200), 4
 WIDEN_SCHEMA = _object(["words"], words=_loose(_many(_text(200), 200)))
 
 WEIGH_SCHEMA = _object(["needed"], needed=_many({"type": "integer", "minimum": 1}, 100))
+
+# What a request says of the answer: models read it as well as the schema, at a fifth of its size.
+SHAPES = {
+    "flush": (
+        '{"worth_saving": bool, "title": str, "context": str, "key_exchanges": [str], "statements": [{"kind": str, '
+        '"content": str, "quote": str, "importance": 0..1, "supersedes": [str], "asked_as": [str]}], "ended": '
+        '[{"id": str, "remains": str, "quote": str}], "asked": [{"id": str, "asked_as": [str]}], '
+        '"action_items": [str], "done": [str], "dropped": [str], "secrets": [str]}'
+    ),
+    "compile": (
+        '{"places": [{"id": str, "article": str, "section": str}], "articles": [{"slug": str, "title": str, '
+        '"aliases": [str], "summary": str}], "same": [{"id": str, "other": str}], "ends": [{"id": str, "by": str}], '
+        '"links": [{"from": str, "to": str, "why": str}], "connections": [{"text": str, "ids": [str]}]}'
+    ),
+    "query": '{"text": str, "rests_on": [str]}',
+    "widen": '{"words": [str]}',
+    "weigh": '{"needed": [int]}',
+}
 
 
 def flush(material: JsonObject) -> Prompt:
@@ -132,7 +122,7 @@ def flush(material: JsonObject) -> Prompt:
         ("open items", "\n".join(items)),
         ("conversation", "\n".join([f"project: {material['project']}", *blocks])),
     ]
-    return _prompt("flush", FLUSH_SHAPE, parts, material, FLUSH_SCHEMA)
+    return _prompt("flush", FLUSH_SCHEMA, parts, material)
 
 
 def _known(known: JsonObject) -> str:
@@ -193,33 +183,17 @@ def _asked(material: JsonObject) -> list[tuple[str, str]]:
     return [("conversation", material["conversation"]), ("prompt", material["prompt"])]
 
 
-def _prompt(
-    task: str,
-    shape: JsonObject,
-    parts: list[tuple[str, str]],
-    material: JsonObject,
-    schema: JsonObject | None = None,
-) -> Prompt:
-    """``shape`` is outlined in the prompt; ``schema``, if looser, validates the answer. Empty parts are left out."""
+def _prompt(task: str, schema: JsonObject, parts: list[tuple[str, str]], material: JsonObject) -> Prompt:
+    """Return the question with its material as labelled parts; empty ones are left out."""
     text = "\n\n".join(
         [
             (PROMPTS / f"{task}.md").read_text(encoding="utf-8").strip(),
-            f"Shape of the answer:\n{outline(shape)}",
+            f"Shape of the answer:\n{SHAPES[task]}",
             *(fenced(label, carried) for label, carried in parts if carried),
             "Answer now with the JSON object alone.",
         ]
     )
-    return Prompt(task=task, text=text, schema=schema or shape, material=material)
-
-
-def outline(schema: Mapping[str, Any]) -> str:
-    """Return a short outline of a schema, which models read as well as the schema, at a fifth of its size."""
-    if schema["type"] == "object":
-        fields = (f'"{name}": {outline(part)}' for name, part in schema["properties"].items())
-        return f"{{{', '.join(fields)}}}"
-    if schema["type"] == "array":
-        return f"[{outline(schema['items'])}]"
-    return {"string": "str", "boolean": "bool", "number": "0..1", "integer": "int"}[schema["type"]]
+    return Prompt(task=task, text=text, schema=schema, material=material)
 
 
 def _cut(text: str, most: int) -> str:
