@@ -14,7 +14,6 @@ import logging
 import math
 import sqlite3
 import time
-import unicodedata
 from array import array
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -355,9 +354,9 @@ class Index(AbstractContextManager["Index"]):
         self._rows = DocumentRows(self._db)
         try:
             self._db.execute("PRAGMA cache_size = -16384")
-            if self._identity() != _wanted_identity():
+            if database.version(self._db) != layout.VERSION:
                 with self._transaction():
-                    if self._identity() != _wanted_identity():  # no other process created it in the meantime
+                    if database.version(self._db) != layout.VERSION:  # no other process created it in the meantime
                         self._empty()
                 with suppress(sqlite3.OperationalError):  # someone reads it: the free pages are used again instead
                     self._db.execute("VACUUM")  # of what remains, which is little
@@ -367,19 +366,11 @@ class Index(AbstractContextManager["Index"]):
             raise
         return self._db
 
-    def _identity(self) -> tuple[int, str]:
-        version = database.version(self._db)
-        if version != layout.VERSION:
-            return version, ""
-        row = self._db.execute("SELECT value FROM facts WHERE name = 'unicode'").fetchone()
-        return version, row[0] if row else ""
-
     def _empty(self) -> None:
         for table in (*_TABLES, *_FORMER_TABLES):
             self._db.execute(f"DROP TABLE IF EXISTS {table}")
         for statement in database.statements(_SCHEMA):
             self._db.execute(statement)
-        self._db.execute("INSERT INTO facts VALUES ('unicode', ?)", (unicodedata.unidata_version,))
         self._db.execute("INSERT INTO facts VALUES ('aliases', ?)", (digest_of(self.aliases),))
         self._db.execute(f"PRAGMA user_version = {layout.VERSION}")
 
@@ -400,10 +391,6 @@ class Index(AbstractContextManager["Index"]):
 
 def _of_file(home: Path, name: str, aliases: Mapping[str, str], ended: Ended) -> Iterable[Document]:
     return documents.of_file(name, home_files.text(home / name), aliases, ended)
-
-
-def _wanted_identity() -> tuple[int, str]:
-    return layout.VERSION, unicodedata.unidata_version
 
 
 MAX_PASSAGES = layout.LAST + 1 - layout.HEADS  # of one document
