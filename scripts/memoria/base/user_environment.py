@@ -28,8 +28,7 @@ SESSION_MARKS = ("CLAUDECODE", "CLAUDE_PID", "CLAUDE_PROJECT_DIR")
 SETTINGS_FILES = ("settings.json", "settings.local.json")
 CLIENT = "MEMORIA_CLIENT"  # the program of the client whose hook started this process
 DETACHED = "MEMORIA_DETACHED"  # marks what a hook or a worker started, in the background
-PART_BYTES = 1 << 16
-MAX_SETTINGS_PARTS = 64  # of a settings file: 4 MiB
+MAX_SETTINGS_BYTES = 1 << 22  # of a settings file
 MAX_ANCESTORS = 64
 
 
@@ -97,16 +96,12 @@ def user_settings(environ: Mapping[str, str]) -> dict[str, str]:
 
 def file_text(path: str) -> str:
     """Return the text of one of the client's settings files; raise OSError when it cannot be read."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a FIFO must not hold up a hook
-    try:
-        parts: list[bytes] = []
-        while len(parts) < MAX_SETTINGS_PARTS:  # in parts: a buffer of the greatest size would be mapped each time
-            parts.append(os.read(descriptor, PART_BYTES))
-            if len(parts[-1]) < PART_BYTES:
-                break
-        return b"".join(parts).decode("utf-8", "replace")
-    finally:
-        os.close(descriptor)
+    with open(path, "rb", opener=_unblocked) as file:
+        return (file.read(MAX_SETTINGS_BYTES) or b"").decode("utf-8", "replace")
+
+
+def _unblocked(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # a FIFO must not hold up a hook
 
 
 def _is_session(environ: Mapping[str, str]) -> bool:
