@@ -27,10 +27,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench import crash
 from bench.crash import HANGS_S, Process, Tally, reap, strike, wait_for
 from bench.crash import World as CrashWorld
 from editors import EDITORS
-from memoria.base import failpoints
 
 DISK_MB = 24
 YEAR_S = 365 * 86_400
@@ -275,11 +275,11 @@ class World(CrashWorld):
             killed = strike(self.hook("SessionEnd", session), self.dice.uniform(0, 0.05))
         elif step.startswith("random"):
             killed = strike(self.run(step.split()[1], worker=worker), self.dice.uniform(0.1, 1.2))
-        elif step in failpoints.HOOK:
+        elif step in crash.HOOK:
             event = "SessionEnd" if step.startswith("worker") else "Stop"
             killed = reap(self.hook(event, session, kill_at=step))
         else:
-            verb = "compile" if step in failpoints.COMPILE else "flush"
+            verb = "compile" if step in crash.COMPILE else "flush"
             killed = reap(self.run(verb, kill_at=f"{step}:{self.dice.randint(1, 2)}", worker=worker))
         tally.kills[step] += int(killed)
 
@@ -398,7 +398,7 @@ class Chaos:
 
     def _step(self, world: World, tally: Tally) -> None:
         began, dice = time.time(), world.dice
-        kinds = ("random hook", "random flush", "random compile", "", *failpoints.STEPS)
+        kinds = ("random hook", "random flush", "random compile", "", *crash.STEPS)
         trouble = dice.choice(kinds)
         if dice.random() < 0.5:
             world.jump()

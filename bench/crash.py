@@ -26,7 +26,6 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from memoria.base import failpoints
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.capture.spool import Spool
@@ -46,6 +45,20 @@ from memoria.wiki.folder import Wiki
 ROOT = Path(__file__).resolve().parents[1]
 
 Process = subprocess.Popen[bytes]
+# The named steps, in the order in which a conversation passes them.
+HOOK = (
+    "spool.opened", "spool.written", "spool.synced", "spool.renamed", "cursor.written", "cursor.replaced",
+    "worker.forked",
+)  # fmt: skip
+WORKER = (
+    "worker.locked", "spool.claimed", "flush.answered", "files.written", "files.compared", "files.replaced",
+    "daily.appended", "ledger.recorded", "spool.acknowledged", "flush.unlocked",
+)  # fmt: skip
+COMPILE = (
+    "compile.locked", "compile.answered", "transaction.staged", "transaction.journaled", "transaction.swapped",
+    "transaction.closed", "compile.booked",
+)  # fmt: skip
+STEPS = HOOK + WORKER + COMPILE
 PATIENCE_S = 60.0
 HANGS_S = 180.0
 SEEDS_APART = 10_000
@@ -398,13 +411,13 @@ def _one(world: World, step: str, tally: Tally) -> None:
         process = world.hook("SessionEnd", chosen[0]) if victim == "hook" else world.run(victim)
         killed = strike(process, dice.uniform(0, 0.04) if victim == "hook" else dice.uniform(0.1, 0.9))
         name = f"random {victim}"
-    elif step in failpoints.HOOK:
+    elif step in HOOK:
         killed = reap(world.hook("SessionEnd" if step.startswith("worker") else "Stop", chosen[0], kill_at=kill_at))
         name = step
     else:
         others.append(world.hook("PreCompact", chosen[1]))
         reap(world.hook("SessionEnd", chosen[0]))
-        if step in failpoints.COMPILE:
+        if step in COMPILE:
             reap(world.run("flush"))
             killed = reap(world.run("compile", kill_at=kill_at))
         else:
@@ -435,7 +448,7 @@ def burst(base: Path, sessions: int, hooks: int) -> Tally:
 
 def endless(seed: int) -> Iterable[str]:
     """Every named step in turn, a random kill after every second."""
-    names = list(failpoints.STEPS)
+    names = list(STEPS)
     dice = random.Random(seed)
     while True:
         dice.shuffle(names)

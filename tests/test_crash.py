@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench import crash
-from memoria.base import atomic, failpoints
+from memoria.base import atomic
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="kills as POSIX knows them")]
 
@@ -18,9 +18,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="kill
 def test_sixteen_kills_lose_nothing_and_keep_nothing_twice(tmp_path: Path) -> None:
     total = crash.run(tmp_path, 16, seed=7)
     assert total.kills.total() >= 16
-    assert set(total.kills) & set(failpoints.HOOK), "no hook was killed"
-    assert set(total.kills) & set(failpoints.WORKER), "no worker was killed"
-    assert set(total.kills) & set(failpoints.COMPILE), "no compile was killed"
+    assert set(total.kills) & set(crash.HOOK), "no hook was killed"
+    assert set(total.kills) & set(crash.WORKER), "no worker was killed"
+    assert set(total.kills) & set(crash.COMPILE), "no compile was killed"
     assert total.clean, total
 
 
@@ -60,4 +60,4 @@ ENDS = re.findall(r'failpoints\.reached\(step \+ "\.(\w+)"\)', Path(atomic.__fil
 def test_every_named_step_is_reached_somewhere_in_the_rooms() -> None:
     source = "".join(path.read_text(encoding="utf-8") for path in (crash.ROOT / "scripts" / "memoria").rglob("*.py"))
     written = {f"{name}.{end}" for name in re.findall(r'atomic\.replace\(.*step="(\w+)"', source) for end in ENDS}
-    assert [step for step in failpoints.STEPS if step not in written | set(REACHED.findall(source))] == []
+    assert [step for step in crash.STEPS if step not in written | set(REACHED.findall(source))] == []

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from memoria.base.failpoints import COMPILE
+from bench.crash import COMPILE
 from memoria.commands import compile as compiling
 from memoria.daily import gate
 from memoria.daily.gate import FIRST_ENTRIES, compile_due

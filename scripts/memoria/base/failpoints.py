@@ -2,28 +2,12 @@
 
 ``reached`` does nothing unless ``MEMORIA_KILL_AT`` names the step: ``daily.appended``, or ``daily.appended:3`` for the
 third time that the process reaches it. The process then kills itself, as abruptly as a power cut, or sends itself
-another signal (``daily.appended:1:19`` stops it there). bench/crash.py depends on this. ``STEPS`` lists the
-names in the order in which a conversation passes them.
+another signal (``daily.appended:1:19`` stops it there). bench/crash.py depends on this, and lists the names.
 """
 
 from __future__ import annotations
 
 import os
-
-HOOK = (
-    "spool.opened", "spool.written", "spool.synced", "spool.renamed", "cursor.written", "cursor.replaced",
-    "worker.forked",
-)  # fmt: skip
-WORKER = (
-    "worker.locked", "spool.claimed", "flush.answered", "files.written", "files.compared", "files.replaced",
-    "daily.appended", "ledger.recorded", "spool.acknowledged", "flush.unlocked",
-)  # fmt: skip
-COMPILE = (
-    "compile.locked", "compile.answered", "transaction.staged", "transaction.journaled", "transaction.swapped",
-    "transaction.closed", "compile.booked",
-)  # fmt: skip
-EXCHANGE = ("exchange.read", "exchange.written", "exchange.sent")  # with other machines, where there are any
-STEPS = HOOK + WORKER + COMPILE
 
 _reached: dict[str, int] = {}
 
