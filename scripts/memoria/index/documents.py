@@ -241,7 +241,9 @@ def _asked(phrases: Iterable[str]) -> Iterator[Passage]:
     return (Passage(phrase, layout.ASKED) for phrase in phrases)
 
 
-def _sections(body: str, title: str, block_id: Pattern = markdown.BLOCK_ID, *, opening: str = "") -> Iterator[Passage]:
+def _sections(
+    body: str, title: str, block_id: re.Pattern[str] = markdown.BLOCK_ID, *, opening: str = ""
+) -> Iterator[Passage]:
     """Yield paragraphs and list items without block ids, each labelled with the heading or bold label above it.
 
     ``opening``: the label of what stands above them all.
