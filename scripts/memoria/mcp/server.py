@@ -155,13 +155,11 @@ OWN: dict[str, Callable[[Json], Json]] = {
 
 def _described(tool: Tool) -> Json:
     hints = {
-        "title": tool.title,
         "readOnlyHint": tool.reads_only,
         "destructiveHint": tool.destroys,
-        "idempotentHint": tool.reads_only or tool.repeats,
         "openWorldHint": tool.is_open,
     }
-    about = {"name": tool.name, "title": tool.title, "description": tool.description}
+    about = {"name": tool.name, "description": tool.description}
     return {**about, "inputSchema": _outlined(tool.schema), "annotations": hints}
 
 

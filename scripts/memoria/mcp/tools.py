@@ -27,18 +27,16 @@ STATED = ("decision", "fact", "debugging", "workaround", "operational")  # kinds
 class Tool:
     """One tool. ``schema`` is the JSON schema of its arguments, which are checked before it runs.
 
-    ``destroys``: it may remove or replace what was stored. ``repeats``: the same call again changes nothing more.
-    ``is_open``: it reaches a model, and so perhaps another machine.
+    ``destroys``: it may remove or replace what was stored. ``is_open``: it reaches a model, and so perhaps another
+    machine.
     """
 
     name: str
-    title: str
     description: str
     schema: Json
     runs: str
     reads_only: bool = False
     destroys: bool = False
-    repeats: bool = False
     is_open: bool = False
 
     @property
@@ -81,7 +79,6 @@ _ASKED = _text(1_000, 2, pattern="\\S")
 TOOLS = (
     Tool(
         "working",
-        "Read working memory",
         "What this session holds in mind, which survives compaction: task, notes, keys. Or one key.",
         arguments(
             key=_KEY,
@@ -93,7 +90,6 @@ TOOLS = (
     ),
     Tool(
         "remember_now",
-        "Write working memory",
         "Keep for this session: a note, the task or progress on it, a value under a key.",
         arguments(
             note=_NOTE,
@@ -110,7 +106,6 @@ TOOLS = (
     ),
     Tool(
         "search",
-        "Search memory",
         "Search everything that earlier sessions recorded: articles, daily entries, learned facts, turns. read opens "
         "each result by its path; an id (e-…, l-…) finds what it names.",
         arguments(["query"], query=_text(1_000), limit=_whole(20), kinds=_list({"enum": list(KINDS)}, len(KINDS))),
@@ -119,7 +114,6 @@ TOOLS = (
     ),
     Tool(
         "read",
-        "Read a page of memory",
         "Read what search named, by the path that it shows: an article, an entry, a fact, archived turns. Also takes a "
         "wikilink's target or an id (e-…, l-…).",
         arguments(["path"], path=_text(300), first_line=_START, lines=_whole(LINES)),
@@ -128,7 +122,6 @@ TOOLS = (
     ),
     Tool(
         "query",
-        "Ask the memory",
         "Have memoria's own model answer a question from articles and daily logs, with checked links. It costs a "
         "model call within the daily budget and takes some seconds: use search and read when they will do.",
         arguments(["question"], question=_ASKED),
@@ -137,7 +130,6 @@ TOOLS = (
     ),
     Tool(
         "why",
-        "Trace a statement",
         "Show the entries and the very words that a statement of the memory rests on: who said it, and when. Takes "
         "words of the statement, an article's title or path, or an id (e-…, l-…).",
         arguments(["statement"], statement=_ASKED),
@@ -146,7 +138,6 @@ TOOLS = (
     ),
     Tool(
         "remember",
-        "Remember a fact",
         "Store one fact for later sessions, in one to three self-contained sentences. The user's preferences and "
         "corrections are learned from the user's own words and cannot be added here.",
         arguments(
@@ -160,7 +151,6 @@ TOOLS = (
     ),
     Tool(
         "facts",
-        "List learned facts",
         "List the learned facts that hold in this project, the latest first, each with its id (l-…).",
         arguments(
             kind={"enum": ["correction", "preference", *STATED]},
@@ -172,17 +162,14 @@ TOOLS = (
     ),
     Tool(
         "update",
-        "Reword a learned fact",
         "Give a fact that an assistant stated another wording, when it is no longer right. What the user said is the "
         "user's to change, with `memoria learned edit`.",
         arguments(["id", "content"], id=_IDENT, content=_CONTENT),
         "fact_tools.update",
         destroys=True,
-        repeats=True,
     ),
     Tool(
         "forget",
-        "Forget a fact",
         "Delete a learned fact for good when the user asks for it. search shows the id (l-…).",
         arguments(["id"], id=_IDENT),
         "fact_tools.forget",
