@@ -43,6 +43,7 @@ class Session:
         self.ident = ident
         self.folder = folder
         self.redactor = Redactor(home.settings.redact_extra)
+        self._threads = ThreadPoolExecutor(THREADS)
 
     @property
     def visible(self) -> Visibility:
@@ -56,8 +57,13 @@ class Session:
 
         return Memory(self.home, self.ident, self.project.key)
 
+    def begin(self, given: Json) -> Future[Json]:
+        """Begin to answer a call."""
+        return self._threads.submit(called, self, given)
+
     def close(self) -> None:
-        """Close working memory, if it was used."""
+        """Wait for what runs, and close working memory, if it was used."""
+        self._threads.shutdown()
         if "memory" in self.__dict__:
             self.memory.close()
 
@@ -96,23 +102,6 @@ class Session:
             if isinstance(value, dict) and isinstance(value.get("cwd"), str):
                 return str(value["cwd"])
         return ""
-
-
-class Calls:
-    """The calls of one client."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._threads = ThreadPoolExecutor(THREADS)
-
-    def begin(self, given: Json) -> Future[Json]:
-        """Begin to answer a call."""
-        return self._threads.submit(called, self._session, given)
-
-    def end(self) -> None:
-        """Wait for what runs, and close the memory."""
-        self._threads.shutdown()
-        self._session.close()
 
 
 def called(session: Session, given: Json) -> Json:

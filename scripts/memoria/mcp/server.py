@@ -8,14 +8,17 @@ memory is passed to ``calls``, which is loaded for the first of them.
 
 from __future__ import annotations
 
+import argparse
 import json
 import logging
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from memoria import __version__
 from memoria.base import project, quickjson
@@ -27,13 +30,7 @@ from memoria.mcp.tools import TOOLS, Json, Tool
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from memoria.mcp.calls import Calls
-
-
-import argparse
-import signal
-from types import FrameType
-from typing import NoReturn
+    from memoria.mcp import calls
 
 log = logging.getLogger(__name__)
 
@@ -59,15 +56,15 @@ class Server:
         self._home = home
         self._session = session
         self._writing = threading.Lock()
-        self._calls: Calls | None = None
+        self._called: calls.Session | None = None
 
     def run(self) -> None:
         """Answer each message; what runs when stdin ends is finished."""
         for line in sys.stdin.buffer:
             if line.strip():
                 self._take(line)
-        if self._calls is not None:
-            self._calls.end()
+        if self._called is not None:
+            self._called.close()
 
     def _take(self, line: bytes) -> None:
         """Answer one message."""
@@ -97,13 +94,13 @@ class Server:
             self._fail_for(ident, error)
 
     def _pass_to_calls(self, ident: str | int, given: Json) -> None:
-        if self._calls is None:
-            from memoria.mcp.calls import Calls, Session  # noqa: PLC0415 (many sessions never call a tool)
+        if self._called is None:
+            from memoria.mcp.calls import Session  # noqa: PLC0415 (many sessions never call a tool)
 
             folder = os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()  # noqa: PTH109 (project takes text)
             here = project.of(folder, self._home.settings, self._home.paths)
             named = self._session or os.environ.get("CLAUDE_CODE_SESSION_ID", "") or f"client of {here.key}"
-            self._calls = Calls(Session(self._home, here, named, folder))
+            self._called = Session(self._home, here, named, folder)
 
         def done(future: Future[Json]) -> None:
             if error := future.exception():
@@ -111,7 +108,7 @@ class Server:
             else:
                 self._send(ident, future.result())
 
-        self._calls.begin(given).add_done_callback(done)
+        self._called.begin(given).add_done_callback(done)
 
     def _fail_for(self, ident: str | int, error: BaseException) -> None:
         """Answer what was expected to fail with what to do; anything else is a bug and stands in the log."""
