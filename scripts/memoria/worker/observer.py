@@ -100,20 +100,9 @@ class Observer:
         client = clients.owner(Path(place.transcript))
         if client is not clients.CLAUDE:
             lines = [json.dumps(value).encode() for value in client.decoder()(lines, lambda: None)]
-        state = _clean(observe(lines, before), self.redactor)
+        state = self.redactor.redact_json(observe(lines, before))
         read = {"transcript": place.transcript, "end": piece.end, "mark": piece.mark.hex()}
         return {**state, READ: read, EXCLUDED: is_out}
-
-
-def _clean(value: Any, redactor: Redactor) -> Any:
-    """Return ``value`` redacted with the user's own patterns (``observe`` has applied the built-in ones)."""
-    if isinstance(value, str):
-        return redactor.redact(value)
-    if isinstance(value, list):
-        return [_clean(item, redactor) for item in value]
-    if isinstance(value, dict):
-        return {name: _clean(item, redactor) for name, item in value.items()}
-    return value
 
 
 @dataclass(frozen=True, slots=True)
