@@ -94,8 +94,8 @@ class Bench:
         verb = Worker.of(self.home)
         self.opened.append(verb)
         self.model = Scripted(answers or [ANSWER])
-        verb.flush.writer.model.model = self.model
-        verb.flush.writer.model.sleep = self.naps.append
+        verb.flush.model.model = self.model
+        verb.flush.model.sleep = self.naps.append
         verb.now = (lambda: time.time() + now) if now else time.time
         verb.roll = lambda: 0.5
         return verb, verb.run()
@@ -233,7 +233,7 @@ def test_bad_answers_count_and_end_in_failed_with_the_reason_while_others_go_on(
         bench.job(exchange(day), session=f"other-{day}")
         verb = Worker.of(bench.home)
         bench.opened.append(verb)
-        verb.flush.writer.model.model, verb.flush.writer.model.sleep = Scripted(answer), bench.naps.append
+        verb.flush.model.model, verb.flush.model.sleep = Scripted(answer), bench.naps.append
         verb.now = partial(operator.add, time.time(), ahead)
         verb.run()
         assert len(bench.entries()) == day + 1
@@ -439,7 +439,7 @@ def test_one_model_call_at_a_time(bench: Bench) -> None:
             free.append(mine)
         return ANSWER
 
-    verb.flush.writer.model.model = Scripted(answer)
+    verb.flush.model.model = Scripted(answer)
     verb.run()
     assert free == [False]
 

@@ -49,7 +49,7 @@ class Days:
         Spool(self.home.paths.spool).add({**header, "event": event, "session": session}, said)
         worker = Worker.of(self.home, insist=True)
         self.model = Scripted([{**NOTE, **answer}])
-        worker.flush.writer.model.model = self.model
+        worker.flush.model.model = self.model
         report = worker.run()
         worker.close()
         assert report.failures == []

@@ -114,7 +114,7 @@ class Person:
     def work(self) -> Report:
         """One run of the worker."""
         verb = Worker.of(self.home)
-        verb.flush.writer.model.model = self.model
+        verb.flush.model.model = self.model
         verb.now = lambda: time.time() + self.ahead
         try:
             return verb.run()

@@ -45,7 +45,7 @@ from memoria.transcripts.archive import Archive
 
 if TYPE_CHECKING:
     from memoria.transcripts.intake import Intake
-    from memoria.worker.writer import SessionFlush
+    from memoria.worker.writer import Writer
 
 log = logging.getLogger(__name__)
 
@@ -94,11 +94,11 @@ class Worker:
         self.ledger.close()
 
     @cached_property
-    def flush(self) -> SessionFlush:
-        """The session flush, created for the first session that waits."""
-        from memoria.worker.writer import SessionFlush  # noqa: PLC0415 (0.2 s with the patterns of redaction)
+    def flush(self) -> Writer:
+        """What writes entries, created for the first session that waits."""
+        from memoria.worker.writer import Writer  # noqa: PLC0415 (0.2 s with the patterns of redaction)
 
-        return SessionFlush.of(self.home, self.daily, self.ledger, self.keeper)
+        return Writer(self.home, self.daily, self.ledger, self.keeper)
 
     def run(self) -> Report:
         """Process everything that waits once; the caller holds the worker lock."""

@@ -49,6 +49,7 @@ from memoria.worker.conversation import SPEAKERS, is_urgent
 
 log = logging.getLogger(__name__)
 
+MISSING_S = 24 * 3600  # a transcript that has not appeared by then never will
 MAX_SHOWN = 20  # items in a request; a project with more shows those that share words with the conversation first
 
 
@@ -153,19 +154,78 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
+class Unwritten:
+    """The turns of a session that no entry holds, as ``stretches`` of one model call each, from an ``intake`` of jobs.
+
+    ``is_enough``: they are to be written now, without waiting for the session's next event.
+    """
+
+    session: Session
+    intake: Intake
+    stretches: Iterable[Stretch] = ()
+    is_enough: bool = True
+
+
 class Writer:
-    """Writes entries with the model, the archive, the logs and the facts of one home.
+    """Writes the entries of one session of a home at a time, with its model, archive, logs and facts.
 
     The caller holds the worker lock, so that only one learns.
     """
 
-    home: Home
-    daily: DailyLog
-    ledger: Ledger
-    model: Metered
-    archive: Archive
-    keeper: Keeper
-    items: OpenItems
+    def __init__(self, home: Home, daily: DailyLog, ledger: Ledger, keeper: Keeper) -> None:
+        """The home's logs, ledger and facts are open already."""
+        self.home = home
+        self.daily = daily
+        self.ledger = ledger
+        self.keeper = keeper
+        self.model = Metered.of(home, ledger)
+        self.archive = Archive.of(home.paths, home.settings.archive_mb, Redactor(home.settings.redact_extra))
+        self.items = OpenItems(daily, ledger)
+
+    def unwritten_turns(self, intake: Intake, now: float, *, insist: bool = False) -> Unwritten:
+        """Return what is not written yet.
+
+        ``insist``: take the session for ended. Raise TranscriptMissingError when the transcript of no job exists yet.
+        """
+        settings = self.home.settings
+        age = abs(now - intake.newest)  # a job from the future was written before the clock was set back
+        over = insist or intake.ended or age >= settings.flush_idle_min * 60
+        intake = _with_transcripts(intake, age, settings)
+        turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=over)
+        cut = stretches(turns, settings.call_chars, self.home.zone)
+        ahead = _look_ahead(cut, settings)
+        session = Session.of(intake, settings, self.home.paths)  # after a look at the turns, for their folders
+        enough = _is_enough(ahead, intake, settings, over=over)
+        return Unwritten(session, intake, itertools.chain(ahead, cut), enough)
+
+    def write_entries(self, unwritten: Unwritten) -> Iterator[str]:
+        """Write an entry for every stretch that the model answers well, and yield the entries' ids.
+
+        When a part of a long turn fails, its later parts wait with it, because the last one records the turn as
+        written. Raise the first BadAnswerError after everything else is written. Of excluded or forgotten turns, only
+        the keys are recorded.
+        """
+        fault: BadAnswerError | None = None
+        broken = False
+        before = conversation.answer_before(self.home, unwritten.intake)
+        for stretch in unwritten.stretches:
+            if not broken:
+                try:
+                    if entry := self.write_entry(stretch, unwritten.session, before):
+                        yield entry
+                except BadAnswerError as error:  # the model may well answer the next stretch
+                    fault = fault or error
+                    broken = True
+            broken = broken and stretch.continued
+            before = conversation.last_answer(stretch.turns, self.archive.redactor.redact) or before
+        dropped = unwritten.intake.dropped
+        for reason in dict.fromkeys(dropped.values()):
+            keys = [key for key, why in dropped.items() if why == reason]
+            self.ledger.record_nothing(keys, unwritten.session.id, reason)
+        for gap in unwritten.intake.missing:
+            self.ledger.note("missing", unwritten.session.id, gap)
+        if fault:
+            raise fault
 
     def write_entry(self, stretch: Stretch, session: Session, before: str = "") -> str:
         """Write the entry and return its id; ``""`` when nothing was worth saving.
@@ -283,85 +343,6 @@ def _says_something(completion: Completion) -> bool:
 
 def _short_id(text: str) -> str:
     return base64.b32encode(hashlib.sha1(text.encode("utf-8", "replace")).digest()).decode().lower()[:8]  # noqa: S324
-
-
-MISSING_S = 24 * 3600  # a transcript that has not appeared by then never will
-
-
-@dataclass(frozen=True, slots=True)
-class Unwritten:
-    """The turns of a session that no entry holds, as ``stretches`` of one model call each, from an ``intake`` of jobs.
-
-    ``is_enough``: they are to be written now, without waiting for the session's next event.
-    """
-
-    session: Session
-    intake: Intake
-    stretches: Iterable[Stretch] = ()
-    is_enough: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class SessionFlush:
-    """Flushes one session of a home at a time."""
-
-    home: Home
-    ledger: Ledger
-    writer: Writer
-
-    @classmethod
-    def of(cls, home: Home, daily: DailyLog, ledger: Ledger, keeper: Keeper) -> SessionFlush:
-        """Return the flush for a home whose logs, ledger and facts are open already."""
-        settings = home.settings
-        redactor = Redactor(settings.redact_extra)
-        model = Metered.of(home, ledger)
-        archive = Archive.of(home.paths, settings.archive_mb, redactor)
-        return cls(home, ledger, Writer(home, daily, ledger, model, archive, keeper, OpenItems(daily, ledger)))
-
-    def unwritten_turns(self, intake: Intake, now: float, *, insist: bool = False) -> Unwritten:
-        """Return what is not written yet.
-
-        ``insist``: take the session for ended. Raise TranscriptMissingError when the transcript of no job exists yet.
-        """
-        settings = self.home.settings
-        age = abs(now - intake.newest)  # a job from the future was written before the clock was set back
-        over = insist or intake.ended or age >= settings.flush_idle_min * 60
-        intake = _with_transcripts(intake, age, settings)
-        turns = intake.turns(lambda key: self.ledger.entry_of(key) is not None, settle=over)
-        cut = stretches(turns, settings.call_chars, self.home.zone)
-        ahead = _look_ahead(cut, settings)
-        session = Session.of(intake, settings, self.home.paths)  # after a look at the turns, for their folders
-        enough = _is_enough(ahead, intake, settings, over=over)
-        return Unwritten(session, intake, itertools.chain(ahead, cut), enough)
-
-    def write_entries(self, unwritten: Unwritten) -> Iterator[str]:
-        """Write an entry for every stretch that the model answers well, and yield the entries' ids.
-
-        When a part of a long turn fails, its later parts wait with it, because the last one records the turn as
-        written. Raise the first BadAnswerError after everything else is written. Of excluded or forgotten turns, only
-        the keys are recorded.
-        """
-        fault: BadAnswerError | None = None
-        broken = False
-        before = conversation.answer_before(self.home, unwritten.intake)
-        for stretch in unwritten.stretches:
-            if not broken:
-                try:
-                    if entry := self.writer.write_entry(stretch, unwritten.session, before):
-                        yield entry
-                except BadAnswerError as error:  # the model may well answer the next stretch
-                    fault = fault or error
-                    broken = True
-            broken = broken and stretch.continued
-            before = conversation.last_answer(stretch.turns, self.writer.archive.redactor.redact) or before
-        dropped = unwritten.intake.dropped
-        for reason in dict.fromkeys(dropped.values()):
-            keys = [key for key, why in dropped.items() if why == reason]
-            self.ledger.record_nothing(keys, unwritten.session.id, reason)
-        for gap in unwritten.intake.missing:
-            self.ledger.note("missing", unwritten.session.id, gap)
-        if fault:
-            raise fault
 
 
 def _with_transcripts(intake: Intake, age: float, settings: Settings) -> Intake:
