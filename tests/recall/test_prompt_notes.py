@@ -7,24 +7,20 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from facts import a_fact
 from memoria.base import fence, project, state
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.capture import detach, hook
-from memoria.ground.clock import Zone
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
 from memoria.recall import notes, prompt_notes, shown_notes
 from memoria.recall.session_start import session_start
 from memoria.search.hit import Hit, Statement
-from memoria.statements.keeper import Keeper
 from places import PAYLOADS, ROOT
 
 PAYLOAD: dict[str, Any] = json.loads((PAYLOADS / "UserPromptSubmit.json").read_text("utf-8"))
@@ -226,16 +222,6 @@ def test_what_the_sessions_page_shows_is_not_answered_again(world: Paths) -> Non
     shown_notes.ShownNotes(world.hints, "s1").append([{"page": f"- {LOCK} (2026-11-20)"}])
     assert ask(world) == ""
     assert LOCK in ask(world, session="s2")
-
-
-def test_a_prompt_that_is_sent_again_is_not_answered_by_what_was_learned_from_it(world: Paths) -> None:
-    learned = replace(a_fact(LOCK, "decision", quote="let the worker lock decide it"), id="l-00000001")
-    remember(world, note("worker-lock", LOCK, kind="fact", anchor="l-00000001", session="before"))
-    with Keeper(world, Zone("UTC")) as keeper:
-        keeper.refresh()
-        keeper.take([learned])
-    assert ask(world, f"Who loses the flush race when we let the worker lock decide it? {PROMPT}", session="s2") == ""
-    assert LOCK in ask(world, PROMPT, session="s2")
 
 
 def test_a_note_is_one_line_that_says_each_thing_once() -> None:

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,6 @@ from typing import Any
 
 import pytest
 
-from facts import a_fact
 from home_of import run, scripted
 from memoria.capture import detach
 from memoria.capture.open_sessions import OpenSessions
@@ -32,7 +30,6 @@ from memoria.models.protocol import Completion, Prompt
 from memoria.models.scripted import ScriptedFile
 from memoria.recall.shown_notes import ShownNotes
 from memoria.search import layout
-from memoria.statements.keeper import Keeper
 from memoria.transcripts.screen import Tombstones
 from memoria.worker import weigher
 from memoria.worker.weigher import MAX_CHARS
@@ -301,17 +298,6 @@ def test_an_article_leads_to_the_statement_that_its_line_shows(make: Make) -> No
     assert sum(NOTES[1] in row for row in rows) == 1
     assert "Gone." not in world.asked()
     assert "Codes are short. (knowledge/concepts/own.md)" in text
-
-
-def test_the_words_that_a_statement_was_learned_from_are_not_answered_with_it(make: Make) -> None:
-    world = make({"needed": [1]}, {"needed": [1]})
-    said = "please remember that we bill in cents, and draw a gull"
-    with Keeper.at(world.home) as keeper:
-        keeper.take([replace(a_fact("Prices are whole cents.", quote="we bill in cents"), id="l-00000001")])
-    for number in (2, 3):
-        Index(world.home.paths.index).remove([key(number)])
-    assert world.weigh(said.capitalize()) == ""
-    assert NOTES[0] in given(world.weigh("Draw a gull on the bill"))
 
 
 def test_the_same_prompt_asks_no_model_again(make: Make) -> None:

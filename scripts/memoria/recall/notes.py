@@ -6,7 +6,7 @@ that its page shows. Without a model, a prompt is given the notes that hold most
 
 from __future__ import annotations
 
-from memoria.base import fence, project, quickjson, sqlite
+from memoria.base import fence, project
 from memoria.base.visibility import EVERYWHERE, Visibility
 from memoria.recall import shown_notes
 from memoria.search import layout, reader, tokens
@@ -50,38 +50,17 @@ def answer(event: hook.Event, settings: Settings, paths: Paths, asked: str) -> d
         return None
     sure = [note for note in found if note.share >= SHARE and len(note.words) >= WORDS]
     best = [note for note in sure if note.hit.kind == "fact"] or sure
-    chosen = unsaid(new(best, shown), asked, paths)
+    chosen = unsaid(new(best, shown), asked)
     told = rendered(chosen, own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)
     return shown_notes.given(event, paths, shown, told)
 
 
-def unsaid(notes: Sequence[Statement], prompt: str, paths: Paths) -> list[Statement]:
-    """Return the statements that say more than the prompt, and were not learned from it."""
-    stems = _stemming_from(prompt, notes, paths)
-    return [note for note in notes if note.hit.anchor not in stems and not _is_echo(note, prompt)]
-
-
-def _is_echo(note: Statement, prompt: str) -> bool:
-    """Return whether a note only asks, or says nothing but sentences of the prompt."""
-    if is_question(note.text):
-        return True
-    return set(map(_plain, sentences(said(note.text)))) <= set(map(_plain, sentences(prompt)))
-
-
-def _stemming_from(prompt: str, notes: Iterable[Statement], paths: Paths) -> set[str]:
-    """Return the ids of the statements that were learned from words of the prompt, such as when it is sent again."""
-    ids = [note.hit.anchor for note in notes if note.hit.kind == "fact"]
-    if not ids:
-        return set()
-    asked = f"SELECT id, body FROM facts WHERE id IN ({', '.join('?' * len(ids))})"  # noqa: S608 (question marks)
-    try:
-        db = sqlite.read_only(paths.facts)
-        found = {ident: quickjson.loads(body) for ident, body in db.execute(asked, ids)}
-        db.close()
-    except (sqlite.module().Error, ValueError):
-        return set()
-    quotes = {ident: _plain(str(fact.get("quote", ""))) for ident, fact in found.items() if isinstance(fact, dict)}
-    return {ident for ident, quote in quotes.items() if quote and quote in _plain(prompt)}
+def unsaid(notes: Sequence[Statement], prompt: str) -> list[Statement]:
+    """Return the statements that say more than a question, or than sentences of the prompt."""
+    told = set(map(_plain, sentences(prompt)))
+    return [
+        note for note in notes if not is_question(note.text) and set(map(_plain, sentences(said(note.text)))) - told
+    ]
 
 
 def _plain(text: str) -> str:

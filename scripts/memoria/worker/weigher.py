@@ -252,8 +252,8 @@ class Offer:
             return list(_fitting(self._notes(finder, told)))
 
     def _new(self, statements: Sequence[Statement]) -> list[Statement]:
-        """Return those that neither page, note nor session has told, and that do not stem from the prompt itself."""
-        new = notes.unsaid(notes.new(statements, self._shown), self._asked, self._home.paths)
+        """Return those that neither page, note, session nor the prompt has told."""
+        new = notes.unsaid(notes.new(statements, self._shown), self._asked)
         return [note for note in new if not (self._spoken and self._spoken in note.sessions)]
 
     def _notes(self, finder: Finder, statements: Sequence[Statement]) -> Iterator[Note]:
