@@ -45,7 +45,6 @@ MAX_LAST = 600  # characters of one of them; a note in the conversation's own wo
 SHARES = {"facts": 0.6, "last": 0.2, "open": 0.2}  # of the page, at first
 _RESERVED = 200  # characters that a page leaves free
 _BETWEEN = 2  # characters between two sections
-MAX_SKIPPED = 20  # rows too long for the remaining room after which a section counts as full
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +80,11 @@ def _fitted(section: Section, room: int) -> str:
     """Return the heading and as many whole rows as fit; ``""`` when no row fits."""
     kept = [section.heading]
     room -= len(section.heading)
-    skipped = 0
     for row in section.rows:
         size = len(fence.neutral(row)) + 1
         if size <= room:
             kept.append(row)
             room -= size
-        else:
-            skipped += 1
-            if skipped == MAX_SKIPPED:
-                break
     return "\n".join(kept) if len(kept) > 1 else ""
 
 
