@@ -11,7 +11,7 @@ import argparse
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -76,17 +76,20 @@ def survey(home: Home, ledger: Ledger, sources: Sequence[Source], *, since: floa
     """
     plan = Plan()
     transcripts = client_files.in_order(found for client, path in sources for found in client.transcripts(path))
-    wanted = _wanted(home, transcripts, name)
-    receipt = Receipt(home, ledger, Spool(home.paths.spool))
+    heads = []
     for found in transcripts:
-        if found.changed < since:
-            continue
         try:
             head = clients.of(found).head(found.path)
-            owner = project.of(head.cwd, home.settings, home.paths)
-            if wanted not in ("", owner.key):
-                continue
-            plan.bytes += found.size
+            heads.append((found, head, project.of(head.cwd, home.settings, home.paths)))
+        except OSError as error:
+            plan.passed[f"cannot be read ({error.strerror})"] += 1
+    wanted = projects.meant(name, {owner.key for _, _, owner in heads}, home) if name else ""
+    receipt = Receipt(home, ledger, Spool(home.paths.spool))
+    for found, head, owner in heads:
+        if found.changed < since or wanted not in ("", owner.key):
+            continue
+        plan.bytes += found.size
+        try:
             item = _item(receipt, found, head, owner)
         except OSError as error:
             item = f"cannot be read ({error.strerror})"
@@ -95,17 +98,6 @@ def survey(home: Home, ledger: Ledger, sources: Sequence[Source], *, since: floa
         else:
             plan.items.append(item)
     return plan
-
-
-def _wanted(home: Home, transcripts: Sequence[Found], name: str) -> str:
-    """Return the key of the project that is meant, ``""`` when none is; ExpectedError when no transcript is of it."""
-    if not name:
-        return ""
-    keys = set()
-    for found in transcripts:
-        with suppress(OSError):
-            keys.add(project.of(clients.of(found).head(found.path).cwd, home.settings, home.paths).key)
-    return projects.meant(name, keys, home)
 
 
 def _item(receipt: Receipt, found: Found, head: Head, owner: project.Project) -> Item | str:
