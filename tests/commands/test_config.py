@@ -80,6 +80,7 @@ def test_a_value_is_written_as_its_type(surroundings: Path, name: str, words: li
     [
         (["archive_mb", "many"], "a whole number"), (["exclude", "[1]"], "a list of strings"),
         (["hints", "false"], "hints is no setting any more: say which notes you want with `notes`"),
+        (["hints", "true"], "config unset hints"),
         (["notes", "many"], "all or prompt or none"), (["day_notice", "perhaps"], "true or false"),
         (["home", "relative/folder"], "absolute path"), (["model", "claude:haiku", "offline"], "one value"),
         (["modle", "offline"], "did you mean model"), (["model", "gpt4"], "possible are claude:haiku"),

@@ -188,7 +188,8 @@ def _field(name: str) -> Field:
     if found:
         return found
     if name in FORMER:
-        raise ExpectedError(f"{name} is no setting any more: {FORMER[name]}")
+        out = invocation.shown(f"config unset {name}")
+        raise ExpectedError(f"{name} is no setting any more: {FORMER[name]}; {out} takes it out of config.json")
     near = difflib.get_close_matches(name, fields, n=3, cutoff=0.5)
     meant = f"; did you mean {' or '.join(near)}?" if near else f"; {invocation.shown('config')} lists them"
     raise ExpectedError(f"there is no setting {name!r}{meant}")

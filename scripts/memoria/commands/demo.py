@@ -55,7 +55,8 @@ def without_home(args: argparse.Namespace) -> int:
     _say(demo.paths)
     print(f"\nThe next session starts with this page:\n\n{demo.page()}\n")
     print(f"Before `{COMMAND}` runs, Claude is given:\n\n{demo.note()}\n")
-    print(f"Look around: MEMORIA_HOME={shlex.quote(demo.paths.home)} {invocation.called()} open")
+    called = invocation.called().replace("uv run", "uv run --no-dev --no-binary-package claude-agent-sdk")
+    print(f"Look around: MEMORIA_HOME={shlex.quote(demo.paths.home)} {called} open")
     return 0
 
 
