@@ -55,8 +55,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
 
 def _refuse_more_than(known: int, wanted: int) -> None:
     if not 1 <= wanted <= known:
-        stored = printable.counted(known, "step")
-        raise ExpectedError(f"Only {stored} can be undone; {invocation.shown('undo --list')} lists what there is.")
+        stored = f"Only {printable.counted(known, 'step')}" if known else "Nothing"
+        raise ExpectedError(f"{stored} can be undone; {invocation.shown('undo --list')} lists what there is.")
 
 
 def _show(transactions: Transactions, number: int) -> None:
@@ -70,11 +70,10 @@ def _show(transactions: Transactions, number: int) -> None:
 
 
 def _fact(end: End) -> Iterator[str]:
-    instead, why = end.get("instead", ""), end.get("why", "")
+    why = end.get("why", "")
     verb = "is repeated by" if end.get("repetition") else "gave way to"
     yield f"fact {end['id']} {verb} {end.get('successor') or 'a claim'}{f': {why}' if why else ''}"
     yield f"-{end.get('content', '')}"
-    yield f" {instead}"
 
 
 def _file(transactions: Transactions, step: Step, row: Row) -> Iterator[str]:

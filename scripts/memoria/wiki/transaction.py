@@ -302,12 +302,9 @@ class Transactions:
         """Restore the contents before the newest step, even if that step or this call is killed at any point.
 
         Return the step's label, the restored files, and the files left alone because a person has changed them since.
-        Raise LookupError when there is nothing to undo.
+        Raise IndexError when there is nothing to undo.
         """
-        known = self.steps()
-        if not known:
-            raise LookupError("there is nothing to undo")
-        step = known[0]
+        step = self.steps()[0]
         changed = [str(row["path"]) for row in step.files if self._is_as_left(step, row)]
         files.replace(self.journal, json.dumps(asdict(step) | {"back": True}))
         failpoints.reached("transaction.journaled")
