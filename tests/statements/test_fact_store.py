@@ -3,14 +3,16 @@ from __future__ import annotations
 import itertools
 import sqlite3
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from as_before import same
 from facts import BLOG, MONDAY, SHOP, a_fact, keeper
+from memoria.ground import clock
 from memoria.statements.fact import GLOBAL
-from memoria.statements.store import MIGRATIONS, Store, leading, made_again, score
+from memoria.statements.store import HALF_SAVED_S, MIGRATIONS, Store, corrected, half_saved, leading, made_again, score
 
 
 def test_migrations_bring_an_older_store_up_without_losing_a_fact(tmp_path: Path) -> None:
@@ -70,11 +72,31 @@ def test_what_matters_most_leads(tmp_path: Path) -> None:
         called_for = [fact.id for fact in made[::-1] if fact.content != "Number 8."]
         told = [[fact.content for fact in leading(home.store, *of)] for of in ((SHOP, called_for), (GLOBAL, ()))]
     each = itertools.product(("correction", "preference", "operational", "fact"), (1, 2, 5, 6), (0, 120), (SHOP, BLOG))
-    rows = {
-        case: score(replace(a_fact("x", case[0], day=-case[2], project=case[3]), seen=case[1]), SHOP, MONDAY)
-        for case in each
-    }
-    same("read/leading.txt", [*told[0], *told[1], *(f"{worth:.4f} {case}" for case, worth in rows.items())])
+    made = [
+        replace(a_fact(f"{seen} {days}", kind, day=-days, project=project), seen=seen)
+        for kind, seen, days, project in each
+    ]
+    rows = [f"{score(fact, SHOP, MONDAY):.4f} {fact.kind} {fact.content} {corrected(fact)}" for fact in made]
+    same("read/leading.txt", [*told[0], *told[1], *rows])
+
+
+def test_what_was_deleted_is_known_until_it_is_forgotten_and_its_id_after_that(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        store, fact = home.store, a_fact("Use pnpm.")
+        store.mark_deleted(fact.id, fact)
+        store.mark_deleted(fact.id)
+        assert store.deleted() == [fact]
+        store.forget_deleted([fact.id])
+        assert (store.deleted(), store.gone()) == ([], {fact.id})
+        store.unmark_deleted(fact.id)
+        assert store.gone() == set()
+
+
+def test_a_text_without_its_last_line_end_is_half_saved_for_a_minute() -> None:
+    now, past = (clock.now() - timedelta(seconds=ago) for ago in (1, HALF_SAVED_S))
+    assert half_saved("a\n", f"m {now.isoformat()}", "m") == half_saved("a", f"m {past.isoformat()}", "m") == ""
+    assert half_saved("a", f"m {now.isoformat()}", "m") == f"m {now.isoformat()}"
+    assert half_saved("a", f"o {past.isoformat()}", "m") > f"m {now.isoformat()}", "a later save"
 
 
 def test_a_correction_made_again_is_marked_and_rises(tmp_path: Path) -> None:
