@@ -201,12 +201,12 @@ def test_the_index_and_the_daily_log_see_the_same_entries(
     ids=["nothing", "a heading", "words and a heading", "words at once"],
 )
 def test_the_heading_of_a_fact_goes_with_the_last_fact_unless_a_person_wrote_below(after: str, stays: bool) -> None:
-    day = DayText("# Mine\n")
-    day.add(lines.learned(a_fact("Use pnpm.")), "09:00", "shop")
-    day = DayText(day.text.replace("shop\n\n", "shop\n") + after)
-    day.remove(next(iter(day.learned())))
-    assert ("### Learned (" in day.text) == stays
-    assert day.text.endswith(after)
+    for gap in ("\n", "\n\n"):
+        day = DayText("# Mine\n")
+        day.add(lines.learned(a_fact("Use pnpm.")), "09:00", "shop")
+        day = DayText(day.text.replace("shop\n\n", f"shop{gap}") + after)
+        day.remove(next(iter(day.learned())))
+        assert day.text == "# Mine\n\n" + (f"### Learned (09:00) · shop{gap}" if stays else "") + after
 
 
 def test_a_statement_stands_once_under_the_section_of_its_kind_beside_a_persons_lines() -> None:
@@ -256,6 +256,8 @@ def test_a_day_is_read_and_changed_as_its_whole_text_tells() -> None:
     assert (day.block_ids(), day.tombstones()) == ({"e-one": 1}, [("two", ("k3",))])
     assert (day.mark(DAY), day.name(day.ids()), day.text) == (4, 4, marked)
     assert (day.mark(DAY), day.name(day.ids()), day.text) == (0, 0, marked)
+    twice = DayText("## Plans\n\nI know.\n" * 2)
+    assert (twice.mark(DAY), len(twice.ids()), twice.name(twice.ids())) == (2, 2, 2)
     for item, state in zip(list(day.items()), (TICKED, DROPPED, OPEN, TICKED, OPEN), strict=False):
         day.set_box(item, state)
     day.strike(lambda row: "Fix" in row or "npm" in row)
