@@ -482,13 +482,14 @@ def test_what_the_copy_of_a_sync_program_or_a_broken_page_holds_is_forgotten_too
     article(home, "concepts/deploys", "Deploys", (PLAIN, "01aa"))
     copies = {
         daily / f"{DAY}.sync-conflict-20261121-101112-ABCDEFG.md": (daily / f"{DAY}.md").read_text() + f"\n{SECRET}\n",
-        daily / "ideas.md": f"# Ideas\n\n{SECRET}\n",
+        daily / "ideas.txt": f"# Ideas\n\n{SECRET}\n",
         concepts / "deploys 2.md": (concepts / "deploys.md").read_text() + f"\n- {SECRET}\n",
         concepts / "broken.md": f"---\ntitle: [\n---\n{SECRET}\n",
         concepts / "deploys.md.conflict-20261121T101112Z": f"{SECRET}\nMine\n",
     }  # fmt: skip
     for path, text in copies.items():
         path.write_text(text)
+    (daily / "ideas.md").symlink_to("ideas.txt")
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
         found = [hit.path for hit in index.search("Fridays make ship deploys")]
