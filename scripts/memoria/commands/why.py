@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 
 from memoria.base import invocation
+from memoria.base.visibility import Visibility
 from memoria.ground import printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
@@ -25,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def command(args: argparse.Namespace, home: Home) -> int:
     """Print the origins of claims; raise ExpectedError when no article or claim matches."""
     asked = " ".join(args.claim)
-    tracer = Tracer(home)
+    tracer = Tracer(home, Visibility(home.settings, home.paths))
     traced = [
         (claimed, [tracer.trace(source, claimed.words) for source in claimed.sources])
         for claimed in tracer.claimed(asked)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memoria.base import invocation
+from memoria.base.visibility import Visibility
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import ENTRY, Entry, Reference
 from memoria.ground import clock
@@ -20,6 +21,7 @@ from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.printable import counted
 from memoria.mcp.answers import flat, noted
+from memoria.mcp.pages import Filter
 from memoria.search import tokens
 from memoria.search.words import coverage, words
 from memoria.statements.fact import Fact
@@ -85,42 +87,23 @@ def _meant(asked: str, claims: Sequence[tuple[Article, Claim]], targets: LinkTar
 
 
 class Tracer:
-    """Looks up entries and turns, reading each daily log once."""
+    """Looks up entries and turns."""
 
-    def __init__(self, home: Home, shows: Callable[[str], bool] = lambda _: True, *, has_excluded: bool = True) -> None:
-        """``shows`` says of a project's key whether what belongs to it may be found.
-
-        ``has_excluded``: turns of excluded folders are shown. What was forgotten never is.
-        """
+    def __init__(self, home: Home, visible: Visibility) -> None:
+        """``visible`` says what may be found. Of what was forgotten, and of turns of excluded folders, nothing is."""
         self.home = home
-        self.shows = shows
-        self.has_excluded = has_excluded
+        self.visible = visible
         self.screen = Screen(home)
         self.daily = DailyLog.of(home.paths)
-        self._days: dict[date, dict[str, Entry]] = {}
         self.archive = Archive.of(home.paths, home.settings.archive_mb)
 
     def entry(self, source: str) -> Entry | None:
         """Return the entry that a source (``daily/2026-11-21#^e-01k9x2``) names, None when none is shown."""
-        held = self._held(source)
-        return held if held and self.shows(held.project_key) else None
-
-    def _held(self, source: str) -> Entry | None:
-        day = source.removeprefix("daily/")[:10]
-        return self._of_day(date.fromisoformat(day)).get(source) if clock.is_day(day) else None
-
-    def _is_hidden(self, source: str) -> bool:
-        held = self._held(source)
-        return held is not None and not self.shows(held.project_key)
-
-    def _of_day(self, day: date) -> dict[str, Entry]:
-        if day not in self._days:
-            self._days[day] = {
-                f"daily/{day.isoformat()}#^{name}": entry
-                for entry in self.daily.entries(day)
-                for name in (f"e-{entry.id}", *(learned.id for learned in entry.learned))
-            }
-        return self._days[day]
+        day, _, anchor = source.removeprefix("daily/").partition("#^")
+        for entry in self.daily.entries(date.fromisoformat(day)) if clock.is_day(day) else ():
+            if anchor in (f"e-{entry.id}", *(learned.id for learned in entry.learned)):
+                return entry if self.visible.shows(entry.project_key) else None
+        return None
 
     def claimed(self, asked: str) -> list[Claimed]:
         """Return what is meant: the claims of an article, the claims most like these words, an entry or a fact by id.
@@ -139,23 +122,14 @@ class Tracer:
         origins = []
         for key in entry.turns:
             turn = kept.get(key)
-            held, withheld = self.screen.shown(turn, has_excluded=self.has_excluded) if turn else (None, "")
+            held, withheld = self.screen.shown(turn) if turn else (None, "")
             origins.append(Origin(key, held, withheld))
         return Trace(source, entry, tuple(origins), _matching(origins, set(tokens.of_query(said))))
 
     def _claims(self, asked: str) -> list[Claimed]:
-        aliases = self.daily.aliases()
-        articles = [
-            article
-            for article in Wiki.of(self.home.paths).articles()
-            if self.shows(aliases.get(article.project, article.project))
-        ]
-        claims = [
-            (article, claim)
-            for article in articles
-            for claim in article.claims
-            if not any(map(self._is_hidden, claim.sources))
-        ]
+        hidden = Filter(self.home.paths, self.visible)
+        articles = [page for each in Wiki.of(self.home.paths).articles() if (page := hidden.article(each))]
+        claims = [(article, claim) for article in articles for claim in article.claims]
         meant = _meant(asked, claims, LinkTargets(Path(self.home.paths.home), articles))
         return [Claimed(claim.text, article.slug, claim.sources, claim.text) for article, claim in meant]
 
@@ -163,19 +137,19 @@ class Tracer:
         """Return the entry or the fact with this id; raise ExpectedError when there is none."""
         if named.kind == ENTRY:
             entry = self.daily.entry(named.id)
-            if entry is None or not self.shows(entry.project_key):
+            if entry is None or not self.visible.shows(entry.project_key):
                 raise ExpectedError(f"there is no entry {named.anchor}.")
             said = " ".join((entry.title, entry.context, *entry.decisions, *entry.lessons))
             return [Claimed(entry.title, entry.source.split("#")[0], (entry.source,), said)]
         with Keeper.at(self.home) as keeper:
             fact = keeper.known(named.anchor)
-            if not any(map(self.shows, fact.projects)):
+            if not any(map(self.visible.shows, fact.projects)):
                 raise ExpectedError(
                     f"there is no learned fact {named.anchor!r}; {invocation.shown('learned')} lists them."
                 )
             day, sources = keeper.store.day(fact.id), sources_of(self.home, keeper, fact)
             place = f"daily/{day}#^{fact.id}" if day else next(iter(keeper.store.places_of(fact.id)), "")
-        kept = tuple(source for source in sources if not self._is_hidden(source))
+        kept = tuple(filter(self.entry, sources))
         return [Claimed(fact.content, place, kept, fact.quote or fact.content)]
 
     def _archived(self, entry_id: str) -> list[Turn]:
@@ -254,7 +228,7 @@ def why(session: Session, given: Json) -> str:
     """
     try:
         clean = _cleaner(session)
-        tracer = Tracer(session.home, session.visible.shows, has_excluded=False)
+        tracer = Tracer(session.home, session.visible)
         shown: list[str] = []
         for claimed in tracer.claimed(given["statement"])[:MAX_TRACED]:
             traces = [tracer.trace(source, claimed.words) for source in claimed.sources]

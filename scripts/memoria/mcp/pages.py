@@ -11,6 +11,7 @@ import re
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ from memoria.statements import lines as statement_lines
 from memoria.statements.fact import Fact
 from memoria.statements.store import Store
 from memoria.transcripts.archive import Archive
+from memoria.wiki.article import Article
 from memoria.wiki.article_cache import LinkTargets
 
 if TYPE_CHECKING:
@@ -154,17 +156,28 @@ class Filter:
     def __init__(self, paths: Paths, visible: Visibility) -> None:
         self.knowledge, self.daily = Path(paths.knowledge), Path(paths.daily).name
         self.visible = visible
+        self.paths = paths
         self.aliases = project.aliases(paths.projects)
-        with closing(Ledger.of(paths)) as ledger:
-            self.projects: dict[str, tuple[str, ...]] = {
-                f"e-{entry.id}": (entry.project,) for entry in ledger.entries()
-            }
-        with Store.of(paths) as store:
-            self.projects |= {fact.id: fact.projects for fact in store.facts(live=False)}
+
+    @cached_property
+    def projects(self) -> dict[str, tuple[str, ...]]:
+        """The projects of each entry and statement, by its id."""
+        with closing(Ledger.of(self.paths)) as ledger, Store.of(self.paths) as store:
+            entries = {f"e-{entry.id}": (entry.project,) for entry in ledger.entries()}
+            return entries | {fact.id: fact.projects for fact in store.facts(live=False)}
 
     def shows_entry(self, ident: str) -> bool:
         """Return whether the entry with this id may be shown."""
         return all(map(self.visible.shows, self.projects.get(f"e-{ident}", ())))
+
+    def article(self, article: Article) -> Article | None:
+        """Return what may be shown of an article, None if nothing may."""
+        if not (self.visible.own or self.visible.hidden()):
+            return article
+        try:
+            return Article(article.slug, self.page(f"knowledge/{article.slug}.md", article.render()))
+        except PageNotFoundError:
+            return None
 
     def page(self, name: str, text: str) -> str:
         """Return what may be shown of the page ``name`` (``daily/2026-11-20.md``); PageNotFoundError if nothing may."""

@@ -53,12 +53,9 @@ class Screen:
             return reason
         return FORGOTTEN if self.tombstones and self.tombstones.holds("\n".join((turn.text, *turn.tools))) else ""
 
-    def shown(self, turn: Turn, *, has_excluded: bool) -> tuple[Turn | None, str]:
-        """Return a turn without the lines that hold a forgotten text, or None and the reason why nothing is left.
-
-        ``has_excluded``: turns of excluded folders are shown.
-        """
-        if not has_excluded and (reason := self.excluded(turn.cwd)):
+    def shown(self, turn: Turn) -> tuple[Turn | None, str]:
+        """Return a turn without the lines that hold a forgotten text, or None and the reason why nothing is left."""
+        if reason := self.excluded(turn.cwd):
             return None, reason
         without = self.tombstones.without
         if not self.tombstones or not self.tombstones.holds("\n".join((turn.text, *turn.tools))):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memoria.amending.corrections import undo
 from memoria.ground import locks
-from memoria.ground.errors import ExpectedError, PageNotFoundError
+from memoria.ground.errors import ExpectedError
 from memoria.mcp.pages import Filter
 from memoria.reader import address
 from memoria.reader.markdown import Html
@@ -65,18 +65,8 @@ def show(site: Site, asked: Asked) -> View:
 
 def read(site: Site, slug: str) -> Article | None:
     """Return an article as it is on disk, without what is hidden; raise ValueError when it cannot be parsed."""
-    data = Wiki.of(site.home.paths).read(slug)
-    if data is None:
-        return None
-    visible = site.visible()
-    if not visible.hidden():
-        return Wiki.parse(slug, data)
-    try:
-        return Article(
-            slug, Filter(site.home.paths, visible).page(f"knowledge/{slug}.md", data.decode("utf-8", "replace"))
-        )
-    except PageNotFoundError:
-        return None
+    article = Wiki.of(site.home.paths).get(slug)
+    return Filter(site.home.paths, site.visible()).article(article) if article else None
 
 
 def _newest_step(site: Site, slug: str) -> Step | None:

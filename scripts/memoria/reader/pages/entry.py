@@ -82,7 +82,7 @@ def _trace(site: Site, asked: Asked) -> tuple[Entry | None, Trace | None, str]:
     if booked is None:
         return None, None, ""
     claim = _claim(site, asked.query.get("of", ""), asked.query.get("claim", ""))
-    trace = Tracer(site.home, has_excluded=False).trace(f"daily/{booked.day}#^e-{booked.id}", claim or booked.title)
+    trace = Tracer(site.home, site.visible()).trace(f"daily/{booked.day}#^e-{booked.id}", claim or booked.title)
     return trace.entry, trace, claim
 
 

@@ -283,7 +283,7 @@ def _event_view(site: Site, screen: Screen, seen: _Seen, turns: Sequence[Turn]) 
     if seen.event != START:
         asked = next((turn for turn in reversed(turns[: seen.before]) if turn.role == "user"), None)
     if asked and not withheld:
-        asked, withheld = screen.shown(asked, has_excluded=False)
+        asked, withheld = screen.shown(asked)
     if withheld:
         return Given(seen.event, seen.time, withheld=withheld)
     text = site.redact(screen.tombstones.without(seen.text))
