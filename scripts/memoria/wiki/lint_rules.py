@@ -174,17 +174,10 @@ class Snapshot:
 
 
 def _page(wiki: Wiki, slug: str) -> Page:
-    text = _text(wiki.folder / f"{slug}.md")
+    text = (wiki.read(slug) or b"").decode("utf-8", "surrogateescape")
     page = Page(markdown.links(markdown.split_frontmatter(text)[1]))
     try:
         page.article = Article(slug, text)
     except ValueError as error:
         page.problem = str(error)
     return page
-
-
-def _text(path: Path) -> str:
-    try:
-        return home_files.read(path).decode("utf-8", "surrogateescape")
-    except OSError:
-        return ""
