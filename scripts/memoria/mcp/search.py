@@ -20,7 +20,7 @@ from memoria.ground import printable
 from memoria.ground.errors import ExpectedError, ModelError
 from memoria.ground.home import Home
 from memoria.index import sources
-from memoria.mcp.answers import ANSWER_BYTES, NEXT, NOTES, TITLE_CHARS, fitting, flat, noted, within
+from memoria.mcp.answers import NOTES, TITLE_CHARS, fitting, flat, noted
 from memoria.models import tasks
 from memoria.models.metered import Metered
 from memoria.models.protocol import JsonObject
@@ -43,14 +43,8 @@ def search(session: Session, given: Json) -> str:
     hits, lacking = found(session.home, session.visible, given["query"], given.get("limit", 8), given.get("kinds", ()))
     if not hits:
         return lacking or "Nothing found. Try fewer or different words; names of files, functions and errors work well."
-    blocks, room = [], ANSWER_BYTES
-    for hit in hits:
-        block = within(_described(hit), room)
-        blocks.append(block)
-        room -= len(block.encode("utf-8", "replace"))
-        if room < 200:
-            break
-    return f"{NOTES} {lacking}".rstrip() + f"\n{fitting('memory', NEXT.join(blocks))[0]}"
+    text, _ = fitting("memory", "\n\n".join(map(_described, hits)))
+    return f"{NOTES} {lacking}".rstrip() + f"\n{text}"
 
 
 def found(home: Home, view: Visibility, query: str, limit: int = 8, kinds: Sequence[str] = ()) -> tuple[list[Hit], str]:
