@@ -175,7 +175,6 @@ READERS: dict[str, Callable[[str], object]] = {
     "lines.is_rewording": lambda text: lines.is_rewording(text, text[::-1]),
     "lines.is_supported": lambda text: lines.is_supported(text, Article("concepts/a", f"# A\n\n- {text}\n")),
     "index_page.fingerprints": lambda text: index_page.fingerprints(f"- Took in: {text}\n<!-- memoria took={text}"),
-    "index_page.compiled_entries": lambda text: index_page.compiled_entries(f"- Took in: {text}"),
     "rows.to_told": lambda text: to_told(Memory(1, text, tags=text)),
     "answer.read": lambda text: _quiet(answer.read, text, SCHEMA),
     "project.remote_identity": project.remote_identity,

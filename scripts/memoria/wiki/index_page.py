@@ -119,19 +119,15 @@ def settled_block(when: datetime, slugs: Sequence[str]) -> str:
     return f"\n## {when:%Y-%m-%d %H:%M} up to date\n- Updated: " + ", ".join(f"[[{slug}]]" for slug in slugs) + "\n"
 
 
-def compiled_entries(log: str) -> set[str]:
-    """Return the ids of the entries that a log records as taken in."""
-    took = (row for row in log.split("\n") if row.startswith("- Took in: "))
-    return {match[1] for row in took for match in _ENTRY.finditer(row)}
-
-
 def fingerprints(log: str) -> dict[str, str]:
     """Return the entries that a log records as taken in, with their fingerprints then.
 
     ``""`` stands for one that was not recorded, or in the form of an earlier version.
     """
-    found = dict.fromkeys(compiled_entries(log), "")
+    found: dict[str, str] = {}
     for row in log.split("\n"):
+        if row.startswith("- Took in: "):
+            found |= dict.fromkeys((match[1] for match in _ENTRY.finditer(row)), "")
         if row.startswith("<!-- memoria took="):
             found.update((match[1], match[2]) for match in _TOOK.finditer(row))
     return found
