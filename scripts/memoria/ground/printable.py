@@ -10,7 +10,6 @@ import io
 import logging
 import os
 import sys
-import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,24 +19,7 @@ from memoria.base import fence
 from memoria.ground import files
 from memoria.ground.errors import ExpectedError
 
-_JOINERS = "\u200c\u200d"  # ``fence.visible`` leaves those that have a meaning
-
-
-class _Table(dict[int, str | None]):
-    """A table for ``str.translate`` that fills itself with the characters it meets."""
-
-    def __missing__(self, code: int) -> str | None:
-        character = chr(code)
-        shown: str | None = character
-        if unicodedata.category(character) == "Zs":
-            shown = " "
-        elif not (character in "\n\t" or character in _JOINERS or character.isprintable()):
-            shown = None
-        self[code] = shown
-        return shown
-
-
-_table = _Table()
+_KEPT = "\n\t\u200c\u200d"  # with the joiners that ``fence.visible`` leaves, because they have a meaning
 
 
 def line(text: str) -> str:
@@ -47,7 +29,14 @@ def line(text: str) -> str:
 
 def lines(text: str) -> str:
     """Return ``text`` without control and invisible characters other than line feeds and tabs."""
-    return fence.visible(text).translate(_table)
+    seen = fence.visible(text)
+    return seen if seen.isprintable() else "".join(map(_shown, seen))
+
+
+def _shown(sign: str) -> str:
+    if sign.isprintable() or sign in _KEPT:
+        return sign
+    return " " if sign.isspace() and not sign.isascii() else ""
 
 
 def shortened(text: str, limit: int) -> str:
