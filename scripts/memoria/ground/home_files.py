@@ -56,30 +56,22 @@ class LeftOut(NamedTuple):
 
 def days(folder: str | Path) -> Iterator[tuple[str, os.stat_result]]:
     """Yield each day (``2026-11-18``) that has a file in the folder of daily logs, with the file's status."""
-    for name, found in _look(str(folder)):
-        if isinstance(found, os.stat_result) and _is_day(name):
-            yield name[:-3], found
+    return ((name[:-3], found) for name, found in _regular(folder) if _is_day(name))
 
 
 def articles(folder: str | Path) -> Iterator[tuple[str, os.stat_result]]:
     """Yield the slug of each article in the folder of the wiki, with its file's status."""
-    for name, found in _look(str(folder)):
-        if isinstance(found, os.stat_result) and _is_article(name):
-            yield name[:-3], found
+    return ((name[:-3], found) for name, found in _regular(folder) if _is_article(name))
 
 
 def generated(folder: str | Path) -> Iterator[str]:
     """Yield the names of the pages that are made from the articles."""
-    for name, found in _look(str(folder)):
-        if isinstance(found, os.stat_result) and is_generated(name):
-            yield name
+    return (name for name, _ in _regular(folder) if is_generated(name))
 
 
 def pages(folder: str | Path, *, is_daily: bool) -> Iterator[str]:
     """Yield the names, without ``.md``, of all days, or of all articles and the pages that are made from them."""
-    for name, found in _look(str(folder)):
-        if isinstance(found, os.stat_result) and is_page(name, is_daily=is_daily):
-            yield name[:-3]
+    return (name[:-3] for name, _ in _regular(folder) if is_page(name, is_daily=is_daily))
 
 
 def left_out(folder: str | Path, *, is_daily: bool) -> Iterator[LeftOut]:
@@ -154,6 +146,10 @@ def _is_article(name: str) -> bool:
 def is_generated(name: str) -> bool:
     """Return whether a file of this name is made from the articles."""
     return name in GENERATED or (name.startswith("lists/") and name.count("/") == 1)
+
+
+def _regular(folder: str | Path) -> Iterator[tuple[str, os.stat_result]]:
+    return ((name, found) for name, found in _look(str(folder)) if isinstance(found, os.stat_result))
 
 
 def _look(top: str) -> Iterator[tuple[str, os.stat_result | LeftOut]]:
