@@ -178,9 +178,10 @@ class DailyLog:
     def refresh(self, ledger: Ledger) -> None:
         """Read every file that anyone has changed since the last time into the ledger."""
         stamps = self.stamps()
-        for name in ledger.stale_logs(stamps):
+        stale, gone = ledger.changed_logs(stamps)
+        for name in stale:
             self._record(name, stamps[name], ledger)
-        for name in ledger.gone_logs(stamps):
+        for name in gone:
             ledger.forget_log(name)
 
     def _record(self, name: str, stamp: str, ledger: Ledger) -> None:

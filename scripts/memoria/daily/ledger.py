@@ -187,14 +187,10 @@ class Ledger:
             self._note("no-entry", session, reason)
         failpoints.reached("ledger.recorded")
 
-    def stale_logs(self, stamps: dict[str, str]) -> list[str]:
-        """Return the names of daily logs that changed since they were last read, judged by their ``stamps``."""
+    def changed_logs(self, stamps: Mapping[str, str]) -> tuple[list[str], list[str]]:
+        """Return the names of the daily logs that changed since they were last read, by their stamps, and are gone."""
         known = dict(self.db.execute("SELECT name, stamp FROM logs").fetchall())
-        return sorted(name for name, stamp in stamps.items() if known.get(name) != stamp)
-
-    def gone_logs(self, stamps: dict[str, str]) -> list[str]:
-        """Return the names of daily logs that were read before and no longer exist."""
-        return sorted(name for (name,) in self.db.execute("SELECT name FROM logs") if name not in stamps)
+        return [name for name, stamp in stamps.items() if known.get(name) != stamp], sorted(known.keys() - stamps)
 
     def reread(
         self,

@@ -153,7 +153,7 @@ class SharedStore(SqliteStore):
         """Take over what is newer on the server, and send what is newer here."""
         name = f"{PREFIX}{{{scope}}}"
         known = self._known.get(scope)
-        if known and not await self.has_unsent(scope) and await self._client.hget(name, WORD) == known:
+        if known and scope not in await self.unsent_scopes() and await self._client.hget(name, WORD) == known:
             return  # nothing is new on either side
         async with self._client.pipeline() as pipe:
             while True:

@@ -252,11 +252,6 @@ class SqliteStore:
         query = "SELECT scope FROM records WHERE sent = 0 UNION SELECT scope FROM deleted"
         return [name for (name,) in await self._run(lambda db: db.execute(query).fetchall())]
 
-    async def has_unsent(self, scope: str) -> bool:
-        """Return whether a scope holds what the server lacks."""
-        query = "SELECT 1 FROM records WHERE scope = ? AND sent = 0 UNION ALL SELECT 1 FROM deleted WHERE scope = ?"
-        return bool(await self._run(lambda db: db.execute(query, (scope, scope)).fetchone()))
-
     async def unite(self, scope: str, theirs: Mapping[str, Record] | None, kept_s: float) -> dict[str, Record]:
         """Take over what is newer on the server, and return what is newer here; a deleted key has an empty value.
 
