@@ -131,16 +131,13 @@ class Intake:
         queued prompts are undecided are named in ``unresolved`` afterwards, to be read again with what follows.
         """
         reader = Reader(tasks=self.tasks, decode=self.client.decoder())
-        seen: set[str] = set()
         pending_since: dict[str, str] = {}
         unreadable = 0
         for job, header in zip(self.jobs, self.headers, strict=True):
             self._folder = self._folder or str(header.get("cwd", ""))
             for turn in reader.read(self._lines(job, header)):
-                if turn.key not in seen and not known(turn.key):
-                    seen.add(turn.key)
-                    if self._passes(turn):
-                        yield turn
+                if not known(turn.key) and self._passes(turn):
+                    yield turn
             if reader.unreadable > unreadable:
                 lines = printable.counted(reader.unreadable - unreadable, "line")
                 self.missing.append(f"{lines} of job {job.name}: no JSON that can be read")
@@ -149,8 +146,7 @@ class Intake:
             for turn in reader.pending:
                 pending_since.setdefault(turn.key, job.name)
         if settle:
-            rest = (turn for turn in reader.settle() if turn.key not in seen and not known(turn.key))
-            yield from filter(self._passes, rest)
+            yield from (turn for turn in reader.settle() if not known(turn.key) and self._passes(turn))
         else:
             self.unresolved = {pending_since[turn.key] for turn in reader.pending}
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeGuard
@@ -25,7 +24,6 @@ Decode = Callable[[Iterable[bytes], Callable[[], None]], Iterator[Json]]
 
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
 _PAIRS = [first + second for first in _BASE32 for second in _BASE32]
-_REMEMBERED = 50_000  # keys a reader keeps to drop a line it met before; the ledger does the same for good
 _NOTIFICATIONS = ("<task-notification>", "<agent-notification>", "<teammate-message ")
 _MAX_USES = 10_000  # tool uses without a result that a reader keeps
 _ERROR_CHARS, _ERROR_HEAD, _ERROR_TAIL = 800, 6, 3
@@ -64,7 +62,7 @@ class Reader:
         self._queue = Queue()
         self._uses = {ident: Use(name) for ident, name in (uses or {}).items()}
         self.tasks = dict(tasks or {})
-        self._seen: OrderedDict[str, None] = OrderedDict()
+        self._seen: set[str] = set()  # keys, to drop a line that it met before; the ledger does the same for good
         self.unreadable = 0  # whole lines so far from which nothing could be read
 
     def read(self, lines: Iterable[bytes]) -> Iterator[Turn]:
@@ -95,9 +93,7 @@ class Reader:
     def _fresh(self, turns: Iterable[Turn]) -> Iterator[Turn]:
         for turn in turns:
             if turn.key not in self._seen:
-                self._seen[turn.key] = None
-                if len(self._seen) > _REMEMBERED:
-                    self._seen.popitem(last=False)
+                self._seen.add(turn.key)
                 yield turn
 
     def _turns(self, value: dict[str, Any]) -> list[Turn]:
