@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-CACHED = 200_000  # words whose stems are cached within a process (some tens of megabytes)
-
 _ENDINGS = (
     "ization", "ations", "ation", "ments", "ment", "ness", "ings", "ing", "ungen", "ung", "edly", "ies", "ied", "ers",
     "ern", "ed", "er", "es", "en", "em", "ly", "e", "s",
 )  # fmt: skip
-
-_stems: dict[str, str] = {}
 
 
 def without_ending(word: str) -> str:
@@ -32,13 +28,7 @@ def porter(word: str) -> str:
     It covers English only and is aggressive: ``general`` and ``generate`` share a stem. That helps a search, but must
     not decide whether two facts are the same.
     """
-    found = _stems.get(word)
-    if found is None:
-        found = _porter(word) if len(word) > 2 and word.isascii() and word.isalpha() else word
-        if len(_stems) >= CACHED:
-            _stems.clear()
-        _stems[word] = found
-    return found
+    return _porter(word) if len(word) > 2 and word.isascii() and word.isalpha() else word
 
 
 def _shape(word: str) -> str:
