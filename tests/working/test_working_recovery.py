@@ -8,7 +8,6 @@ import pytest
 
 from memoria.working import TaskState
 from memoria.working.shared_store import SharedStore
-from memoria.working.store import Put
 from redis_server import RedisServer
 from shared_memory import machine, raw, until, until_back
 
@@ -81,7 +80,7 @@ async def test_a_scope_goes_when_its_session_has_ended(server: RedisServer, tmp_
     store = SharedStore(server.url, tmp_path / "a.db")
     client = raw(server.url)
     await store.register("session:old", 0.05)
-    await store.put("session:old", "_observed", Put("1", 0.05))
+    await store.put("session:old", "_observed", "1", 0.05)
 
     async def swept() -> bool:
         await store.register("project:p", None)  # looks after the sessions that are over by their own account

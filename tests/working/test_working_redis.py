@@ -17,7 +17,7 @@ from memoria.commands import doctor
 from memoria.ground.home import Home
 from memoria.working import Limits, TaskState, WorkingMemory, shared_store
 from memoria.working.shared_store import SharedStore, open_store
-from memoria.working.store import MIGRATIONS, Put
+from memoria.working.store import MIGRATIONS
 from redis_server import RedisServer
 from shared_memory import machine, raw, until_back
 
@@ -208,7 +208,7 @@ async def test_versions_grow_even_past_a_machine_whose_clock_is_ahead(server: Re
     store, client = SharedStore(server.url, tmp_path / "a.db"), raw(server.url)
     ahead = (int(time.time()) + 3600) * 1_000_000
     await client.hset("memoria:{session:s}", mapping={"": "word", "k": f"{ahead}:0:1", "old": f"{ahead}:1:1"})
-    await store.put("session:s", "k", Put("2", 60))
+    await store.put("session:s", "k", "2", 60)
     record = await store.get("session:s", "k")
     assert record is not None
     assert (record.value, record.version) == ("2", ahead + 1)

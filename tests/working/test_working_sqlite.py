@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memoria.working import Limits, WorkingMemory
-from memoria.working.store import Put, SqliteStore
+from memoria.working.store import SqliteStore
 
 pytestmark = pytest.mark.anyio
 
@@ -62,7 +62,7 @@ async def test_reading_counts_for_eviction_in_another_process_too(tmp_path: Path
 async def test_evicting_never_searches_the_table(tmp_path: Path) -> None:
     file = tmp_path / "working.db"
     store = SqliteStore(file)
-    await store.put("session:s", "k", Put("1"))
+    await store.put("session:s", "k", "1")
     assert store._connection is not None
     query = "SELECT rowid FROM records WHERE scope = ? AND internal = 0 ORDER BY used LIMIT ?"
     plan = [row[3] for row in store._connection.execute(f"EXPLAIN QUERY PLAN {query}", ("session:s", 1))]

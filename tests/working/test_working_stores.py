@@ -13,7 +13,7 @@ import pytest
 from memoria.ground.errors import WorkingMemoryError
 from memoria.working import Limits, Scope, TaskState, WorkingMemory
 from memoria.working.shared_store import SharedStore
-from memoria.working.store import Put, SqliteStore
+from memoria.working.store import SqliteStore
 from redis_server import RedisServer, require_redis
 
 pytestmark = pytest.mark.anyio
@@ -269,7 +269,7 @@ async def test_only_so_many_checkpoints_are_kept_and_a_missing_one_is_an_error_o
 async def test_versions_grow_with_every_write_of_a_key(store: SqliteStore) -> None:
     versions = list[int]()
     for _ in range(50):
-        await store.put("session:s", "k", Put("1"))
+        await store.put("session:s", "k", "1")
         record = await store.get("session:s", "k")
         versions.append(record.version if record else 0)
     assert versions == sorted(set(versions))

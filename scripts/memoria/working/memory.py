@@ -25,7 +25,6 @@ from memoria.working.store import (
     CHECKPOINTS,
     SCRATCHPAD,
     TASK,
-    Put,
     Record,
     SqliteStore,
     StoreStats,
@@ -175,7 +174,7 @@ class WorkingMemory:
         await store.register(scope.name, memory._life(scope))
         meta = json.dumps({"created": _now(), "scope": scope.name})
         if await store.get(scope.name, _META) is None:
-            await store.put(scope.name, _META, Put(meta, memory._life(scope)))
+            await store.put(scope.name, _META, meta, memory._life(scope))
         return memory
 
     @classmethod
@@ -208,8 +207,7 @@ class WorkingMemory:
         """
         self._check_key(key)
         ttl = self.default_ttl_seconds if ttl_seconds is None else _checked_ttl(ttl_seconds)
-        put = Put(self._encode(value), self._lifetime(ttl))
-        await self._store.put(self._name, key, put, limit=self.limits.keys)
+        await self._store.put(self._name, key, self._encode(value), self._lifetime(ttl), limit=self.limits.keys)
 
     async def get(self, key: str, default: Any = None, *, outwards: bool = False) -> Any:
         """Return the value, or ``default`` if the key does not exist; a stored null is a value.
@@ -339,7 +337,7 @@ class WorkingMemory:
                 kept[key] = record
         life = self._life(self.scope)
         content = json.dumps({key: [record.value, record.left] for key, record in kept.items()})
-        await self._store.put(self._name, _CHECKPOINT + checkpoint_id, Put(content, life))
+        await self._store.put(self._name, _CHECKPOINT + checkpoint_id, content, life)
         entry: dict[str, Any] = {"id": checkpoint_id, "time": _now(), "description": description[:500]}
         entry["keys"] = sum(not is_internal(key) for key in kept)
         before = await self._internal(CHECKPOINTS) or []
@@ -360,8 +358,7 @@ class WorkingMemory:
             raise WorkingMemoryError(
                 f"there is no checkpoint {checkpoint_id!r} here; list the checkpoints to see which there are"
             )
-        puts = {key: Put(value, left) for key, (value, left) in content.items()}
-        await self._store.restore(self._name, puts, _RESTORED)
+        await self._store.restore(self._name, content, _RESTORED)
 
     async def list_checkpoints(self) -> list[Checkpoint]:
         """Return the checkpoints, oldest first."""
@@ -421,7 +418,7 @@ class WorkingMemory:
         return None if record is None else json.loads(record.value)
 
     async def _put_internal(self, key: str, value: Any) -> None:
-        await self._store.put(self._name, key, Put(self._encode(value), self._life(self.scope)))
+        await self._store.put(self._name, key, self._encode(value), self._life(self.scope))
 
     def _life(self, scope: Scope) -> float | None:
         """Return the seconds that a scope's records may live: limited for sessions, None for projects and agents."""

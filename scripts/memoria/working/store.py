@@ -22,7 +22,7 @@ import json
 import random
 import sqlite3
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -119,14 +119,6 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
-    """A value to write: JSON text and seconds to live (None: for ever)."""
-
-    value: str
-    ttl: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class StoreStats:
     """A store's condition.
 
@@ -170,11 +162,16 @@ class SqliteStore:
         rows = await self._read(scope, lambda db: db.execute(query, (scope, internal, time.time())).fetchall())
         return {key: Record(*rest) for key, *rest in sorted(rows)}
 
-    async def put(self, scope: str, key: str, put: Put, *, limit: int | None = None) -> None:
-        """Write a value. At most ``limit`` keys that are not internal stay; the least recently used ones go."""
+    async def put(
+        self, scope: str, key: str, value: str, ttl: float | None = None, *, limit: int | None = None
+    ) -> None:
+        """Write a JSON text that lives for ``ttl`` seconds (None: for ever).
+
+        At most ``limit`` keys that are not internal stay; the least recently used ones go.
+        """
 
         def work(db: sqlite3.Connection) -> None:
-            _upsert(db, scope, key, put)
+            _upsert(db, scope, key, value, ttl)
             self._evict(db, scope, limit)
 
         await self._change(scope, work)
@@ -185,7 +182,7 @@ class SqliteStore:
         def work(db: sqlite3.Connection) -> str:
             old = _select(db, scope, key)
             value = applied(change, old.value if old else None)
-            _upsert(db, scope, key, Put(value, ttl))
+            _upsert(db, scope, key, value, ttl)
             return value
 
         return await self._change(scope, work)
@@ -198,14 +195,17 @@ class SqliteStore:
         """Delete all keys that are not internal; return how many live ones there were."""
         return await self._change(scope, lambda db: self._drop(db, scope))
 
-    async def restore(self, scope: str, puts: Mapping[str, Put], internal: tuple[str, ...]) -> None:
-        """Replace all keys that are not internal, and the named internal ones, with ``puts`` in one step."""
+    async def restore(self, scope: str, puts: Mapping[str, Sequence[Any]], internal: tuple[str, ...]) -> None:
+        """Replace all keys that are not internal, and the named internal ones, in one step.
+
+        ``puts`` holds a JSON text and the seconds that it lives by key.
+        """
 
         def work(db: sqlite3.Connection) -> None:
             for key in ("", *internal):
                 self._drop(db, scope, key)
-            for key, put in puts.items():
-                _upsert(db, scope, key, put)
+            for key, (value, ttl) in puts.items():
+                _upsert(db, scope, key, value, ttl)
 
         await self._change(scope, work)
 
@@ -420,12 +420,12 @@ def _select(db: sqlite3.Connection, scope: str, key: str) -> Record | None:
     return None if row is None else Record(*row)
 
 
-def _upsert(db: sqlite3.Connection, scope: str, key: str, put: Put) -> None:
+def _upsert(db: sqlite3.Connection, scope: str, key: str, value: str, ttl: float | None) -> None:
     query = "SELECT version FROM records WHERE scope = ?1 AND key = ?2 UNION ALL"
     query += " SELECT version FROM deleted WHERE scope = ?1 AND key = ?2"
     row = db.execute(query, (scope, key)).fetchone()
     version = next_version(row[0] if row else 0)
-    _store(db, scope, key, Record(put.value, version, deadline(put.ttl, time.time())), is_sent=False)
+    _store(db, scope, key, Record(value, version, deadline(ttl, time.time())), is_sent=False)
 
 
 def _store(db: sqlite3.Connection, scope: str, key: str, record: Record, *, is_sent: bool) -> None:
