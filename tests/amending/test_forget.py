@@ -270,18 +270,18 @@ def test_a_session_goes_with_its_jobs_facts_and_what_its_transcript_still_holds(
 def test_a_session_takes_its_facts_that_wait_to_be_stored_and_a_text_those_that_hold_it(home: Home) -> None:
     def put(session: str) -> Path:
         fact = a_fact("Elks like pears.", session=session)
-        return outbox.put({"id": fact.id, "event": fact.to_dict(), "project": "shop"}).path
+        return outbox.put({"id": fact.id, "event": fact.to_dict(), "project": "shop"})
 
     outbox = Outbox(Path(home.paths.facts_outbox))
     own, other = put("s1"), put("s2")
     assert run(forget, home, "Quaggasoft", "--yes") == 0
-    assert {item.path for item in outbox.waiting()} == {own, other}
+    assert set(outbox.waiting()) == {own, other}
     job(home, LATER)
     assert run(forget, home, "s1", "--yes") == 0
-    assert [item.path for item in outbox.waiting()] == [other]
-    (waiting,) = outbox.waiting()
-    assert run(forget, home, str(waiting.body["id"]), "--yes") == 0, "it is known by its id, too"
-    assert outbox.waiting() == []
+    assert list(outbox.waiting()) == [other]
+    (waiting,) = outbox.waiting().values()
+    assert run(forget, home, str(waiting["id"]), "--yes") == 0, "it is known by its id, too"
+    assert outbox.waiting() == {}
 
 
 @pytest.mark.parametrize("told", [SECRET, "合併は五月", "the merger with QUAGGASOFT"])

@@ -153,9 +153,9 @@ def _spool(home: Home, plan: Plan) -> None:
 def _outbox(outbox: Outbox, plan: Plan) -> None:
     """Remove the facts that wait to be stored and go, and whatever contains the text."""
     facts, held = {fact.id for fact in plan.facts}, plan.held
-    for item in outbox.waiting():
-        if ("event" in item.body and item.body.get("id") in facts) or held(json.dumps(item.body)):
-            item.done()
+    for path, body in outbox.waiting().items():
+        if ("event" in body and body.get("id") in facts) or held(json.dumps(body)):
+            path.unlink(missing_ok=True)
 
 
 async def _working(home: Home, plan: Plan) -> None:

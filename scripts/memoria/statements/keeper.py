@@ -49,18 +49,6 @@ log = logging.getLogger(__name__)
 STANDS = "%s stands: it was said again later, or by the user, whose word alone ends it (this end came from: %s)"
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One work item: its file's ``path`` and its ``body``."""
-
-    path: Path
-    body: dict[str, Any]
-
-    def done(self) -> None:
-        """Remove the item, whose work is done."""
-        self.path.unlink(missing_ok=True)
-
-
 class Outbox:
     """A folder of waiting work items, one small file each, oldest first.
 
@@ -73,20 +61,23 @@ class Outbox:
         self.folder = folder
         self._count = 0
 
-    def put(self, body: Mapping[str, Any]) -> Item:
-        """Add an item, which is on disk on return; raise OSError when it cannot be written."""
+    def put(self, body: Mapping[str, Any]) -> Path:
+        """Add an item and return its file, which is on disk; raise OSError when it cannot be written."""
         self._count += 1
-        item = Item(self.folder / f"{time.time_ns():020d}-{os.getpid()}-{self._count:04d}.json", dict(body))
-        files.replace(item.path, json.dumps({"body": item.body}, ensure_ascii=False) + "\n")
-        return item
+        path = self.folder / f"{time.time_ns():020d}-{os.getpid()}-{self._count:04d}.json"
+        files.replace(path, json.dumps({"body": dict(body)}, ensure_ascii=False) + "\n")
+        return path
 
-    def waiting(self) -> list[Item]:
-        """Return the waiting items, oldest first, with those that version 0.2.0 set aside; rename what is none."""
-        items = []
+    def waiting(self) -> dict[Path, dict[str, Any]]:
+        """Return the waiting items by their files, oldest first, with those that version 0.2.0 set aside.
+
+        What is no item is renamed. Whoever has done an item removes its file.
+        """
+        items = {}
         paths = (*self.folder.glob("*.json"), *self.folder.glob("aside/*.json"))
         for path in sorted(paths, key=lambda path: path.name):
             try:
-                items.append(Item(path, dict(json.loads(path.read_text(encoding="utf-8"))["body"])))
+                items[path] = dict(json.loads(path.read_text(encoding="utf-8"))["body"])
             except FileNotFoundError:
                 continue  # another process has done it meanwhile
             except (ValueError, KeyError, TypeError):
@@ -173,20 +164,20 @@ class Keeper(AbstractContextManager["Keeper"]):
     def drain(self) -> Outcome:
         """Store the facts that wait in the outbox; raise MemoryStoreError when some must wait on."""
         kept, reasons = Outcome(), []
-        for item in self.outbox.waiting():
+        for path, body in self.outbox.waiting().items():
             try:
-                self._place(item, kept)
+                self._place(body, kept)
             except (OSError, sqlite3.Error) as error:
                 reasons.append(str(error))
                 continue
             except ExpectedError as error:  # a person has just taken a line out, which the next refresh will find
-                log.info("%s waits: %s", item.path, error)
+                log.info("%s waits: %s", path, error)
                 continue
             except (ValueError, KeyError, TypeError) as error:  # somebody changed the file
-                log.warning("%s is no fact: %s", item.path, error)
-                files.set_aside(item.path)
+                log.warning("%s is no fact: %s", path, error)
+                files.set_aside(path)
                 continue
-            item.done()
+            path.unlink(missing_ok=True)
         if reasons:
             raise MemoryStoreError(
                 f"{counted(len(reasons), 'learned fact')} could not be stored ({reasons[0]}). memoria will try again "
@@ -196,21 +187,21 @@ class Keeper(AbstractContextManager["Keeper"]):
 
     def waiting(self) -> Iterator[Fact]:
         """Yield the facts that wait in the outbox."""
-        for item in self.outbox.waiting():
+        for body in self.outbox.waiting().values():
             with suppress(ValueError, KeyError, TypeError):
-                yield Fact.from_dict(item.body["event"])
+                yield Fact.from_dict(body["event"])
 
-    def _place(self, item: Item, kept: Outcome) -> None:
-        if "resumed" in item.body:
-            self._undo(item.body)
-        elif "ended" in item.body:
-            self._end(Ending.from_dict(item.body))
-        elif not self._is_recorded(fact := Fact.from_dict(item.body["event"])) and (twin := self.repeated(fact)):
+    def _place(self, body: Mapping[str, Any], kept: Outcome) -> None:
+        if "resumed" in body:
+            self._undo(body)
+        elif "ended" in body:
+            self._end(Ending.from_dict(body))
+        elif not self._is_recorded(fact := Fact.from_dict(body["event"])) and (twin := self.repeated(fact)):
             known = self._repeat(twin, fact)
             self._replace((old for old in self.store.superseded_by(fact) if old.id != known.id), fact, known.id)
             kept.repeated.append(known)
         else:
-            kept.added.append(self._add(fact, str(item.body.get("project", ""))))
+            kept.added.append(self._add(fact, str(body.get("project", ""))))
 
     def repeated(self, fact: Fact) -> Fact | None:
         """Return the known fact that this one says again, with no name in code that the other lacks.
@@ -390,9 +381,9 @@ class Keeper(AbstractContextManager["Keeper"]):
         fact = self.known(ident)
         self.store.mark_deleted(fact.id, fact)  # first: without it, a memory server would bring the fact back
         day = self.store.day(fact.id)
-        for item in self.outbox.waiting():
-            if item.body.get("id") == fact.id:
-                item.done()
+        for path, body in self.outbox.waiting().items():
+            if body.get("id") == fact.id:
+                path.unlink(missing_ok=True)
         if day:
             self.lines.remove(fact.id, day)
         self.store.remove(fact.id)
