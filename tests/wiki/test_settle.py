@@ -112,6 +112,15 @@ def test_a_line_follows_words_that_another_machine_writes_whatever_those_here_we
     assert f"- {theirs} [[daily" in home.text(SLUG)
 
 
+def test_the_history_says_what_holds_instead_in_present_words_on_whatever_page_that_stands(home: Home) -> None:
+    home.log(entry("c3", 19, learned=stated(NOW_9090)))
+    home.compile([placed("hosts")])
+    home.end("l-a10", "l-c30")
+    assert f"Since then: {NOW_9090}" in home.parts()[1]
+    home.change(lambda keeper: keeper.edit("l-c30", "The listener has the port 9090."))
+    assert "Since then: The listener has the port 9090. [[daily" in home.parts()[1]
+
+
 def test_what_another_project_says_instead_is_not_told(home: Home) -> None:
     there = Fact("fact", "The port of the bank is 1234.", 0.5, "user", "bank-1a2b3c", clock.now(), "l-bank0001")
     home.change(lambda keeper: keeper.take([there]))

@@ -424,11 +424,8 @@ class Keeper(AbstractContextManager["Keeper"]):
                 self.store.mark_deleted(ident, known)
                 self.store.remove(ident)
             return
-        known = self.store.get(ident)
         self.store.put(day, fact)
         self.store.unmark_deleted(ident)
-        if known and fact.ended and known != fact:
-            self.store.doubt(ident)
 
 
 def _is_older_copy(then: Fact, now: Fact) -> bool:

@@ -161,6 +161,13 @@ class Store(AbstractContextManager["Store"]):
 
     def _put(self, fact: Fact, day: str) -> None:
         self.revision += 1
+        known = self.get(fact.id)
+        if known and (known.content, known.ended, known.successor) != (fact.content, fact.ended, fact.successor):
+            self.db.execute(  # so that articles are looked at whose history tells how it ended, or names it as a reason
+                "UPDATE places SET day = '' WHERE NOT is_current "
+                "AND id IN (SELECT id FROM facts WHERE id = ?1 OR successor = ?1)",
+                (fact.id,),
+            )
         self._remove(fact.id)
         body = json.dumps(fact.to_dict(), ensure_ascii=False)
         ended = fact.ended.isoformat() if fact.ended else ""
@@ -413,10 +420,6 @@ class Store(AbstractContextManager["Store"]):
             OR successor IN (SELECT id FROM gone) END ORDER BY slug
         """
         return [slug for (slug,) in self.db.execute(query)]
-
-    def doubt(self, ident: str) -> None:
-        """Let the articles be looked at in whose history a fact stands: it may have ended otherwise."""
-        self.db.execute("UPDATE places SET day = '' WHERE id = ? AND NOT is_current", (ident,))
 
     # -- deletions
 

@@ -393,9 +393,7 @@ class Article:
 
     def add_past(self, rows: Sequence[str], day: str, instead: Claim | None) -> None:
         """Add a line that was cut to the history."""
-        since = [f"{_SINCE}{replace(instead, block='').render()[2:]}"] if instead else []
-        block = [f"- Until {day}: {rows[0][2:]}", *rows[1:], *since]
-        self.file(block)
+        self.file([f"- Until {day}: {rows[0][2:]}", *rows[1:], *([_since(instead)] if instead else [])])
 
     def file(self, block: Sequence[str]) -> None:
         """Write rows into the history: by days, and of one day by words, so that all machines do the same."""
@@ -422,16 +420,19 @@ class Article:
             changed, section.rows = changed or len(kept) < len(section.rows), kept
         return changed
 
-    def renew_reasons(self) -> bool:
-        """Let the history say in their present words which statements hold instead; return whether anything changed."""
-        now = {
-            claim.ids: f"{_SINCE}{replace(claim, block='').render()[2:]}"
-            for claim in (*self.past, *self.claims)
-            if claim.id
-        }
+    def renew_reasons(self, line_of: Callable[[str], Claim | None]) -> bool:
+        """Let the history say in their present words which statements hold instead; return whether anything changed.
+
+        ``line_of``: the line of a statement, wherever it stands.
+        """
+
+        def renewed(row: str) -> str:
+            now = map(line_of, _reason_ids(row) if row.startswith(_SINCE) else ())
+            return next((_since(claim) for claim in now if claim), row)
+
         changed = False
         for section in filter(lambda section: section.named(HISTORY), self.sections):
-            rows = [now.get(tuple(_reason_ids(row)), row) if row.startswith(_SINCE) else row for row in section.rows]
+            rows = list(map(renewed, section.rows))
             changed, section.rows = changed or rows != section.rows, rows
         return changed
 
@@ -470,6 +471,10 @@ def without_sources(row: str, sources: Collection[str]) -> str:
     for source in sources:
         row = re.sub(rf"\s*\[\[{re.escape(source)}(?:\|[^\]]*)?\]\]", "", row)
     return row
+
+
+def _since(claim: Claim) -> str:
+    return f"{_SINCE}{replace(claim, block='').render()[2:]}"
 
 
 def _reason_ids(row: str) -> set[str]:

@@ -360,7 +360,7 @@ def bring(article: Article, keeper: Keeper, over: Iterable[str] = (), told: Coll
         changed = True
     if ended:
         lines.renew_summary(article, ended)
-    return article.renew_reasons() or changed
+    return _renew_reasons(article, keeper) or changed
 
 
 def _bring_line(
@@ -441,7 +441,7 @@ def retell(article: Article, keeper: Keeper) -> None:
     lines_ = ((line, keeper.store.get(line[2].id)) for line in list(article.lines()) if line[0].named(HISTORY))
     if any(fact and fact.ended and _retell(article, keeper, line, fact) for line, fact in lines_):
         retell(article, keeper)
-    article.renew_reasons()
+    _renew_reasons(article, keeper)
 
 
 def _retell(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], fact: Fact) -> bool:
@@ -457,6 +457,11 @@ def _retell(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], 
     row = _row(article, claim, fact, keeper).render() if is_former else row
     article.add_past([row, *rest], day, instead)
     return True
+
+
+def _renew_reasons(article: Article, keeper: Keeper) -> bool:
+    known = keeper.store.get
+    return article.renew_reasons(lambda ident: lines.claim_of(fact, keeper.store) if (fact := known(ident)) else None)
 
 
 def _instead(article: Article, keeper: Keeper, fact: Fact) -> Claim | None:
