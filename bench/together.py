@@ -232,9 +232,11 @@ def _minutes(rows: list[str]) -> list[str]:
 
 
 def _bare(text: str) -> list[str]:
+    """Return the rows without those that memoria writes above single statements, and headings with nothing below."""
     rows = [row.strip().partition(") · ")[0] for row in text.split("\n") if row.strip() and row[:3] != "# D"]
+    rows = [row for row in rows if not row.startswith("### L")]
     pairs = zip(rows, [*rows[1:], "#"], strict=False)
-    return [row for row, below in pairs if not (row.startswith(("## ", "### L")) and below[:1] in ("#", "^"))
+    return [row for row, below in pairs if not (row.startswith("## ") and below[:1] in ("#", "^"))
             and not (row.endswith(":**") and below[:1] in ("^", "*"))]  # fmt: skip
 
 
