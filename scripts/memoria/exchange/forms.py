@@ -52,7 +52,6 @@ from memoria.wiki.article import HISTORY, RELATED, Article, Claim, Section
 LEAD: Final = "p-"  # the part of what a person wrote before the first section
 UNNAMED: Final = "Notes"  # the heading of a second wording of it
 _END: Final = ("ended", "successor", "repetition")
-_TIME: Final = re.compile(r'"time": "([^"]*)"')
 _TIMED: Final = re.compile(r"### (?:Session|Learned) \((\d\d:\d\d)")
 _NAMES, _DAYS = ("aliases", "tags"), ("project", "created", "updated")  # in the frontmatter of an article
 _LABELS: Final = [label for label, _ in LISTS]
@@ -135,18 +134,11 @@ class Day(DayText):
         for heading, below in new.items():
             if heading not in self.rows:
                 self._insert(f"{heading}\n\n", heading.removeprefix(LEARNED_HEADING)[:5])
-            self._add_below(heading, below)
-
-    def _add_below(self, heading: str, new: Sequence[Learned]) -> None:
-        """Write statements among those below a heading, by when they were said."""
-        start = self.rows.index(heading)
-        ends = (n for n, row in enumerate(self.rows) if n > start and row.startswith(("#", COMMENT)))
-        end = next(ends, len(self.rows))
-        group = [line for line in self.learned() if start < line.first < end]
-        last = group[-1].end if group else min(start + 2, end)
-        for learned in sorted(new, key=_said, reverse=True):  # so that no row moves above which one is to be written
-            at = next((line.first for line in group if _said(line.learned) > _said(learned)), last)
-            self._put(at, at, learned_rows(learned))
+            start = self.rows.index(heading)
+            ends = (n for n, row in enumerate(self.rows) if n > start and row.startswith(("#", COMMENT)))
+            end = next(ends, len(self.rows))
+            last = max((line.end for line in self.learned() if start < line.first < end), default=min(start + 2, end))
+            self._put(last, last, [row for learned in below for row in learned_rows(learned)])
 
     def _insert(self, text: str, time: str) -> None:
         """Write a part before the first one of a later minute, or at the end; in a minute each home has its order."""
@@ -216,12 +208,6 @@ def time_of(text: str) -> tuple[str, bool]:
     """Return the time of day in the record of an entry, and whether it is only that of what stands above it."""
     head, _, bare = text.partition("\n")
     return head[11:16], not _TIMED.match(bare)
-
-
-def _said(learned: Learned) -> tuple[str, str]:
-    """Return when a statement was said, and its id."""
-    match = _TIME.search("\n".join(learned.below))
-    return match[1] if match else "", learned.id
 
 
 def _bullet(row: str) -> str:
