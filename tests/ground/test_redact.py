@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from as_before import same
-from memoria.ground.redact import Redactor, redact
+from memoria.ground.redact import Redactor, marker, redact
 from places import TESTS
 from redaction import blind, examples
 
@@ -78,6 +78,13 @@ def test_a_key_does_not_survive_whatever_stands_around_it(before: str, after: st
 def test_a_key_that_a_line_break_cuts_is_gone_with_both_its_pieces(at: int) -> None:
     assert redact(f"use\n{KEY[:at]}\n{KEY[at:]}\nfor CI") == "use\n[redacted:github-token]\nfor CI"
     assert redact(f"use {KEY[:at]}\\\n   {KEY[at:]} for CI") == "use [redacted:github-token] for CI"
+
+
+def test_what_a_model_saw_is_marked_and_a_short_one_only_where_it_stands_alone() -> None:
+    mark = marker(["abc", "abcd", "fghij", "klmnop", "y" * 200, "z" * 201, "[redacted:x]", 7])
+    text = f"abc abcd xabcd xfghij xklmnop {'y' * 200} {'z' * 201} [redacted:x] 7"
+    kept = f"abc [redacted:seen] xabcd xfghij x[redacted:seen] [redacted:seen] {'z' * 201} [redacted:x] 7"
+    assert mark({text: [text, {"a": text}, 7, None]}) == {text: [kept, {"a": kept}, 7, None]}
 
 
 def test_a_value_goes_whole_however_long_it_is() -> None:
