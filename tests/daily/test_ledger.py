@@ -64,6 +64,18 @@ def test_a_damaged_ledger_is_set_aside_and_filled_from_the_daily_logs(paths: Pat
     assert list(path.parent.glob("ledger.db.bak-*"))
 
 
+def test_what_a_person_wrote_is_marked_named_and_recorded_at_once(paths: Paths) -> None:
+    daily, ledger = DailyLog.of(paths), Ledger(Path(paths.ledger))
+    path = daily.path(date(2026, 11, 20))
+    path.parent.mkdir()
+    path.write_text("# Mine\n\nThe lamp is green.\n")
+    daily.refresh(ledger)
+    daily.mark_all(ledger)
+    assert "The lamp is green. ^l-" in path.read_text()
+    assert (ledger.stale_logs(daily.stamps()), len(ledger.entries(waiting=True))) == ([], 1)
+    ledger.close()
+
+
 def test_a_disk_that_is_full_is_no_damage(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     ledger = Ledger(path)
