@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import time
 from pathlib import Path
@@ -85,6 +86,13 @@ def test_a_spool_that_somebody_deleted_is_made_again(spool: Spool) -> None:
     assert spool.jobs() == []
     spool.add(HEADER, b"x\n")
     assert len(spool.jobs()) == 1
+
+
+def test_why_nothing_can_be_spooled_is_said_and_asking_leaves_nothing(spool: Spool) -> None:
+    assert (spool.refusal(), list(Path(spool.tmp).iterdir())) == ("", [])
+    Path(spool.tmp).rmdir()
+    Path(spool.tmp).touch()
+    assert spool.refusal() == os.strerror(errno.ENOTDIR)
 
 
 def test_jobs_come_oldest_first_and_other_files_are_passed_over(spool: Spool) -> None:

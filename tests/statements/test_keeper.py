@@ -158,6 +158,21 @@ def test_a_fact_is_taken_back_without_another_in_its_place(tmp_path: Path) -> No
         assert home.lines.read(date(2026, 11, 16))[0].ended == moment
 
 
+def test_what_is_no_item_is_set_aside_and_what_is_deleted_waits_no_more(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        fact, other = a_fact("Installs run with pnpm."), a_fact("Deploys happen on Mondays.")
+        home.take([fact])
+        for each in (fact, other):
+            home.outbox.put({"id": each.id, "event": each.to_dict(), "project": SHOP})
+        home.outbox.put({"id": "l-1", "event": {}})
+        Path(home.outbox.folder, "0.json").write_text("{")
+        home.delete(fact.id)
+        assert [body["id"] for body in home.outbox.waiting().values()] == [other.id, "l-1"]
+        home.drain()
+        assert (contents(home), len(list(home.outbox.folder.glob("*.json.bak-*")))) == ([other.content], 2)
+        assert not home.outbox.waiting()
+
+
 def test_look_alikes_do_not_end_one_another(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         home.take([a_fact("Worker 3 uses port 9001.", "fact"), a_fact("Worker 4 uses port 9002.", "fact", day=1)])
