@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from as_before import same
 from facts import MONDAY, SHOP, a_fact, parsed
-from memoria.amending import forget_plan, removal
+from memoria.amending import forget_plan
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText, LearnedLine
-from memoria.daily.entry import DROPPED, OPEN, TICKED, Entry, Learned, fingerprint, render
+from memoria.daily.entry import DROPPED, OPEN, TICKED, Entry, Learned, fingerprint, render, tombstone
 from memoria.index import documents
 from memoria.statements import lines
 from memoria.statements.lines import Lines
@@ -101,13 +101,13 @@ def test_every_byte_of_a_person_stays_through_all_that_is_written_into_a_day(
             checked()
         assert [fact.id for fact in log.read(DAY)] == ["l-bare", kept.id, moved.id]
         assert daily.rewrite(DAY, lambda text: forget_plan.without_lines(text, "falcon"))
-        assert daily.rewrite(DAY, lambda text: removal._with_turn_tombstone(text, ["t7"]))
-        assert daily.rewrite(DAY, lambda text: removal._with_tombstones(text, {"one"}))
+        assert daily.edit(DAY, lambda day: day.append(tombstone("-", ["t7"])))
+        assert daily.edit(DAY, lambda day: day.bury({"one"}))
         daily.sweep()
         checked()
         assert [found.id for found in daily.entries(DAY)] == ["two"]
         assert daily.forgotten(DAY) == [("one", ("tone",)), ("-", ("t7",))]
-        assert daily.rewrite(DAY, lambda text: removal._with_tombstones(text, {"two"}))
+        assert daily.edit(DAY, lambda day: day.bury({"two"}))
         checked()
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Collection, Sequence
 from contextlib import closing
 from datetime import date
 from pathlib import Path
@@ -137,7 +136,13 @@ def _deleted(keeper: Keeper, plan: Plan) -> list[str]:
 def _spool(home: Home, plan: Plan) -> None:
     """Remove the turns from jobs, and jobs left empty; a tombstone names the turns that never had an entry."""
     if plan.keys:
-        DailyLog.of(home.paths).rewrite(home.zone.day(clock.now()), lambda text: _with_turn_tombstone(text, plan.keys))
+        line = tombstone("-", plan.keys)
+
+        def bury(day: DayText) -> None:
+            if line not in day.rows:
+                day.append(line)
+
+        DailyLog.of(home.paths).edit(home.zone.day(clock.now()), bury)
     held = plan.held
     for name, gone in plan.jobs.items():
         path = Path(name)
@@ -215,29 +220,13 @@ def _daily(home: Home, plan: Plan) -> None:
         if plan.needle:
             log_.rewrite(day, lambda text: forget_plan.without_lines(text, plan.needle))
         if plan.ids:
-            log_.rewrite(day, lambda text: _with_tombstones(text, plan.ids))
+            log_.edit(day, lambda text: text.bury(plan.ids))
 
 
 def _others(home: Home, plan: Plan) -> None:
     exchange = Swap.of(home.paths)
     for path, (before, after) in plan.others.items():
         exchange.replace(path, after, before)
-
-
-def _with_turn_tombstone(text: str, keys: Sequence[str]) -> str:
-    """Return a day's text with a tombstone for turns that never had an entry."""
-    line = tombstone("-", keys)
-    day = DayText(text)
-    if line not in day.rows:
-        day.append(line)
-    return day.text
-
-
-def _with_tombstones(text: str, ids: Collection[str]) -> str:
-    """Return a day's text in which these entries are tombstones."""
-    day = DayText(text)
-    day.bury(ids)
-    return day.text
 
 
 def _caches(home: Home, ledger: Ledger) -> None:

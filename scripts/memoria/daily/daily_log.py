@@ -198,19 +198,21 @@ class DailyLog:
         """
         for name in ledger.unmarked_logs():
             day = date.fromisoformat(name)
-            self._edit(day, partial(DayText.mark, day=day))
+            self.edit(day, partial(DayText.mark, day=day))
         self.refresh(ledger)
         for name, idents in _by_day(ledger.entries(waiting=True)).items():
-            self._edit(date.fromisoformat(name), partial(DayText.name, entries=idents))
+            self.edit(date.fromisoformat(name), partial(DayText.name, entries=idents))
         self.refresh(ledger)
 
-    def _edit(self, day: date, edit: Callable[[DayText], object]) -> None:
+    def edit(self, day: date, edit: Callable[[DayText], object]) -> bool:
+        """Apply ``edit`` to a day as ``rewrite`` does."""
+
         def edited(text: str) -> str:
             parts = DayText(text)
             edit(parts)
             return parts.text
 
-        self.rewrite(day, edited)
+        return self.rewrite(day, edited)
 
     def find(self, booked: Iterable[Booked]) -> list[Entry]:
         """Return the entries that the ledger names as they are now, oldest first, without those that are gone."""
