@@ -70,10 +70,12 @@ class Catalog:
     def read(cls, home: Home, visible: Visibility) -> Catalog:
         """Return the catalog of what may be shown of a home; it does not need the words in the search index."""
         with Index(home.paths.index) as index:
-            cache = ArticleCache(Wiki.of(home.paths), index)
             index.resolve(project.aliases(home.paths.projects))
-            rows = {slug: row for slug, row in cache.rows().items() if visible.shows(row.project)}
-            links = cache.links()
+            rows = {
+                slug: row
+                for slug, row in ArticleCache(Wiki.of(home.paths), index).rows().items()
+                if visible.shows(row.project)
+            }
         with closing(Ledger.of(home.paths)) as ledger:
             daily = DailyLog.of(home.paths)
             daily.refresh(ledger)
@@ -87,7 +89,7 @@ class Catalog:
         targets = LinkTargets(Path(home.paths.home), rows.values())
         labels = projects.labels({key for key in keys if key}, project.known(home.paths.projects))
         shown = _projects(keys, labels, entries.values(), items, rows.values())
-        return cls(rows, _backlinks(links, targets, rows), targets, entries, shown, labels, facts, holding)
+        return cls(rows, _backlinks(targets, rows), targets, entries, shown, labels, facts, holding)
 
     def label(self, key: str) -> str:
         """Return what a project is called; what belongs to no project is for all of them."""
@@ -109,12 +111,10 @@ def slug_of(path: str) -> str:
     return path.removeprefix(INSIDE).removesuffix(".md")
 
 
-def _backlinks(
-    links: Mapping[str, Iterable[str]], targets: LinkTargets, rows: Mapping[str, Row]
-) -> dict[str, tuple[str, ...]]:
+def _backlinks(targets: LinkTargets, rows: Mapping[str, Row]) -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
-    for slug, names in links.items():
-        for name in names if slug in rows else ():
+    for slug, row in rows.items():
+        for name in row.links:
             other = targets.page(name).removeprefix(INSIDE)
             if other in rows and other != slug and slug not in (known := found.setdefault(other, [])):
                 known.append(slug)

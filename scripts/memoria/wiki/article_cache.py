@@ -1,4 +1,4 @@
-"""Article cache: the row and the links of each article, so that not every page is parsed, and what a link points to.
+"""Article cache: the row of each article, so that not every page is parsed, and what a link points to.
 
 They are stored in the search index's file, and computed again when the article's time or size has changed. A target is
 a path relative to the home or to ``knowledge/`` (``daily/2026-11-21``, ``concepts/x``), a page's bare name, or one of
@@ -14,13 +14,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from memoria.ground import home_files, markdown
+from memoria.ground import home_files
 from memoria.ground.markdown import Link
 from memoria.index.index import Index
 from memoria.wiki.article import Article
 from memoria.wiki.folder import Wiki
 
-_ROWS, _LINKS = "article 2", "links 1"  # change the number when the meaning of a row changes
+_ROWS = "article 3"  # change the number when the meaning of a row changes
 _BLOCK = re.compile(r"(?:^|\s)\^([A-Za-z0-9-]+)[ \t\r]*$", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,6}[ \t].+", re.MULTILINE)
 _FORMAT = re.compile(r"[\s#|^:%\[\]]+")  # characters that Obsidian leaves out of a link to a heading
@@ -31,7 +31,7 @@ class Row:
     """The fields of an article that lists show.
 
     ``updated`` is an ISO day; ``readable`` is False when the frontmatter is broken; ``project`` is the key of the
-    project that it belongs to, empty for all projects.
+    project that it belongs to, empty for all projects. ``links``: the targets that it links to, each once.
     """
 
     slug: str
@@ -42,13 +42,15 @@ class Row:
     tags: tuple[str, ...] = ()
     readable: bool = True
     project: str = ""
+    links: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, article: Article) -> Row:
         """Return the row of an article."""
         names = tuple(map(_clean, article.aliases)), tuple(map(_clean, article.tags))
+        targets = (link.target for link in article.links if not link.target.startswith("daily/"))
         return cls(article.slug, _clean(article.title), _clean(article.summary), _clean(article.updated), *names,
-                   project=_clean(article.project))  # fmt: skip
+                   project=_clean(article.project), links=tuple(dict.fromkeys(map(_clean, targets))))  # fmt: skip
 
 
 class ArticleCache:
@@ -74,22 +76,9 @@ class ArticleCache:
             article = None
         return Row.of(article) if article else Row(slug, slug.rsplit("/", 1)[-1], "", "", readable=False)
 
-    def links(self) -> dict[str, tuple[str, ...]]:
-        """Return by slug the targets that each article links to, as they are written and each once."""
-        cached = self.index.cached(_LINKS, dict(self.wiki.files()), lambda slug: json.dumps(self._links(slug)))
-        return {slug: tuple(json.loads(text)) for slug, text in cached.items()}
-
-    def _links(self, slug: str) -> list[str]:
-        try:
-            text = (self.wiki.read(slug) or b"").decode("utf-8", "replace")
-        except OSError:
-            return []
-        targets = (link.target for link in markdown.links(text))
-        return list(dict.fromkeys(target for target in targets if target and not target.startswith("daily/")))
-
 
 def _row(stored: dict[str, Any]) -> Row:
-    return Row(**{**stored, "aliases": tuple(stored["aliases"]), "tags": tuple(stored["tags"])})
+    return Row(**{**stored, **{name: tuple(stored[name]) for name in ("aliases", "tags", "links")}})
 
 
 def _clean(text: str) -> str:
