@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 
 from memoria.base import invocation
 from memoria.daily.daily_log import DailyLog
@@ -19,7 +18,6 @@ from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
 
 _WHO = {"user": "You", "error": "Error", "note": "Note"}
-_ID = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,10 +41,7 @@ def identifier(text: str, home: Home) -> str:
     """Return the id of the entry that is meant, of a fact's entry for a fact; raise ExpectedError if none is."""
     named = Reference.of(text)
     if named is None or named.kind == ENTRY:
-        ident = named.id if named else text.strip().removeprefix("^").removeprefix("e-")
-        if not _ID.fullmatch(ident):
-            raise ExpectedError(f"{text!r} is not an entry id. Ids are in the daily logs as ^e-….")
-        return ident
+        return named.id if named else text.strip().removeprefix("^").removeprefix("e-")
     with Keeper.at(home) as keeper:
         fact = keeper.known(named.anchor)
         sources = sources_of(home, keeper, fact)
