@@ -49,7 +49,6 @@ WORDS = {
 SKIPPED = "skipped: "
 REPEATED = "also in another transcript"  # of a session that was resumed or forked into a new file; counted there
 NOT_UNDERSTOOD = "not understood: "  # and the form of the lines, which are no turns
-_NO_TURNS = (REPEATED, NOT_UNDERSTOOD)
 _UNSETTLED = frozenset((WAITING, ASIDE, OPEN, MISSING))
 # Lines that Claude Code writes for itself (1.0 to 2.1.330): without words, or with words that stand on another line.
 _OWN = frozenset((
@@ -96,7 +95,7 @@ class Account:
     @property
     def turns(self) -> int:
         """All turns that are this transcript's own."""
-        return sum(count for fate, count in self.fates.items() if not fate.startswith(_NO_TURNS))
+        return sum(own_turns(self.fates).values())
 
     @property
     def missing(self) -> int:
@@ -112,6 +111,11 @@ class Account:
     def is_settled(self) -> bool:
         """Whether each turn is recorded, or is not to be."""
         return not self.open_turns and _UNSETTLED.isdisjoint(self.fates)
+
+
+def own_turns(fates: Mapping[str, int]) -> dict[str, int]:
+    """Return the number of the turns that are a transcript's own, by what became of them."""
+    return {fate: count for fate, count in fates.items() if not fate.startswith((REPEATED, NOT_UNDERSTOOD))}
 
 
 class NotUnderstood(NamedTuple):

@@ -9,10 +9,9 @@ from datetime import timedelta
 from typing import Any
 
 from memoria.audit.changes import MISSING, Changes
-from memoria.audit.receipt import CAPTURED, REPEATED, SKIPPED, WORDS
+from memoria.audit.receipt import CAPTURED, REPEATED, SKIPPED, WORDS, own_turns
 from memoria.capture.spool import Spool
 from memoria.daily.ledger import Ledger
-from memoria.reader.pages import sessions
 from memoria.reader.site import Asked, Site, View
 
 PERIOD = 31  # days
@@ -43,7 +42,7 @@ def _turns(site: Site, ledger: Ledger) -> dict[str, Any]:
     fates: Counter[str] = Counter()
     for _, counts in checked.values():
         fates.update(counts)
-    own = sessions.own_turns(fates)
+    own = own_turns(fates)
     changes = Changes(site.home, ledger, Spool(site.home.paths.spool))
     return {
         "total": sum(own.values()),

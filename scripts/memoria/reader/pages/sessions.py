@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 
-from memoria.audit.receipt import CAPTURED, NOT_UNDERSTOOD, REPEATED, SKIPPED
+from memoria.audit.receipt import CAPTURED, SKIPPED, own_turns
 from memoria.base import project
 from memoria.daily.ledger import Booked, Ledger
 from memoria.ground import clock
@@ -99,15 +98,6 @@ def _read(site: Site) -> tuple[Session, ...]:
         sessions.append(Session(ident, booked[-1].day, booked[-1].project, tuple(booked), fates, path))
     sessions += _without_entries(site, {name: known for name, known in checked.items() if name not in entries})
     return tuple(sorted(sessions, key=lambda one: (one.day, one.ident), reverse=True))
-
-
-def own_turns(fates: Mapping[str, int]) -> Counter[str]:
-    """Return the number of the turns that are a transcript's own, by what became of them."""
-    found: Counter[str] = Counter()
-    for fate, count in fates.items():
-        if not fate.startswith((REPEATED, NOT_UNDERSTOOD)):
-            found[fate] += count
-    return found
 
 
 def _by_session(ledger: Ledger) -> dict[str, tuple[str, Mapping[str, int]]]:
