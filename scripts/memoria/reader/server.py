@@ -195,13 +195,8 @@ def application(site: Site) -> Starlette:
     """Return the application that shows a site."""
     routes = [Route(path, _page_route(site, show)) for path, show in PAGES.items()]
     routes += [Route(path, _action_route(site, act), methods=["POST"]) for path, act in ACTIONS.items()]
-    routes += [Route("/static/{name}", _static), Route("/favicon.ico", _icon)]
+    routes += [Route("/static/{name}", _static)]
     return Starlette(routes=routes, exception_handlers={HTTPException: _error_handler(site)})
-
-
-def _icon(_: Request) -> Response:
-    """Return the icon where a browser looks for it when a page names none."""
-    return Response((STATIC / "icon.svg").read_bytes(), media_type="image/svg+xml")
 
 
 def _static(request: Request) -> Response:
