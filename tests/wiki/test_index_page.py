@@ -67,11 +67,8 @@ def test_the_index_leads_by_project_the_last_changed_first_and_tells_when(tmp_pa
 
 - [[concepts/shop|shop]] (2026-11-12)
 - [[concepts/shop-0|shop thing 0]] (2026-11-16): What it is.
-- [[concepts/shop-1|shop thing 1]] (2026-11-16): What it is.
-
-### Questions and answers
-
 - [[qa/shop-0|shop thing 0]] (2026-11-11): What it is.
+- [[concepts/shop-1|shop thing 1]] (2026-11-16): What it is.
 
 ## All projects
 

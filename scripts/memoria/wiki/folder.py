@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from memoria.wiki.article import Article
 
 _SLUG = re.compile(r"[^a-z0-9]+")
-FOLDERS = dict(zip(("concept", "connection", "qa"), home_files.ARTICLE_FOLDERS, strict=True))  # of each kind of article
 INDEX, LOG = "index.md", "log.md"
 
 
@@ -51,7 +50,7 @@ class Wiki:
     def path(self, slug: str) -> Path:
         """Return an article's path; raise ValueError when the slug would lead out of its folders."""
         folder, *names = slug.split("/")
-        if folder not in FOLDERS.values() or not names or any(name in ("", ".", "..") for name in names):
+        if folder not in home_files.ARTICLE_FOLDERS or not names or any(name in ("", ".", "..") for name in names):
             raise ValueError(f"{slug!r} is not the path of an article")
         return self.folder / f"{slug}.md"
 
@@ -113,7 +112,7 @@ def find_slug(name: str, slugs: set[str]) -> str:
     if wanted in slugs:
         return wanted
     bare = slugify(wanted.rsplit("/", 1)[-1])
-    return next((f"{folder}/{bare}" for folder in FOLDERS.values() if f"{folder}/{bare}" in slugs), "")
+    return next((f"{folder}/{bare}" for folder in home_files.ARTICLE_FOLDERS if f"{folder}/{bare}" in slugs), "")
 
 
 MAX_NAME = 79  # characters of a page's name with the hyphen before what tells it apart; a slug has 80

@@ -21,7 +21,6 @@ from memoria.wiki.article_cache import Row
 from memoria.wiki.folder import INDEX, LOG, Wiki, slugify
 from memoria.wiki.transaction import End, Transactions, digest
 
-HEADINGS = {"concepts": "Concepts", "connections": "Connections", "qa": "Questions and answers"}
 WHOLE = 200  # up to this many articles the index lists every one
 LATEST = 100  # articles that a larger index shows
 ALL = "all-articles.md"  # names all articles of a larger wiki
@@ -63,7 +62,7 @@ def _by_project(rows: Iterable[Row]) -> str:
     for key, group in sorted(groups.items(), key=lambda item: (labels.get(item[0], "").casefold(), item[0])):
         group.sort(key=lambda row: (row.slug != _own(key), row.title.casefold(), row.slug))
         title = markdown.line(labels.get(key, "All projects"))
-        parts.append((bool(key), max(row.updated for row in group), f"\n## {title}\n\n{_by_kind(group)}"))
+        parts.append((bool(key), max(row.updated for row in group), f"\n## {title}\n\n{''.join(map(_line, group))}"))
     parts.sort(key=lambda part: part[:2], reverse=True)
     return "".join(text for _, _, text in parts)
 
@@ -71,19 +70,6 @@ def _by_project(rows: Iterable[Row]) -> str:
 def _own(key: str) -> str:
     """Return the slug that a project's own page usually has."""
     return f"concepts/{slugify(project.name_of(key))}" if key else ""
-
-
-def _by_kind(rows: Iterable[Row]) -> str:
-    """Return rows for articles; concepts first, then the other kinds below headings."""
-    groups: dict[str, list[Row]] = {folder: [] for folder in HEADINGS}
-    for row in rows:
-        groups[row.slug.split("/")[0]].append(row)
-    parts: list[str] = []
-    for folder, group in groups.items():
-        if group and folder != "concepts":
-            parts.append(f"{chr(10) if parts else ''}### {HEADINGS[folder]}\n\n")
-        parts += map(_line, group)
-    return "".join(parts)
 
 
 def _line(row: Row) -> str:

@@ -20,12 +20,13 @@ from memoria.statements.keeper import Keeper
 from memoria.wiki import lines
 from memoria.wiki.article import CONNECTIONS, HISTORY, Article, Claim, heading_of
 from memoria.wiki.article_cache import Row
-from memoria.wiki.folder import FOLDERS, Owners, Wiki, find_slug, is_name, slugify, unquoted
+from memoria.wiki.folder import Owners, Wiki, find_slug, is_name, slugify, unquoted
 from memoria.wiki.settle import bring
 from memoria.wiki.transaction import digest
 
 JsonObject = dict[str, Any]
 
+FOLDER: Final = "concepts"  # of new articles
 ENOUGH: Final = 2  # statements with which a topic gets an article of its own
 MAX_RELATED: Final = 30  # links under Related, so that a hub that many pages link to stays readable
 
@@ -116,7 +117,7 @@ class Placing:
         waiting = self._waiting(title)
         if counts.get(bare, 0) + len(waiting) < ENOUGH:
             return self._own_page(), title
-        article = self._create(FOLDERS["concept"], bare, title)
+        article = self._create(bare, title)
         for ident in waiting:
             self._place(ident, article, "")
         return article, section
@@ -131,7 +132,7 @@ class Placing:
     def _known(self, name: str, proposal: JsonObject) -> str:
         """Return the article that this project sees under a slug or name, ``""`` when there is none."""
         visible = self.owners.visible(self.key) | set(self.created)
-        told_apart = self.owners.free_slug(FOLDERS["concept"], slugify(_name(name)), self.key)  # from another project's
+        told_apart = self.owners.free_slug(FOLDER, slugify(_name(name)), self.key)  # from another project's
         if slug := find_slug(name, visible) or (told_apart if told_apart in visible else ""):
             return slug
         wanted = {stems(each) for each in (proposal["title"], *proposal["aliases"]) if stems(each)}
@@ -146,7 +147,7 @@ class Placing:
         """Return the project's own page."""
         title = self._own_title()
         article = self.open(self._own_slug())
-        return article or self._create("concepts", slugify(title) or "notes", title)
+        return article or self._create(slugify(title) or "notes", title)
 
     def _own_title(self) -> str:
         label = self.owners.label(self.key).strip("- ") or "Notes"
@@ -157,7 +158,7 @@ class Placing:
         name = slugify(self._own_title()) or "notes"
         visible = self.owners.visible(self.key) | set(self.created)
         former = self.owners.former_name(name, self.key)  # from before another project had the same name
-        return next((slug for each in (name, former) if (slug := f"concepts/{each}") in visible), "")
+        return next((slug for each in (name, former) if (slug := f"{FOLDER}/{each}") in visible), "")
 
     def open(self, slug: str) -> Article | None:
         """Return an article as it is so far; None when it cannot be read, or does not exist."""
@@ -174,9 +175,9 @@ class Placing:
         self.read[f"{slug}.md"], self.before[slug], self.articles[slug] = digest(data), data, article
         return article
 
-    def _create(self, folder: str, name: str, title: str) -> Article:
+    def _create(self, name: str, title: str) -> Article:
         """Return a new article, or the one that the project has under this name already."""
-        slug = self.owners.free_slug(folder, name, self.key)
+        slug = self.owners.free_slug(FOLDER, name, self.key)
         if article := self.open(slug):
             return article
         taken = {name.casefold() for row in self.rows.values() for name in (row.title, *row.aliases)}
