@@ -95,19 +95,11 @@ class Archive:
     def turns(self, entry_id: str) -> list[Turn] | None:
         """Return the turns kept for an entry, None when there are none; raise ArchiveError if they cannot be read."""
         path = self._path(entry_id)
-        if path is None:
-            return None
-        try:
-            return list(_read(path))
-        except FileNotFoundError:
-            return None
+        return None if path is None else list(_read(path))
 
     def read(self, kept: Kept) -> list[Turn]:
         """Return the turns of one listed file; none when it has gone; raise ArchiveError if they cannot be read."""
-        try:
-            return list(_read(kept.path))
-        except FileNotFoundError:
-            return []
+        return list(_read(kept.path))
 
     def remove(self, entry_id: str) -> bool:
         """Remove an entry's turns, readable or not; return whether there were any."""
@@ -167,8 +159,6 @@ class Archive:
 
     def _readable(self, path: Path) -> Iterator[Turn]:
         """Yield the turns in a file; set one aside that cannot be read, so that nothing is written over it."""
-        if not path.exists():
-            return
         try:
             yield from list(_read(path))
         except ArchiveError:
@@ -186,6 +176,7 @@ def row(turn: Turn) -> dict[str, Any]:
 
 
 def _read(path: Path) -> Iterator[Turn]:
+    """Yield the turns in a file, none when it has gone."""
     import gzip  # noqa: PLC0415 (as above)
 
     try:
@@ -194,7 +185,7 @@ def _read(path: Path) -> Iterator[Turn]:
         for line in filter(None, lines):
             yield turn_of(json.loads(line))
     except FileNotFoundError:
-        raise
+        return
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ArchiveError(f"{path} cannot be read ({error or type(error).__name__}); it was left as it is.") from error
 
@@ -219,5 +210,5 @@ def turn_of(row: dict[str, Any]) -> Turn:
 def _is_ours(path: Path) -> bool:
     try:
         return all(True for _ in _read(path))
-    except (ArchiveError, FileNotFoundError):
+    except ArchiveError:
         return False
