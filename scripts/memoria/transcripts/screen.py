@@ -102,7 +102,9 @@ class Tombstones:
         self.stones: list[Tombstone] = []
         self._codes: dict[tuple[str, str], int] = {}
         try:
-            self.salt, self.stones = _parse(json.loads(home_files.read(path)))
+            stored = json.loads(home_files.read(path))
+            self.salt = bytes.fromhex(stored["salt"]).hex()
+            self.stones = [stone_of({"salt": self.salt, **one}) for one in stored["texts"]]
         except FileNotFoundError:
             pass
         except (KeyError, TypeError, ValueError) as error:
@@ -192,12 +194,6 @@ def _digest(text: str, salt: str) -> str:
     from hashlib import blake2b  # noqa: PLC0415 (loads OpenSSL, needed only when something was forgotten)
 
     return blake2b(text.encode("utf-8", "surrogatepass"), key=bytes.fromhex(salt), digest_size=16).hexdigest()
-
-
-def _parse(stored: Any) -> tuple[str, list[Tombstone]]:
-    """Return the salt and the tombstones in stored JSON; raise KeyError, TypeError or ValueError when it is damaged."""
-    salt = bytes.fromhex(stored["salt"]).hex()
-    return salt, [stone_of({"salt": salt, **one}) for one in stored["texts"]]
 
 
 def stone_of(stored: Any) -> Tombstone:
