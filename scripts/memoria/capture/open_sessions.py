@@ -57,7 +57,7 @@ class OpenSessions:
             except FileNotFoundError:  # removed since the folder was listed
                 continue
             compacts = os.path.exists(self.path(name, COMPACTING))
-            if time.time() - stamp / 1e9 <= KEPT_S and (compacts or self._made_for(name) != stamp):
+            if time.time() - stamp / 1e9 <= KEPT_S and (compacts or self._changed_ns(name, BLOCK) != stamp):
                 found.append((name, stamp, compacts))
         return found
 
@@ -72,12 +72,6 @@ class OpenSessions:
                     os.unlink(path)
             except FileNotFoundError:  # used and removed a moment ago
                 continue
-
-    def _made_for(self, session: str) -> int:
-        try:
-            return os.stat(self.path(session, BLOCK)).st_mtime_ns
-        except FileNotFoundError:
-            return -1
 
     def begin(self, session: str, project: str, client: str) -> None:
         """Record that the client has begun or resumed this session."""
@@ -116,7 +110,7 @@ class OpenSessions:
         """Return the block of this session with a prompt that it does not know yet, ``""`` when there is neither."""
         block = self._text(session, BLOCK)
         prompt = self._text(session, PROMPT)
-        if not prompt or self._changed(session, PROMPT) <= self._changed(session, BLOCK):
+        if not prompt or self._changed_ns(session, PROMPT) <= self._changed_ns(session, BLOCK):
             return block
         from memoria.base import fence  # noqa: PLC0415 (only for a prompt that was not answered)
 
@@ -149,13 +143,13 @@ class OpenSessions:
         return self.block(latest)
 
     def _seen(self, session: str) -> float:
-        return max(self._changed(session, BLOCK), self._changed(session, PROMPT))
+        return max(self._changed_ns(session, BLOCK), self._changed_ns(session, PROMPT)) / 1e9
 
-    def _changed(self, session: str, kind: str) -> float:
+    def _changed_ns(self, session: str, kind: str) -> int:
         try:
-            return os.stat(self.path(session, kind)).st_mtime
+            return os.stat(self.path(session, kind)).st_mtime_ns
         except OSError:
-            return 0.0
+            return 0
 
     def _open(self) -> list[tuple[str, str, str]]:
         """Return name, client and project of every open session."""
