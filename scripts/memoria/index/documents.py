@@ -101,11 +101,6 @@ class Document:
         return blake2b(whole.encode("utf-8", "replace"), digest_size=12).hexdigest()
 
 
-def is_markdown(name: str) -> bool:
-    """Return whether a source of the index is a file of the wiki or a daily log."""
-    return name.startswith(tuple(f"{top}/" for top in TOPS))
-
-
 def files(home: Path, tops: Collection[str] = TOPS) -> Iterator[tuple[str, Stamp]]:
     """Yield each article and each day, with its file's time and size."""
     for top in tops:

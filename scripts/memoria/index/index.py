@@ -276,7 +276,7 @@ class Index(AbstractContextManager["Index"]):
         gone = [
             name
             for name in sorted(known.keys() - found.keys())
-            if name.startswith(looked_at) or (more is not None and not documents.is_markdown(name))
+            if name.startswith(looked_at) or (more is not None and name.partition("/")[0] not in documents.TOPS)
         ]
         if gone:
             with self._transaction():
