@@ -39,12 +39,6 @@ def _shown(sign: str) -> str:
     return " " if sign.isspace() and not sign.isascii() else ""
 
 
-def shortened(text: str, limit: int) -> str:
-    """Return ``text`` as one line; one over ``limit`` characters is cut after a word and ends in an ellipsis."""
-    plain = line(text)
-    return plain if len(plain) <= limit else f"{plain[:limit].rsplit(' ', 1)[0]} …"
-
-
 class _Printable:
     """A text stream that prints only what ``lines`` leaves; everything but writing text is the stream's own."""
 

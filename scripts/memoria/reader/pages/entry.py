@@ -12,6 +12,7 @@ from memoria.reader import address
 from memoria.reader.markdown import Html
 from memoria.reader.pages import article
 from memoria.reader.site import Asked, Site, View, not_found
+from memoria.search.words import shorten
 from memoria.transcripts import clients
 
 PAGE_TURNS = 60  # of a conversation on one page
@@ -68,7 +69,7 @@ def source(site: Site, asked: Asked) -> View:
     words = [origin.turn for origin in trace.matching if origin.turn and origin.turn.role == "user"]
     said = words[-1] if words else None
     values = _about(site, entry) | {
-        "quote": printable.shortened(site.redact(said.text), CARD_CHARS) if said else "",
+        "quote": shorten(printable.line(site.redact(said.text)), CARD_CHARS) if said else "",
         "time": f"{site.local(said.time):%H:%M}" if said and said.time else entry.time,
         "slug": asked.query.get("of", ""),
         "digest": asked.query.get("claim", ""),
