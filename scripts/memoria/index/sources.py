@@ -44,7 +44,7 @@ def refresh(index: Index, paths: Paths, *, anew: bool = False, until: float = ma
     index.resolve(project.aliases(paths.projects))
     changed = index.rebuild(paths.home) if anew else index.sync(paths.home, tops=("knowledge",), until=until)
     told = of(Path(paths.facts))
-    more = _archived(index, Archive.of(paths), Path(paths.daily), told)
+    more = _archived(index, Archive.of(paths), Path(paths.home), told)
     changed += index.sync(paths.home, more=more, ended=told, tops=("daily",), until=until)
     if index.is_whole:
         index.prepare(
@@ -72,15 +72,14 @@ def searchable(home: Home) -> Iterator[tuple[Index, str]]:
         yield index, f"The search index is being brought up to date; it has {counted(len(index), 'document')} so far."
 
 
-def _archived(index: Index, archive: Archive, daily: Path, ended: Ended) -> dict[str, Stamped]:
+def _archived(index: Index, archive: Archive, home: Path, ended: Ended) -> dict[str, Stamped]:
     """Return each archived conversation by its file's name.
 
     It is read only when the file is new, or when it or the log of its day has changed, where its facts may have ended.
     """
     known: dict[str, About] = {}  # the entries' fields, queried once, after the index has read the daily logs
-    outdated = cache(partial(_outdated, daily))
-
-    stamp_of = cache(partial(_stamp, daily))
+    outdated = cache(partial(_outdated, home / "daily"))
+    stamps = dict(documents.files(home, ("daily",)))
 
     def conversation(kept: Kept) -> Iterable[Document]:
         if not known:
@@ -91,22 +90,11 @@ def _archived(index: Index, archive: Archive, daily: Path, ended: Ended) -> dict
         past += ended.deleted(about.session)
         return _conversation(archive, kept, about, past)
 
-    return {
-        f"archive/{archived.path.name}": (
-            (archived.stamp[0] + stamp_of(archived.day)[0], archived.stamp[1] + stamp_of(archived.day)[1]),
-            partial(conversation, archived),
-        )
-        for archived in archive.listed()
-    }
+    def stamp(kept: Kept) -> Stamp:
+        time_ns, size = stamps.get(f"daily/{kept.day}.md", (0, 0))
+        return kept.stamp[0] + time_ns, kept.stamp[1] + size
 
-
-def _stamp(daily: Path, day: str) -> Stamp:
-    """Return the time (ns) and size of a day's log, zeros when there is none."""
-    try:
-        stat = (daily / f"{day}.md").stat()
-    except OSError:
-        return 0, 0
-    return stat.st_mtime_ns, stat.st_size
+    return {f"archive/{kept.path.name}": (stamp(kept), partial(conversation, kept)) for kept in archive.listed()}
 
 
 def _outdated(daily: Path, day: str) -> list[Fact]:
