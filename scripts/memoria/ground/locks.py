@@ -21,18 +21,11 @@ PATIENCE_S = 60.0  # that a person who asked for something waits for the process
 
 
 @contextmanager
-def held(path: Path) -> Iterator[bool]:
-    """Try to take the lock of ``path`` without waiting; yield whether it was taken."""
-    with _locked(path, wait=False) as mine:
-        yield mine
-
-
-@contextmanager
-def held_soon(path: Path, within_s: float) -> Iterator[bool]:
+def held(path: Path, within_s: float = 0.0) -> Iterator[bool]:
     """Try to take the lock of ``path`` for up to ``within_s`` seconds; yield whether it was taken."""
     until = time.monotonic() + within_s
     while True:
-        with held(path) as mine:
+        with _locked(path, wait=False) as mine:
             if mine or time.monotonic() >= until:
                 yield mine
                 return
@@ -45,7 +38,7 @@ def needed(path: Path, what: str, within_s: float = 0.0) -> Iterator[None]:
 
     Raise ExpectedError, which says that ``what`` is running, when another process holds it longer.
     """
-    with held_soon(path, within_s or PATIENCE_S) as mine:
+    with held(path, within_s or PATIENCE_S) as mine:
         if not mine:
             raise ExpectedError(f"{what} is running; try again when it is done.")
         yield

@@ -149,7 +149,7 @@ def exchange(
 
 def spread_forgetting(home: Home) -> list[str]:
     """Exchange after something was forgotten; return in words where it may stand still."""
-    with locks.held_soon(Path(home.paths.sync_lock), carriers.NETWORK_S) as mine, Records.of(home.paths) as records:
+    with locks.held(Path(home.paths.sync_lock), carriers.NETWORK_S) as mine, Records.of(home.paths) as records:
         try:
             if not mine:
                 raise CarrierError("Another exchange is under way.")

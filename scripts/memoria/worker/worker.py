@@ -269,7 +269,7 @@ def work(home: Home, *, insist: bool = False) -> int:
     begun_anew = False
     spool, seen = Spool(home.paths.spool), set[str]()
     while True:
-        with locks.held_soon(Path(home.paths.worker_lock), locks.PATIENCE_S if insist else 0) as mine:
+        with locks.held(Path(home.paths.worker_lock), locks.PATIENCE_S if insist else 0) as mine:
             if not mine:
                 log.info("another worker is running; it will look again")
                 return entries
