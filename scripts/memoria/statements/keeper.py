@@ -403,8 +403,7 @@ class Keeper(AbstractContextManager["Keeper"]):
 
     def entry_of(self, fact: Fact) -> Entry | None:
         """Return the entry that the fact is in, or None while it waits for its session's entry."""
-        days = [self.zone.day(fact.time), *reversed(self.lines.daily.days())]
-        entries = (entry for day in dict.fromkeys(days) for entry in self.lines.daily.entries(day))
+        entries = self.lines.daily.entries(self.store.day(fact.id) or self.zone.day(fact.time))
         return next((entry for entry in entries if any(learned.id == fact.id for learned in entry.learned)), None)
 
     def adopt(self, fact: Fact, heading: str) -> None:
