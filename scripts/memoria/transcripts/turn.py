@@ -47,7 +47,7 @@ class Turn:
     @property
     def size(self) -> int:
         """Characters that the turn takes in a request, with a label before each line."""
-        said = len(_LABELS[self.role]) + 3 + len(self.text) if self.text else 0
+        said = len(self.role) + 3 + len(self.text) if self.text else 0
         return said + sum(len(line) + 7 for line in self.tools)
 
 
@@ -87,9 +87,6 @@ class Exchange:
         return Exchange(
             tuple(replace(turn, text=clean(turn.text), tools=tuple(map(clean, turn.tools))) for turn in self.turns)
         )
-
-
-_LABELS: dict[Role, str] = {"user": "User", "assistant": "Assistant", "error": "Error", "note": "Note"}
 
 
 def exchanges(turns: Iterable[Turn]) -> list[Exchange]:
