@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from binascii import crc32
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 LINE_CHARS = 4_000  # longer lines are broken; no person writes lines of this length, and nothing is lost
 
 # Characters that can hide text from a person: control and format characters, and those that Unicode lists as
@@ -128,15 +132,18 @@ def wrapped(text: str, width: int = LINE_CHARS) -> str:
     """Return ``text`` with lines of more than ``width`` characters broken, at a blank where there is one."""
     if len(text) <= width:
         return text
-    rows: list[str] = []
-    for row in text.split("\n"):
-        start = 0
-        while len(row) - start > width:
-            end = row.rfind(" ", start + width // 2, start + width) + 1 or start + width
-            rows.append(row[start:end])
-            start = end
-        rows.append(row[start:])
-    return "\n".join(rows)
+    return "\n".join([piece for row in text.split("\n") for piece in (list(pieces(row, width)) or [""])])
+
+
+def pieces(text: str, width: int) -> Iterator[str]:
+    """Yield the text in pieces of at most ``width``, cut after a line or a word where one ends in the second half."""
+    at = 0
+    while at < len(text):
+        half, end = at + width // 2, at + width
+        if end < len(text):
+            end = max(text.rfind("\n", half, end), text.rfind(" ", half, end)) + 1 or end
+        yield text[at:end]
+        at = end
 
 
 def fenced(label: str, text: str) -> str:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
+from memoria.base import fence
 from memoria.search import identifiers
 
 Role = Literal["user", "assistant", "error", "note"]
@@ -190,23 +191,11 @@ def _pieces(turn: Turn, limit: int) -> Iterator[Turn]:
         yield turn
         return
     width = max(1, limit - 12)  # the label's room
-    for text in _cuts(turn.text, width):
+    for text in fence.pieces(turn.text, width):
         yield replace(turn, text=text, tools=(), uses=() if turn.tools else turn.uses)
     for line in turn.tools:
-        for text in _cuts(line, width):
+        for text in fence.pieces(line, width):
             yield replace(turn, text="", tools=(text,), uses=())
-
-
-def _cuts(text: str, width: int) -> Iterator[str]:
-    """Yield the text in pieces of at most ``width``, cut after a line or a word where one ends in the second half."""
-    at = 0
-    while at < len(text):
-        end = at + width
-        if end < len(text):
-            soft = max(text.rfind("\n", at + width // 2, end), text.rfind(" ", at + width // 2, end)) + 1
-            end = soft or end
-        yield text[at:end]
-        at = end
 
 
 COMMAND = 600  # characters kept of a command, a query, a prompt's start
