@@ -131,7 +131,7 @@ def test_pages_and_titles_are_told_apart_by_what_their_project_is_called() -> No
         name: f"concepts/{found}" for name, found in wanted.items()
     }
     for name in ("client1-api", "api-111111", "api-111111-2"):
-        owners.enter(f"concepts/conventions-{name}", TWO)
+        owners.pages[f"concepts/conventions-{name}"] = TWO
     assert owners.free_slug("concepts", "conventions", ONE) == "concepts/conventions-api-111111-3"
     assert owners.free_slug("concepts", "conventions", "") == "concepts/conventions-general"
     names = ("client1-api", "client1-api-x", "client1-apix", "x")

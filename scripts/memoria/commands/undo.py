@@ -16,7 +16,6 @@ from memoria.base import invocation
 from memoria.ground import locks, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.wiki import index_page
 from memoria.wiki.folder import INDEX
 from memoria.wiki.transaction import End, Row, Step, Transactions
 
@@ -97,6 +96,6 @@ def _say(undone: Undone) -> None:
     more = f", {printable.counted(len(undone.facts), 'fact')} current again" if undone.facts else ""
     print(f"Undone: {undone.label}; {printable.counted(len(undone.restored), 'file')} restored{more}")
     for path in undone.left_alone:
-        if path in (INDEX, index_page.ALL):
-            continue  # memoria writes them, also after a person's edit of an article
+        if path == INDEX:
+            continue  # memoria writes it, also after a person's edit of an article
         print(f"  left alone, changed by hand since then: {path}")

@@ -155,10 +155,6 @@ class Owners:
         """Return the slugs of all pages that a project may see."""
         return {slug for slug in self.pages if self.is_visible(slug, key)}
 
-    def enter(self, slug: str, key: str) -> None:
-        """Record a new page."""
-        self.pages[slug] = key
-
     def label(self, key: str) -> str:
         """Return what a project is called."""
         return self.labels.get(key) or name_of(key)

@@ -1,7 +1,7 @@
 """Index page: the wiki's index page and its log, written with the articles in one transaction.
 
-``index.md`` is where a reader starts, by project. Where there are many articles, it shows those that changed last, and
-another page names them all. ``log.md`` records which entries each compile took in; a lost ledger is rebuilt from it.
+``index.md`` is where a reader starts: all articles by project. ``log.md`` records which entries each compile took in; a
+lost ledger is rebuilt from it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,6 @@ from memoria.wiki.article_cache import Row
 from memoria.wiki.folder import INDEX, LOG, Wiki, slugify
 from memoria.wiki.transaction import End, Transactions, digest
 
-WHOLE = 200  # up to this many articles the index lists every one
-LATEST = 100  # articles that a larger index shows
-ALL = "all-articles.md"  # names all articles of a larger wiki
 SUMMARY_CHARS = 240
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -37,19 +34,12 @@ from; what no longer holds stands dated under its History. What each compile did
 edit the articles as you like, your changes stay.
 """
 LOG_INTRO = "# Log\n\nWhat each compile took in, newest last.\n"
-LARGE = "\nThere are {} articles: [[all-articles]]. These changed last:\n"
-ALL_INTRO = "# All articles\n\nmemoria keeps this page; start at [[index]].\n"
 
 
 def pages(rows: Collection[Row], folder: Path) -> dict[str, bytes | None]:
     """Return the pages that list articles, by path inside the wiki; None marks an obsolete one in ``folder``."""
     found: dict[str, bytes | None] = {name: None for name in home_files.generated(folder) if name != LOG}
-    listed = _by_project(rows)
-    if len(rows) > WHOLE:
-        found[ALL] = (ALL_INTRO + listed).encode()
-        latest = sorted(sorted(rows, key=lambda row: row.slug), key=lambda row: row.updated, reverse=True)
-        listed = LARGE.format(len(rows)) + _by_project(latest[:LATEST])
-    return found | {INDEX: (INTRO + listed).encode()}
+    return found | {INDEX: (INTRO + _by_project(rows)).encode()}
 
 
 def _by_project(rows: Iterable[Row]) -> str:

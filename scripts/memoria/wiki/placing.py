@@ -186,7 +186,7 @@ class Placing:
         day = min((self.keeper.zone.day(fact.time) for fact in unplaced), default=date.today())
         article = Article.new(slug, title, "", day)
         article.give_to(self.key)
-        self.owners.enter(slug, self.key)
+        self.owners.pages[slug] = self.key
         self.articles[slug] = article
         self.created.append(slug)
         return article
