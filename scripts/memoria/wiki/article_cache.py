@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -86,18 +86,14 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def pages(home: Path) -> Iterator[str]:
-    """Yield every page below ``knowledge/`` and ``daily/``, relative to the home, without ``.md``."""
-    for top in ("knowledge", "daily"):
-        yield from (f"{top}/{name}" for name in sorted(home_files.pages(home / top, is_daily=top == "daily")))
-
-
 class LinkTargets:
     """The pages of one home as link targets; ``articles`` have titles and aliases. Each page is read once."""
 
     def __init__(self, home: Path, articles: Iterable[Article | Row]) -> None:
         self.home = home
-        self._pages = {page.casefold(): page for page in pages(home)}
+        folders = {top: home_files.pages(home / top, is_daily=top == "daily") for top in ("knowledge", "daily")}
+        found = (f"{top}/{name}" for top, names in folders.items() for name in sorted(names))
+        self._pages = {page.casefold(): page for page in found}
         self._names: dict[str, str] = {}
         self._anchors: dict[str, tuple[set[str], set[str]]] = {}
         for page in self._pages.values():
