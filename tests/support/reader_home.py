@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
@@ -210,7 +211,7 @@ class Browser:
         """Make the application, without a server."""
         self.site = Site(self.home)
         self.site.watch.every_seconds = 0.0
-        self.key = security.new_key()
+        self.key = secrets.token_hex(32)
         self.guard = security.Guard(application(self.site), self.key, PORT, lambda: None)
 
     def enter(self) -> Browser:

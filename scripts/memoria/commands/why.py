@@ -6,6 +6,7 @@ From the claim to its entries, and to those of their turns that say the same, as
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from memoria.base import invocation
 from memoria.base.visibility import Visibility
@@ -37,10 +38,6 @@ def command(args: argparse.Namespace, home: Home) -> int:
         )
     bold = is_bold()
     for claimed, traces in traced:
-        wanted = set(tokens.of_query(claimed.words))
-
-        def quoted(text: str, wanted: set[str] = wanted) -> str:
-            return highlighted(text, wanted, bold=bold)
-
+        quoted = partial(highlighted, wanted=set(tokens.of_query(claimed.words)), bold=bold)
         print("\n".join(lines(home, claimed, traces, printable.line, quoted)))
     return 0

@@ -27,7 +27,6 @@ from memoria.statements.store import Store
 
 log = logging.getLogger(__name__)
 
-PRIVATE = 0o600
 LEAST_USD = 0.005  # what rounds to a cent
 
 
@@ -39,8 +38,8 @@ def tell(paths: Paths, kind: str, text: str) -> bool:
         if given.get(kind) == line:
             return False
         waiting = [old for old in _waiting(paths) if old != given.get(kind)]
-        files.replace(Path(paths.notice), "\n".join([*waiting, line]) + "\n", mode=PRIVATE)
-        files.replace(Path(paths.notices_given), json.dumps(given | {kind: line}), mode=PRIVATE)
+        files.replace(Path(paths.notice), "\n".join([*waiting, line]) + "\n", mode=atomic.PRIVATE)
+        files.replace(Path(paths.notices_given), json.dumps(given | {kind: line}), mode=atomic.PRIVATE)
     return True
 
 
@@ -54,10 +53,10 @@ def clear(paths: Paths, kind: str) -> None:
         before = _waiting(paths)
         after = [old for old in before if old != line]
         if after:
-            files.replace(Path(paths.notice), "\n".join(after) + "\n", mode=PRIVATE)
+            files.replace(Path(paths.notice), "\n".join(after) + "\n", mode=atomic.PRIVATE)
         elif before:
             Path(paths.notice).unlink(missing_ok=True)
-        files.replace(Path(paths.notices_given), json.dumps(given), mode=PRIVATE)
+        files.replace(Path(paths.notices_given), json.dumps(given), mode=atomic.PRIVATE)
 
 
 def _given(paths: Paths) -> dict[str, str]:

@@ -51,11 +51,6 @@ _REFUSAL = """<!doctype html><html lang="en"><meta charset="utf-8"><title>memori
 _CLOSED = "Run <code>memoria open</code> again: it opens this page with a fresh address."
 
 
-def new_key() -> str:
-    """Return a key for one server, from which its tickets and form tokens are made."""
-    return secrets.token_hex(32)
-
-
 def ticket(key: str, now: float | None = None) -> str:
     """Return a ticket that lets a browser in, once."""
     stamp = f"{int(time.time() if now is None else now)}.{secrets.token_urlsafe(16)}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import socket
 import sqlite3
 import sys
@@ -67,7 +68,7 @@ def serve(home: Home, *, port: int, path: str, has_browser: bool, idle_seconds: 
                 webbrowser.open(address)
             return
         listener = _listener(port)
-        running = Running(listener.getsockname()[1], security.new_key())
+        running = Running(listener.getsockname()[1], secrets.token_hex(32))
         place = Path(home.paths.reader)
         try:
             _serve(home, listener, running, path, has_browser, idle_seconds)
