@@ -15,19 +15,11 @@ import base64
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from memoria.ground import key_patterns, placed
 from memoria.ground.named import Span, named
 from memoria.ground.values import is_mixed, is_name
-
-
-class Finding(NamedTuple):
-    """The place and the kind of a secret in a text."""
-
-    start: int
-    end: int
-    kind: str
 
 
 class Redactor:
@@ -58,7 +50,7 @@ class Redactor:
             found = self.find(text)
             if not found:
                 break
-            self.counts.update(finding.kind for finding in found)
+            self.counts.update(kind for _, _, kind in found)
             text = _marked(text, found)
         return text
 
@@ -75,8 +67,8 @@ class Redactor:
         whole = self.redact(f'{before}{text}"') if name else ""
         return whole[len(before) : -1] if whole.startswith(before) and whole.endswith('"') else text
 
-    def find(self, text: str) -> list[Finding]:
-        """Return the secrets found in one pass over the text, in order and without overlaps."""
+    def find(self, text: str) -> list[Span]:
+        """Return start, end and kind of the secrets found in one pass, in order and without overlaps."""
         spans = list(_spans(text))
         for pattern in self._extra:
             spans.extend((match.start(), match.end(), "own") for match in pattern.finditer(text) if match.group())
@@ -125,7 +117,7 @@ _PASSES = 4
 _MARK = re.compile(r"\[redacted:[a-z0-9-]{1,40}\]")
 
 
-def _marked(text: str, found: list[Finding]) -> str:
+def _marked(text: str, found: list[Span]) -> str:
     pieces = []
     place = 0
     for start, end, kind in found:
@@ -148,22 +140,21 @@ def _spans(text: str) -> Iterator[Span]:
     yield from _random(text, runs)
 
 
-def _merged(text: str, spans: list[Span]) -> list[Finding]:
+def _merged(text: str, spans: list[Span]) -> list[Span]:
     """Merge overlapping findings into one with the kind of the most reliable; existing marks are not findings."""
     rank = {span: number for number, span in reversed(list(enumerate(spans)))}
-    merged: list[Finding] = []
+    merged: list[Span] = []
     best = 0
     for span in sorted(set(spans)):
         start, end, kind = span
         if _MARK.fullmatch(text, start, end):
             continue
-        if merged and start < merged[-1].end:
-            last = merged[-1]
-            kind = kind if rank[span] < best else last.kind
+        if merged and start < merged[-1][1]:
+            first, last, known = merged.pop()
+            merged.append((first, max(last, end), kind if rank[span] < best else known))
             best = min(best, rank[span])
-            merged[-1] = Finding(last.start, max(last.end, end), kind)
         else:
-            merged.append(Finding(start, end, kind))
+            merged.append(span)
             best = rank[span]
     return merged
 
