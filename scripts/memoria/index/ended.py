@@ -94,10 +94,6 @@ def current(text: str, past: Iterable[tuple[Past, bool]]) -> str:
     return text if kept == told else " ".join(kept)
 
 
-def _nothing(_: str) -> Sequence[Past]:
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class Ended:
     """What no longer holds of what entries say.
@@ -107,7 +103,7 @@ class Ended:
     """
 
     fact: Callable[[str], Fact | None] = lambda _: None
-    deleted: Callable[[str], Sequence[Past]] = _nothing
+    deleted: Callable[[str], Sequence[Past]] = lambda _: ()
 
     def of_fact(self, fact: Fact) -> list[Past]:
         """Return the wordings of a fact that no longer hold, with what holds instead as far as it is known."""

@@ -138,11 +138,6 @@ class Index(AbstractContextManager["Index"]):
             self._merge(written)
             return written
 
-    def remove(self, keys: Iterable[str]) -> int:
-        """Remove documents by key; return how many existed."""
-        with self._transaction():
-            return sum(self._rows.drop(key) for key in keys)
-
     def sync(
         self,
         home: Path | str,
