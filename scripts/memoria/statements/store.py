@@ -358,11 +358,6 @@ class Store(AbstractContextManager["Store"]):
         """Return the mark that each article's file had when it was last read, by slug."""
         return dict(self.db.execute("SELECT slug, mark FROM articles"))
 
-    def article(self, slug: str) -> str:
-        """Return the mark that an article's file had when it was last read, ``""`` when it was not."""
-        row = self.db.execute("SELECT mark FROM articles WHERE slug = ?", (slug,)).fetchone()
-        return str(row[0]) if row else ""
-
     def places(self, slug: str) -> dict[str, Place]:
         """Return the lines of facts that an article had when it was last read, by id."""
         rows = self.db.execute("SELECT id, day, is_current, words, is_same FROM places WHERE slug = ?", (slug,))
