@@ -195,8 +195,7 @@ PRICES = {"haiku": (1.0, 5.0), "sonnet": (3.0, 15.0), "opus": (5.0, 25.0)}  # of
 
 def price(name: str, input_tokens: int, output_tokens: int) -> float | None:
     """Return the dollars for tokens of a model by its booked name: zero for a free one, None when it is unknown."""
-    known = protocol.BACKENDS.get(protocol.backend(name))
-    if known and known.is_free:
+    if protocol.BACKENDS.get(protocol.backend(name)):
         return 0.0
     found = (prices for alias, prices in PRICES.items() if name.startswith("claude:") and alias in name)
     return next(((given * input_tokens + written * output_tokens) / 1e6 for given, written in found), None)

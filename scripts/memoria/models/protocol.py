@@ -82,25 +82,9 @@ class Model(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Backend:
-    """One kind of model: its ``module`` has ``make(argument, settings, paths)``, and is imported on demand.
-
-    ``is_free`` is True when its calls cost nothing; ``budget`` knows what others cost.
-    """
-
-    module: str
-    is_free: bool = False
-
-
-# The part of a model's name before the colon.
-BACKENDS = {
-    "claude": Backend("memoria.models.claude"),
-    "ollama": Backend("memoria.models.ollama", is_free=True),
-    "offline": Backend("memoria.models.offline", is_free=True),
-    "scripted": Backend("memoria.models.scripted", is_free=True),
-}
-
+# Whether calls are free, by the part of a model's name before the colon; ``metered`` knows what others cost. The module
+# here that has that name is imported on demand, and has ``make(argument, settings, paths)``.
+BACKENDS = {"claude": False, "ollama": True, "offline": True, "scripted": True}
 POSSIBLE = "claude:haiku (or another Claude model), ollama:qwen2.5:3b (or another installed one) and offline"
 
 
@@ -146,7 +130,7 @@ def backend(name: str) -> str:
 def _make(name: str, settings: Settings, paths: Paths) -> Model:
     if not _is_known(name):
         raise ModelUnavailableError(f"There is no model {name!r}. Possible are {POSSIBLE}.", retry_now=False)
-    module, argument = importlib.import_module(BACKENDS[backend(name)].module), name.partition(":")[2]
+    module, argument = importlib.import_module(f"memoria.models.{backend(name)}"), name.partition(":")[2]
     model: Model = module.make(argument.strip(), settings, paths)
     return model
 
