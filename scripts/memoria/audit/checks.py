@@ -145,7 +145,7 @@ def check_pythons(home: Home) -> Findings:
 def check_worker(home: Home) -> Findings:
     """Check whether the interpreter that a hook would start the worker with has our packages."""
     python = interpreter.find(home.settings)
-    reason = interpreter.failure()
+    reason, _ = interpreter.failure()
     if not python and reason:
         yield Finding("worker", BROKEN, f"its packages cannot be installed: {reason}",
                       "mend that; the next hook tries again")  # fmt: skip

@@ -129,21 +129,13 @@ def failure_file() -> str:
     return environment() + ".failed"
 
 
-def failure() -> str:
-    """Return why the environment could not be built, ``""`` when no failure is recorded."""
+def failure() -> tuple[str, float]:
+    """Return why the environment could not be built, and when; ``""`` and 0 when no failure is recorded."""
     try:
         with open(failure_file(), encoding="utf-8", errors="replace", opener=places.regular) as file:
-            return file.read(KNOWN_FAILURE_CHARS).strip()
+            return file.read(KNOWN_FAILURE_CHARS).strip(), os.fstat(file.fileno()).st_mtime
     except OSError:
-        return ""
-
-
-def failed_at() -> float:
-    """Return when a build last failed, 0 when none has."""
-    try:
-        return os.stat(failure_file()).st_mtime
-    except OSError:
-        return 0.0
+        return "", 0.0
 
 
 def build_lock() -> str:

@@ -198,7 +198,7 @@ def _built(settings: Settings, patience_s: float) -> str:
     if settings.refusal:
         _refuse(f"{settings.refusal}: {MEND_CONFIG}")
     paths = Paths.of(settings)
-    before = interpreter.failed_at()
+    _, before = interpreter.failure()
     try:
         state.open_state(paths)
         word = detach.start_build(paths)
@@ -210,8 +210,9 @@ def _built(settings: Settings, patience_s: float) -> str:
     sys.stderr.flush()
     deadline = time.monotonic() + patience_s
     while not (python := interpreter.find(settings)):
-        if interpreter.failed_at() != before:
-            _refuse(f"its packages cannot be installed: {interpreter.failure()}")
+        reason, failed_at = interpreter.failure()
+        if failed_at != before:
+            _refuse(f"its packages cannot be installed: {reason}")
         if time.monotonic() > deadline:
             _refuse(GOES_ON)
         time.sleep(POLL_S)

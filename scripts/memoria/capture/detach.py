@@ -51,8 +51,8 @@ def start_build(paths: Paths) -> str:
         return f"the Python that {places.PACKAGE} was installed with has gone: install claude-memoria again"
     if is_locked(interpreter.build_lock()):
         return BUILDING
-    reason = interpreter.failure()
-    if reason and 0 <= time.time() - interpreter.failed_at() < MINUTE_S:
+    reason, failed_at = interpreter.failure()
+    if reason and 0 <= time.time() - failed_at < MINUTE_S:
         return f"its packages cannot be installed: {reason}"
     start([sys.executable, "-S", "-I", os.path.join(places.ROOT, "scripts", "build_environment.py")], paths)
     return BUILDING
