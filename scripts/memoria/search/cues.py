@@ -40,8 +40,14 @@ _CUES = (  # the first that a sentence holds says what it states
 
 
 def stated(prompt: str) -> list[tuple[str, str]]:
-    """Return the sentences of a prompt that hold a cue, each with the kind of what it states; no questions."""
-    return [(part, kind) for part in own_sentences(prompt) if (kind := kind_of(part))]
+    """Return the user's own sentences in a prompt that hold a cue, each with the kind of what it states.
+
+    Commands, questions, quotations and pasted text are none.
+    """
+    if is_command(prompt) or len(prompt) > MAX_PROMPT:
+        return []
+    own = sentences(_QUOTED.sub("\n", prompt))
+    return [(part, kind) for part in own if (kind := kind_of(part))]
 
 
 def kind_of(sentence: str) -> str:
@@ -49,13 +55,6 @@ def kind_of(sentence: str) -> str:
     if sentence.rstrip().endswith(("?", "\uff1f")):
         return ""
     return next((kind for kind, pattern in _CUES if pattern.search(sentence)), "")
-
-
-def own_sentences(prompt: str) -> list[str]:
-    """Return the sentences of a prompt that are the user's own: no commands, quotations or pasted text."""
-    if is_command(prompt) or len(prompt) > MAX_PROMPT:
-        return []
-    return sentences(_QUOTED.sub("\n", prompt))
 
 
 def sentences(text: str) -> list[str]:
