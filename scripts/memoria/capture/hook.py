@@ -98,7 +98,7 @@ def _answer(handler: Handler) -> None:
             _open_state(paths, refusal)
         if not settings.home:
             record_home(paths.home)
-        if handler is not leave_alone and was_paused(event, paths):
+        if handler is not leave_alone and os.path.exists(os.path.join(paths.cursors, event.session + ".off")):
             _speak_again(event, paths)
         output = handler(event, settings, paths)
         if output is not None:
@@ -146,11 +146,6 @@ def _speak_again(event: Event, paths: Paths) -> None:
 
 def _transcript(event: Event) -> str:
     return os.path.abspath(expanded(event.transcript)) if event.transcript else ""
-
-
-def was_paused(event: Event, paths: Paths) -> bool:
-    """Return whether the session ran with memoria switched off at some time, see ``cursor.paused``."""
-    return os.path.exists(os.path.join(paths.cursors, event.session + ".off"))
 
 
 def is_attended() -> bool:

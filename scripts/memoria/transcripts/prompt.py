@@ -146,18 +146,12 @@ def _command(text: str) -> tuple[str, str]:
     return ("/" + name.removeprefix("/") if name else "", _element(text, "command-args") if name and is_prompt else "")
 
 
-def command_line(text: str) -> tuple[str, str]:
-    """Return the name and the arguments of a typed line that is a slash command, ``""`` twice when it is none."""
-    name, _, words = text.partition(" ")
-    return (name, words.strip()) if _NAMED.fullmatch(name) else ("", "")
-
-
 def queued_words(text: str) -> tuple[str, bool]:
     """Return a queued prompt's words, or what the user did without words, and whether it is the latter."""
-    name, words = command_line(text)
-    if not name:
+    name, _, words = text.partition(" ")
+    if not _NAMED.fullmatch(name):
         return text, False
-    if words and name not in _CLIENT_COMMANDS:
+    if (words := words.strip()) and name not in _CLIENT_COMMANDS:
         return words, False
     return f"(the user ran {' '.join(filter(None, (name, words)))})", True
 
