@@ -54,11 +54,6 @@ def claims(exchanges: Iterable[Exchange]) -> list[JsonObject]:
     ]
 
 
-def places(_: JsonObject) -> JsonObject:
-    """Return the answer to ``compile``: what an answer leaves out stands on its project's own page."""
-    return {"places": []}
-
-
 def _says_something(exchange: Exchange) -> bool:
     """Return whether an exchange is more than small talk: long words, work that was done, or a cue."""
     user, assistant = str(exchange.get("user", "")), str(exchange.get("assistant", ""))
@@ -80,7 +75,7 @@ def _first(text: object) -> str:
 
 TASKS: dict[str, Callable[[JsonObject], JsonObject]] = {
     "flush": note,
-    "compile": places,
+    "compile": lambda _: {"places": []},  # what an answer leaves out stands on its project's own page
 }
 
 

@@ -102,8 +102,6 @@ def make(argument: str, settings: Settings, paths: Paths) -> Model:  # noqa: ARG
 
 def grammar(schema: Any) -> Any:
     """Return the schema without lengths (they make grammars explode), all fields required (small models skip)."""
-    if isinstance(schema, list):
-        return [grammar(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
     filtered = {key: part for key, part in schema.items() if key not in _LIMITS}
