@@ -35,11 +35,6 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NAME = re.compile(r"(\d{4}-\d{2}-\d{2})-([A-Za-z0-9_-]{1,64})\.jsonl\.gz")
 
 
-def is_entry_id(text: str) -> bool:
-    """Return whether turns can be kept for an entry of this id."""
-    return bool(_ID.fullmatch(text))
-
-
 class Kept(NamedTuple):
     """One file of the archive: the entry and day it belongs to, and its time (ns) and size."""
 
@@ -77,7 +72,7 @@ class Archive:
 
         Keeping the same turns again changes nothing. OSError (disk full) leaves what was there. ValueError: no id.
         """
-        if not is_entry_id(entry_id):
+        if not _ID.fullmatch(entry_id):
             raise ValueError(f"{entry_id!r} is not an entry id")
         if not self.cap_bytes:
             return
@@ -137,7 +132,7 @@ class Archive:
 
     def _path(self, entry_id: str) -> Path | None:
         """Return the file of an entry, whatever its day."""
-        if not is_entry_id(entry_id):
+        if not _ID.fullmatch(entry_id):
             return None
         found = (name for name in self._names() if name[2] == entry_id)
         return next((path for name in found if (path := self.folder / name[0]).is_file()), None)
