@@ -150,5 +150,5 @@ def test_show_tells_an_unknown_entry_from_one_whose_turns_are_gone(home: Home) -
         show.command(argparse.Namespace(entry="nosuch"), home)
     with pytest.raises(ExpectedError, match="daily/2026-11-21#"):
         show.command(argparse.Namespace(entry="lost"), home)
-    with pytest.raises(ExpectedError, match="is not an entry id"):
+    with pytest.raises(ExpectedError, match="no entry what is this"):
         show.command(argparse.Namespace(entry="what is this?"), home)
