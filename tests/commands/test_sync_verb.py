@@ -102,7 +102,12 @@ def test_off_exchanges_nothing_more_and_deletes_nothing(tmp_path: Path, run: Run
     assert run("desk", "sync", "--off").startswith("0 ")
     assert "Name a git address or a folder" in run("desk", "sync")
     assert known() == {"Use pnpm."}
-    assert "1 statement from desk" in run("laptop", "sync", tmp_path / "shared")
+    first = run("laptop", "sync", tmp_path / "sealed", "--encrypt")
+    assert "is not encrypted; use it without" in run("laptop", "sync", tmp_path / "shared", "--encrypt")
+    came = run("laptop", "sync", tmp_path / "shared")
+    assert "1 statement from desk" in came
+    assert words_in(first) in came, "nothing else keeps it"
+    assert run("laptop", "sync", "--key") == "0 Nothing is encrypted, and there is no key.\n"
 
 
 def test_two_wordings_are_named_until_one_of_them_ends(tmp_path: Path, run: Run) -> None:

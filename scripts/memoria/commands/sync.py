@@ -108,8 +108,13 @@ def _key_for(listed: set[carriers.Place], carrier: Carrier, home: Home, *, is_wa
     with suppress(KeyAwayError):
         kept = keys.kept(home.paths)
     if meeting.TEST not in listed:
-        if any(name.endswith(ENDING) for _, name in listed) and (is_wanted or kept):
-            raise ExpectedError("What lies there is not encrypted; use it without --encrypt, then change the key.")
+        if any(name.endswith(ENDING) for _, name in listed):
+            if is_wanted:
+                raise ExpectedError("What lies there is not encrypted; use it without --encrypt, then change the key.")
+            if kept:
+                print(f"What lies there is not encrypted. The key of the former place goes: {kept.words}")
+            keys.drop(home.paths)
+            return None
         if is_wanted and not kept:
             kept = Key.new()
             print("Your other machines need these twelve words. Keep them: nobody can restore them.\n")
