@@ -26,7 +26,7 @@ from memoria.daily.day_text import DayText, LearnedLine
 from memoria.exchange.memory_server import Page, Server
 from memoria.exchange.rounds import Round
 from memoria.exchange.rows import to_memory
-from memoria.ground import clock, locks
+from memoria.ground import locks
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.statements.fact import GLOBAL, Fact
@@ -309,22 +309,6 @@ def test_an_outage_reverts_no_edit_and_brings_back_no_deletion(server: MemorySer
     server.fault_for.clear()
     sync(here, server)
     assert said(here) == server.live() == sorted(["Use pnpm 9.", TUESDAY])
-
-
-def test_after_failures_the_server_is_asked_less_and_less_often(server: MemoryServer, here: Keeper) -> None:
-    learned(here, PNPM)
-    server.fault_for["GET"] = 503
-    waits = []
-    for _ in range(6):
-        sync(here, server)
-        until = clock.parse(server_state(here)["until"])
-        assert until
-        waits.append((until - clock.now()).total_seconds())
-    assert waits[0] < 61
-    assert waits[-1] > 8 * waits[0]
-    server.fault_for.clear()
-    sync(here, server)
-    assert server_state(here)["until"] == ""
 
 
 def test_a_line_that_the_server_refuses_stays_as_the_person_wrote_it(
@@ -708,19 +692,6 @@ def test_what_the_server_refuses_is_in_status_and_told_once_at_a_sessions_start(
         together.run(named)
     run(status, named)
     assert "memory server in order; 0 waiting\n" in capsys.readouterr().out
-
-
-def test_a_failing_server_is_left_alone_for_a_while_and_status_says_until_when(
-    server: MemoryServer, named: Home, capsys: pytest.CaptureFixture[str]
-) -> None:
-    server.fault_for["GET"] = 502
-    for _ in range(2):
-        worker.work(named)
-        assert len(server.requests) == 1
-    run(status, named)
-    shown = capsys.readouterr().out
-    assert "the memory server answered 502" in shown
-    assert "next try" in shown
 
 
 def test_an_exchange_with_nothing_to_do_costs_the_same_for_each_fact(tmp_path: Path, server: MemoryServer) -> None:

@@ -121,18 +121,16 @@ def _memory_server(home: Home) -> dict[str, Any]:
     return {
         "waiting": state.get("waiting", 0),
         "problem": state.get("problem", ""),
-        "next_try": state.get("until", ""),
         "refused": [{"id": ident, "reason": reason} for ident, (_, reason) in refused.items()],
     }
 
 
-def _server_lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
+def _server_lines(facts: dict[str, Any]) -> list[str]:
     if not facts:
         return []
     state = facts["problem"] or "in order"
-    later = f", next try {_wall(facts['next_try'], zone)}" if facts["next_try"] else ""
     refused = f", {len(facts['refused'])} refused ({invocation.shown('sync')})" if facts["refused"] else ""
-    rows = [f"memory server {state}; {facts['waiting']} waiting{later}{refused}"]
+    rows = [f"memory server {state}; {facts['waiting']} waiting{refused}"]
     return rows + [f"  {one['id']}: {one['reason']}" for one in facts["refused"][:10]]
 
 
@@ -197,7 +195,7 @@ def _lines(facts: dict[str, Any], zone: clock.Zone) -> Iterator[str]:
         yield f"set aside     {counted(len(aside), 'entry')} ({invocation.shown('compile --retry-failed')})"
         yield from (f"  {one['entry']}: {one['reason']}" for one in aside[:ROWS])
     yield from _sync_lines(facts["sync"], zone)
-    yield from _server_lines(facts["memory_server"], zone)
+    yield from _server_lines(facts["memory_server"])
     for day in facts["calls"]:
         calls, tokens = counted(day["calls"], "call"), counted(day["input_tokens"] + day["output_tokens"], "token")
         yield f"{day['day']}    {calls} ({day['failed']} failed), {tokens}, ${day['cost_usd']:.4f}"

@@ -14,11 +14,9 @@ from __future__ import annotations
 
 import json
 import logging
-import random
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass, field, replace
-from datetime import timedelta
 from functools import cached_property
 from typing import Any, Final
 
@@ -37,7 +35,6 @@ log = logging.getLogger(__name__)
 
 SERVER: Final = "the memory server"  # as a person is told whence something came
 MOST_S: Final = 120.0  # of sending, when nobody waits for it
-MOST_BACKOFF_S: Final = 3600.0
 MOST_FAILURES: Final = 3  # operations that the server could not do now, after which it is asked for no more
 MOST_FORMER: Final = 12  # wordings that a row names
 MAX_FREE_TAGS, MAX_KEYWORDS = 8, 20
@@ -195,11 +192,7 @@ class Rows:
             log.warning("%s Facts stay on this machine until it does.", error)
         elif error:
             log.info("memory server: %s", error)
-        is_away = isinstance(error, MemoryServerUnavailableError) and not self.sent
-        failures = state.get("failures", 0) + 1 if is_away else 0
-        wait = clock.backoff(failures, random.random(), max_s=MOST_BACKOFF_S) if failures else 0  # noqa: S311
-        until = (clock.now() + timedelta(seconds=wait)).isoformat() if wait else ""
-        now = {"denied": denied, "problem": str(error or ""), "failures": failures, "until": until}
+        now = {"denied": denied, "problem": str(error or "")}
         self.records.keep("server", state | now | {"waiting": len(self._unsent())})
 
     def _exchange(self, deadline: float) -> None:

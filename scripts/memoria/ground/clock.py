@@ -59,13 +59,13 @@ def is_day(text: str) -> bool:
     return True
 
 
-def backoff(attempt: int, jitter: float, *, max_s: float = MAX_DELAY_S) -> float:
-    """Return the seconds to wait after the ``attempt``-th failure (1, 2, ...): 60, doubled each time up to ``max_s``.
+def backoff(attempt: int, jitter: float) -> float:
+    """Return the seconds to wait after the ``attempt``-th failure (1, 2, ...): 60, doubled up to six hours.
 
     ``jitter``, a random number in [0, 1), spreads the wait over its upper half, so that many jobs do not come back at
     once ("equal jitter" in AWS Architecture Blog, "Exponential Backoff And Jitter", 2015).
     """
-    whole = min(max_s, 60.0 * 2.0 ** min(max(attempt, 1) - 1, 30))
+    whole = min(MAX_DELAY_S, 60.0 * 2.0 ** min(max(attempt, 1) - 1, 30))
     return whole / 2 + whole / 2 * jitter
 
 

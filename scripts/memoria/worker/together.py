@@ -48,7 +48,7 @@ def run(home: Home, *, is_news: bool = False) -> None:
     with locks.held(Path(home.paths.sync_lock)) as mine, Records.of(home.paths) as records:
         if not mine:
             return
-        server = _server_of(home, records)
+        server = _server_of(home)
         is_due = home.settings.sync and (is_news or rounds.is_due(home.paths, clock.now()))
         if is_due:
             rounds.note_try(home.paths, clock.now())
@@ -75,13 +75,7 @@ def run(home: Home, *, is_news: bool = False) -> None:
             notices.clear(home.paths, "sync")
 
 
-def _server_of(home: Home, records: Records) -> Server | None:
-    """Return the memory server, unless it failed so lately that nobody should ask it on their own account."""
-    if not home.settings.memory_api_url:
-        return None
-    until = clock.parse(records.get("server", {}).get("until"))
-    if until and clock.is_waiting(until.timestamp(), clock.now().timestamp()):
-        return None
+def _server_of(home: Home) -> Server | None:
     try:
         return server_of(home)
     except ExpectedError as error:  # a wrong setting must not prevent pages and wiki from being prepared
