@@ -89,7 +89,7 @@ class Placing:
         """Return the article and section that an answer names for each statement, the first of each."""
         found: dict[str, tuple[str, str]] = {}
         for row in places:
-            ident = _ident(row["id"])
+            ident = ident_of(row["id"])
             if ident not in self.new and ident not in self.shown:
                 self.refused.append(f"{ident[:20]!r} was not shown")
             elif not slugify(_name(row["article"])):
@@ -263,7 +263,7 @@ class Placing:
 
     def _connect(self, row: JsonObject) -> None:
         """Put a sentence about several statements on the page of the first; it says nothing that they do not name."""
-        idents = list(dict.fromkeys(map(_ident, row["ids"])))
+        idents = list(dict.fromkeys(map(ident_of, row["ids"])))
         facts = [
             self.new.get(ident) or (self.keeper.store.get(ident) if ident in self.shown else None) for ident in idents
         ]
@@ -280,7 +280,8 @@ class Placing:
             page.add(claim, CONNECTIONS)
 
 
-def _ident(text: str) -> str:
+def ident_of(text: str) -> str:
+    """Return the id that a model wrote, perhaps as a link."""
     return text.strip(" ^[]()").rpartition("^")[2]
 
 

@@ -37,7 +37,7 @@ from memoria.wiki import index_page
 from memoria.wiki.article_cache import ArticleCache, Row
 from memoria.wiki.folder import LOG, NOBODY, Owners, Wiki
 from memoria.wiki.index_page import commit
-from memoria.wiki.placing import Placing
+from memoria.wiki.placing import Placing, ident_of
 from memoria.wiki.settle import Settle
 from memoria.wiki.transaction import ChangedError, End, Transactions
 from memoria.worker.request import Request, Requests, near_pairs
@@ -307,7 +307,7 @@ class Compile:
         asked += [(row["id"], row["other"], True) for row in answer["same"]]
         ends: dict[str, Ending] = {}
         for *names, is_same in asked:
-            one, other = (self.keeper.store.get(name) if name in may else None for name in map(_ident, names))
+            one, other = (self.keeper.store.get(name) if name in may else None for name in map(ident_of, names))
             judge = united if is_same else end_of
             end = judge(one, other) if one and other else None
             if end and end.successor not in ends:
@@ -346,10 +346,6 @@ class Compile:
         job = compile_job(entry.id, fingerprint(entry))
         for _ in range(times):
             self.ledger.failed([job], counted=True, not_before=0.0, reason=f"{entry.title or entry.source}: {reason}")
-
-
-def _ident(text: object) -> str:
-    return str(text).strip(" ^[]()")
 
 
 def take_all(compile_: Compile, batches: Sequence[Batch], report: Report, *, quiet: bool) -> ExpectedError | None:
