@@ -286,14 +286,15 @@ class Article:
     @property
     def summary(self) -> str:
         """The first paragraph below the title, on one line."""
-        paragraph: list[str] = []
-        for row in self.lead:
-            if row.startswith("# ") or (not row.strip() and not paragraph):
-                continue
-            if not row.strip():
-                break
-            paragraph.append(row.strip())
-        return " ".join(paragraph)
+        start, end = self.summary_rows
+        return " ".join(row.strip() for row in self.lead[start:end])
+
+    @property
+    def summary_rows(self) -> tuple[int, int]:
+        """Where the summary begins and ends in the lead."""
+        rows = self.lead
+        start = next((n for n, row in enumerate(rows) if row.strip() and not row.startswith("# ")), len(rows))
+        return start, next((n for n in range(start, len(rows)) if not rows[n].strip()), len(rows))
 
     @property
     def wrote_summary(self) -> bool:
@@ -302,9 +303,7 @@ class Article:
 
     def summarise(self, text: str, *, is_own: bool = True) -> None:
         """Replace the paragraph below the title; ``is_own`` is False when a person wrote it."""
-        rows = self.lead
-        start = next((n for n, row in enumerate(rows) if row.strip() and not row.startswith("# ")), len(rows))
-        end = next((n for n in range(start, len(rows)) if not rows[n].strip()), len(rows))
+        rows, (start, end) = self.lead, self.summary_rows
         blank = [] if start and not rows[start - 1].strip() else [""]
         rows[start:end] = [*blank, markdown.line(text), *([""] if end == len(rows) else [])]
         if is_own:

@@ -50,7 +50,7 @@ def show(site: Site, asked: Asked) -> View:
         "row": row,
         "label": catalog.label(row.project),
         "summary": site.markdown.line(article.summary),
-        "lead": _lead(site, article),
+        "lead": site.markdown.blocks(article.lead[article.summary_rows[1] :]),
         "parts": [part for part in sections[""] if part.html.strip()],
         "related": sections[RELATED],
         "history": sections[HISTORY],
@@ -73,14 +73,6 @@ def _newest_step(site: Site, slug: str) -> Step | None:
     """Return the newest step of the wiki if it changed this article, so that it can be taken back here."""
     step = next(iter(Transactions.of(site.home.paths).steps()), None)
     return step if step and any(row["path"] == f"{slug}.md" for row in step.files) else None
-
-
-def _lead(site: Site, article: Article) -> Html:
-    """Return what stands below title and summary, before the first section."""
-    rows = [row for row in article.lead if not row.startswith("# ")]
-    start = next((number for number, row in enumerate(rows) if row.strip()), len(rows))
-    end = next((number for number in range(start, len(rows)) if not rows[number].strip()), len(rows))
-    return site.markdown.blocks(rows[end:])
 
 
 def _part(site: Site, slug: str, section: Section, *, is_current: bool) -> Part:
