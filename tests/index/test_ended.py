@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
 
+from as_before import same
 from facts import SHOP, a_fact
 from memoria.amending import forget_plan, removal
 from memoria.commands import learned
@@ -19,6 +21,7 @@ from memoria.statements import lines
 from memoria.statements.keeper import Keeper
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
+from places import TESTS
 from wiki_home import WikiHome, entry, placed, stated
 
 FIVE, TEN = "The gauge is read every 5 minutes.", "The gauge is read every 10 minutes."
@@ -128,3 +131,13 @@ def test_a_title_that_names_what_no_longer_holds_says_so(title: str, content: st
     assert Past("Carts are kept in `Redis`.", "", "Carts are kept in `Postgres`.").is_spoken_in(
         "Ich habe `carts.py` auf Redis umgestellt."
     )
+
+
+def test_texts_say_name_and_speak_of_what_ended_as_they_did_before() -> None:
+    told, rows = json.loads((TESTS / "fixtures" / "ended.json").read_text("utf-8")), list[str]()
+    for content, instead, quote in told["past"]:
+        past, rows = Past(content, "", instead, quote), [*rows, "", content]
+        for text in told["texts"]:
+            said = [past.is_said_by(text, cited=True), past.is_said_by(text, cited=False), past.is_named_in(text)]
+            rows.append(f"{''.join('01'[each] for each in (*said, past.is_spoken_in(text)))} {text}")
+    same("read/ended.txt", rows)
