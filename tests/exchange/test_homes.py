@@ -454,6 +454,18 @@ def test_one_of_two_wordings_that_is_forgotten_leaves_every_folder_and_the_other
     assert left == [], "also where its machine had written it under the id of the first"
 
 
+def test_what_was_deleted_here_and_is_forgotten_elsewhere_is_in_no_earlier_version_of_a_file(homes: Homes) -> None:
+    desk, laptop = homes
+    fact, _ = learn(desk, "The zeppelin lands on Friday.", "Use pnpm.")
+    meet(desk, laptop)
+    with desk.at_work(), desk.keeper() as keeper:
+        keeper.delete(fact.id)
+    laptop.forget(fact.id)
+    meet(laptop, desk)
+    earlier = [path for path in Path(desk.home.paths.replaced).rglob("*") if path.is_file()]
+    assert [path for path in earlier if b"zeppelin" in path.read_bytes()] == []
+
+
 def test_an_entry_that_is_forgotten_leaves_its_turns_alone_for_good(homes: Homes) -> None:
     desk, laptop = homes
     write_entry(desk, "aaa111", a_fact("Use pnpm."), a_fact("Use tabs."))
