@@ -56,7 +56,7 @@ def test_an_answer_is_printed_with_the_links_it_rests_on(
 def test_answers_say_when_the_index_is_being_built(
     home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    session = Session(home, Project("/x", "x-000000"), "s")
+    session = Session(home, Project("x-000000"), "s")
     monkeypatch.setattr(home.settings, "search_wait_s", 0.0)
     lacking = "The search index is being brought up to date"
     assert run(query, home, "worker", "lock") == 0

@@ -41,13 +41,11 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 
 
 
 class Project:
-    """A project: its ``key`` (``<name>-<6 hex digits>``), its ``name`` for people, and the folder it was found in."""
+    """A project: its ``key`` (``<name>-<6 hex digits>``), and its ``name`` for people."""
 
-    __slots__ = ("key", "name", "root")
+    __slots__ = ("key", "name")
 
-    def __init__(self, root: str, key: str) -> None:
-        """Describe the project ``key``, found in the folder ``root``."""
-        self.root = root
+    def __init__(self, key: str) -> None:
         self.key = key
         self.name = name_of(key)
 
@@ -114,7 +112,7 @@ def of(cwd: str, settings: Settings, paths: Paths) -> Project:
     found = place(cwd, settings.split_worktrees)
     map_ = known(paths.projects)
     key = key_of_remote(found.remote) if map_.is_proven(found) else map_.key_at(found)
-    return Project(found.root, map_.current(key or key_of_path(found.root)))
+    return Project(map_.current(key or key_of_path(found.root)))
 
 
 def place(cwd: str, split_worktrees: bool = False) -> Place:
