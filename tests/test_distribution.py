@@ -22,7 +22,7 @@ from real_client import clean_env, client_plugins, run_claude
 
 pytestmark = pytest.mark.slow
 
-UV = interpreter.find_uv()
+UV = interpreter.find_program("uv")
 RULE = "Never use tabs in YAML files of this project."
 
 

@@ -107,9 +107,9 @@ def test_uv_is_found_where_installers_put_it(tmp_path: Path, monkeypatch: pytest
     uv = tmp_path / ".local" / "bin" / "uv"
     uv.parent.mkdir(parents=True)
     uv.touch()
-    assert interpreter.find_uv() != str(uv)  # not executable
+    assert interpreter.find_program("uv") != str(uv)  # not executable
     uv.chmod(0o755)
-    assert interpreter.find_uv() == str(uv)
+    assert interpreter.find_program("uv") == str(uv)
 
 
 def test_a_named_interpreter_comes_first_then_a_clones_own_then_memorias(

@@ -188,14 +188,13 @@ def lock(path: str) -> int:
     return descriptor
 
 
-def find_uv() -> str:
-    """Return uv's path, also when a client that was started from the desktop lacks it on PATH; ``""`` if not found."""
-    return find_program("uv", (os.path.join("~", ".local", "bin"), os.path.join("~", ".cargo", "bin")))
+def find_program(name: str) -> str:
+    """Return the path of a program on PATH or where installers put it; ``""`` if not found.
 
-
-def find_program(name: str, more: tuple[str, ...] = ()) -> str:
-    """Return the path of a program on PATH, in ``more`` or where package managers put it; ``""`` if not found."""
-    folders = [os.path.expanduser(folder) for folder in more] + ["/opt/homebrew/bin", "/usr/local/bin", "/usr/bin"]
+    A client that was started from the desktop lacks the latter on its PATH.
+    """
+    own = [os.path.join(os.path.expanduser("~"), folder, "bin") for folder in (".local", ".cargo")]
+    folders = [*own, "/opt/homebrew/bin", "/usr/local/bin", "/usr/bin"]
     return find_in([*os.environ.get("PATH", "").split(os.pathsep), *folders], name)
 
 

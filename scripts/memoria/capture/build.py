@@ -90,7 +90,7 @@ def _ways(folder: str) -> Iterator[list[list[str]]]:
     lock = os.path.join(places.ROOT, interpreter.LOCK_FILE)
     python = interpreter.python_of(folder)
     install = ["install", "--quiet", "--require-hashes", "--no-deps", "--no-binary", WITHOUT_CLIENT, "-r", lock]
-    uv = interpreter.find_uv()
+    uv = interpreter.find_program("uv")
     if uv:
         yield [
             [uv, "venv", "--quiet", "--no-project", "--python", ">=3.11", folder],
