@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 ARCHIVED = "archive/"  # of the path that search shows for archived turns
 _LOG_OF_DAY = re.compile(r"(\d{4}-\d\d-\d\d)\.md")
-_HEADING = re.compile(r"#{1,6}\s")
 _LINKED = re.compile(r"- \[\[([^\]|#]+)")
 
 
@@ -122,7 +121,8 @@ class Library:
     def _archived(self, name: str) -> tuple[str, str, str]:
         archive, entry = Archive.of(self.paths), name.removeprefix(ARCHIVED)
         turns = archive.turns(entry)
-        if turns is None or not Filter(self.paths, self.visible).shows_entry(entry):
+        owners = Filter(self.paths, self.visible).projects.get(f"e-{entry}", ())
+        if turns is None or not all(map(self.visible.shows, owners)):
             raise PageNotFoundError(name)
         day = next((kept.day for kept in archive.listed() if kept.entry == entry), "")
         return name, day, "\n\n".join("\n".join([f"{turn.role}:", turn.text, *turn.tools]) for turn in turns)
@@ -166,10 +166,6 @@ class Filter:
             entries = {f"e-{entry.id}": (entry.project,) for entry in ledger.entries()}
             return entries | {fact.id: fact.projects for fact in store.facts(live=False)}
 
-    def shows_entry(self, ident: str) -> bool:
-        """Return whether the entry with this id may be shown."""
-        return all(map(self.visible.shows, self.projects.get(f"e-{ident}", ())))
-
     def article(self, article: Article) -> Article | None:
         """Return what may be shown of an article, None if nothing may."""
         if not (self.visible.own or self.visible.hidden()):
@@ -204,7 +200,7 @@ class Filter:
         for line in reversed(list(rest.learned())):
             if line.learned.id in hidden:
                 rest.remove(line)
-        if is_bare(rest.text):
+        if not any(row.strip() and not row.startswith("#") for row in rest.text.split("\n")):  # but headings
             raise PageNotFoundError(f"{self.daily}/{day}")
         return rest.text
 
@@ -239,8 +235,3 @@ class Filter:
             ident for ident in cited if ident in self.projects and all(map(self.visible.hides, self.projects[ident]))
         }
         return cited - hidden, cited
-
-
-def is_bare(page: str) -> bool:
-    """Return whether a page has nothing but headings."""
-    return not any(row.strip() and not _HEADING.match(row) for row in page.split("\n"))
