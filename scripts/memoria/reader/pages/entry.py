@@ -47,6 +47,10 @@ def show(site: Site, asked: Asked) -> View:
     first = next((number for number, origin in enumerate(present) if origin.key in marked), 0)
     query = {"page": str(first // PAGE_TURNS + 1), **asked.query}
     shown = address.paginate(present, PAGE_TURNS, address.entry(entry.id), query)
+    lists = (
+        ("Decisions", entry.decisions), ("Lessons", entry.lessons), ("Open items", entry.action_items),
+        ("Key exchanges", entry.key_exchanges),
+    )  # fmt: skip
     values = _about(site, entry) | {
         "claim": claim,
         "slug": asked.query.get("of", ""),
@@ -54,7 +58,7 @@ def show(site: Site, asked: Asked) -> View:
         "turns": [_turn_view(site, entry, origin, marked) for origin in shown.items],
         "absent": len(trace.origins) - len(present),
         "shown": shown,
-        "lists": [(name, [site.markdown.line(text) for text in texts]) for name, texts in _lists(entry) if texts],
+        "lists": [(name, [site.markdown.line(text) for text in texts]) for name, texts in lists if texts],
         "context": site.markdown.line(entry.context),
         "facts": [(fact, site.markdown.line(fact.text)) for fact in entry.learned],
     }
@@ -115,12 +119,3 @@ def _turn_view(site: Site, entry: Entry, origin: Origin, marked: set[str]) -> Sp
     return Spoken(
         who, turn.role, time, html, "" if is_answer else text, tools, origin.key in marked,
     )  # fmt: skip
-
-
-def _lists(entry: Entry) -> list[tuple[str, tuple[str, ...]]]:
-    return [
-        ("Decisions", entry.decisions),
-        ("Lessons", entry.lessons),
-        ("Open items", entry.action_items),
-        ("Key exchanges", entry.key_exchanges),
-    ]
