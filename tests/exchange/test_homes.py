@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext
 from datetime import timedelta
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -464,6 +465,16 @@ def test_what_was_deleted_here_and_is_forgotten_elsewhere_is_in_no_earlier_versi
     meet(laptop, desk)
     earlier = [path for path in Path(desk.home.paths.replaced).rglob("*") if path.is_file()]
     assert [path for path in earlier if b"zeppelin" in path.read_bytes()] == []
+
+
+def test_pages_are_renewed_when_something_came_and_only_then(homes: Homes) -> None:
+    desk, laptop = homes
+    learn(desk, "Use pnpm.")
+    desk.sync()
+    for is_news in (True, False):
+        with laptop.at_work(), Records.of(laptop.home.paths) as records, mock.patch.object(refresh, "renew") as renew:
+            together.exchange(laptop.home, records, together.carrier_of(laptop.home))
+        assert renew.called == is_news
 
 
 def test_an_entry_that_is_forgotten_leaves_its_turns_alone_for_good(homes: Homes) -> None:

@@ -95,6 +95,9 @@ def test_the_latest_session_that_broke_off_is_told_once_and_only_in_its_project(
     for session, by in (("", session_start.session_start), ("s2", session_start.codex)):
         assert start(work, paths, session, "startup", by) == ""
     assert {path.stem for path in Path(paths.where).glob("*" + LIVE)} == {"far", "open"}, "whose end is never told"
+    Path(paths.where, f"s3{LIVE}").mkdir()
+    start(work, paths, "s3", "startup")
+    assert "SessionStart s3 cannot be recorded as open: " in Path(paths.hook_log).read_text("utf-8")
 
 
 def test_a_session_that_ended_or_is_long_gone_is_not_told(work: Path, paths: Paths) -> None:
