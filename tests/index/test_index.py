@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import sqlite3
@@ -19,6 +20,7 @@ from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
 from memoria.search import layout
 from memoria.search.reader import Finder, UnreadableError
+from places import TESTS
 
 ARTICLE = """---
 title: The flush lock
@@ -267,34 +269,7 @@ def test_readers_and_writers_in_several_processes_get_on(path: Path) -> None:
 # --- what people write ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "query"),
-    [
-        ("call getUserName here", "getUserName"),
-        ("call getUserName here", "user name"),
-        ("call getUserName here", "get_user_name"),
-        ("in scripts/memoria/find.py", "find.py"),
-        ("in scripts/memoria/find.py", "scripts/memoria/find.py"),
-        ("released v2.1 today", "v2.1"),
-        ("the kebab-case-flag", "kebab-case-flag"),
-        ("HTTPServer restarts", "http server"),
-        ("running tests", "run test"),
-        ("a naïve Übersetzung", "naive ubersetzung"),
-        ("voilà la crème", "voila creme"),
-        ("Straße", "strasse"),
-        ("ＦＵＬＬ width", "full"),  # noqa: RUF001 (wide letters are what is tested)
-        ("我们在东京都开会", "东京"),
-        ("東京都に行く", "東京都"),
-        ("猫が好き", "猫"),
-        ("สวัสดีครับ", "สวัสดี"),
-        ("한국어를 배운다", "한국어"),
-        ("Привет мир", "привет"),
-        ("the build `x86_64` failed", "x86_64"),
-        ("don't panic, Anna's here", "anna"),
-        ("bug #1234 closed", "#1234"),
-        ("2026-03-04 outage", "2026-03-04"),
-    ],
-)
+@pytest.mark.parametrize(("text", "query"), json.loads((TESTS / "fixtures" / "found.json").read_text("utf-8")))
 def test_text_is_found_as_people_and_code_write_it(text: str, query: str) -> None:
     with Index(":memory:") as index:
         index.add([note("other", "something else entirely 12 xyz"), note("wanted", text)])
