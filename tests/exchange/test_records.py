@@ -213,6 +213,8 @@ def test_pages_and_days_are_taken_apart_and_put_together_as_they_were_before() -
     page.write_prose(prose_part("None"), "## None")
     rows += ["==", page.render(), "==", *page.pieces()]
     made = new_page("concepts/new", next(piece.text for piece in page.pieces()))
+    rows += ["==", made.render()]
+    made.describe({"title": "Port", "tags": [], "aliases": [], "summary": "In short.", **about})
     same("read/exchanged.txt", [*rows, "==", made.render()])
 
 
