@@ -276,6 +276,15 @@ def test_text_is_found_as_people_and_code_write_it(text: str, query: str) -> Non
         assert keys(index, query)[:1] == ["knowledge/concepts/wanted.md"]
 
 
+def test_segments_are_merged_after_many_changes() -> None:
+    with Index(":memory:") as index:
+        told: list[str] = []
+        index._db.set_trace_callback(told.append)
+        for changed in (499, 500):
+            index._merge(changed)
+            assert any("optimize" in each for each in told) == (changed == 500)
+
+
 QUERIES = (
     '"', "'", "a AND", "NEAR(a b", "title:x", "a* OR", "-a", "^a", "{title}: a", "NOT", "(", "a\0b", "\ud800", "; DROP",
     "",
