@@ -69,6 +69,13 @@ def test_a_renamed_folder_without_a_remote_keeps_its_key(tmp_path: Path, paths: 
     assert not learn(paths, moved), "nothing is new the second time"
 
 
+def test_a_map_that_cannot_be_written_is_logged(tmp_path: Path, paths: Paths, caplog: pytest.LogCaptureFixture) -> None:
+    folder = repository(tmp_path / "shop")
+    Path(paths.projects).mkdir(parents=True)
+    assert not learn(paths, folder)
+    assert f"{paths.projects} cannot be written: " in caplog.text
+
+
 def test_a_repository_that_was_begun_anew_in_its_folder_is_a_project_of_its_own(tmp_path: Path, paths: Paths) -> None:
     folder = repository(tmp_path / "api")
     learn(paths, folder)
