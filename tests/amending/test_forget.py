@@ -494,8 +494,11 @@ def test_what_the_copy_of_a_sync_program_or_a_broken_page_holds_is_forgotten_too
         sources.refresh(index, home.paths)
         found = [hit.path for hit in index.search("Fridays make ship deploys")]
     assert not any("2.md" in path or "ideas" in path or "conflict" in path for path in found)
+    holds = asyncio.run(proof.search(home, [SECRET])).holding
+    assert [path for path in holds if "ideas" in path] == [str(daily / "ideas.txt")], "once, where it lies"
     assert run(forget, home, SECRET, "--as", "text", "--yes") == 0
     assert "nothing contains it" in capsys.readouterr().out
     assert holding(home, "quaggasoft") == []
     assert run(forget, home, "e-01aa", "--yes") == 0
     assert holding(home, "make ship") == []
+    assert not (concepts / "deploys 2.md").exists(), "with the article that it is a copy of"

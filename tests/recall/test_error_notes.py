@@ -57,9 +57,7 @@ def test_what_the_sessions_page_shows_is_not_given_again(world: Paths) -> None:
     assert fail(world) == ""
 
 
-def test_nothing_is_given_in_an_excluded_folder_over_what_the_user_stopped_or_where_it_is_not_wanted(
-    world: Paths,
-) -> None:
+def test_nothing_is_given_in_an_excluded_folder_over_a_stopped_command_or_unasked(world: Paths) -> None:
     remember(world, FIX)
     assert fail(world, MEMORIA_EXCLUDE=CWD) == ""
     assert fail(world, MEMORIA_NOTES="prompt") == ""
