@@ -211,9 +211,9 @@ class Records(AbstractContextManager["Records"]):
         row = self.db.execute("SELECT line FROM gone WHERE id = ?", (ident,)).fetchone()
         return Record.parse(row[0]) if row else None
 
-    def count_gone(self) -> int:
-        """Return how much was forgotten."""
-        return int(self.db.execute("SELECT count(*) FROM gone").fetchone()[0])
+    def forgotten(self) -> list[str]:
+        """Return the ids that were forgotten."""
+        return [ident for (ident,) in self.db.execute("SELECT id FROM gone")]
 
     def is_gone(self, ident: str) -> bool:
         """Return whether an id was forgotten."""

@@ -183,7 +183,7 @@ class Round:
 
     def _about(self) -> dict[str, Any]:
         met = clock.now().isoformat(timespec="seconds")
-        return {"label": label(), "met": met, "gone": self.records.count_gone(), "version": __version__}
+        return {"label": label(), "met": met, "gone": len(self.records.forgotten()), "version": __version__}
 
     def _take_stones(self, stones: Tombstones) -> bool:
         """Take over the texts that were forgotten elsewhere; return whether there are any."""

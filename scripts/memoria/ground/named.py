@@ -144,7 +144,7 @@ def named(text: str, lowered: str) -> Iterator[Span]:
 
 
 def _line_start(text: str, at: int) -> int:
-    return max(text.rfind("\n", max(0, at - _NEAR), at) + 1, at - _NEAR, 0)
+    return max(text.rfind("\n", max(0, at - _NEAR), at) + 1, at - _NEAR)
 
 
 def _inside_mark(text: str, at: int) -> bool:

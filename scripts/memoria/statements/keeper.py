@@ -173,7 +173,7 @@ class Keeper(AbstractContextManager["Keeper"]):
             except ExpectedError as error:  # a person has just taken a line out, which the next refresh will find
                 log.info("%s waits: %s", path, error)
                 continue
-            except (ValueError, KeyError, TypeError) as error:  # somebody changed the file
+            except (ValueError, KeyError, TypeError, AttributeError) as error:  # somebody changed the file
                 log.warning("%s is no fact: %s", path, error)
                 files.set_aside(path)
                 continue
@@ -188,7 +188,7 @@ class Keeper(AbstractContextManager["Keeper"]):
     def waiting(self) -> Iterator[Fact]:
         """Yield the facts that wait in the outbox."""
         for body in self.outbox.waiting().values():
-            with suppress(ValueError, KeyError, TypeError):
+            with suppress(ValueError, KeyError, TypeError, AttributeError):
                 yield Fact.from_dict(body["event"])
 
     def _place(self, body: Mapping[str, Any], kept: Outcome) -> None:

@@ -151,7 +151,7 @@ def spread_forgetting(home: Home) -> list[str]:
                 raise failure
         except ExpectedError as error:
             return [f"Your other machines, and what lies between them, hold it until the next exchange: {error}"]
-        count = records.count_gone()
+        count = len(records.forgotten())
         behind = [str(told.get("label")) for told in records.get("others", {}).values() if told.get("gone", 0) < count]
     rows = [f"Not met since, and may hold it until then: {', '.join(sorted(behind))}."] if behind else []
     if carriers.is_git(home.settings.sync):
@@ -218,6 +218,9 @@ def _forget(home: Home, records: Records, idents: list[str]) -> int:
                 log.info("what was forgotten on another machine is forgotten with the next exchange")
                 return 0
         count = 0
+        with Keeper.at(home) as keeper:
+            keeper.store.forget_deleted(records.forgotten())
+            keeper.store.shred()
         removal.sweep(home)  # whose word an exchange replaced, or was writing when it was killed
         for ident in idents:
             if ident.startswith("l-"):
