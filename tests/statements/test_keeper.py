@@ -164,12 +164,13 @@ def test_what_is_no_item_is_set_aside_and_what_is_deleted_waits_no_more(tmp_path
         home.take([fact])
         for each in (fact, other):
             home.outbox.put({"id": each.id, "event": each.to_dict(), "project": SHOP})
-        home.outbox.put({"id": "l-1", "event": {}})
+        for event in ("", "x"):
+            home.outbox.put({"id": "l-1", "event": event})
         Path(home.outbox.folder, "0.json").write_text("{")
         home.delete(fact.id)
-        assert [body["id"] for body in home.outbox.waiting().values()] == [other.id, "l-1"]
+        assert [body["id"] for body in home.outbox.waiting().values()] == [other.id, "l-1", "l-1"]
         home.drain()
-        assert (contents(home), len(list(home.outbox.folder.glob("*.json.bak-*")))) == ([other.content], 2)
+        assert (contents(home), len(list(home.outbox.folder.glob("*.json.bak-*")))) == ([other.content], 3)
         assert not home.outbox.waiting()
 
 
