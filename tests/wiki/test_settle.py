@@ -119,6 +119,9 @@ def test_the_history_says_what_holds_instead_in_present_words_on_whatever_page_t
     assert f"Since then: {NOW_9090}" in home.parts()[1]
     home.change(lambda keeper: keeper.edit("l-c30", "The listener has the port 9090."))
     assert "Since then: The listener has the port 9090. [[daily" in home.parts()[1]
+    home.edit(SLUG, "  - Since then", f"  - Since then: {NOW_9090} [[daily/2026-11-19#^l-c30|19 Nov]]\n  - Since then")
+    home.change(lambda keeper: keeper.edit("l-c30", "Its port is 9090."))
+    assert home.parts()[1].count("Since then") == 1, "two wordings of one statement, from two machines"
 
 
 def test_what_another_project_says_instead_is_not_told(home: Home) -> None:

@@ -431,7 +431,9 @@ class Article:
 
         changed = False
         for section in filter(lambda section: section.named(HISTORY), self.sections):
-            rows = list(map(renewed, section.rows))
+            rows = list(map(renewed, section.rows))  # which may say the same now, in what were two wordings
+            pairs = zip(rows, ["", *rows], strict=False)
+            rows = [row for row, above in pairs if row != above or not row.startswith(_SINCE)]
             changed, section.rows = changed or rows != section.rows, rows
         return changed
 
