@@ -47,7 +47,7 @@ from memoria.statements import lines
 from memoria.statements.fact import Fact
 from memoria.statements.store import Store
 from memoria.wiki import lines as on_page
-from memoria.wiki.article import HISTORY, RELATED, Article, Claim, Section
+from memoria.wiki.article import HISTORY, RELATED, SINCE_ROWS, Article, Claim, Section
 
 LEAD: Final = "p-"  # the part of what a person wrote before the first section
 UNNAMED: Final = "Notes"  # the heading of a second wording of it
@@ -303,7 +303,7 @@ class Page(Article):
         for number, claim in section.claims():
             part = _part(claim, section)
             if part:
-                nested = Section(section.heading, section.raw, list(section.rows)).cut(number)[1:]
+                nested = map(_reason, Section(section.heading, section.raw, list(section.rows)).cut(number)[1:])
                 is_shown = part == claim.id and not claim.is_own and not section.named(HISTORY)
                 row = "" if is_shown else claim.render()
                 yield number, part, "\n".join([section.heading, row, *nested])
@@ -411,6 +411,13 @@ def _part(claim: Claim, section: Section) -> str:
     if section.named(HISTORY) and not claim.ids and claim.text.startswith("Until "):
         return f"h-{claim.digest}"
     return f"c-{sha256(' '.join(sorted(claim.ids)))[:8]}" if claim.is_connection else claim.id
+
+
+def _reason(row: str) -> str:
+    """Return a row; of one that says what holds instead, its link, because the words are that statement's."""
+    return (
+        f"{row[: row.index(': ') + 2]}{row[row.rindex('[[') :]}" if row.startswith(SINCE_ROWS) and "[[" in row else row
+    )
 
 
 def prose_part(heading: str) -> str:

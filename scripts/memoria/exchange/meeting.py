@@ -16,7 +16,7 @@ from memoria.base import failpoints
 from memoria.exchange.carriers import Carrier, CarrierError, Place
 from memoria.exchange.keys import Key
 from memoria.exchange.record import ENDING, Record, opened, sealed
-from memoria.exchange.records import Records
+from memoria.exchange.records import TO_FORGET, Records
 from memoria.ground.errors import ExpectedError
 from memoria.ground.files import sha256
 
@@ -63,7 +63,7 @@ class Meeting:
             failpoints.reached("exchange.read")
             new, gone = self._changes(listed, scrub)
             if (not new and not gone) or self._write(new, gone):
-                if scrub:
+                if scrub or self.records.get(TO_FORGET):  # or another machine has taken it out of our folder
                     self.carrier.shred()
                 return
         raise CarrierError("Other machines kept writing at the same time.")

@@ -215,6 +215,11 @@ class Records(AbstractContextManager["Records"]):
         """Return the ids that were forgotten."""
         return [ident for (ident,) in self.db.execute("SELECT id FROM gone")]
 
+    def former(self, ident: str) -> list[Record]:
+        """Return the rows of histories that tell former wordings of a statement."""
+        query = "SELECT line FROM records WHERE kind = ? AND id GLOB '*#h-*' AND instr(line, ?)"
+        return [Record.parse(line) for (line,) in self.db.execute(query, (PLACE, f"#^{ident}|"))]
+
     def is_gone(self, ident: str) -> bool:
         """Return whether an id was forgotten."""
         return self.db.execute("SELECT 1 FROM gone WHERE id = ?", (ident,)).fetchone() is not None

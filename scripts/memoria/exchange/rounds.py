@@ -207,6 +207,9 @@ def forget(home: Home, gone: Mapping[str, str], files: Iterable[str] = ()) -> No
     with Records.of(home.paths) as records:
         with records.transaction():
             for ident, text in gone.items():
+                for row in records.former(ident):
+                    records.put(row.id, row.kind, None, row.dots, machine=label())
+                    records.scrub(row.dots)
                 if not records.is_gone(ident):
                     for name in records.beside(ident):
                         records.part(name)

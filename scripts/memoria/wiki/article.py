@@ -412,11 +412,20 @@ class Article:
         return [f"- {_UNTIL.sub('', first[2:], count=1)}", *(row for row in rest if not row.startswith(SINCE_ROWS))]
 
     def forget_reasons(self, is_gone: Callable[[str], bool]) -> bool:
-        """Remove from the history that a statement holds instead that is gone; return whether anything changed."""
+        """Remove from the history that a statement holds instead that is gone, and the former wordings of that.
+
+        These have neither an id nor a source. Return whether anything changed.
+        """
         changed = False
         for section in filter(lambda section: section.named(HISTORY), self.sections):
-            kept = [row for row in section.rows if not any(map(is_gone, _reason_ids(row)))]
-            changed, section.rows = changed or len(kept) < len(section.rows), kept
+            for number, claim in reversed(list(section.claims())):
+                below = slice(number + 1, section.block(number))
+                kept = [row for row in section.rows[below] if not any(map(is_gone, _reason_ids(row)))]
+                if len(kept) < below.stop - below.start:
+                    changed = True
+                    section.rows[below] = kept
+                    if not claim.ids and not claim.sources:
+                        section.cut(number)
         return changed
 
     def renew_reasons(self, line_of: Callable[[str], Claim | None]) -> bool:

@@ -220,7 +220,7 @@ def retract(article: Article, sources: Collection[str], idents: Collection[str] 
 
     Return how many lines went. A source is an entry, as ``daily/D#^e-…``.
     """
-    dropped = 0
+    dropped = int(article.forget_reasons(set(idents).__contains__))
     emptied = []
     for section in article.sections:
         count = _without_sources(section, sources, idents)

@@ -406,7 +406,8 @@ def _reword(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], 
     section.put(number, row.render())
     if row.text != claim.text:
         ended.append(claim.text)
-        if not lines.is_rewording(row.text, claim.text):  # the user's other words, which count as the same statement
+        is_former = any(lines.is_same_text(claim.text, words) for words in fact.wordings)  # else of another machine
+        if is_former and not lines.is_rewording(row.text, claim.text):  # the user's, which count as the same statement
             day = keeper.zone.day(fact.worded_at)
             _add_past(article, Claim(claim.text, ()), day, row)
     return True

@@ -220,6 +220,7 @@ def _forget(home: Home, records: Records, idents: list[str]) -> int:
         count = 0
         with Keeper.at(home) as keeper:
             keeper.store.forget_deleted(records.forgotten())
+            refresh.settle(home, keeper)  # articles may still show what an exchange replaced
             keeper.store.shred()
         removal.sweep(home)  # whose word an exchange replaced, or was writing when it was killed
         for ident in idents:
