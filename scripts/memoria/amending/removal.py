@@ -91,9 +91,8 @@ def carry_out(home: Home, plan: Plan) -> None:
 
 def sweep(home: Home) -> None:
     """Remove earlier versions of files, also what a killed process left in the middle of replacing one."""
-    transactions = Transactions.of(home.paths)
-    transactions.recover()
-    transactions.clear()
+    Transactions.of(home.paths).recover()
+    Transactions.of(home.paths).clear()
     DailyLog.of(home.paths).sweep()
     Replaced(Path(home.paths.replaced)).settle(everything=True)
 

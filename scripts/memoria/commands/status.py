@@ -128,9 +128,8 @@ def _memory_server(home: Home) -> dict[str, Any]:
 def _server_lines(facts: dict[str, Any]) -> list[str]:
     if not facts:
         return []
-    state = facts["problem"] or "in order"
     refused = f", {len(facts['refused'])} refused ({invocation.shown('sync')})" if facts["refused"] else ""
-    rows = [f"memory server {state}; {facts['waiting']} waiting{refused}"]
+    rows = [f"memory server {facts['problem'] or 'in order'}; {facts['waiting']} waiting{refused}"]
     return rows + [f"  {one['id']}: {one['reason']}" for one in facts["refused"][:10]]
 
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, Final
 
-from memoria.daily.day_text import DayText, ItemLine, LearnedLine
+from memoria.daily.day_text import DayText, LearnedLine
 from memoria.daily.entry import (
     BLOCK_ID,
     BOX,
@@ -84,17 +84,14 @@ class Day(DayText):
             yield Piece(f"e-{ident}", ENTRY, f"{head}\n{bare}", key)
             for item in items:
                 if item.entry == ident and not item.is_open:
-                    yield Piece(f"e-{ident}#{item_ident(item.text)}", ITEM, self._state(item), key)
+                    match = BOX.fullmatch(self.rows[item.row])
+                    state = DROPPED if match and STRUCK.fullmatch(match["text"]) else TICKED
+                    yield Piece(f"e-{ident}#{item_ident(item.text)}", ITEM, state, key)
         facts = {fact.id: fact for fact in lines.of_day(self, day)}
         for line in learned:
             fact = facts.pop(line.learned.id, None)
             if fact:
                 yield from _statement(fact, day, entry_at.get(line.first, ""))
-
-    def _state(self, item: ItemLine) -> str:
-        """Return how a box is closed."""
-        match = BOX.fullmatch(self.rows[item.row])
-        return DROPPED if match and STRUCK.fullmatch(match["text"]) else TICKED
 
     def _time(self, number: int) -> str:
         """Return the time of day of what begins in a row: that of the next heading above where it tells none."""

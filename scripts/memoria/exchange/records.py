@@ -133,8 +133,7 @@ class Records(AbstractContextManager["Records"]):
             row = (record.dot, record.id, record.kind, record.line, mine)
             is_new = run("INSERT OR IGNORE INTO records VALUES (?, ?, ?, ?, ?)", row).rowcount > 0
         self._known.pop(record.id, None)
-        stands = mine and len(self.known(record.id)) < 2 and not self.beside(record.whole)  # a scan found it in a file
-        if not stands:
+        if not mine or len(self.known(record.id)) > 1 or self.beside(record.whole):  # else a scan found it in a file
             self.be_due([record.id])
         return is_new
 

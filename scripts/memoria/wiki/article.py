@@ -412,10 +412,7 @@ class Article:
         return [f"- {_UNTIL.sub('', first[2:], count=1)}", *(row for row in rest if not row.startswith(SINCE_ROWS))]
 
     def forget_reasons(self, is_gone: Callable[[str], bool]) -> bool:
-        """Remove from the history that a statement holds instead that is gone, and the former wordings of that.
-
-        These have neither an id nor a source. Return whether anything changed.
-        """
+        """Remove what is gone from what the history says to hold instead, and its former wordings; return if any is."""
         changed = False
         for section in filter(lambda section: section.named(HISTORY), self.sections):
             for number, claim in reversed(list(section.claims())):
@@ -424,15 +421,12 @@ class Article:
                 if len(kept) < below.stop - below.start:
                     changed = True
                     section.rows[below] = kept
-                    if not claim.ids and not claim.sources:
+                    if not claim.ids and not claim.sources:  # a former wording
                         section.cut(number)
         return changed
 
     def renew_reasons(self, line_of: Callable[[str], Claim | None]) -> bool:
-        """Let the history say in their present words which statements hold instead; return whether anything changed.
-
-        ``line_of``: the line of a statement, wherever it stands.
-        """
+        """Let the history say what holds instead by the present lines of statements; return whether it changed."""
 
         def renewed(row: str) -> str:
             now = map(line_of, _reason_ids(row) if row.startswith(_SINCE) else ())
@@ -441,8 +435,7 @@ class Article:
         changed = False
         for section in filter(lambda section: section.named(HISTORY), self.sections):
             rows = list(map(renewed, section.rows))  # which may say the same now, in what were two wordings
-            pairs = zip(rows, ["", *rows], strict=False)
-            rows = [row for row, above in pairs if row != above or not row.startswith(_SINCE)]
+            rows = [row for number, row in enumerate(rows) if not row.startswith(_SINCE) or row != rows[number - 1]]
             changed, section.rows = changed or rows != section.rows, rows
         return changed
 
