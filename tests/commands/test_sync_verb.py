@@ -105,7 +105,6 @@ def test_off_exchanges_nothing_more_and_deletes_nothing(tmp_path: Path, run: Run
     first = run("laptop", "sync", tmp_path / "sealed", "--encrypt")
     assert "is not encrypted; use it without" in run("laptop", "sync", tmp_path / "shared", "--encrypt")
     assert words_in(first) in run("laptop", "sync", tmp_path / "shared"), "nothing else keeps it"
-    assert run("laptop", "sync", "--key") == "0 Nothing is encrypted, and there is no key.\n"
 
 
 def test_two_wordings_are_named_until_one_of_them_ends(tmp_path: Path, run: Run) -> None:

@@ -111,7 +111,6 @@ def test_an_article_comes_as_it_is(homes: Homes) -> None:
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_a_line_that_two_people_replace_at_once_leaves_the_same_pages(homes: Homes, first: int) -> None:
-    """Also its order, its history and its summary."""
     desk, laptop = homes
     place(desk, "Conventions", "We always use pnpm here, never npm.", "Tabs, no blanks.", kind="preference")
     meet(desk, laptop)
@@ -161,7 +160,7 @@ def test_an_end_is_an_end_on_every_page_of_every_machine(homes: Homes) -> None:
     assert any("500" in row for row in rows(late, "History"))
 
 
-def test_a_summary_that_comes_along_does_not_tell_what_was_worded_anew(homes: Homes) -> None:
+def test_nothing_that_comes_along_tells_what_was_worded_anew_or_forgotten(homes: Homes) -> None:
     desk, laptop = homes
     (fact,) = place(desk, "Behaviour", "The queue holds 500 jobs.")
     page = Article(SLUG, text(desk))
@@ -174,6 +173,15 @@ def test_a_summary_that_comes_along_does_not_tell_what_was_worded_anew(homes: Ho
     for machine in homes:
         assert rows(machine, "Behaviour") == {"The queue holds 900 jobs."}
         assert "500" not in text(machine).partition("## ")[0]
+    for machine, word in zip(homes, ("wombats", "ferrets"), strict=True):
+        with machine.at_work(), machine.keeper() as keeper:
+            keeper.edit(fact.id, f"The queue holds {word}.")
+        machine.settle()
+        machine.sync()
+    laptop.forget(next(each.id for each in laptop.facts() if "wombats" in each.content))
+    meet(desk, laptop)
+    for machine in homes:
+        assert b"wombats" not in path(machine).read_bytes() + Path(machine.home.paths.records).read_bytes()
 
 
 def test_what_a_person_takes_back_holds_again_everywhere(homes: Homes) -> None:
@@ -268,9 +276,7 @@ def test_prose_that_two_people_change_at_once_stands_twice_and_names_the_second_
     assert pairs(laptop) == []
 
 
-def test_an_article_that_a_person_deletes_is_deleted_everywhere_but_for_a_line_that_is_new_elsewhere(
-    homes: Homes,
-) -> None:
+def test_an_article_that_a_person_deletes_goes_but_for_a_line_that_is_new_elsewhere(homes: Homes) -> None:
     desk, laptop = homes
     place(desk, "Behaviour", "The queue holds 500 jobs.")
     for slug in ("concepts/job", "concepts/yard"):

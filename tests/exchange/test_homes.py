@@ -434,9 +434,7 @@ def test_what_is_forgotten_on_one_machine_is_forgotten_on_all(homes: Homes, hind
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_one_of_two_wordings_that_is_forgotten_leaves_every_folder_and_the_other_stands(
-    homes: Homes, place: int
-) -> None:
+def test_one_of_two_wordings_that_is_forgotten_leaves_every_folder(homes: Homes, place: int) -> None:
     desk, laptop = homes
     (fact,) = learn(desk, "Use pnpm here.")
     meet(desk, laptop)
@@ -451,8 +449,7 @@ def test_one_of_two_wordings_that_is_forgotten_leaves_every_folder_and_the_other
     assert contents(desk) == contents(laptop)
     assert [each for each in contents(desk) if "pm here" in each] == [kept.content]
     word = gone.content.split()[1]
-    left = [path for path, data in texts(homes) if word.encode() in data and path.parent.name != "replaced"]
-    assert left == [], "also where its machine had written it under the id of the first"
+    assert [path for path, data in texts(homes) if word.encode() in data and path.parent.name != "replaced"] == []
 
 
 def test_what_was_deleted_here_and_is_forgotten_elsewhere_is_in_no_file(homes: Homes) -> None:
