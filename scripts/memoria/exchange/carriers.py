@@ -136,8 +136,8 @@ class Git:
             if any(sign in str(error) for sign in _AGAIN):
                 return False
             raise  # the next fetch takes back what was not pushed
-        deleted = "".join(f"delete {refs[place]}\n" for place in gone)
-        self._run("update-ref", "--stdin", given=deleted.encode())
+        if gone:  # before ``shred``, which keeps what a ref holds
+            self._run("update-ref", "--stdin", given="".join(f"delete {refs[place]}\n" for place in gone).encode())
         return True
 
     def shred(self) -> None:

@@ -226,7 +226,7 @@ class Articles:
             store, shown = self.keeper.store, lines.places(Page(slug, text)) if text is not None else []
             if before is None:  # a person may change it right after a kill
                 store.read_article(slug, "not yet", shown)
-            elif mark := store.articles().get(slug):  # nobody is to take what it loses for a person's deletion
+            elif mark := self.settled.get(slug):  # nobody is to take what it loses for a person's deletion
                 left = {place.id for place in shown}
                 store.read_article(slug, mark, [place for place in store.places(slug).values() if place.id in left])
             self.swap.replace(path, after, before)
