@@ -162,7 +162,7 @@ def test_an_end_is_an_end_on_every_page_of_every_machine(homes: Homes) -> None:
 
 def test_nothing_that_comes_along_tells_what_was_worded_anew_or_forgotten(homes: Homes) -> None:
     desk, laptop = homes
-    (fact,) = place(desk, "Behaviour", "The queue holds 500 jobs.")
+    fact, *_ = place(desk, "Behaviour", "The queue holds 500 jobs.", "It drops none.", "It waits.", "It is kept.")
     page = Article(SLUG, text(desk))
     page.summarise("It holds 500 jobs.")
     path(desk).write_bytes(Wiki.encode(page))
@@ -171,7 +171,7 @@ def test_nothing_that_comes_along_tells_what_was_worded_anew_or_forgotten(homes:
         keeper.edit(fact.id, "The queue holds 900 jobs.")
     meet(desk, laptop)
     for machine in homes:
-        assert rows(machine, "Behaviour") == {"The queue holds 900 jobs."}
+        assert "The queue holds 900 jobs." in rows(machine, "Behaviour")
         assert "500" not in text(machine).partition("## ")[0]
     for machine, word in zip(homes, ("wombats", "ferrets"), strict=True):
         with machine.at_work(), machine.keeper() as keeper:
@@ -182,6 +182,7 @@ def test_nothing_that_comes_along_tells_what_was_worded_anew_or_forgotten(homes:
     meet(desk, laptop)
     for machine in homes:
         assert b"wombats" not in path(machine).read_bytes() + Path(machine.home.paths.records).read_bytes()
+    assert b"wombats" not in b"".join(each.read_bytes() for each in desk.folder.parent.glob("carrier/*/*"))
 
 
 def test_what_a_person_takes_back_holds_again_everywhere(homes: Homes) -> None:

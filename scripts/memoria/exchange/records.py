@@ -170,7 +170,7 @@ class Records(AbstractContextManager["Records"]):
         return known is None
 
     def scrub(self, dots: Iterable[str]) -> None:
-        """Let these records leave every segment."""
+        """Let these records leave every segment, as soon as they live no more."""
         self.db.executemany("INSERT OR IGNORE INTO scrubbed VALUES (?)", [(dot,) for dot in dots])
 
     def put(self, ident: str, kind: str, text: str | None, over: Iterable[str], **about: str) -> Record:
@@ -218,6 +218,14 @@ class Records(AbstractContextManager["Records"]):
         """Return the rows of histories that tell former wordings of a statement."""
         query = "SELECT line FROM records WHERE kind = ? AND id GLOB '*#h-*' AND instr(line, ?)"
         return [Record.parse(line) for (line,) in self.db.execute(query, (PLACE, f"#^{ident}|"))]
+
+    def scrub_articles(self, ident: str) -> None:
+        """Let what articles held that show or showed a statement leave every segment: a summary may have told it."""
+        query = "SELECT id FROM records WHERE kind = ? AND (id GLOB ? OR instr(line, ?))"
+        for each in (ident, *self.firsts(ident)):
+            for (place,) in self.db.execute(query, (PLACE, f"*#{each}", f"#^{each}|")).fetchall():
+                dots = self.db.execute("SELECT dot FROM held WHERE id = ?", (place.partition("#")[0],)).fetchall()
+                self.scrub(dot for (dot,) in dots)
 
     def is_gone(self, ident: str) -> bool:
         """Return whether an id was forgotten."""
@@ -440,7 +448,7 @@ class Records(AbstractContextManager["Records"]):
         """Return the segments that hold what was forgotten."""
         query = (
             "SELECT machine, name FROM held JOIN gone USING (id) WHERE held.dot <> gone.dot "
-            "UNION SELECT machine, name FROM scrubbed JOIN held USING (dot)"
+            "UNION SELECT machine, name FROM scrubbed JOIN held USING (dot) WHERE dot NOT IN (SELECT dot FROM records)"
         )
         return {(machine, name) for machine, name in self.db.execute(query)}
 

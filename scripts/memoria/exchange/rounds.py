@@ -207,6 +207,7 @@ def forget(home: Home, gone: Mapping[str, str], files: Iterable[str] = ()) -> No
     with Records.of(home.paths) as records:
         with records.transaction():
             for ident, text in gone.items():
+                records.scrub_articles(ident)
                 for row in records.former(ident):
                     records.put(row.id, row.kind, None, row.dots, machine=label())
                     records.scrub(row.dots)
