@@ -444,6 +444,10 @@ def test_what_is_forgotten_leaves_the_articles_of_all(homes: Homes) -> None:
         assert "Ask Bob." in text(machine)
         assert rows(machine, "Behaviour") == {"It drops none.", "It has no end."}
     assert b"zeppelin" not in b"".join(each.read_bytes() for each in desk.folder.parent.glob("carrier/*/*"))
+    for behind in (0, 1):
+        with laptop.at_work():
+            assert len(together.spread_forgetting(laptop.home)) == behind, "also who has not heard of a text alone"
+        laptop.forget("ask bob")
 
 
 def test_an_article_that_is_forgotten_whole_is_missed_by_nobody(homes: Homes) -> None:

@@ -70,7 +70,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
                 raise done.failure
             print(f"{done.line[:1].upper()}{done.line[1:]}.")
             if done.held:
-                print(together.HELD.format(counted(done.held, "piece")))
+                print(together.held(done.held))
             if refused := records.get("refused", {}):
                 what = f"the memory server refused {counted(len(refused), 'fact')} ({next(iter(refused.values()))[1]})"
                 raise ExpectedError(f"{what}. Edit the fact or run {invocation.shown('sync')} again.")
@@ -115,7 +115,9 @@ def _key_for(listed: set[carriers.Place], carrier: Carrier, home: Home, *, is_wa
                 print(f"What lies there is not encrypted. The key of the former place goes: {kept.words}")
             keys.drop(home.paths)
             return None
-        if is_wanted and not kept:
+        if kept:
+            print("What goes there is encrypted with the key that this machine has.")
+        elif is_wanted:
             kept = Key.new()
             print("Your other machines need these twelve words. Keep them: nobody can restore them.\n")
             print(f"  {kept.words}\n")
@@ -159,7 +161,7 @@ def _lines(home: Home, told: dict[str, object], server: dict[str, object]) -> It
     for machine in machines if isinstance(machines, list) else ():
         yield f"{machine['label']} met {_when(home, machine['met'])}"
     if told["held"]:
-        yield together.HELD.format(counted(int(str(told["held"])), "piece"))
+        yield together.held(int(str(told["held"])))
     pairs = told["pairs"]
     for pair in pairs if isinstance(pairs, list) else ():
         yield together.PAIR.format(**pair)

@@ -12,7 +12,7 @@ import secrets
 from functools import cache
 from pathlib import Path
 
-from memoria.base import atomic
+from memoria.base import atomic, invocation
 from memoria.base.paths import Paths
 from memoria.ground import files
 from memoria.ground.errors import ExpectedError
@@ -105,7 +105,7 @@ def kept(paths: Paths) -> Key | None:
     if not text:
         raise KeyAwayError(
             "The key of the exchange is in the system's keyring, which does not give it now. Unlock it, or give the "
-            "twelve words to `memoria sync ADDRESS`."
+            f"twelve words to {invocation.shown('sync ADDRESS')}."
         )
     return Key(bytes.fromhex(text))
 

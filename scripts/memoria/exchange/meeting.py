@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from memoria.base import failpoints
+from memoria.base import failpoints, invocation
 from memoria.exchange.carriers import Carrier, CarrierError, Place
 from memoria.exchange.keys import Key
 from memoria.exchange.record import ENDING, Record, opened, sealed
@@ -38,7 +38,7 @@ class Meeting:
     """One exchange of a home's records by a carrier.
 
     ``machine`` is the name of its own folder there; ``clean`` returns a text without what is forgotten.
-    ``about`` is what this machine says of itself, ``others`` what the others say, by their names.
+    ``about`` returns what this machine says of itself when it is sent; ``others``: what the others say, by their names.
     ``sent`` counts the records written by their kinds, ``came`` those that were new, by the machine that wrote them.
     """
 
@@ -47,7 +47,7 @@ class Meeting:
     key: Key | None
     machine: str
     clean: Callable[[str], str] = str
-    about: dict[str, Any] = field(default_factory=dict)
+    about: Callable[[], dict[str, Any]] = dict
     others: dict[str, dict[str, Any]] = field(default_factory=dict)
     came: dict[str, Counter[str]] = field(default_factory=dict)
     sent: Counter[str] = field(default_factory=Counter)
@@ -86,10 +86,10 @@ class Meeting:
             sealed, digest = data[:-_DIGEST], data[-_DIGEST:].decode("ascii", "replace")
             if sha256(sealed)[:_DIGEST] != digest:
                 raise CarrierError("The other machines' files are still on their way.")
-            if self.key is None:
-                raise WrongKeyError("What lies there is encrypted, and this machine has no key.")
-            if self.key.open(sealed) != _PROOF:
-                raise WrongKeyError("What lies there is encrypted with another key.")
+            if self.key is None or self.key.open(sealed) != _PROOF:
+                why = "with another key" if self.key else "and this machine has no key"
+                ask = f"{invocation.shown('sync ADDRESS')} asks for its twelve words."
+                raise WrongKeyError(f"What lies there is encrypted {why}. {ask}")
         return {place for place in listed if place[1].endswith(ENDING) or place[1] == ABOUT or place == TEST}
 
     # -- reading
@@ -138,7 +138,7 @@ class Meeting:
             new[TEST] = sealed + sha256(sealed)[:_DIGEST].encode()
         new |= self._sealed(self.machine, dict.fromkeys(lines)) | others
         if new or gone or self.came or (self.machine, ABOUT) not in listed:
-            told = json.dumps(self.about, ensure_ascii=False).encode()
+            told = json.dumps(self.about(), ensure_ascii=False).encode()
             new[self.machine, ABOUT] = self.key.seal(told) if self.key else told
         return new, gone - new.keys()
 

@@ -116,7 +116,7 @@ class Round:
         """Exchange with the other machines; CarrierError when that cannot be now, WrongKeyError with another key."""
         _tell_stones(self.records, stones)
         key = keys.kept(self.home.paths)
-        meeting = Meeting(self.records, carrier, key, self.machine, stones.without, self._about())
+        meeting = Meeting(self.records, carrier, key, self.machine, stones.without, self._about)
         meeting.hold()
         if self._take_stones(stones):
             _look_again(self.records, stones)
@@ -183,7 +183,7 @@ class Round:
 
     def _about(self) -> dict[str, Any]:
         met = clock.now().isoformat(timespec="seconds")
-        return {"label": label(), "met": met, "gone": len(self.records.forgotten()), "version": __version__}
+        return {"label": label(), "met": met, "gone": count_gone(self.records), "version": __version__}
 
     def _take_stones(self, stones: Tombstones) -> bool:
         """Take over the texts that were forgotten elsewhere; return whether there are any."""
@@ -224,6 +224,11 @@ def forget(home: Home, gone: Mapping[str, str], files: Iterable[str] = ()) -> No
         _tell_stones(records, Tombstones.of(home.paths))
         database.shred(records.db)
     shutil.rmtree(home.paths.exchange_clone, ignore_errors=True)  # it is fetched again
+
+
+def count_gone(records: Records) -> int:
+    """Return how much was forgotten, ids and texts, by which it is seen who has not heard of it."""
+    return len(records.forgotten()) + len(records.idents(STONE))
 
 
 def _tell_stones(records: Records, stones: Tombstones) -> None:

@@ -33,10 +33,6 @@ from memoria.transcripts.screen import Tombstones
 
 log = logging.getLogger(__name__)
 
-HELD = (
-    "{} of what was exchanged are missing in the files here: more than a person deletes at once, so nothing was "
-    "deleted elsewhere. `memoria sync --restore` writes them again; `memoria sync --deleted` deletes them everywhere."
-)
 PAIR = "two wordings: {one} ({first}) and {other} ({second}, from {machine}); {settle}"
 
 
@@ -66,13 +62,21 @@ def run(home: Home, *, is_news: bool = False) -> None:
             notices.tell(home.paths, "lost", f"memoria: your machines met: {done.line}.")
         if (failure := done.failure) and not isinstance(failure, MemoryServerError):
             log.warning("exchange: %s", failure)
-            records.keep("problem", str(failure))
             if not isinstance(failure, CarrierError):
                 notices.tell(home.paths, "sync", f"memoria: the exchange with your other machines waits. {failure}")
         elif done.held:
-            notices.tell(home.paths, "sync", f"memoria: {HELD.format(counted(done.held, 'piece'))}")
+            notices.tell(home.paths, "sync", f"memoria: {held(done.held)}")
         else:
             notices.clear(home.paths, "sync")
+
+
+def held(count: int) -> str:
+    """Return what is asked when so much is missing here."""
+    return (
+        f"{counted(count, 'piece')} of what was exchanged are missing in the files here: more than a person deletes at "
+        f"once, so nothing was deleted elsewhere. {invocation.shown('sync --restore')} writes them again; "
+        f"{invocation.shown('sync --deleted')} deletes them everywhere."
+    )
 
 
 def _server_of(home: Home) -> Server | None:
@@ -134,8 +138,8 @@ def exchange(
             )
         if done.came or count or restored:
             refresh.renew(home, keeper)
-    if carrier and not done.failure:
-        records.keep("problem", "")
+    if carrier:
+        records.keep("problem", "" if isinstance(done.failure, MemoryServerError) else str(done.failure or ""))
     done.count, done.lost = count, records.get(LOST, 0)
     records.keep(LOST, 0)
     return done
@@ -151,7 +155,7 @@ def spread_forgetting(home: Home) -> list[str]:
                 raise failure
         except ExpectedError as error:
             return [f"Your other machines, and what lies between them, hold it until the next exchange: {error}"]
-        count = len(records.forgotten())
+        count = rounds.count_gone(records)
         behind = [str(told.get("label")) for told in records.get("others", {}).values() if told.get("gone", 0) < count]
     rows = [f"Not met since, and may hold it until then: {', '.join(sorted(behind))}."] if behind else []
     if carriers.is_git(home.settings.sync):
@@ -184,8 +188,9 @@ def _pairs(keeper: Keeper) -> Iterator[dict[str, str]]:
     for fact in live.values():
         ident, _, machine = fact.beside.partition(" ")
         if ident in live:
+            settle = f"delete one: {invocation.shown(f'learned delete {fact.id}')}"
             yield {"one": ident, "first": live[ident].content, "other": fact.id, "second": fact.content,
-                   "machine": machine or "another machine", "settle": f"delete one: memoria learned delete {fact.id}"
+                   "machine": machine or "another machine", "settle": settle
                    }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memoria.amending.corrections import undo
+from memoria.base import invocation
 from memoria.ground import locks
 from memoria.ground.errors import ExpectedError
 from memoria.mcp.pages import Filter
@@ -100,7 +101,8 @@ def take_back(site: Site, asked: Asked) -> Done:
         transactions.recover()
         newest = next(iter(transactions.steps()), None)
         if newest is None or newest.name != asked.form.get("step", ""):
-            raise ExpectedError("The wiki has changed since; `memoria undo --list` shows what can be taken back.")
+            seen = invocation.shown("undo --list")
+            raise ExpectedError(f"The wiki has changed since; {seen} shows what can be taken back.")
         undo(site.home, 1)
     slug = asked.form.get("slug", "")
     return Done(address.article(slug) if slug in site.catalog.rows else "/", "Taken back.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memoria.amending import corrections
+from memoria.base import invocation
 from memoria.mcp.origin import sources_of
 from memoria.reader import address
 from memoria.reader.site import Asked, Done, Site, View, not_found
@@ -96,7 +97,8 @@ def retire(site: Site, asked: Asked) -> Done:
     """End a fact: it holds no longer."""
     ident = asked.path["ident"]
     corrections.retire(site.home, ident)
-    return Done(address.fact(ident), "It no longer holds. `memoria undo` takes that back where an article shows it.")
+    way = invocation.shown("undo")
+    return Done(address.fact(ident), f"It no longer holds. {way} takes that back where an article shows it.")
 
 
 def delete(site: Site, asked: Asked) -> Done:

@@ -110,7 +110,7 @@ def _machines(home: Home) -> Iterator[Need]:
     if told["problem"]:
         yield Need("The exchange with your other machines waits", str(told["problem"]))
     if told["held"]:
-        yield Need("Much is missing here", together.HELD.format(counted(int(str(told["held"])), "piece")))
+        yield Need("Much is missing here", together.held(int(str(told["held"]))))
     pairs = told["pairs"]
     for pair in pairs if isinstance(pairs, list) else ():
         yield Need("Two machines say this in other words", together.PAIR.format(**pair))
