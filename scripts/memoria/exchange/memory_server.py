@@ -1,9 +1,8 @@
 """Memory server: speak HTTP with a server that has the interface of claude-memory-mcp.
 
 Deleted rows come with ``deleted_at`` in a sync that has a ``since`` and not at all in one that has none; a listing has
-no pages. Standard library only: one small JSON
-call at a time, a deadline around the whole of it, no redirects (the key goes to the named host alone). Knows no
-statements.
+no pages. Standard library only: one small JSON call at a time, a deadline around the whole of it, no redirects (the key
+goes to the named host alone). Knows no statements.
 """
 
 from __future__ import annotations
