@@ -42,7 +42,7 @@ RESULT = [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]
         (user(WORDS, origin={"kind": "hologram"}), "origin.kind 'hologram'"),
         (user(WORDS, promptSource="dictated"), "promptSource 'dictated'"),
         (user(RESULT, toolDenialKind="user-postponed"), "toolDenialKind 'user-postponed'"),
-        (b'{"type":"user", torn\n', "no JSON that can be read"),
+        (b'{"type":"user", torn\n', "no JSON object"),
     ],
 )  # fmt: skip
 def test_a_form_that_the_reader_does_not_know_is_named(raw: bytes, form: str) -> None:
@@ -52,4 +52,4 @@ def test_a_form_that_the_reader_does_not_know_is_named(raw: bytes, form: str) ->
 @pytest.mark.parametrize("path", sorted(TRANSCRIPTS.rglob("*.jsonl")), ids=lambda path: path.stem)
 def test_nothing_that_clients_wrote_so_far_raises_an_alarm(path: Path) -> None:
     found = forms(path.read_bytes().splitlines(keepends=True))
-    assert set(found) <= ({"no JSON that can be read"} if path.stem == "broken" else set())
+    assert set(found) <= ({"no JSON object"} if path.stem == "broken" else set())

@@ -44,7 +44,7 @@ class World:
         for path in (self.shop, self.bank):
             path.mkdir()
         home = self.home = Home.open()
-        self.keys = {path: project.of(str(path), home.settings, home.paths).key for path in (self.shop, self.bank)}
+        self.keys = {path: project.of(str(path), home.settings, home.paths) for path in (self.shop, self.bank)}
         first = entry(home, "01aa", "Pelican", context=f"{SHOP_WORDS}.", project_key=self.keys[self.shop])
         second = entry(home, "01bb", "Quagga", context=f"{BANK_WORDS}.", session="s2", project_key=self.keys[self.bank])
         article(home, "concepts/pelican", "Pelican importer", (f"{SHOP_WORDS}.", "01aa"))
@@ -100,7 +100,7 @@ class World:
         own = project.of(str(folder), settings, paths)
         home = Home.open()
         found, _ = mcp_search.found(home, Session(home, own, "s").visible, PROMPT, 20)
-        library = Library(paths, Visibility(settings, paths, own.key))
+        library = Library(paths, Visibility(settings, paths, own))
         pages = []
         for name in ("concepts/pelican", "concepts/quagga", "concepts/all", "index", "log", f"daily/{DAY}"):
             try:
@@ -134,7 +134,7 @@ def test_what_a_person_wrote_under_a_heading_is_of_its_project(world: World, is_
     log.write_text(written if is_learned else f"{text}\n### Session (16:00) · bank · Audit\n\n{noted}", "utf-8")
     for path, is_shown in ((world.shop, False), (world.bank, True)):
         own = project.of(str(path), world.home.settings, world.home.paths)
-        visible = Visibility(world.home.settings, world.home.paths, own.key)
+        visible = Visibility(world.home.settings, world.home.paths, own)
         assert ("marzipan" in Library(world.home.paths, visible).read(f"daily/{DAY}").text) == is_shown
         found, _ = mcp_search.found(
             world.home, Session(world.home, own, "s").visible, "learned bank marzipan account", 20

@@ -60,7 +60,7 @@ def test_every_turn_that_a_plain_count_finds_is_in_the_receipt(home: Home) -> No
 def test_lines_that_cannot_be_read_or_are_of_an_unknown_kind_are_counted_in_the_receipt(home: Home) -> None:
     agents.install()
     forms = {one["form"]: one["lines"] for one in receipt()["not_understood"]}  # type: ignore[attr-defined]
-    assert forms == {"no JSON that can be read": 1, "type 'world_state'": 1}
+    assert forms == {"no JSON object": 1, "type 'world_state'": 1}
 
 
 def test_a_session_is_taken_from_any_place_by_its_name(home: Home, tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ def test_what_no_hook_captured_is_missing_and_repair_brings_it_in(
 ) -> None:
     path = client.session(3)
     fire(home, path, "Stop")
+    path.write_bytes(path.read_bytes() + b"[]\n")  # JSON, and no object
     client.say(path, 2)  # the terminal is killed before the next Stop
     status, facts = verify(capsys)
     assert (status, facts["missing"], facts["waiting"]) == (1, 4, 6)
@@ -55,6 +56,8 @@ def test_what_no_hook_captured_is_missing_and_repair_brings_it_in(
     assert (status, len(facts["repaired"])) == (0, 1)
     worker.work(home)
     assert verify(capsys)[1]["captured"] == 10
+    assert cli.main(["verify"]) == 0
+    assert f"never read: 1 line of job {facts['repaired'][0]}: no JSON object" in capsys.readouterr().out
     keys = [key for entry in entries(home) for key in entry.turns]
     assert len(keys) == len(set(keys)) == 10
 

@@ -83,7 +83,7 @@ def test_every_tool_says_what_it_takes_and_refuses_the_rest_in_words(tmp_path: P
         for tool in tools.values():
             assert tool.description
         wrong: list[tuple[str, Json, str]] = [
-            ("remember_now", {}, "the call has fewer than 1 fields"),
+            ("remember_now", {}, "was not run: the call has fewer than 1 fields"),
             ("remember_now", {"key": "k"}, "has key and lacks value"),
             ("remember_now", {"key": "_k", "value": 1}, "key does not look like ^[^_]"),
             ("remember_now", {"key": "k", "value": "x" * 70_000}, "at most 65536 characters"),

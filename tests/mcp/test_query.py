@@ -9,7 +9,6 @@ import pytest
 
 from facts import a_fact
 from home_of import DAY, article, catalogued, entry, run, scripted
-from memoria.base.project import Project
 from memoria.commands import query
 from memoria.ground.home import Home
 from memoria.ground.markdown import links
@@ -56,7 +55,7 @@ def test_an_answer_is_printed_with_the_links_it_rests_on(
 def test_answers_say_when_the_index_is_being_built(
     home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    session = Session(home, Project("x-000000"), "s")
+    session = Session(home, "x-000000", "s")
     monkeypatch.setattr(home.settings, "search_wait_s", 0.0)
     lacking = "The search index is being brought up to date"
     assert run(query, home, "worker", "lock") == 0

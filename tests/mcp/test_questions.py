@@ -40,7 +40,7 @@ def line(ident: int, role: str, text: str) -> dict[str, Any]:
 @pytest.fixture
 def key(tmp_path: Path) -> str:
     home = Home.open()
-    return project.of(str(tmp_path), home.settings, home.paths).key
+    return project.of(str(tmp_path), home.settings, home.paths)
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ def test_the_worker_prepares_the_days_figures_for_the_next_day(home: Home) -> No
         keeper.take([a_fact("Tests run without a network."), replace(a_fact("We use uv."), time=noon(home))])
     notices.prepare_day(home)
     assert line_at(home, 0) == ""
-    assert line_at(home, 1) == "memoria: yesterday 12 notes recalled · 1 learned · $0.03"
+    assert line_at(home, 1) == f"memoria: on {noon(home):%Y-%m-%d} 12 notes recalled · 1 learned · $0.03"
     assert line_at(home, 1) == ""
 
 
@@ -63,29 +63,26 @@ def test_a_session_says_at_most_one_line_and_the_setting_switches_it_off(tmp_pat
     client = Client(tmp_path)
     state.open_state(client.paths)
     client.fire("SessionStart", source="startup")  # the welcome
-    past, future = int(clock.now().timestamp()) - 60, int(clock.now().timestamp()) + 80_000
+    past = int(clock.now().timestamp()) - 60
     Path(client.paths.days).mkdir()
 
     def start(source: str = "startup") -> str:
         return str(json.loads(client.fire("SessionStart", source=source) or "{}").get("systemMessage", ""))
 
     def leave() -> None:
-        for end, later, texts in (
-            (past, future, "yesterday 1 learned\nmemoria: earlier"),
-            (past - 90_000, past, "stale\nstale"),
-        ):
-            Path(client.paths.days, str(end)).write_text(f"{later}\nmemoria: {texts}\n", "utf-8")
+        for end, text in ((past, f"{past}\nas 0.2 had it\nmemoria: 1 learned"), (past - 90_000, "stale")):
+            Path(client.paths.days, str(end)).write_text(f"{text}\n", "utf-8")
 
     leave()
     assert start("resume") == ""
-    assert start() == "memoria: yesterday 1 learned"
+    assert start() == "memoria: 1 learned"
     assert start() == ""
-    Path(client.paths.days, "1").write_text("0\n\n" + "of a broken disk " * 100, "utf-8")
-    assert len(start()) == session_start.MAX_DAY - len("0\n\n") == 997
+    Path(client.paths.days, "1").write_text("broken disk " * 100, "utf-8")
+    assert len(start()) == session_start.MAX_DAY == 1_000
     leave()
     Path(client.paths.notice).write_text("memoria: the model is not logged in.\n", encoding="utf-8")
     assert start() == "memoria: the model is not logged in."
-    assert start() == "memoria: yesterday 1 learned"
+    assert start() == "memoria: 1 learned"
     leave()
     client.env["MEMORIA_DAY_NOTICE"] = "false"
     assert start() == ""

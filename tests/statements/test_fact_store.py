@@ -83,8 +83,7 @@ def test_what_matters_most_leads(tmp_path: Path) -> None:
 def test_what_was_deleted_is_known_until_it_is_forgotten_and_its_id_after_that(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         store, fact = home.store, a_fact("Use pnpm.")
-        store.mark_deleted(fact.id, fact)
-        store.mark_deleted(fact.id)
+        store.mark_deleted(fact)
         assert store.deleted() == [fact]
         store.forget_deleted([fact.id])
         assert (store.deleted(), store.gone()) == ([], {fact.id})

@@ -163,8 +163,7 @@ def _write(home: Home, about: dict[str, Any], facts: Mapping[str, Fact], titles:
     latest = max(facts[ident].time.date() for _, ident in about["claims"])
     page = Article.new(about["slug"], about["title"], about["summary"], latest)
     page.give_to(about["project"][1])
-    page.extend("aliases", about["aliases"])
-    page.extend("tags", about.get("tags", ()))
+    page.front.add("aliases", about["aliases"])
     for heading, ident in about["claims"]:
         page.add(claim(ident), heading)
         if end := facts[ident].ended:

@@ -89,9 +89,9 @@ def test_any_text_is_read_and_written_without_loss(text: str) -> None:
 def test_adding_changes_only_the_lines_that_are_added() -> None:
     page = article()
     page.add(Claim("New fact", (S2,)))
-    page.extend("tags", ["net", "http"])
-    page.extend("sources", ["[[daily/2026-11-17]]"])
-    page.extend("aliases", ["listener"])
+    page.front.add("tags", ["net", "http"])
+    page.front.add("sources", ["[[daily/2026-11-17]]"])
+    page.front.add("aliases", ["listener"])
     page.touch(date(2026, 11, 17))
     before, after = PAGE.splitlines(), page.render().splitlines()
     assert [row for row in before if row not in after] == ["aliases: []", "updated: '2026-11-16'"]
@@ -201,7 +201,7 @@ def test_a_line_and_a_heading_are_read_without_their_marks() -> None:
 )
 def test_frontmatter_of_any_form_stays_valid(front: str) -> None:
     page = article(f"---\n{front}\n---\n# x\n")
-    page.extend("tags", ["one"])
+    page.front.add("tags", ["one"])
     page.touch(date(2026, 11, 17))
     again = article(page.render())
     assert again.front.text("title") == page.front.text("title")

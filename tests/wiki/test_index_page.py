@@ -100,12 +100,12 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_the_article_cache_reads_what_changed_and_only_that(cache: ArticleCache, read: list[str]) -> None:
     assert sorted(row.title for row in cache.rows().values()) == ["a", "b", "c"]
     read.clear()
-    (cache.wiki.folder / "concepts/b.md").write_text("---\naliases: [x, y]\ntags: t\n---\n# another title\n")
+    (cache.wiki.folder / "concepts/b.md").write_text("---\naliases: [x, y]\n---\n# another title\n")
     (cache.wiki.folder / "concepts/c.md").unlink()
     now = cache.rows()
     assert read == ["concepts/b"]
     assert {slug: row.title for slug, row in now.items()} == {"concepts/a": "a", "concepts/b": "another title"}
-    assert now["concepts/b"] == Row("concepts/b", "another title", "", "", ("x", "y"), ("t",))
+    assert now["concepts/b"] == Row("concepts/b", "another title", "", "", ("x", "y"))
     assert cache.rows() == now
     assert read == ["concepts/b"]
 

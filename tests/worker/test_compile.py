@@ -65,6 +65,8 @@ def test_a_second_compile_of_unchanged_logs_changes_no_article(wiki: WikiHome, w
     if "--force" in words:  # asked to do it again, it says that it did
         del before["log.md"], after["log.md"]
     assert after == before
+    with pytest.raises(ExpectedError, match=r"There is no daily log .*17\.md; name one of "):
+        wiki.compile([PORT_PAGE], "--file", "daily/2026-11-17.md")
 
 
 def day_file(wiki: WikiHome) -> Path:

@@ -131,7 +131,7 @@ def kept(bench: Bench) -> Counter[str]:
 
 
 def test_a_statement_that_nobody_could_ask_for_is_given_phrases_by_the_next_flush_that_shows_it(bench: Bench) -> None:
-    own = project.of("/x/shop", bench.home.settings, bench.home.paths).key
+    own = project.of("/x/shop", bench.home.settings, bench.home.paths)
     told = [a_fact("The harbour gauge is read in inches.", project=own),
             a_fact("The harbour pump runs at noon.", project=own, asked_as=("when does it run",))]  # fmt: skip
     with Keeper.at(bench.home) as keeper:
@@ -157,7 +157,7 @@ def test_what_was_remembered_or_came_from_a_server_is_found_by_the_phrases_that_
     own = project.of("/x/shop", bench.home.settings, bench.home.paths)
     gauge, pump = "The harbour gauge is read in inches.", "The harbour pump runs at noon."
     with running() as server, keeper(tmp_path / "there") as there, Keeper.at(bench.home) as here:
-        there.take([a_fact(gauge, project=own.key)])
+        there.take([a_fact(gauge, project=own)])
         for home in (there, here):
             sync(home, server)
     fact_tools.remember(Session(bench.home, own, "", "/x/shop"), {"content": pump})

@@ -71,9 +71,8 @@ class Finding:
 Findings = Iterator[Finding]
 
 
-def check_hooks(home: Home) -> Findings:
+def check_hooks(_: Home) -> Findings:
     """Check whether the client starts the hooks: once, all of them, and from files that exist."""
-    del home
     try:
         files = ClientSettings.both(os.environ)
     except ClientSettingsError as error:
@@ -169,9 +168,8 @@ def check_worker(home: Home) -> Findings:
         yield Finding("worker", OK, f"{python} is {told[0]} and has all packages")
 
 
-def check_client(home: Home) -> Findings:
+def check_client(_: Home) -> Findings:
     """Check whether a model call finds a client that is new enough."""
-    del home
     program = client_program.find()
     if program:
         yield Finding("client", OK, f"{program} is {client_program.version(program)}")
@@ -347,8 +345,8 @@ def check_understood(home: Home) -> Findings:
         compared = [(path, fates) for path, (_, fates) in ledger.checked().items()]
     unknown = not_understood(compared)
     for one in unknown:
-        lines = "1 line" if one.lines == 1 else f"{one.lines} lines"
-        yield Finding("transcripts", NOTE, f"{lines} of an unknown form ({one.form}), for example {one.example}",
-                      f"update memoria: it may be too old; {invocation.shown('verify --all')} looks again")  # fmt: skip
+        told = f"{printable.counted(one.lines, 'line')} of an unknown form ({one.form}), for example {one.example}"
+        remedy = f"update memoria: it may be too old; {invocation.shown('verify --all')} looks again"
+        yield Finding("transcripts", NOTE, told, remedy)
     if compared and not unknown:
         yield Finding("transcripts", OK, "every line that may hold words was understood")

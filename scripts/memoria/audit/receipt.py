@@ -75,7 +75,7 @@ _CODEX = frozenset((
 ))  # fmt: skip
 _SPEAKING = ("user", "assistant", "attachment")
 _WORDS = re.compile(r"[^\W\d_]{2,} [^\W\d_]{2,}")
-UNREADABLE = "no JSON that can be read"
+UNREADABLE = "no JSON object"
 _PROGRAMS = ("sdk-py", "sdk-ts")  # how the client calls the starter of a session that a program drives
 SWITCHED_OFF = "memoria was switched off"
 BY_PROGRAM = "a program's session, started without hooks"
@@ -83,12 +83,11 @@ BY_PROGRAM = "a program's session, started without hooks"
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """One transcript and what became of its turns; ``fates`` maps a fate to a number of turns."""
+    """One transcript, its project's key, and what became of its turns; ``fates`` maps a fate to a number of turns."""
 
     found: Found
     session: str
     project: str
-    project_key: str
     cwd: str
     fates: dict[str, int] = field(default_factory=dict)
 
@@ -170,7 +169,7 @@ class Receipt(Changes):
         if forced or not settled or bool(left_alone) != _was_left_alone(fates, left_alone):
             fates = self._compare(found, head, left_alone)
             self.ledger.check(str(found.path), found.stamp, fates)
-        return Account(found, head.session, owner.name, owner.key, head.cwd, fates)
+        return Account(found, head.session, owner, head.cwd, fates)
 
     def known_fates(self, found: Found, session: str) -> dict[str, int] | None:
         """What became of the turns, when anything of the session can be recorded; None when it is new to memoria."""

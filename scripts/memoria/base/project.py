@@ -40,16 +40,6 @@ _SCHEMES = ("ssh", "git", "http", "https", "git+ssh", "ssh+git")
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
-class Project:
-    """A project: its ``key`` (``<name>-<6 hex digits>``), and its ``name`` for people."""
-
-    __slots__ = ("key", "name")
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-        self.name = name_of(key)
-
-
 class Place:
     """A working folder's ``root`` (the main checkout, or the folder itself) and its repository's ``remote``.
 
@@ -107,12 +97,12 @@ class Known:
         return key
 
 
-def of(cwd: str, settings: Settings, paths: Paths) -> Project:
-    """Return the project of a working folder, which need not exist any more."""
+def of(cwd: str, settings: Settings, paths: Paths) -> str:
+    """Return the key (``<name>-<6 hex digits>``) of a working folder's project; the folder may exist no more."""
     found = place(cwd, settings.split_worktrees)
     map_ = known(paths.projects)
     key = key_of_remote(found.remote) if map_.is_proven(found) else map_.key_at(found)
-    return Project(map_.current(key or key_of_path(found.root)))
+    return map_.current(key or key_of_path(found.root))
 
 
 def place(cwd: str, split_worktrees: bool = False) -> Place:

@@ -6,12 +6,12 @@ import argparse
 import logging
 from collections.abc import Sequence
 from contextlib import closing
-from datetime import date
 from pathlib import Path
 
 from memoria.base import failpoints, invocation
 from memoria.base.project import name_of
 from memoria.daily import gate
+from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.ground import clock, locks, printable
 from memoria.ground.errors import ExpectedError
@@ -57,8 +57,9 @@ def command(args: argparse.Namespace, home: Home) -> int:
 
 def _locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:
     """Compile what waits, and add the jobs that were looked at to ``seen``."""
-    compile_ = Compile.of(home)
+    compile_ = Compile(home)
     try:
+        day = _day(args.file, compile_.daily)
         compile_.prepare()
         held = 0 if args.dry_run else compile_.settle(takes_all=args.force, again=not args.due)
         seen |= gate.jobs(gate.waiting(compile_.ledger, home))
@@ -69,7 +70,7 @@ def _locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:
             compile_.keeper.refresh()
             seen |= gate.jobs(gate.waiting(compile_.ledger, home))
         again = args.force and (args.all or bool(args.file))
-        entries = compile_.waiting(everything=again, day=_day(args.file), aside=args.retry_failed)
+        entries = compile_.waiting(everything=again, day=day, aside=args.retry_failed)
         batches = list(compile_.batches(entries, again=again))
         if args.dry_run:
             _preview(compile_, batches)
@@ -85,14 +86,12 @@ def _locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:
         compile_.close()
 
 
-def _day(name: str | None) -> str:
-    if not name:
-        return ""
-    stem = Path(name).stem
-    try:
-        return date.fromisoformat(stem).isoformat()
-    except ValueError:
-        raise ExpectedError(f"{name} is not a daily log; name one such as daily/2026-11-21.md.") from None
+def _day(name: str | None, daily: DailyLog) -> str:
+    """Return the day of the daily log that is named, ``""`` when none is."""
+    stem = Path(name or "").stem
+    if name and stem not in daily.stamps():
+        raise ExpectedError(f"There is no daily log {name}; name one of {daily.folder}, such as daily/2026-11-21.md.")
+    return stem
 
 
 def _preview(compile_: Compile, batches: Sequence[Batch]) -> None:

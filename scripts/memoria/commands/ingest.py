@@ -83,10 +83,10 @@ def survey(home: Home, ledger: Ledger, sources: Sequence[Source], *, since: floa
             heads.append((found, head, project.of(head.cwd, home.settings, home.paths)))
         except OSError as error:
             plan.passed[f"cannot be read ({error.strerror})"] += 1
-    wanted = projects.meant(name, {owner.key for _, _, owner in heads}, home) if name else ""
+    wanted = projects.meant(name, {owner for _, _, owner in heads}, home) if name else ""
     receipt = Receipt(home, ledger, Spool(home.paths.spool))
     for found, head, owner in heads:
-        if found.changed < since or wanted not in ("", owner.key):
+        if found.changed < since or wanted not in ("", owner):
             continue
         plan.bytes += found.size
         try:
@@ -100,7 +100,7 @@ def survey(home: Home, ledger: Ledger, sources: Sequence[Source], *, since: floa
     return plan
 
 
-def _item(receipt: Receipt, found: Found, head: Head, owner: project.Project) -> Item | str:
+def _item(receipt: Receipt, found: Found, head: Head, owner: str) -> Item | str:
     """Return the unrecorded rest of a transcript, or why it is to be skipped."""
     reason = receipt.left_alone(found, head)
     if reason and reason != BY_PROGRAM:
@@ -110,7 +110,7 @@ def _item(receipt: Receipt, found: Found, head: Head, owner: project.Project) ->
     if receipt.waits(head.session):
         return "already waiting in the spool"
     fates = receipt.known_fates(found, head.session)
-    account = Account(found, head.session, owner.name, owner.key, head.cwd, fates or {})
+    account = Account(found, head.session, owner, head.cwd, fates or {})
     if account.turns and not account.open_turns:
         return "already recorded"
     reader = Reader(describing=False, decode=clients.of(found).decoder())

@@ -28,6 +28,7 @@ from memoria.audit.receipt import (
     not_understood,
 )
 from memoria.base import invocation
+from memoria.base.project import name_of
 from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
@@ -100,7 +101,7 @@ def _facts(home: Home, receipt: Receipt, accounts: Sequence[Account], lost: Sequ
         **{fate.replace(" ", "_"): fates[fate] for fate in WORDS},
         "skipped": skipped,
         "missing_in": [
-            {"session": one.session, "project": one.project, "missing": one.missing, "turns": one.turns,
+            {"session": one.session, "project": name_of(one.project), "missing": one.missing, "turns": one.turns,
              "transcript": str(one.found.path)}
             for one in accounts
             if one.missing
@@ -128,12 +129,12 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
     if (more := len(facts["missing_in"]) - SHOWN) > 0:
         yield f"  and {counted(more, 'more transcript')}"
     for one in facts["not_understood"]:
-        lines = "1 line" if one["lines"] == 1 else f"{one['lines']} lines"
+        lines = counted(one["lines"], "line")
         yield f"{lines} of an unknown form ({one['form']}), for example {one['example']}: what they say may be missed"
     for day in facts["deleted_days"]:
         yield f"daily/{day['day']}.md was deleted with {counted(day['entries'], 'entry')}; a backup may have it"
     yield from (f"cannot be read: {text}" for text in facts["unreadable"])
-    yield from (f"deleted before it could be read: {text}" for text in facts["lost_ranges"])
+    yield from (f"never read: {text}" for text in facts["lost_ranges"])
 
 
 def _remedy(facts: dict[str, Any]) -> str:

@@ -1,7 +1,4 @@
-"""Why: trace a claim, an entry or a learned fact back to the words it came from.
-
-From the claim to its entries, and to those of their turns that say the same, as the archive keeps them. Reads only.
-"""
+"""Why: print the words that a claim, an entry or a learned fact came from, as ``mcp.origin`` traces them."""
 
 from __future__ import annotations
 

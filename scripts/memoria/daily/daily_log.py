@@ -164,13 +164,11 @@ class DailyLog:
         copy = DayText(data.decode("utf-8", "surrogateescape"))
         is_whole = False
 
-        def united(text: str) -> str:
+        def unite(parts: DayText) -> None:
             nonlocal is_whole
-            parts = DayText(text)
             is_whole = parts.take_in(copy, day)
-            return parts.text
 
-        self.rewrite(day, united)
+        self.edit(day, unite)
         if is_whole:
             with locks.waiting(self.lock):
                 self.swap.replace(path, None, data)

@@ -137,11 +137,6 @@ class Ledger:
         """Return the ledger of these paths."""
         return cls(Path(paths.ledger))
 
-    @staticmethod
-    def set_aside(path: Path) -> None:
-        """Move a damaged ledger out of the way; the next one is filled from the daily logs and the wiki's log."""
-        database.set_aside(path)
-
     def close(self) -> None:
         """Close the file."""
         self.db.close()

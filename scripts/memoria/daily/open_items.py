@@ -100,15 +100,13 @@ class OpenItems:
         for day in dict.fromkeys(copy.day for copy in copies):
             wanted = {(copy.entry, copy.text) for copy in copies if copy.day == day}
 
-            def ticked(text: str, wanted: set[tuple[str, str]] = wanted) -> str:
-                rows = DayText(text)
+            def tick(rows: DayText, wanted: set[tuple[str, str]] = wanted) -> None:
                 for line in list(rows.items()):
                     if line.is_open and (line.entry, line.text) in wanted:
                         rows.set_box(line, DROPPED if dropped else TICKED)
-                return rows.text
 
             try:
-                self.daily.rewrite(date.fromisoformat(day), ticked)
+                self.daily.edit(date.fromisoformat(day), tick)
             except FileBusyError as error:
                 log.warning("open items of %s stay open: %s", day, error)
                 continue

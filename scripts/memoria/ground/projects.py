@@ -255,7 +255,7 @@ def meant(given: str, keys: Iterable[str], home: Home) -> str:
     if given in (".", "..") or os.sep in given or given.startswith("~"):
         folder = Path(given).expanduser().absolute()
         if folder.is_dir():
-            return project.of(str(folder), home.settings, home.paths).key
+            return project.of(str(folder), home.settings, home.paths)
     return find(given, keys, project.known(home.paths.projects))
 
 

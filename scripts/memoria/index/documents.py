@@ -21,7 +21,7 @@ from memoria.base.pattern import Pattern
 from memoria.base.project import NO_ALIASES
 from memoria.daily.day_text import DayText
 from memoria.daily.entry import Entry
-from memoria.ground import home_files, markdown
+from memoria.ground import clock, home_files, markdown
 from memoria.ground.errors import ArchiveError
 from memoria.index.ended import NOTHING, Ended, Past, current, titled
 from memoria.search import cues, layout
@@ -149,7 +149,7 @@ def entries(
     What an entry says that no longer holds is left out; a title that names it says until when it held.
     """
     day = _day(path)
-    when = _date(day)
+    when = date.fromisoformat(day) if clock.is_day(day) else None
     day_text = DayText(text, aliases)
     facts = lines.of_day(day_text, when) if when else []  # otherwise the file only looks like a daily log
     outdated = {fact.id: fact for fact in facts if fact.is_outdated or fact.history}
@@ -201,13 +201,6 @@ def _without_facts(text: str) -> str:
     for line in reversed(list(day.learned())):
         day.remove(line)
     return day.text
-
-
-def _date(day: str) -> date | None:
-    try:
-        return date.fromisoformat(day)
-    except ValueError:
-        return None
 
 
 def _facts(path: str, day: str, facts: Iterable[Fact]) -> Iterator[Document]:

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING
 from memoria.base import exclude
 from memoria.base.fence import neutral
 from memoria.base.paths import safe_name
-from memoria.base.project import Project
 from memoria.base.settings import Settings
 from memoria.base.visibility import Visibility
 from memoria.capture import cursor
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
-from memoria.mcp.tools import TOOLS, Json, Tool
+from memoria.mcp.tools import TOOLS, Json
 from memoria.models.answer import problems
 from memoria.transcripts.screen import Tombstones
 
@@ -35,9 +34,9 @@ TAIL_BYTES = 256_000  # of the transcript, searched for the folder that the sess
 
 
 class Session:
-    """A client's session: its id, and the project that it runs in, in ``folder``."""
+    """A client's session: its id, and the project (by key) that it runs in, in ``folder``."""
 
-    def __init__(self, home: Home, project: Project, ident: str, folder: str = "") -> None:
+    def __init__(self, home: Home, project: str, ident: str, folder: str = "") -> None:
         self.home = home
         self.project = project
         self.ident = ident
@@ -48,14 +47,14 @@ class Session:
     @property
     def visible(self) -> Visibility:
         """What the session may be shown."""
-        return Visibility(self.home.settings, self.home.paths, self.project.key)
+        return Visibility(self.home.settings, self.home.paths, self.project)
 
     @cached_property
     def memory(self) -> Memory:
         """Working memory, opened by its first use."""
         from memoria.mcp.memory_tools import Memory  # noqa: PLC0415 (6 MB, which other tools do without)
 
-        return Memory(self.home, self.ident, self.project.key)
+        return Memory(self.home, self.ident, self.project)
 
     def begin(self, given: Json) -> Future[Json]:
         """Begin to answer a call."""
@@ -111,17 +110,13 @@ def called(session: Session, given: Json) -> Json:
     if tool is None:
         return _answer(f"There is no tool {name[:100]!r}; there are {', '.join(tool.name for tool in TOOLS)}.", True)
     if found := [f"{place or 'the call'} {problem}" for place, problem in problems(tool.schema, arguments)]:
-        return _answer(f"{tool.name} was not run. " + "; ".join(found[:5]), True)
+        return _answer(f"{tool.name} was not run: " + "; ".join(found[:5]), True)
+    if tool.writes and (reason := session.refusal(arguments)):
+        return _answer(f"{tool.name}: nothing was {'asked' if tool.is_open else 'stored'}: {reason}", True)
     try:
-        return _answer(_run(tool, session, arguments))
+        return _answer(tool.run(session, arguments))
     except ExpectedError as error:
         return _answer(f"{tool.name}: {error}", True)
-
-
-def _run(tool: Tool, session: Session, given: Json) -> str:
-    if tool.writes and (reason := session.refusal(given)):
-        raise ExpectedError(f"nothing was {'asked' if tool.is_open else 'stored'}: {reason}")
-    return tool.run(session, given)
 
 
 def _answer(text: str, failed: bool = False) -> Json:

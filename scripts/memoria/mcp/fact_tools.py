@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from memoria.base import invocation
 from memoria.base.fence import fenced
+from memoria.base.project import name_of
 from memoria.ground import clock
 from memoria.ground.errors import ExpectedError
 from memoria.mcp.answers import as_json
@@ -41,14 +42,14 @@ def listed(session: Session, kind: str) -> list[Fact]:
     """Return the facts that hold in this project, the latest first."""
     shows = session.visible.shows
     with _keeping(session, "read") as keeper:
-        known = keeper.store.facts(live=True, project=session.project.key)
+        known = keeper.store.facts(live=True, project=session.project)
     known = [fact for fact in known if any(map(shows, fact.projects)) and kind in ("", fact.kind)]
     return sorted(known, key=lambda fact: fact.last or fact.time, reverse=True)
 
 
 def remember(session: Session, given: Json) -> str:
     """Store a fact and return a line with its id."""
-    redact, key = session.redactor.redact, session.project.key
+    redact, key = session.redactor.redact, session.project
     content = redact(given["content"])
     claim = {"kind": given.get("kind", "fact"), "content": content, "importance": given.get("importance", 0.5)}
     claim |= {"tags": [redact(tag) for tag in given.get("tags", ())], "origin": "assistant", "quote": content}
@@ -56,7 +57,7 @@ def remember(session: Session, given: Json) -> str:
     if not checked.facts:
         raise ExpectedError(f"the fact was not stored: {'; '.join(checked.dropped)}")
     with _keeping(session) as keeper:
-        kept = keeper.take(checked.facts, session.project.name)
+        kept = keeper.take(checked.facts, name_of(key))
         renew(session.home, keeper, [key])
     if kept.repeated:
         return f"Known already as {kept.repeated[0].id}; its count was raised."

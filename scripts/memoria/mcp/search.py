@@ -1,8 +1,4 @@
-"""Search: what the index finds for a session, and what a model answers from it, with links that code has checked.
-
-The search index finds articles, entries and facts, a model answers from them, and every link in the answer is looked
-up.
-"""
+"""Search: what the index finds for a session, and what a model answers from it, with links that code has checked."""
 
 from __future__ import annotations
 
@@ -177,5 +173,5 @@ def query(session: Session, given: Json) -> str:
     """Return what a model answers from the memory, or the passages it would read; the tool of this name."""
     home, asked = session.home, session.redactor.redact(given["question"])
     passages, lacking = passages_for(home, session.visible, asked)
-    answer, reason = ask(home, asked, passages, session.project.key) if passages else (None, "")
+    answer, reason = ask(home, asked, passages, session.project) if passages else (None, "")
     return noted("\n".join(filter(None, (*lines(answer, passages, reason), lacking))))

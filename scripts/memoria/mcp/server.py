@@ -99,7 +99,7 @@ class Server:
 
             folder = os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()  # noqa: PTH109 (project takes text)
             here = project.of(folder, self._home.settings, self._home.paths)
-            named = self._session or os.environ.get("CLAUDE_CODE_SESSION_ID", "") or f"client of {here.key}"
+            named = self._session or os.environ.get("CLAUDE_CODE_SESSION_ID", "") or f"client of {here}"
             self._called = Session(self._home, here, named, folder)
 
         def done(future: Future[Json]) -> None:

@@ -132,14 +132,8 @@ def bring_in(keeper: Keeper) -> None:
 
 def tell_user(home: Home, failures: Sequence[str], deferred: Sequence[str]) -> None:
     """Leave a notice for the next session's start for each kind of failure; withdraw notices that no longer apply."""
-    ends = {
-        "failure": (
-            failures,
-            f"Nothing is lost; memoria will try again later. {invocation.shown('status')} shows details.",
-        ),
-        "deferred": (deferred, f"Nothing is lost. {invocation.shown('status')} shows what is waiting."),
-    }
-    for kind, (texts, end) in ends.items():
+    end = f"Nothing is lost; {invocation.shown('status')} shows what waits, and when memoria tries again."
+    for kind, texts in (("failure", failures), ("deferred", deferred)):
         if texts:
             notices.tell(home.paths, kind, f"memoria: {sentence(texts[0])} {end}")
         elif not Spool(home.paths.spool).jobs():

@@ -104,9 +104,8 @@ def _write_day(home: Home, day: date) -> None:
         return
     cost = [f"${usd:.2f}" if usd >= LEAST_USD else "less than $0.01"] if usd else []
     figures = " · ".join([f"{counted(recalled, 'note')} recalled", f"{learned:,} learned", *cost])
-    later = home.zone.midnight(day + timedelta(days=2))
-    text = f"{int(later.timestamp())}\nmemoria: yesterday {figures}\nmemoria: on {day} {figures}\n"
-    atomic.replace(os.path.join(home.paths.days, str(int(end.timestamp()))), text.encode("utf-8"))  # noqa: PTH118 (text)
+    path = os.path.join(home.paths.days, str(int(end.timestamp())))  # noqa: PTH118 (text)
+    atomic.replace(path, f"memoria: on {day} {figures}\n".encode())
 
 
 def _spent(paths: Paths, start: datetime, end: datetime) -> float:

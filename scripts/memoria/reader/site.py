@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -54,10 +54,6 @@ class Site:
     def today(self) -> date:
         """The user's calendar day."""
         return self.home.zone.day(clock.now())
-
-    def local(self, moment: datetime) -> datetime:
-        """Return a moment as the user's wall clock shows it."""
-        return self.home.zone.local(moment)
 
     def cached(self, name: str, make: Callable[[], Made], stamp: object = None) -> Made:
         """Return what ``make`` returns, made again only for a new catalog or another ``stamp``."""

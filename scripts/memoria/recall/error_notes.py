@@ -43,7 +43,7 @@ def post_tool_use_failure(event: hook.Event, settings: Settings, paths: Paths) -
     if not lines or exclude.reason(event.cwd, settings, paths):
         return None
     shown = shown_notes.of_event(event, paths)
-    view = Visibility(settings, paths, project.of(event.cwd, settings, paths).key)
+    view = Visibility(settings, paths, project.of(event.cwd, settings, paths))
     try:
         with reader.Finder(paths.index, candidates=CANDIDATES) as finder:
             query, room = " ".join(lines), notes.NOTE_CHARS

@@ -62,7 +62,7 @@ def answer(event: hook.Event, settings: Settings, paths: Paths, touched: Touched
     if not terms or exclude.reason(event.cwd, settings, paths):
         return None
     shown = shown_notes.of_event(event, paths)
-    view = Visibility(settings, paths, project.of(event.cwd, settings, paths).key)
+    view = Visibility(settings, paths, project.of(event.cwd, settings, paths))
     own = "" if event.text("agent_id") or shown.was_compacted() else event.session_id
     try:
         with reader.Finder(paths.index) as finder:

@@ -39,7 +39,7 @@ INTRO = (
 def answer(event: hook.Event, settings: Settings, paths: Paths, asked: str) -> dict[str, object] | None:
     """Return the notes that answer a prompt for certain; None when none does."""
     shown = shown_notes.ShownNotes(paths.hints, event.session_id)
-    own = project.of(event.cwd, settings, paths).key
+    own = project.of(event.cwd, settings, paths)
     view = Visibility(settings, paths, own)
     session = "" if shown.was_compacted() else event.session_id  # until a compaction the context has what it said
     try:

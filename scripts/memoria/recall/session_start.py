@@ -53,7 +53,7 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     shown = ShownNotes(paths.hints, event.session_id)
     if event.text("source") == "compact" and not refusal:
         shown.compacted()
-    own = project.of(event.cwd, settings, paths).key
+    own = project.of(event.cwd, settings, paths)
     source = event.text("source")
     link_interpreter()
     if not refusal and hook.is_replaced(event):
@@ -143,9 +143,9 @@ def take_day(folder: str, now: float) -> str:
         path = os.path.join(folder, str(end))
         try:
             with open(path, encoding="utf-8", errors="replace", opener=regular) as file:
-                later, yesterday, afterwards = file.read(MAX_DAY).split("\n")[:3]
+                told = file.read(MAX_DAY).strip()
             os.unlink(path)  # of two sessions that start at once, one removes it
-            line = yesterday if now < float(later) else afterwards
+            line = told.rpartition("\n")[2]  # of the three that an earlier version wrote
         except (OSError, ValueError):
             continue
     return line

@@ -54,7 +54,7 @@ def subagent_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[
     terms = _task(ShownNotes(paths.hints, event.session_id).lines(), event.text("agent_type")[:TYPE_CHARS])
     if not terms:
         return None
-    page = session_start.context(project.of(event.cwd, settings, paths).key, "", settings, paths)
+    page = session_start.context(project.of(event.cwd, settings, paths), "", settings, paths)
     rows = list(_concerning(page, terms))
     if not rows or hook.is_replaced(event):
         return None

@@ -145,7 +145,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         for fact in changes.added:
             self.store.unmark_deleted(fact.id)
         for fact in changes.gone:
-            self.store.mark_deleted(fact.id, fact)
+            self.store.mark_deleted(fact)
 
     # -- facts from a model
 
@@ -379,7 +379,7 @@ class Keeper(AbstractContextManager["Keeper"]):
     def delete(self, ident: str) -> Fact:
         """Delete a fact: its lines, its row and its queued work. Facts it had ended stay ended."""
         fact = self.known(ident)
-        self.store.mark_deleted(fact.id, fact)  # first: without it, a memory server would bring the fact back
+        self.store.mark_deleted(fact)  # first: without it, a memory server would bring the fact back
         day = self.store.day(fact.id)
         for path, body in self.outbox.waiting().items():
             if body.get("id") == fact.id:
@@ -420,7 +420,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         self.store.set_meta("unshown", "1")
         if fact is None:
             if known := self.store.get(ident):
-                self.store.mark_deleted(ident, known)
+                self.store.mark_deleted(known)
                 self.store.remove(ident)
             return
         self.store.put(day, fact)

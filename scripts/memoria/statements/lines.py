@@ -113,13 +113,11 @@ class Lines:
         ``clock_time`` (``HH:MM``) and ``project`` (its name) form the heading; facts with the same heading share it.
         """
 
-        def added(text: str) -> str:
-            rows = DayText(text)
+        def add(rows: DayText) -> None:
             if all(line.learned.id != fact.id for line in _facts(rows)):
                 rows.add(learned(fact), clock_time, project)
-            return rows.text
 
-        return self.daily.rewrite(day, added)
+        return self.daily.edit(day, add)
 
     def change(self, fact: Fact, day: date) -> bool:
         """Replace the lines that have the fact's id; return False when they are not in this day's file."""
@@ -132,14 +130,12 @@ class Lines:
     def _edit(self, ident: str, day: date, edit: Callable[[DayText, LearnedLine], None]) -> bool:
         found = False
 
-        def edited(text: str) -> str:
+        def edit_line(rows: DayText) -> None:
             nonlocal found
-            rows = DayText(text)
             line = next((line for line in _facts(rows) if line.learned.id == ident), None)
             found = line is not None
             if line:
                 edit(rows, line)
-            return rows.text
 
-        self.daily.rewrite(day, edited)
+        self.daily.edit(day, edit_line)
         return found

@@ -422,11 +422,10 @@ class Store(AbstractContextManager["Store"]):
         """Return the ids of deleted facts, which no row of a server may restore."""
         return {ident for (ident,) in self.db.execute("SELECT id FROM gone")}
 
-    def mark_deleted(self, ident: str, said: Fact | None = None) -> None:
+    def mark_deleted(self, fact: Fact) -> None:
         """Record that a fact was deleted, and what it said, so that no record of a day shows it as what holds."""
-        body = json.dumps(said.to_dict(), ensure_ascii=False) if said else ""
-        kept = "ON CONFLICT (id) DO UPDATE SET body = excluded.body WHERE excluded.body <> ''"
-        self.db.execute(f"INSERT INTO gone VALUES (?, ?) {kept}", (ident, body))  # noqa: S608 (constant)
+        body = json.dumps(fact.to_dict(), ensure_ascii=False)
+        self.db.execute("INSERT OR REPLACE INTO gone VALUES (?, ?)", (fact.id, body))
 
     def deleted(self) -> list[Fact]:
         """Return the deleted facts whose words are known."""

@@ -140,7 +140,7 @@ class Intake:
                     yield turn
             if reader.unreadable > unreadable:
                 lines = printable.counted(reader.unreadable - unreadable, "line")
-                self.missing.append(f"{lines} of job {job.name}: no JSON that can be read")
+                self.missing.append(f"{lines} of job {job.name}: no JSON object")
                 unreadable = reader.unreadable
             self.tasks = reader.tasks
             for turn in reader.pending:

@@ -256,17 +256,12 @@ class Article:
         former = self.title
         self.front.set("title", markdown.line(title))
         self.lead = [f"# {markdown.line(title)}" if row == f"# {former}" else row for row in self.lead]
-        self.extend("aliases", [former])
+        self.front.add("aliases", [former])
 
     @property
     def aliases(self) -> list[str]:
         """Other names of the page."""
         return self.front.texts("aliases")
-
-    @property
-    def tags(self) -> list[str]:
-        """The page's tags, without #."""
-        return self.front.texts("tags")
 
     @property
     def project(self) -> str:
@@ -447,10 +442,6 @@ class Article:
         reason = f": {markdown.line(why)}" if why else ""
         self.section(RELATED).add(f"- [[{slug}|{link_text(title)}]]{reason}")
         return True
-
-    def extend(self, key: str, values: Iterable[str]) -> None:
-        """Add values to a list in the frontmatter, each once."""
-        self.front.add(key, list(values))
 
     def touch(self, day: date) -> None:
         """Update the page's days for an entry of ``day``, which may be older than the page when history is ingested."""

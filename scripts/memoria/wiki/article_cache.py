@@ -20,7 +20,7 @@ from memoria.index.index import Index
 from memoria.wiki.article import Article
 from memoria.wiki.folder import Wiki
 
-_ROWS = "article 3"  # change the number when the meaning of a row changes
+_ROWS = "article 4"  # change the number when the meaning of a row changes
 _BLOCK = re.compile(r"(?:^|\s)\^([A-Za-z0-9-]+)[ \t\r]*$", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,6}[ \t].+", re.MULTILINE)
 _FORMAT = re.compile(r"[\s#|^:%\[\]]+")  # characters that Obsidian leaves out of a link to a heading
@@ -39,7 +39,6 @@ class Row:
     summary: str
     updated: str
     aliases: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
     readable: bool = True
     project: str = ""
     links: tuple[str, ...] = ()
@@ -47,9 +46,9 @@ class Row:
     @classmethod
     def of(cls, article: Article) -> Row:
         """Return the row of an article."""
-        names = tuple(map(_clean, article.aliases)), tuple(map(_clean, article.tags))
+        aliases = tuple(map(_clean, article.aliases))
         targets = (link.target for link in article.links if not link.target.startswith("daily/"))
-        return cls(article.slug, _clean(article.title), _clean(article.summary), _clean(article.updated), *names,
+        return cls(article.slug, _clean(article.title), _clean(article.summary), _clean(article.updated), aliases,
                    project=_clean(article.project), links=tuple(dict.fromkeys(map(_clean, targets))))  # fmt: skip
 
 
@@ -78,7 +77,7 @@ class ArticleCache:
 
 
 def _row(stored: dict[str, Any]) -> Row:
-    return Row(**{**stored, **{name: tuple(stored[name]) for name in ("aliases", "tags", "links")}})
+    return Row(**{**stored, **{name: tuple(stored[name]) for name in ("aliases", "links")}})
 
 
 def _clean(text: str) -> str:

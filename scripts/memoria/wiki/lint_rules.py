@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
-from memoria.ground import home_files, markdown
+from memoria.ground import clock, home_files, markdown
 from memoria.ground.home import Home
 from memoria.ground.markdown import Link
 from memoria.wiki.article import Article
@@ -84,7 +83,7 @@ def frontmatter(snapshot: Snapshot) -> Found:
             if not front.text(key):
                 yield slug, f"`{key}` is missing"
         for key in ("created", "updated"):
-            if front.text(key) and not _day(front.text(key)):
+            if front.text(key) and not clock.is_day(front.text(key)[:10]):
                 yield slug, f"`{key}` is not a day: {front.text(key)!r}"
 
 
@@ -137,13 +136,6 @@ def page_of(name: str) -> str:
 
 def _is_source(link: Link) -> bool:
     return link.target.startswith("daily/") and link.anchor.startswith(("#^e-", "#^l-"))
-
-
-def _day(text: str) -> date | None:
-    try:
-        return date.fromisoformat(text[:10])
-    except ValueError:
-        return None
 
 
 @dataclass(slots=True)

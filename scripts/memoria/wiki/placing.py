@@ -231,7 +231,7 @@ class Placing:
             article.rename(title)
         known.add(article.title.casefold())
         aliases = [markdown.line(alias) for alias in proposal.get("aliases", ())]
-        article.extend("aliases", [alias for alias in aliases if alias and alias.casefold() not in known])
+        article.front.add("aliases", [alias for alias in aliases if alias and alias.casefold() not in known])
 
     def _summarise(self, article: Article, proposal: JsonObject, former: str) -> None:
         """Write a summary that the page supports, but not the ``former`` one that an end removed; a person's stays."""

@@ -96,37 +96,17 @@ class Batch:
         return halves[0], halves[1]
 
 
-@dataclass(slots=True)
 class Compile:
     """A compile and everything that it reads and writes."""
 
-    home: Home
-    daily: DailyLog
-    ledger: Ledger
-    wiki: Wiki
-    article_cache: ArticleCache
-    index: Index
-    requests: Requests
-    model: Metered
-    keeper: Keeper
-
-    @classmethod
-    def of(cls, home: Home) -> Compile:
+    def __init__(self, home: Home) -> None:
         """Open everything that a compile needs in a home."""
-        paths = home.paths
-        ledger = Ledger.of(paths)
-        wiki, index, keeper = Wiki.of(paths), Index(paths.index), Keeper.at(home)
-        return cls(
-            home,
-            DailyLog.of(paths),
-            ledger,
-            wiki,
-            ArticleCache(wiki, index),
-            index,
-            Requests(home, wiki, index, keeper.store),
-            Metered.of(home, ledger),
-            keeper,
-        )
+        self.home, paths = home, home.paths
+        self.daily, self.ledger, self.keeper = DailyLog.of(paths), Ledger.of(paths), Keeper.at(home)
+        self.wiki, self.index = Wiki.of(paths), Index(paths.index)
+        self.article_cache = ArticleCache(self.wiki, self.index)
+        self.requests = Requests(home, self.wiki, self.index, self.keeper.store)
+        self.model = Metered.of(home, self.ledger)
 
     def close(self) -> None:
         """Close the databases."""

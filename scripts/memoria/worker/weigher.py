@@ -98,7 +98,7 @@ class Request:
             value: dict[str, Any] = json.loads(text)
             names = ("session", "transcript", "cwd", "prompt", "recorded")
             told = {name: str(value[name]) for name in names}
-            own = project.of(told["cwd"], home.settings, home.paths).key
+            own = project.of(told["cwd"], home.settings, home.paths)
             return cls(**told, project=own, at=float(value["at"]), client=int(value["client"]))
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise ExpectedError(

@@ -26,7 +26,7 @@ from memoria.daily import gate
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.daily.open_items import OpenItems
-from memoria.ground import clock, locks, projects
+from memoria.ground import clock, database, locks, projects
 from memoria.ground.errors import (
     ArchiveError,
     ExpectedError,
@@ -282,7 +282,7 @@ def work(home: Home, *, insist: bool = False) -> int:
                     raise
                 begun_anew = True
                 log.warning("%s", error)
-                Ledger.set_aside(Path(home.paths.ledger))
+                database.set_aside(Path(home.paths.ledger))
                 continue
             entries += len(report.entries)
         failpoints.reached("flush.unlocked")

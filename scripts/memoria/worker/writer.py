@@ -66,9 +66,9 @@ class Session:
     @classmethod
     def of(cls, intake: Intake, settings: Settings, paths: Paths) -> Session:
         """Return the session of these jobs."""
-        owner = project.of(intake.cwd, settings, paths)
+        key = project.of(intake.cwd, settings, paths)
         agent = "" if intake.client is clients.CLAUDE else intake.client.name
-        return cls(intake.session, owner.key, owner.name, intake.cwd, agent)
+        return cls(intake.session, key, project.name_of(key), intake.cwd, agent)
 
     def stamp(self, exchanges: Sequence[Exchange]) -> Stamp:
         """Return where and when these exchanges happened; the time is that of the last exchange."""

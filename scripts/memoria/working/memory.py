@@ -15,7 +15,7 @@ import math
 import re
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, Self, get_args
 from urllib.parse import quote, unquote
 
@@ -151,6 +151,7 @@ class WorkingMemory:
         self._store = store
         self._name = scope.name
         self._own = uuid.uuid4().hex[:8]  # among those that report the progress of one task
+        self._life = self.limits.session_seconds if scope.kind == "session" else None  # of a record; None for ever
 
     @classmethod
     async def create(
@@ -171,10 +172,10 @@ class WorkingMemory:
 
             store = open_store()
         memory = cls(scope, store, default_ttl_seconds, limits)
-        await store.register(scope.name, memory._life(scope))
+        await store.register(scope.name, memory._life)
         meta = json.dumps({"created": _now(), "scope": scope.name})
         if await store.get(scope.name, _META) is None:
-            await store.put(scope.name, _META, meta, memory._life(scope))
+            await store.put(scope.name, _META, meta, memory._life)
         return memory
 
     @classmethod
@@ -254,15 +255,7 @@ class WorkingMemory:
         """Replace the task state and return what was stored; ``started`` defaults to now."""
         now = _now()
         _check_status(state.status)
-        stored = TaskState(
-            description=state.description,
-            status=state.status,
-            step=state.step,
-            percent=_clamped(state.percent),
-            details=state.details,
-            started=state.started or now,
-            updated=now,
-        )
+        stored = replace(state, percent=_clamped(state.percent), started=state.started or now, updated=now, revision=0)
         await self._put_internal(TASK, {**asdict(stored), "set_at": dict.fromkeys(_FIELDS, now)})
         return stored
 
@@ -289,7 +282,7 @@ class WorkingMemory:
             changed["percent"] = _clamped(percent)
         self._encode(changed)
         change = reporting(self._own, _now(), changed)
-        text = await self._store.change(self._name, TASK, change, ttl=self._life(self.scope))
+        text = await self._store.change(self._name, TASK, change, ttl=self._life)
         return _task(json.loads(text)) or TaskState()
 
     # ── the scratchpad ──
@@ -305,7 +298,7 @@ class WorkingMemory:
             )
         entry = {"id": uuid.uuid4().hex, "time": _now(), "content": content}
         change = appending(entry, self.limits.scratchpad_entries)
-        await self._store.change(self._name, SCRATCHPAD, change, ttl=self._life(self.scope))
+        await self._store.change(self._name, SCRATCHPAD, change, ttl=self._life)
 
     async def get_scratchpad(self) -> list[str]:
         """Return the entries, oldest first."""
@@ -335,14 +328,13 @@ class WorkingMemory:
             record = await self._store.get(self._name, key)
             if record is not None:
                 kept[key] = record
-        life = self._life(self.scope)
         content = json.dumps({key: [record.value, record.left] for key, record in kept.items()})
-        await self._store.put(self._name, _CHECKPOINT + checkpoint_id, content, life)
+        await self._store.put(self._name, _CHECKPOINT + checkpoint_id, content, self._life)
         entry: dict[str, Any] = {"id": checkpoint_id, "time": _now(), "description": description[:500]}
         entry["keys"] = sum(not is_internal(key) for key in kept)
         before = await self._internal(CHECKPOINTS) or []
         change = appending(entry, self.limits.checkpoints)
-        after = json.loads(await self._store.change(self._name, CHECKPOINTS, change, ttl=life))
+        after = json.loads(await self._store.change(self._name, CHECKPOINTS, change, ttl=self._life))
         for gone in {old["id"] for old in before} - {left["id"] for left in after}:
             await self._store.delete(self._name, _CHECKPOINT + gone)
         return checkpoint_id
@@ -367,7 +359,7 @@ class WorkingMemory:
 
     async def delete_checkpoint(self, checkpoint_id: str) -> bool:
         """Delete a checkpoint; return whether it existed."""
-        await self._store.change(self._name, CHECKPOINTS, removing(checkpoint_id), ttl=self._life(self.scope))
+        await self._store.change(self._name, CHECKPOINTS, removing(checkpoint_id), ttl=self._life)
         return await self._store.delete(self._name, _CHECKPOINT + checkpoint_id)
 
     # ── what memoria itself has observed ──
@@ -418,15 +410,11 @@ class WorkingMemory:
         return None if record is None else json.loads(record.value)
 
     async def _put_internal(self, key: str, value: Any) -> None:
-        await self._store.put(self._name, key, self._encode(value), self._life(self.scope))
-
-    def _life(self, scope: Scope) -> float | None:
-        """Return the seconds that a scope's records may live: limited for sessions, None for projects and agents."""
-        return self.limits.session_seconds if scope.kind == "session" else None
+        await self._store.put(self._name, key, self._encode(value), self._life)
 
     def _lifetime(self, ttl: float | None) -> float | None:
         """Return the shorter of a key's own time to live and its scope's, or None for no limit."""
-        ends = [end for end in (ttl, self._life(self.scope)) if end is not None and end != math.inf]
+        ends = [end for end in (ttl, self._life) if end is not None and end != math.inf]
         return min(ends) if ends else None
 
     def _check_key(self, key: str) -> None:

@@ -74,7 +74,7 @@ def source(site: Site, asked: Asked) -> View:
     said = words[-1] if words else None
     values = _about(site, entry) | {
         "quote": shorten(printable.line(site.redact(said.text)), CARD_CHARS) if said else "",
-        "time": f"{site.local(said.time):%H:%M}" if said and said.time else entry.time,
+        "time": f"{site.home.zone.local(said.time):%H:%M}" if said and said.time else entry.time,
         "slug": asked.query.get("of", ""),
         "digest": asked.query.get("claim", ""),
     }
@@ -110,7 +110,7 @@ def _turn_view(site: Site, entry: Entry, origin: Origin, marked: set[str]) -> Sp
     turn = origin.turn
     if turn is None:
         return Spoken("A turn", "note", "", Html(), "", (), is_matching=False, withheld=origin.withheld)
-    time = f"{site.local(turn.time):%Y-%m-%d %H:%M}" if turn.time else ""
+    time = f"{site.home.zone.local(turn.time):%Y-%m-%d %H:%M}" if turn.time else ""
     is_answer = turn.role == "assistant"
     who = _WHO.get(turn.role) or clients.speaker(entry.agent)
     text = printable.lines(site.redact(turn.text))

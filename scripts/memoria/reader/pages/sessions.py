@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 from memoria.audit.receipt import CAPTURED, SKIPPED, own_turns
@@ -119,7 +120,7 @@ def _without_entries(site: Site, checked: Mapping[str, tuple[str, Mapping[str, i
             head = _head(path)
         except OSError:
             continue
-        key = project.of(head.cwd, site.home.settings, site.home.paths).key if head.cwd else ""
+        key = project.of(head.cwd, site.home.settings, site.home.paths) if head.cwd else ""
         if visible.shows(key):
             began = clock.parse(head.began)
             day = site.home.zone.day(began).isoformat() if began else ""
@@ -187,7 +188,7 @@ def show_seen(site: Site, asked: Asked) -> View:
         "is_there": is_there,
         "events": EVENTS,
         "path_of": lambda source: path_of(source, site.catalog),
-        "local": site.local,
+        "local": site.home.zone.local,
     }
     return View("seen.html", "What Claude saw", values)
 
@@ -228,31 +229,25 @@ class Given:
     withheld: str = ""
 
 
-@dataclass(slots=True)
-class _Seen:
-    event: str
-    time: datetime | None
-    folder: str
-    text: str
-    before: int  # number of turns that were said before
-
-
 def of_transcript(site: Site, path: str, limit: int) -> tuple[list[Given], int]:
     """Return what a session was given first, at most ``limit``, and how many more there are.
 
     Raise OSError when its transcript cannot be read.
     """
-    reader = Reader()
+    reader, screen = Reader(), Screen(site.home)
     turns: list[Turn] = []
-    found: list[_Seen] = []
+    given: list[Given] = []
+    more = 0
     with client_files.open_lines(Path(path)) as file:
         for line in file:
-            if FENCE.encode() in line:
-                found += (_Seen(*each, len(turns)) for value in objects(line) for each in _context(value))
+            seen = objects(line) if FENCE.encode() in line else ()
+            for each in chain.from_iterable(map(_context, seen)):
+                if len(given) < limit:
+                    given.append(_event_view(site, screen, turns, *each))
+                else:
+                    more += 1
             turns += reader.read((line,))
-    turns += reader.settle()
-    screen = Screen(site.home)
-    return [_event_view(site, screen, each, turns) for each in found[:limit]], max(0, len(found) - limit)
+    return given, more
 
 
 def _context(value: Json) -> Iterator[tuple[str, datetime | None, str, str]]:
@@ -267,19 +262,22 @@ def _context(value: Json) -> Iterator[tuple[str, datetime | None, str, str]]:
             yield event, time, str(value.get("cwd", "")), text
 
 
-def _event_view(site: Site, screen: Screen, seen: _Seen, turns: Sequence[Turn]) -> Given:
-    withheld = screen.excluded(seen.folder)
+def _event_view(
+    site: Site, screen: Screen, turns: Sequence[Turn], event: str, time: datetime | None, folder: str, text: str
+) -> Given:
+    """Return what an event gave, after these ``turns``."""
+    withheld = screen.excluded(folder)
     asked = None
-    if seen.event != START:
-        asked = next((turn for turn in reversed(turns[: seen.before]) if turn.role == "user"), None)
+    if event != START:
+        asked = next((turn for turn in reversed(turns) if turn.role == "user"), None)
     if asked and not withheld:
         asked, withheld = screen.shown(asked)
     if withheld:
-        return Given(seen.event, seen.time, withheld=withheld)
-    text = site.redact(screen.tombstones.without(seen.text))
-    if seen.event == START:
-        return Given(seen.event, seen.time, text)
+        return Given(event, time, withheld=withheld)
+    text = site.redact(screen.tombstones.without(text))
+    if event == START:
+        return Given(event, time, text)
     prompt = site.redact(asked.text) if asked else ""
     rows = filter(None, map(_ROW.match, text.split("\n")))
     notes = tuple(Note(row["about"], row["said"], row["source"] or "") for row in rows)
-    return Given(seen.event, seen.time, "" if notes else text, notes, prompt)
+    return Given(event, time, "" if notes else text, notes, prompt)
