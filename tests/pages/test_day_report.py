@@ -35,8 +35,7 @@ def noon(home: Home, days_ago: int = 0) -> datetime:
 def did(home: Home, when: datetime, *, notes: int = 0, usd: float = 0.0) -> None:
     """Notes were shown and a model was paid at this time."""
     rows: list[dict[str, object]] = [{"key": f"k{number}", "at": int(when.timestamp())} for number in range(notes)]
-    if rows:
-        ShownNotes(home.paths.hints, f"s-{when:%j}").append(rows)
+    ShownNotes(home.paths.hints, f"s-{when:%j}").append(rows)
     if usd:
         ledger = Ledger.of(home.paths)
         ledger.book(Call("summarise", "haiku", "shop-1a2b3c", "ok", cost_usd=usd), when)

@@ -18,7 +18,6 @@ from client_session import wait_until
 from real_client import DUMMY_KEY, bundled_claude
 
 READY = "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT}"  # stands before the line a person types in
-SHELL_MODE = "!"  # stands there instead, once it has been typed
 
 
 class Screen:

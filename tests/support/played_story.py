@@ -320,8 +320,7 @@ class Player:
 
     async def _mcp(self, cwd: str, queries: list[str]) -> dict[str, list[str]]:
         """Call the tools of the MCP server as a session of the project does."""
-        here = project.of(cwd, self.home.settings, self.home.paths)
-        session = ToolSession(self.home, here, "look")
+        session = ToolSession(self.home, project.of(cwd, self.home.settings, self.home.paths), "look")
         rows: list[str] = []
         for query in queries:
             rows += _labelled(mcp_search.search(session, {"query": query, "limit": 10}).splitlines())
