@@ -146,10 +146,10 @@ class World:
         reap(self.hook("SessionEnd", session))
         self.project, self.said = project, said
         gone = Entry("gone", date(2026, 11, 18), "10:00", "s-gone", "gone", "gone-000000", "Gone", turns=("t-gone",))
-        DailyLog.of(self.paths).append(gone)
+        DailyLog(self.paths).append(gone)
         reap(self.run("flush", "--now"))
         (hidden / ".memoria-off").touch()
-        DailyLog.of(self.paths).path(gone.day).unlink()
+        DailyLog(self.paths).path(gone.day).unlink()
         concepts = Path(self.paths.knowledge, "concepts")
         concepts.mkdir(parents=True, exist_ok=True)
         for path in (concepts / "pipe.md", Path(self.paths.daily, "2026-11-17.md")):
@@ -275,7 +275,7 @@ class World:
     def _uncompiled(self) -> int:
         if not Path(self.paths.ledger).exists():
             return 0
-        with closing(Ledger.of(self.paths)) as ledger:
+        with closing(Ledger(self.paths)) as ledger:
             waiting = gate.waiting(ledger, Home(Settings(), self.paths, Zone("UTC")))
             return len(waiting) + ledger.by_hand()
 
@@ -300,7 +300,7 @@ class World:
 
     def entries(self) -> list[Any]:
         """Every entry of every daily log."""
-        daily = DailyLog.of(self.paths)
+        daily = DailyLog(self.paths)
         return [entry for day in daily.days() for entry in daily.entries(day)]
 
     def _days(self) -> list[Path]:
@@ -308,11 +308,11 @@ class World:
 
     def unlearned(self) -> int:
         """How many rules do not stand exactly once in the daily logs, or not the same way in the store."""
-        daily = DailyLog.of(self.paths)
+        daily = DailyLog(self.paths)
         written = [fact for day in daily.days() for fact in Lines(daily).read(day)]
         text = "".join(path.read_text(encoding="utf-8") for path in self._days())
         spoken = RULES[: len(self.sessions)]
-        with Store(Path(self.paths.facts)) as store:
+        with Store(self.paths) as store:
             stored = store.facts(live=False)
         return sum(text.count(f"] {rule} ^l-") != 1 for rule in spoken) + int(
             sorted(fact.id for fact in stored) != sorted(fact.id for fact in written)
@@ -325,7 +325,7 @@ class World:
         """
         if Path(self.paths.undo, "journal.json").exists():
             return 0
-        claims = [claim for article in Wiki.of(self.paths).articles() for claim in article.claims]
+        claims = [claim for article in Wiki(self.paths).articles() for claim in article.claims]
         shown = Counter(claim.id for claim in claims if claim.id and not claim.is_own)
         log = Path(self.paths.knowledge, "log.md")
         text = log.read_text(encoding="utf-8") if log.exists() else ""

@@ -202,7 +202,7 @@ class World(CrashWorld):
     def _daily(self) -> Any:
         from memoria.daily.daily_log import DailyLog  # noqa: PLC0415 (beside its only use)
 
-        return DailyLog.of(self.paths)
+        return DailyLog(self.paths)
 
     def _cursor(self, tally: Tally) -> None:
         """The cursor stands at the end of a line of the transcript, and its mark right before it."""

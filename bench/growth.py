@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
 
 from memoria.amending import forget_plan, proof
 from memoria.base import fence, project, quickjson
+from memoria.base.paths import Paths
 from memoria.capture import cursor, open_sessions
 from memoria.daily.day_text import DayText
 from memoria.daily.entry import Reference
@@ -110,7 +110,7 @@ def _exchange(text: str) -> dict[str, object]:
 
 
 def _tombstones() -> Tombstones:
-    stones = Tombstones(Path("/nonexistent"))
+    stones = Tombstones(Paths("/nonexistent"))
     stones.salt = bytes(32).hex()
     stones.stones = [stones._stone(words.folded(text)) for text in ("aaaaaaaaaaaa", "password is hunter2", "((((((((")]
     return stones

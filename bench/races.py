@@ -70,7 +70,7 @@ def write_until_told(kind: str, slow_ms: float) -> None:
     """Make one write for each line of standard input; answer with its path first, then with what came of it."""
     home = Home.open()
     wiki = WikiHome()
-    daily = DailyLog.of(home.paths)
+    daily = DailyLog(home.paths)
     with slow_disk(slow_ms / 1000), counted() as met:
         for number, _ in enumerate(sys.stdin):
             one = _entry(number, kind)

@@ -41,8 +41,8 @@ def build(home: Home) -> None:
     projects = {name: (word, _project(home, word)) for name, word in SHOWN["projects"].items()}
     entries, quiet = ([_entry(each, projects) for each in SHOWN[kind]] for kind in ("entries", "quiet"))
     fill(home, entries, [{**each, "project": projects[each["project"]]} for each in SHOWN["articles"]])
-    with closing(Ledger.of(home.paths)) as ledger, Keeper.at(home) as keeper:
-        DailyLog.of(home.paths).refresh(ledger)
+    with closing(Ledger(home.paths)) as ledger, Keeper.at(home) as keeper:
+        DailyLog(home.paths).refresh(ledger)
         _book_calls(ledger, entries)
         renew(home, keeper)
         for each in quiet:

@@ -87,8 +87,8 @@ def build(home: Home, client: Path, count: int, words: Words) -> None:
         if number % (10 * A_DAY) == 0:
             for place, entry in enumerate(told):
                 _article(home, f"concepts/a-{number + place}", entry, words)
-    ledger = Ledger.of(home.paths)
-    DailyLog.of(home.paths).refresh(ledger)
+    ledger = Ledger(home.paths)
+    DailyLog(home.paths).refresh(ledger)
     ledger.close()
 
 

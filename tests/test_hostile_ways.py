@@ -270,11 +270,11 @@ KINDS = layout.KINDS
 
 
 def days(machine: Machine) -> list[str]:
-    return [day.isoformat() for day in DailyLog.of(machine.paths).days()]
+    return [day.isoformat() for day in DailyLog(machine.paths).days()]
 
 
 def fact_id(machine: Machine, way: str) -> str:
-    daily = DailyLog.of(machine.paths)
+    daily = DailyLog(machine.paths)
     logs = "\n".join(map(daily.text, daily.days()))
     found = re.search(rf"{ORDER}{way}.* \^(l-\w+)$", logs, re.MULTILINE)
     assert found

@@ -99,7 +99,7 @@ def fire(base: Path, session: str, name: str) -> None:
 
 
 def entries() -> list[Entry]:
-    daily = DailyLog.of(Home.open().paths)
+    daily = DailyLog(Home.open().paths)
     return [entry for day in daily.days() for entry in daily.entries(day)]
 
 
@@ -348,4 +348,4 @@ def test_the_wiki_is_whole(base: Path, capsys: pytest.CaptureFixture[str]) -> No
     run(capsys, "flush", "--now")
     home = Home.open()
     assert not list(Path(home.paths.state).glob("*.bak-*")), "no old file was taken for a damaged one"
-    assert len(list(Wiki.of(home.paths).articles())) == 4
+    assert len(list(Wiki(home.paths).articles())) == 4

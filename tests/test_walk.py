@@ -98,14 +98,14 @@ class World:
         return Session(self.env, self.work, "--plugin-dir", str(ROOT), *options)
 
     def entries(self) -> list[Entry]:
-        daily = DailyLog.of(self.paths)
+        daily = DailyLog(self.paths)
         return [entry for day in daily.days() for entry in daily.entries(day)]
 
     def is_quiet(self) -> bool:
         """Nothing waits and everything written is compiled."""
         if Spool(self.paths.spool).jobs() or not Path(self.paths.ledger).exists():
             return False
-        ledger = Ledger.of(self.paths)
+        ledger = Ledger(self.paths)
         try:
             return ledger.counts()["uncompiled"] == 0
         finally:
@@ -145,7 +145,7 @@ def test_a_real_session_becomes_a_wiki_and_the_next_session_starts_with_it(world
     keys = [key for entry in entries for key in entry.turns]
     assert len(keys) == len(set(keys))
 
-    wiki = Wiki.of(person.paths)
+    wiki = Wiki(person.paths)
     assert wiki.slugs() == ["concepts/my-project", "concepts/worker-lock"]
     lock, rest = map(wiki.get, wiki.slugs()[::-1])
     assert lock

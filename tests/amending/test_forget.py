@@ -101,14 +101,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
         related=("concepts/merger",),
     )  # fmt: skip
     catalogued(home, first, second)
-    wiki = Wiki.of(home.paths)
+    wiki = Wiki(home.paths)
     page = wiki.path("concepts/deploys")
     was = page.read_bytes()
     deploys = wiki.parse("concepts/deploys", was)
     deploys.front.set("asked_as", ["ship while Quaggasoft is negotiated"])
     deploys.front.set("sources", [f"[[daily/{DAY}]]", "[[daily/2026-11-19]]"])  # the days that it cites, as in 0.1.0
     own = f"\n## My notes\n\n- [[concepts/merger|{SECRET}]]\n- Mine.\n"
-    Transactions.of(home.paths).commit(
+    Transactions(home.paths).commit(
         {"concepts/deploys.md": (deploys.render() + own).encode()}, {"concepts/deploys.md": digest(was)}, "x"
     )
     with Keeper.at(home) as keeper:
@@ -142,15 +142,15 @@ async def _in_mind(home: Home) -> None:
 
 
 def _caches(home: Home) -> None:
-    ledger = Ledger.of(home.paths)
-    DailyLog.of(home.paths).refresh(ledger)
+    ledger = Ledger(home.paths)
+    DailyLog(home.paths).refresh(ledger)
     ledger.mark_compiled({"01aa": "", "01bb": ""})
     ledger.note("refused", "01aa", f"not in the source: {SECRET}")
     ShownNotes(home.paths.hints, "s9").add(["knowledge/concepts/quaggasoft-key.md"])
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
         with Keeper.at(home) as keeper:
-            page.prepare(home, ledger, DailyLog.of(home.paths), index, keeper)
+            page.prepare(home, ledger, DailyLog(home.paths), index, keeper)
     ledger.close()
 
 
@@ -194,13 +194,13 @@ def test_an_entry_goes_from_everywhere_and_never_comes_back(home: Home) -> None:
     assert Spool(home.paths.spool).jobs() == []
     taken_in_again(home)
     gone(home)
-    assert [each.id for each in DailyLog.of(home.paths).entries(DAY)] == ["01bb"]
-    assert [ident for ident, _ in DailyLog.of(home.paths).forgotten(DAY)] == ["01aa"]
+    assert [each.id for each in DailyLog(home.paths).entries(DAY)] == ["01bb"]
+    assert [ident for ident, _ in DailyLog(home.paths).forgotten(DAY)] == ["01aa"]
 
 
 def test_what_rests_on_other_entries_stays(home: Home) -> None:
     run(forget, home, "01aa", "--yes")
-    wiki = Wiki.of(home.paths)
+    wiki = Wiki(home.paths)
     page = wiki.get("concepts/deploys")
     assert page
     assert [claim.text for claim in page.claims] == [PLAIN]
@@ -219,7 +219,7 @@ def test_what_rests_on_other_entries_stays(home: Home) -> None:
 def test_a_text_takes_single_lines_and_leaves_the_rest_of_the_entry(home: Home) -> None:
     assert run(forget, home, "merger with  QUAGGASOFT closes", "--yes") == 0
     gone(home, "merger with quaggasoft closes")
-    (first, _) = DailyLog.of(home.paths).entries(DAY)
+    (first, _) = DailyLog(home.paths).entries(DAY)
     assert (first.id, first.context, first.lessons) == ("01aa", "", ("Quaggasoft is secret.",))
     assert len(Archive.of(home.paths, 1).turns("01aa") or []) == 1
     taken_in_again(home, "offline")
@@ -248,7 +248,7 @@ def test_a_page_of_which_nothing_else_is_left_keeps_what_a_person_wrote_there() 
     wiki = WikiHome()
     wiki.log(wiki_entry("a1", title="Uploads", learned=stated("Uploads are stored at Quaggasoft.")))
     wiki.compile([placed("uploads-of-the-shop", title="Uploads of the shop")])
-    (slug,) = Wiki.of(wiki.home.paths).slugs()
+    (slug,) = Wiki(wiki.home.paths).slugs()
     wiki.edit(slug, "## ", "## Mine\n\nAsk Ada first.\n\n## ")
     assert run(forget, wiki.home, "l-a10", "--yes") == 0
     text = wiki.text(slug)
@@ -299,7 +299,7 @@ def test_a_file_of_the_client_that_holds_what_was_forgotten_is_named(
 def test_a_project_goes_and_others_stay(home: Home) -> None:
     assert run(forget, home, "shop-aaaaaa", "--yes") == 0
     gone(home)
-    assert [each.id for each in DailyLog.of(home.paths).entries(DAY)] == ["01bb"]
+    assert [each.id for each in DailyLog(home.paths).entries(DAY)] == ["01bb"]
 
 
 KNOWN = {
@@ -334,11 +334,11 @@ def test_an_article_goes_with_the_links_to_it_and_the_steps_that_could_be_undone
     index = Path(home.paths.knowledge, "index.md")
     index.write_text("- [[concepts/merger|Merger]]\n")
     assert run(forget, home, "concepts/merger", "--yes") == 0
-    wiki = Wiki.of(home.paths)
+    wiki = Wiki(home.paths)
     assert wiki.slugs() == ["concepts/deploys"]
     assert "[[concepts/deploys|" in index.read_text()
     assert "concepts/merger" not in "".join(path.read_text() for path in wiki.folder.rglob("*.md"))
-    assert Transactions.of(home.paths).steps() == []
+    assert Transactions(home.paths).steps() == []
 
 
 def test_the_memory_server_is_told_and_only_of_the_number(home: Home) -> None:
@@ -449,16 +449,16 @@ def _broken(*_: object) -> None:
 def test_a_tombstone_holds_ids_alone_and_a_lost_ledger_learns_of_it(home: Home) -> None:
     run(forget, home, "01aa", "--yes")
     Path(home.paths.ledger).unlink()
-    ledger = Ledger.of(home.paths)
-    DailyLog.of(home.paths).refresh(ledger)
-    ((ident, keys),) = [stone for stone in DailyLog.of(home.paths).forgotten(DAY) if stone[0] != "-"]
+    ledger = Ledger(home.paths)
+    DailyLog(home.paths).refresh(ledger)
+    ((ident, keys),) = [stone for stone in DailyLog(home.paths).forgotten(DAY) if stone[0] != "-"]
     assert (ident, len(keys)) == ("01aa", 2)
     assert [ledger.entry_of(key) for key in keys] == ["", ""]
     assert [each.id for each in ledger.entries()] == ["01bb"]
     ledger.close()
-    text = DailyLog.of(home.paths).text(DAY)
+    text = DailyLog(home.paths).text(DAY)
     assert tombstone("01aa", keys) in text.splitlines()
-    stones = Tombstones.of(home.paths)
+    stones = Tombstones(home.paths)
     stones.add("Zebu")  # as short as may be, and found up to the end of a text
     assert (stones.found("by the zebu"), stones.found("by the zeb")) == ("zebu", None)
 

@@ -50,10 +50,10 @@ class World:
         article(home, "concepts/pelican", "Pelican importer", (f"{SHOP_WORDS}.", "01aa"))
         article(home, "concepts/quagga", "Quagga ledger", (f"{BANK_WORDS}.", "01bb"))
         for slug, place in (("concepts/pelican", self.shop), ("concepts/quagga", self.bank)):
-            page = Wiki.of(home.paths).get(slug)
+            page = Wiki(home.paths).get(slug)
             assert page
             page.give_to(self.keys[place])
-            Wiki.of(home.paths).path(slug).write_text(page.render(), encoding="utf-8")
+            Wiki(home.paths).path(slug).write_text(page.render(), encoding="utf-8")
         # A page without a project is for all: its owner has marked it so, or 0.1.0 wrote it.
         both = article(
             home,
@@ -65,7 +65,7 @@ class World:
         )
         both.retire(*list(both.lines())[-1][:2], str(DAY))
         both.summarise("The heron and the ibis read invoices.")
-        Wiki.of(home.paths).path(both.slug).write_text(both.render(), encoding="utf-8")
+        Wiki(home.paths).path(both.slug).write_text(both.render(), encoding="utf-8")
         catalogued(home, first, second)
         moment = datetime(2026, 11, 20, 14, 5, tzinfo=UTC)
         with Keeper.at(home) as keeper:
@@ -79,8 +79,8 @@ class World:
         self.prepare()
 
     def prepare(self) -> None:
-        ledger = Ledger.of(self.home.paths)
-        DailyLog.of(self.home.paths).refresh(ledger)
+        ledger = Ledger(self.home.paths)
+        DailyLog(self.home.paths).refresh(ledger)
         ledger.close()
         with Keeper.at(self.home) as keeper:
             refresh.renew(self.home, keeper)
@@ -174,11 +174,11 @@ def test_what_remains_of_an_excluded_project_is_counted_and_can_be_forgotten(
 ) -> None:
     (world.bank / ".memoria-off").touch()
     key = world.keys[world.bank]
-    ledger = Ledger.of(world.home.paths)
+    ledger = Ledger(world.home.paths)
     (found,) = checks.check_excluded(world.home)
     assert found.text.startswith(f"1 entry of the excluded project {key},")
     assert run(forget, world.home, "--project", key, "--yes") == 0
-    DailyLog.of(world.home.paths).refresh(ledger)
+    DailyLog(world.home.paths).refresh(ledger)
     assert not list(checks.check_excluded(world.home))
     ledger.close()
     assert "nothing contains it" in capsys.readouterr().out

@@ -62,7 +62,7 @@ def test_the_demo_writes_an_entry_and_an_article_and_nothing_elsewhere(played: P
     _, page, note = re.split(r"is given:|this page:", played.said)
     assert "## What matters most" in page
     assert "Use uv in this project, never pip" in note
-    with closing(Ledger.of(Paths(str(home)))) as ledger:
+    with closing(Ledger(Paths(str(home)))) as ledger:
         fates = [fates for _, fates in ledger.checked().values()]
     assert sum(fate.get(CAPTURED, 0) for fate in fates) > len(fates) >= 3, "the reader's receipt counts its turns"
 

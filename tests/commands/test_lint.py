@@ -32,7 +32,7 @@ def home(monkeypatch: pytest.MonkeyPatch) -> Home:
 
 
 def page(home: Home, slug: str = "concepts/worker-lock") -> Path:
-    return Wiki.of(home.paths).folder / f"{slug}.md"
+    return Wiki(home.paths).folder / f"{slug}.md"
 
 
 def rewrite(home: Home, old: str, new: str, slug: str = "concepts/worker-lock") -> None:
@@ -91,7 +91,7 @@ def test_broken_and_incomplete_frontmatter_are_errors(home: Home) -> None:
 
 def test_pages_out_of_place_are_named(home: Home) -> None:
     for name in ("ideas/x.md", "concepts/sub/x.md", "concepts/Not A Slug.md"):
-        path = Wiki.of(home.paths).folder / name
+        path = Wiki(home.paths).folder / name
         path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(page(home).read_text().replace("Worker lock", name))
     assert {place for rule, place in found(home) if rule == "path"} == {

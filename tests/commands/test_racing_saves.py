@@ -45,19 +45,19 @@ class Race:
 
 
 def append(home: Home) -> Race:
-    daily = DailyLog.of(home.paths)
+    daily = DailyLog(home.paths)
     daily.append(entry("a1", context=BEFORE))
     return Race(daily.path(entry("a1").day), lambda: daily.append(entry("b2")), lambda text: "^e-b2" in text)
 
 
 def append_to_a_new_day(home: Home) -> Race:
-    daily = DailyLog.of(home.paths)
+    daily = DailyLog(home.paths)
     daily.folder.mkdir(parents=True, exist_ok=True)
     return Race(daily.path(entry("a1").day), lambda: daily.append(entry("b2")), lambda text: "^e-b2" in text)
 
 
 def with_a_fact(home: Home) -> tuple[Lines, Path]:
-    lines = Lines(DailyLog.of(home.paths))
+    lines = Lines(DailyLog(home.paths))
     lines.add(FACT, MONDAY.date(), "10:00", "shop")
     return lines, lines.daily.path(MONDAY.date())
 
@@ -81,13 +81,13 @@ def remove_fact(home: Home) -> Race:
 
 def forget_from_a_day(home: Home) -> Race:
     add_entry(home, "01aa", "Merger", context=SECRET)
-    path = DailyLog.of(home.paths).path(DAY)
+    path = DailyLog(home.paths).path(DAY)
     return Race(path, lambda: run(forget, home, "--yes", SECRET), lambda text: "Quaggasoft" not in text)
 
 
 def tombstone(home: Home) -> Race:
     add_entry(home, "01aa", "Merger", context=SECRET)
-    path = DailyLog.of(home.paths).path(DAY)
+    path = DailyLog(home.paths).path(DAY)
     return Race(path, lambda: run(forget, home, "--yes", "^e-01aa"), lambda text: "forgotten entry=01aa" in text)
 
 
@@ -200,7 +200,7 @@ def test_undo_restores_what_a_person_saved_while_the_page_was_compiled(
     with monkeypatch.context() as patch:
         person = RacingPerson(patch, race.path, EDITORS["rename"], "files.compared")
         race.write()
-    Transactions.of(home.paths).undo()
+    Transactions(home.paths).undo()
     text = race.path.read_text("utf-8")
     assert person.saved[0] in text
     assert AFTER[:-1] not in text
@@ -217,12 +217,12 @@ def test_the_files_of_editors_are_no_content_and_are_never_deleted(home: Home, n
             (folder / name).write_text(f"### Session (10:00) · x · y\n{SECRET}\n")
     race.write()
     housekeeping.clean(home.paths)
-    DailyLog.of(home.paths).sweep()
+    DailyLog(home.paths).sweep()
     wiki = WikiHome()
     wiki.compile([placed("port")])
     assert SECRET not in str(wiki.prompts)
-    ledger = Ledger.of(home.paths)
-    DailyLog.of(home.paths).refresh(ledger)
+    ledger = Ledger(home.paths)
+    DailyLog(home.paths).refresh(ledger)
     assert len(ledger.entries()) == 2
     ledger.close()
     for folder in (race.path.parent, Path(home.paths.knowledge, "concepts")):

@@ -41,7 +41,7 @@ def test_what_waits_and_what_failed_is_named_with_the_reason(home: Home, capsys:
 
 def test_a_flush_that_leaves_jobs_says_why(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     job = spooled(home, "waiting-one")
-    with closing(Ledger.of(home.paths)) as ledger:
+    with closing(Ledger(home.paths)) as ledger:
         ledger.failed([job], counted=False, not_before=time.time() + 3600, reason="the day's money is spent")
     assert main(["flush"]) == 0
     said = capsys.readouterr().out
@@ -52,7 +52,7 @@ def test_a_flush_that_leaves_jobs_says_why(home: Home, capsys: pytest.CaptureFix
 
 
 def test_the_json_holds_every_fact(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    ledger = Ledger.of(home.paths)
+    ledger = Ledger(home.paths)
     ledger.record(Booked("e1", "2026-11-18", "s", "p-1", "A title", ("k1", "k2")))
     ledger.book(Call("flush", "claude:haiku", "p-1", "ok", 1000, 200, 0.002, 1.5))
     ledger.book(Call("flush", "claude:haiku", "p-1", "BadAnswerError", 1000, 200, 0.002, 1.5))
@@ -70,7 +70,7 @@ def test_the_json_holds_every_fact(home: Home, capsys: pytest.CaptureFixture[str
 def test_what_no_compile_can_take_in_waits_for_none(
     home: Home, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with closing(Ledger.of(home.paths)) as ledger:
+    with closing(Ledger(home.paths)) as ledger:
         ledger.record(Booked("e1", "2026-11-18", "s", "p-1", "A title", text="f"))
     (tmp_path / ".memoria-off").touch()
     Path(home.paths.folders).write_text(json.dumps({"p-1": [str(tmp_path)]}))

@@ -27,7 +27,7 @@ def entry(name: str, **fields: object) -> Entry:
 
 @pytest.fixture
 def daily(paths: Paths) -> DailyLog:
-    return DailyLog.of(paths)
+    return DailyLog(paths)
 
 
 def test_an_entry_stands_once_however_often_it_is_appended(daily: DailyLog) -> None:
@@ -121,7 +121,7 @@ def test_what_a_person_wrote_stays_byte_for_byte(daily: DailyLog) -> None:
 
 
 def _append(home: str, worker: int) -> None:
-    daily = DailyLog.of(Paths(home))
+    daily = DailyLog(Paths(home))
     for number in range(10):
         daily.append(entry(f"w{worker}n{number}"))
         daily.append(entry(f"shared{number}"))
@@ -136,7 +136,7 @@ def test_eight_processes_lose_nothing_and_write_one_header(paths: Paths) -> None
     for worker in workers:
         worker.join()
         assert worker.exitcode == 0
-    daily = DailyLog.of(paths)
+    daily = DailyLog(paths)
     ids = [found.id for found in daily.entries(DAY)]
     assert len(ids) == len(set(ids)) == 90
     assert daily.path(DAY).read_text(encoding="utf-8").count("# Daily Log:") == 1

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from as_before import same
 from facts import MONDAY, SHOP, a_fact, parsed
 from memoria.amending import forget_plan
+from memoria.base.paths import Paths
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText, LearnedLine
 from memoria.daily.entry import DROPPED, OPEN, TICKED, Entry, Learned, fingerprint, render, tombstone
@@ -69,7 +70,7 @@ def test_every_byte_of_a_person_stays_through_all_that_is_written_into_a_day(
     parts: tuple[bytes, ...], mark: bool
 ) -> None:
     with TemporaryDirectory() as folder:
-        daily = DailyLog(Path(folder, "daily"), Path(folder, "daily.lock"), Path(folder, "replaced"))
+        daily = DailyLog(Paths(folder))
         log, path = Lines(daily), daily.path(DAY)
         kept, gone, moved = a_fact("Use pnpm."), a_fact("Use the heron server."), a_fact("Deploys happen on Mondays.")
 
@@ -113,7 +114,7 @@ def test_every_byte_of_a_person_stays_through_all_that_is_written_into_a_day(
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_what_is_added_has_the_line_endings_of_the_file(end: str, tmp_path: Path) -> None:
-    daily = DailyLog(tmp_path / "daily", tmp_path / "daily.lock", tmp_path / "replaced")
+    daily = DailyLog(Paths(str(tmp_path)))
     write(daily.path(DAY), f"# Mine{end}{end}No more.".encode())
     daily.append(entry("one"))
     Lines(daily).add(a_fact("Use pnpm."), DAY, "09:00", "shop")

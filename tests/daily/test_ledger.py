@@ -17,17 +17,17 @@ from memoria.ground.errors import LedgerError
 BOOKED = Booked("one", "2026-11-20", "s", "shop-000000", "Title", ("k1", "k2"))
 
 
-def test_turns_of_an_entry_are_known(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "ledger.db")
+def test_turns_of_an_entry_are_known(paths: Paths) -> None:
+    ledger = Ledger(paths)
     ledger.record(BOOKED)
     ledger.record_nothing(["k3", "k1"], "s", "trivial")
     assert [ledger.entry_of(key) for key in ("k1", "k3", "k4")] == ["one", "", None]
-    assert (tmp_path / "ledger.db").stat().st_mode & 0o777 == 0o600
+    assert Path(paths.ledger).stat().st_mode & 0o777 == 0o600
     ledger.close()
 
 
-def test_an_entry_that_a_person_removed_from_its_log_is_known_and_waits_for_nothing(tmp_path: Path) -> None:
-    ledger, other = Ledger(tmp_path / "ledger.db"), replace(BOOKED, id="two", turns=("k3",))
+def test_an_entry_that_a_person_removed_from_its_log_is_known_and_waits_for_nothing(paths: Paths) -> None:
+    ledger, other = Ledger(paths), replace(BOOKED, id="two", turns=("k3",))
     ledger.reread(BOOKED.day, "1", [BOOKED, other])
     ledger.reread("2026-11-21", "1", [replace(BOOKED, id="three", day="2026-11-21", turns=())])
     ledger.reread(BOOKED.day, "2", [other])
@@ -39,11 +39,11 @@ def test_an_entry_that_a_person_removed_from_its_log_is_known_and_waits_for_noth
 @pytest.mark.parametrize("damage", ["junk", "truncated", "overwritten", "no table"])
 def test_a_damaged_ledger_is_set_aside_and_filled_from_the_daily_logs(paths: Paths, damage: str) -> None:
     path = Path(paths.ledger)
-    daily = DailyLog.of(paths)
+    daily = DailyLog(paths)
     daily.append(
         Entry("one", date(2026, 11, 20), "10:00", "s", "shop", "shop-000000", "Title", turns=("k1",), model="m")
     )
-    ledger = Ledger(path)
+    ledger = Ledger(paths)
     for number in range(500):
         ledger.record(Booked(f"e{number}", "2026-11-19", "s", "p", "t" * 200, (f"key{number}",)))
     ledger.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -57,7 +57,7 @@ def test_a_damaged_ledger_is_set_aside_and_filled_from_the_daily_logs(paths: Pat
         path.write_bytes(whole[: len(whole) // 2])
     elif damage == "overwritten":
         path.write_bytes(whole[:100] + b"\xff" * 8000 + whole[8100:])
-    ledger = Ledger(path)
+    ledger = Ledger(paths)
     daily.refresh(ledger)
     assert ledger.entry_of("k1") == "one"
     ledger.close()
@@ -65,7 +65,7 @@ def test_a_damaged_ledger_is_set_aside_and_filled_from_the_daily_logs(paths: Pat
 
 
 def test_what_a_person_wrote_is_marked_named_and_recorded_at_once(paths: Paths) -> None:
-    daily, ledger = DailyLog.of(paths), Ledger(Path(paths.ledger))
+    daily, ledger = DailyLog(paths), Ledger(paths)
     path = daily.path(date(2026, 11, 20))
     path.parent.mkdir()
     path.write_text("# Mine\n\nThe lamp is green.\n")
@@ -77,9 +77,8 @@ def test_what_a_person_wrote_is_marked_named_and_recorded_at_once(paths: Paths) 
     ledger.close()
 
 
-def test_a_disk_that_is_full_is_no_damage(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.db"
-    ledger = Ledger(path)
+def test_a_disk_that_is_full_is_no_damage(paths: Paths) -> None:
+    ledger = Ledger(paths)
     ledger.record(BOOKED)
     pages = ledger.db.execute("PRAGMA page_count").fetchone()[0]
     ledger.db.execute(f"PRAGMA max_page_count = {pages}")
@@ -89,13 +88,12 @@ def test_a_disk_that_is_full_is_no_damage(tmp_path: Path) -> None:
     ledger.db.execute(f"PRAGMA max_page_count = {pages * 1000}")
     ledger.note("kind", "subject", "it goes on")
     ledger.close()
-    assert list(tmp_path.glob("*.bak-*")) == []
+    assert list(Path(paths.state).glob("*.bak-*")) == []
 
 
-def test_a_ledger_that_is_locked_is_not_set_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "ledger.db"
-    ledger = Ledger(path)
-    other = sqlite3.connect(path, isolation_level=None)
+def test_a_ledger_that_is_locked_is_not_set_aside(paths: Paths) -> None:
+    ledger = Ledger(paths)
+    other = sqlite3.connect(paths.ledger, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     ledger.db.execute("PRAGMA busy_timeout = 10")
     with pytest.raises(LedgerError, match="locked"):
@@ -104,28 +102,27 @@ def test_a_ledger_that_is_locked_is_not_set_aside(tmp_path: Path, monkeypatch: p
     other.close()
     ledger.record(BOOKED)
     ledger.close()
-    assert list(tmp_path.glob("*.bak-*")) == []
+    assert list(Path(paths.state).glob("*.bak-*")) == []
 
 
-def _open(path: str, barrier: object) -> None:
+def _open(home: str, barrier: object) -> None:
     barrier.wait()  # type: ignore[attr-defined]
-    ledger = Ledger(Path(path))
+    ledger = Ledger(Paths(home))
     ledger.book(Call("flush", "m", "p", "ok"))
     ledger.close()
 
 
 @pytest.mark.slow
-def test_processes_that_open_a_new_ledger_at_once_share_it(tmp_path: Path) -> None:
+def test_processes_that_open_a_new_ledger_at_once_share_it(paths: Paths) -> None:
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(6)
-    path = tmp_path / "ledger.db"
-    openers = [context.Process(target=_open, args=(str(path), barrier)) for _ in range(6)]
+    openers = [context.Process(target=_open, args=(paths.home, barrier)) for _ in range(6)]
     for opener in openers:
         opener.start()
     for opener in openers:
         opener.join()
         assert opener.exitcode == 0
-    assert list(tmp_path.glob("*.bak-*")) == []
-    ledger = Ledger(path)
+    assert list(Path(paths.state).glob("*.bak-*")) == []
+    ledger = Ledger(paths)
     assert ledger.db.execute("SELECT count(*) FROM calls").fetchone()[0] == 6
     ledger.close()

@@ -20,8 +20,8 @@ RETRY = "Add the retry to the uploader."
 
 @pytest.fixture
 def items(paths: Paths) -> Iterator[OpenItems]:
-    ledger = Ledger.of(paths)
-    yield OpenItems(DailyLog.of(paths), ledger)
+    ledger = Ledger(paths)
+    yield OpenItems(DailyLog(paths), ledger)
     ledger.close()
 
 

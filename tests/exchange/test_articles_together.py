@@ -27,7 +27,7 @@ Homes = tuple[Machine, Machine]
 
 
 def path(machine: Machine, slug: str = SLUG) -> Path:
-    return Wiki.of(machine.home.paths).path(slug)
+    return Wiki(machine.home.paths).path(slug)
 
 
 def text(machine: Machine, slug: str = SLUG) -> str:
@@ -39,7 +39,7 @@ def place(machine: Machine, heading: str, *contents: str, slug: str = SLUG, kind
     facts = [a_fact(content, kind, day=number / 100) for number, content in enumerate(contents)]
     with machine.at_work(), machine.keeper() as keeper:
         keeper.take(facts, "shop")
-        wiki = Wiki.of(machine.home.paths)
+        wiki = Wiki(machine.home.paths)
         page = wiki.get(slug) if slug in wiki.slugs() else None
         if page is None:
             page = Article.new(slug, slug.rpartition("/")[2].title(), "What is known of it.", MONDAY.date())
@@ -309,9 +309,9 @@ def test_articles_that_no_person_can_have_deleted_are_held(
     delete_articles(laptop, missing)
     laptop.sync()
     desk.sync()
-    assert len(Wiki.of(desk.home.paths).slugs()) == count
+    assert len(Wiki(desk.home.paths).slugs()) == count
     laptop.sync(restored=True)
-    assert len(Wiki.of(laptop.home.paths).slugs()) == count
+    assert len(Wiki(laptop.home.paths).slugs()) == count
     assert same(homes, "concepts/page0")
 
 

@@ -82,7 +82,7 @@ def test_an_entry_is_compiled_where_it_was_written_and_after_a_week_anywhere(
     found = []
     for machine in homes:
         machine.skew = timedelta(days=days)
-        with machine.at_work(), closing(Ledger.of(machine.home.paths)) as ledger:
+        with machine.at_work(), closing(Ledger(machine.home.paths)) as ledger:
             found += [machine.name for _ in gate.waiting(ledger, machine.home)]
             assert status.gather(machine.home)["uncompiled"] == found.count(machine.name)
     assert found == compilers

@@ -479,7 +479,7 @@ def test_an_end_that_was_taken_back_is_taken_back_everywhere(server: MemoryServe
 
 
 def test_a_forgotten_text_does_not_come_back_by_a_row(server: MemoryServer, here: Keeper) -> None:
-    Tombstones.of(Paths(str(here.lines.daily.folder.parent))).add("quaggasoft")
+    Tombstones(Paths(str(here.lines.daily.folder.parent))).add("quaggasoft")
     foreign(server, "The merger with Quaggasoft closes in May.")
     sync(here, server)
     assert said(here) == []

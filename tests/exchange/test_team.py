@@ -63,12 +63,12 @@ def facts(home: Home) -> dict[str, Fact]:
 def follow(home: Home, clone: Path) -> None:
     """Fetch what was merged, and let the next worker see it."""
     git(clone, "fetch", "-q")
-    with closing(Ledger.of(home.paths)) as ledger, Keeper.at(home) as keeper:
+    with closing(Ledger(home.paths)) as ledger, Keeper.at(home) as keeper:
         team.follow(home, ledger, keeper)
 
 
 def test_nothing_comes_without_a_yes_and_the_user_is_asked_once(wiki: WikiHome, clone: Path) -> None:
-    with closing(Ledger.of(wiki.home.paths)) as ledger:
+    with closing(Ledger(wiki.home.paths)) as ledger:
         team.ask(wiki.home, ledger, str(clone))
     follow(wiki.home, clone)
     assert facts(wiki.home) == {}
@@ -76,7 +76,7 @@ def test_nothing_comes_without_a_yes_and_the_user_is_asked_once(wiki: WikiHome, 
     assert "shop offers what its team shares, 2 in all" in told.read_text()
     told.unlink()
     assert wiki.run(share, "--decline") == 0
-    with closing(Ledger.of(wiki.home.paths)) as ledger:
+    with closing(Ledger(wiki.home.paths)) as ledger:
         team.ask(wiki.home, ledger, str(clone))
     assert not told.exists()
 
@@ -125,7 +125,7 @@ def test_a_no_that_comes_while_a_worker_reads_is_kept(
     read = team.offered
 
     def decided_meanwhile(*given: object) -> list[team.Shared]:
-        with closing(Ledger.of(wiki.home.paths)) as ledger, Keeper.at(wiki.home) as keeper:
+        with closing(Ledger(wiki.home.paths)) as ledger, Keeper.at(wiki.home) as keeper:
             team.decide(ledger, keeper, project.place(str(clone)), "", takes=False)
         return read(*given)  # type: ignore[arg-type]
 
@@ -133,7 +133,7 @@ def test_a_no_that_comes_while_a_worker_reads_is_kept(
     wiki.run(share, "--accept")
     monkeypatch.undo()
     monkeypatch.chdir(clone)
-    with closing(Ledger.of(wiki.home.paths)) as ledger:
+    with closing(Ledger(wiki.home.paths)) as ledger:
         (about,) = ledger.get("team").values()
     assert about["key"] == ""
     assert facts(wiki.home) == {}

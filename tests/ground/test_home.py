@@ -33,7 +33,7 @@ def _modes(home: Home) -> dict[str, int]:
 
 def _write(home: Home) -> None:
     home_of.entry(home, "a1", "The kettle")
-    Transactions.of(home.paths).commit({"concepts/kettle.md": b"# Kettle\n"}, {}, "a test")
+    Transactions(home.paths).commit({"concepts/kettle.md": b"# Kettle\n"}, {}, "a test")
 
 
 WRITTEN = {"daily", f"daily/{home_of.DAY}.md", "knowledge", "knowledge/concepts", "knowledge/concepts/kettle.md"}

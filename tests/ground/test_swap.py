@@ -12,6 +12,7 @@ import pytest
 
 from editors import EDITORS, Save
 from memoria.base import failpoints
+from memoria.base.paths import Paths
 from memoria.ground import replaced as replaced_module
 from memoria.ground import swap as swap_module
 from memoria.ground.errors import SavedMeanwhileError
@@ -33,7 +34,7 @@ def work(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch.setattr(replaced_module, "is_open_for_writing", lambda _: None)
     monkeypatch.setattr(swap_module, "WRITING_S", 0.1)
     monkeypatch.setattr(replaced_module, "STILL_S", 0.005)
-    return Swap(tmp_path / "replaced")
+    return Swap(Paths(str(tmp_path)))
 
 
 @pytest.fixture
@@ -129,7 +130,7 @@ def test_a_save_in_place_that_is_not_finished_is_not_read_as_the_content(day: Pa
         is_being_written = replaced_module.is_being_written
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(replaced_module, "is_being_written", being_written)
-            assert Swap(tmp_path / "replaced").read(day) == MINE
+            assert Swap(Paths(str(tmp_path))).read(day) == MINE
     assert asked == [True, True, False]
 
 
@@ -146,7 +147,7 @@ def test_without_leases_a_file_is_complete_once_it_stands_still_whatever_its_tim
 
     monkeypatch.setattr(replaced_module, "is_open_for_writing", lambda _: None)
     monkeypatch.setattr("time.sleep", sleep)
-    assert Swap(tmp_path / "replaced").read(day) == MINE
+    assert Swap(Paths(str(tmp_path))).read(day) == MINE
     assert slept.count(replaced_module.STILL_S) == 2
 
 
@@ -206,7 +207,7 @@ def test_the_later_of_two_saves_stands_and_the_earlier_is_a_conflict_copy(
 
     monkeypatch.setattr(swap_module, "exchange_names", exchanging)
     with pytest.raises(SavedMeanwhileError):
-        Swap(tmp_path / "replaced").replace(day, NEW, OLD)
+        Swap(Paths(str(tmp_path))).replace(day, NEW, OLD)
     assert day.read_bytes() == b"later"
     assert [copy.read_bytes() for copy in conflict_copies(day.parent)] == [b"earlier"]
 
@@ -225,7 +226,7 @@ def test_a_file_created_while_the_name_is_free_stands_and_what_had_the_name_is_n
 
     monkeypatch.setattr(swap_module, "put_new", putting)
     with pytest.raises(SavedMeanwhileError):
-        Swap(tmp_path / "replaced").replace(day, NEW, OLD)
+        Swap(Paths(str(tmp_path))).replace(day, NEW, OLD)
     assert day.read_bytes() == MINE
     assert [copy.read_bytes() for copy in conflict_copies(day.parent)] == [saved] * (saved != OLD)
 
@@ -289,7 +290,7 @@ def test_a_file_that_an_editor_has_moved_away_to_write_it_anew_is_waited_for(
     day.rename(day.with_name("day.md~"))
     monkeypatch.setattr(swap_module, "MISSING_S", 60)
     monkeypatch.setattr("time.sleep", lambda _: day.write_bytes(MINE))
-    assert Swap(tmp_path / "replaced").read(day) == MINE
+    assert Swap(Paths(str(tmp_path))).read(day) == MINE
 
 
 def test_a_full_disk_leaves_the_file_as_it_was_and_nothing_beside_it(

@@ -75,8 +75,8 @@ def banks(home: Home, slug: str, title: str) -> None:
 
 def book(home: Home) -> None:
     """Let the ledger know what the daily logs hold, as the worker does."""
-    with closing(Ledger.of(home.paths)) as ledger:
-        DailyLog.of(home.paths).refresh(ledger)
+    with closing(Ledger(home.paths)) as ledger:
+        DailyLog(home.paths).refresh(ledger)
 
 
 def test_why_shows_the_words_and_who_said_them_without_the_secret_in_them(home: Home, tmp_path: Path) -> None:

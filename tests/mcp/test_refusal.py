@@ -85,7 +85,7 @@ def test_the_folder_is_the_one_that_the_session_is_in_now(server: Server, tmp_pa
 
 @pytest.mark.parametrize("name", ["remember", "remember_now"])
 def test_a_forgotten_text_is_not_written_again(server: Server, name: str) -> None:
-    Tombstones.of(server.home.paths).add("gate")
+    Tombstones(server.home.paths).add("gate")
     with pytest.raises(RefusedError, match="forget"):
         server.call(name, **WRITING[name])
     shutil.rmtree(server.folder)  # a folder that is gone is no excuse

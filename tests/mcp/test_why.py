@@ -56,7 +56,7 @@ def test_a_claim_leads_to_the_words_that_were_said(home: Home, capsys: pytest.Ca
 def test_what_was_forgotten_is_not_shown_though_the_archive_still_has_it(
     home: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Tombstones.of(home.paths).add("The lock comes too late.")
+    Tombstones(home.paths).add("The lock comes too late.")
     assert run(why, home, "concepts/worker-lock") == 0
     shown = capsys.readouterr().out
     assert "Why do entries stand twice" in shown

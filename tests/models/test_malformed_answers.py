@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from malformed_answers import FAULTS, FLUSH, GOOD, Fault, holds
+from memoria.base.paths import Paths
 from memoria.daily.ledger import Ledger
 from memoria.models import answer, protocol
 from memoria.models.metered import Metered
@@ -18,7 +19,7 @@ from scripted_model import Scripted
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    ledger = Ledger(tmp_path / "ledger.db")
+    ledger = Ledger(Paths(str(tmp_path)))
     yield ledger
     ledger.close()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from memoria.base.paths import Paths
 from memoria.daily.ledger import Call, Ledger
 from memoria.ground import clock, locks
 from memoria.ground.errors import BadAnswerError, ModelUnavailableError, OverBudgetError
@@ -22,7 +23,7 @@ PROMPT = tasks.flush({"project": "p", "exchanges": []})
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    ledger = Ledger(tmp_path / "ledger.db")
+    ledger = Ledger(Paths(str(tmp_path)))
     yield ledger
     ledger.close()
 

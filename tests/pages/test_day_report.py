@@ -37,7 +37,7 @@ def did(home: Home, when: datetime, *, notes: int = 0, usd: float = 0.0) -> None
     rows: list[dict[str, object]] = [{"key": f"k{number}", "at": int(when.timestamp())} for number in range(notes)]
     ShownNotes(home.paths.hints, f"s-{when:%j}").append(rows)
     if usd:
-        ledger = Ledger.of(home.paths)
+        ledger = Ledger(home.paths)
         ledger.book(Call("summarise", "haiku", "shop-1a2b3c", "ok", cost_usd=usd), when)
         ledger.close()
 

@@ -37,8 +37,8 @@ def learn(home: Home, *facts: Fact) -> None:
 
 def page(home: Home, project: str = SHOP) -> str:
     """The project's page as the worker prepares it."""
-    ledger = Ledger.of(home.paths)
-    DailyLog.of(home.paths).refresh(ledger)
+    ledger = Ledger(home.paths)
+    DailyLog(home.paths).refresh(ledger)
     ledger.close()
     with Keeper.at(home) as keeper:
         refresh.renew(home, keeper)

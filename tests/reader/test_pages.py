@@ -97,7 +97,7 @@ def test_what_failed_is_on_the_first_page_with_a_button_that_tries_again(
 
 
 def test_what_was_refused_has_a_button_that_starts_it_again(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-    with closing(Ledger.of(browser.home.paths)) as ledger:
+    with closing(Ledger(browser.home.paths)) as ledger:
         ledger.note("compile-failed", "", "It would drop much of a page.")
     needs = browser.get("/").text.partition("Needs you")[2]
     assert "It would drop much of a page." in needs

@@ -35,7 +35,7 @@ def _transcript(home: Home, rows: list[dict[str, object]]) -> None:
     path.parent.mkdir(parents=True)
     about = {"sessionId": "s-c1", "cwd": "/shop", "timestamp": "2026-11-20T10:05:00Z"}
     path.write_text("".join(json.dumps({**about, "uuid": f"u{n}", **row}) + "\n" for n, row in enumerate(rows)))
-    with closing(Ledger.of(home.paths)) as ledger:
+    with closing(Ledger(home.paths)) as ledger:
         ledger.check(str(path), "1-2-0", {"captured": 4})
 
 
@@ -116,8 +116,8 @@ def test_what_was_forgotten_since_is_not_shown_again(home: Home) -> None:
             _added("UserPromptSubmit", NOTES),
         ],
     )
-    Tombstones.of(home.paths).add("Somebody likes tea with milk.")
-    Tombstones.of(home.paths).add("- Use pnpm.")
+    Tombstones(home.paths).add("Somebody likes tea with milk.")
+    Tombstones(home.paths).add("- Use pnpm.")
     page = Browser(home).enter().get("/session/s-c1/seen").text
     assert "How are charges" in page
     assert "slow_lane" in page

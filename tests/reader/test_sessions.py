@@ -37,7 +37,7 @@ def _transcript(home: Home, session: str, cwd: Path, texts: list[str], fates: di
         for number, text in enumerate(texts)
     ]  # fmt: skip
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with closing(Ledger.of(home.paths)) as ledger:
+    with closing(Ledger(home.paths)) as ledger:
         ledger.check(str(path), "1-2-0", fates)
     return path
 
@@ -69,7 +69,7 @@ def test_what_is_excluded_while_the_reader_runs_is_shown_no_more(home: Home, tmp
     assert "Use pnpm in the shop" in browser.get("/").text
     assert browser.get("/entry/c1").status == 200
     if way == "config":
-        change_config(Swap.of(home.paths), {"exclude": [str(folder)]})
+        change_config(Swap(home.paths), {"exclude": [str(folder)]})
     else:
         (folder / ".memoria-off").touch()
     assert "Use pnpm in the shop" not in browser.get("/").text
@@ -86,7 +86,7 @@ def test_the_receipt_names_what_is_missing_and_how_to_capture_it(home: Home, tmp
 
 
 def test_costs_are_summed_for_a_month_and_for_today_beside_the_budget(home: Home) -> None:
-    with closing(Ledger.of(home.paths)) as ledger:
+    with closing(Ledger(home.paths)) as ledger:
         for ago, usd in ((0, 0.25), (1, 1.5), (40, 9.0)):
             when = clock.now() - timedelta(days=ago)
             ledger.book(Call("flush", "haiku", "shop-1a2b3c", "ok", 10, 5, usd), when)

@@ -36,5 +36,5 @@ def test_the_showcase_has_something_to_show_on_every_page(browser: Browser) -> N
     assert "The session started with" in seen
     assert "departure.local_time" in seen
     assert "No longer holds since this day" in browser.get("/timeline").text
-    assert not list(Transactions.of(browser.home.paths).steps()), "its articles say what its statements say"
+    assert not list(Transactions(browser.home.paths).steps()), "its articles say what its statements say"
     assert 'class="missing"' not in article + home  # each link of the wiki leads somewhere

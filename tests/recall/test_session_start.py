@@ -82,6 +82,5 @@ def test_hooks_that_are_installed_twice_inject_the_page_once_and_say_so_once(cli
                 del client.env[name]
         assert sum("the page" in output for output in said) == 1
         messages += [output for output in said if "installed twice" in output]
-    assert len(messages) == 1
     (told,) = messages
     assert "`memoria install` takes" in json.loads(told)["systemMessage"]

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facts import MONDAY, SHOP, a_fact, parsed, rendered
+from memoria.base.paths import Paths
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
 from memoria.daily.entry import Entry, Learned, render
@@ -20,7 +21,7 @@ DAY = date(2026, 11, 16)
 
 
 def made(tmp_path: Path) -> Lines:
-    return Lines(DailyLog(tmp_path / "daily", tmp_path / "daily.lock", tmp_path / "replaced"))
+    return Lines(DailyLog(Paths(str(tmp_path))))
 
 
 def entry(**given: object) -> Entry:

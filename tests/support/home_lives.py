@@ -64,7 +64,7 @@ class Machine:
         settings = Settings()
         settings.home, settings.sync, settings.tz = str(folder), address, "UTC"
         self.home = Home(settings, Paths(str(folder)), Zone("UTC"))
-        self.daily = DailyLog.of(self.home.paths)
+        self.daily = DailyLog(self.home.paths)
         Path(self.home.paths.state).mkdir(parents=True, exist_ok=True)
         self.is_away = False
         self.is_torn = False  # its last exchange was killed, so that it does not know yet what it has written
@@ -110,7 +110,7 @@ class Machine:
         return {piece.id: piece.full for day, text in days for piece in text.pieces(day)}
 
     def wiki(self) -> Wiki:
-        return Wiki.of(self.home.paths)
+        return Wiki(self.home.paths)
 
     def pages(self) -> Iterator[Page]:
         wiki = self.wiki()

@@ -37,7 +37,7 @@ def entry(home: Home, ident: str, title: str, day: date = DAY, **fields: Any) ->
         id=ident, day=day, time="14:05", session=fields.pop("session", "s1"), project="shop",
         project_key=fields.pop("project_key", "shop-aaaaaa"), title=title, turns=(f"k{ident}",), model="m", **fields,
     )  # fmt: skip
-    DailyLog.of(home.paths).append(made)
+    DailyLog(home.paths).append(made)
     return made
 
 
@@ -51,7 +51,7 @@ def article(home: Home, slug: str, title: str, *claims: tuple[str, str], related
             page.section(KEY_POINTS).add(f"- {text}")
     for other in related:
         page.relate(other, other.rsplit("/", 1)[-1])
-    path = Wiki.of(home.paths).path(slug)
+    path = Wiki(home.paths).path(slug)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(page.render(), encoding="utf-8")
     return page
@@ -59,7 +59,7 @@ def article(home: Home, slug: str, title: str, *claims: tuple[str, str], related
 
 def catalogued(home: Home, *entries: Entry) -> None:
     """Write index and log as a compile of these entries would have left them."""
-    wiki = Wiki.of(home.paths)
+    wiki = Wiki(home.paths)
     for name, data in index_page.pages([*map(Row.of, wiki.articles())], wiki.folder).items():
         (wiki.folder / name).write_bytes(data or b"")
     told = index_page.log_block(home.zone.local(clock.now()), entries, [], []) if entries else ""

@@ -36,7 +36,7 @@ def fill_hostile(home: Home) -> None:
         IDENT, DAY, "10:00", SESSION, EVIL, KEY, EVIL, f"{EVIL} {LINK}", decisions=(EVIL,), lessons=(LINK,),
         action_items=(EVIL,), learned=facts, turns=tuple(turn.key for turn in turns), model=EVIL,
     )  # fmt: skip
-    DailyLog.of(home.paths).append(entry)
+    DailyLog(home.paths).append(entry)
     Archive.of(home.paths, 100).keep(entry.id, DAY, turns)
     with Keeper.at(home) as keeper:
         fact = next(fact for fact in keeper.store.facts() if fact.id == "l-e900002")
@@ -67,6 +67,6 @@ def _transcribe(home: Home) -> None:
     about = {"sessionId": "s-evil", "cwd": f"/tmp/{EVIL}", "timestamp": "2026-11-20T10:05:00Z"}
     path.write_text("".join(json.dumps({**about, "uuid": f"u{n}", **row}) + "\n" for n, row in enumerate(rows)))
     ShownNotes(home.paths.hints, SESSION).add([f"{EVIL} {LINK}"])
-    with closing(Ledger.of(home.paths)) as ledger:
+    with closing(Ledger(home.paths)) as ledger:
         ledger.check(str(path), "1-2-0", {"captured": 1, "missing": 1, f"skipped: {EVIL}": 2})
         ledger.book(Call("flush", EVIL, EVIL, "ok", 10, 5, 0.25))

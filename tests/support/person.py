@@ -108,12 +108,12 @@ class Person:
 
     def titles(self) -> list[str]:
         """Return the titles of the entries in the person's daily logs."""
-        daily = DailyLog.of(self.paths)
+        daily = DailyLog(self.paths)
         return [entry.title for day in daily.days() for entry in daily.entries(day)]
 
     def calls(self) -> list[Call]:
         """Return the calls that are booked."""
-        ledger = Ledger.of(self.paths)
+        ledger = Ledger(self.paths)
         try:
             return booked(ledger)
         finally:

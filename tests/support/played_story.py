@@ -227,7 +227,7 @@ class Player:
             return keeper.store.facts(live=live)
 
     def _refusals(self) -> list[str]:
-        ledger = Ledger.of(self.home.paths)
+        ledger = Ledger(self.home.paths)
         try:
             return [text for _, _, _, text in reversed(ledger.notes("refused", 1_000))]
         finally:
@@ -328,7 +328,7 @@ class Player:
         if len(self.story.projects) == 1:
             shown["mcp read"] = [
                 row
-                for slug in Wiki.of(self.home.paths).slugs()
+                for slug in Wiki(self.home.paths).slugs()
                 if "tides" not in slug
                 for row in _current_rows(read(session, {"path": f"knowledge/{slug}.md"}))
             ]
@@ -342,7 +342,7 @@ class Player:
 
     def _shared_surfaces(self, session: Session) -> dict[str, list[str]]:
         """Return the rows of what a person opens."""
-        wiki = Wiki.of(self.home.paths)
+        wiki = Wiki(self.home.paths)
         texts = {slug: wiki.path(slug).read_text("utf-8") for slug in wiki.slugs() if "tides" not in slug}
         for text in texts.values():
             current = _current_rows(text)
@@ -386,7 +386,7 @@ class Player:
             look.items.append((name, count == (1 if name in session.open else 0)))
 
     def _look_at_history(self, past: list[Statement], look: Look) -> None:
-        wiki = Wiki.of(self.home.paths)
+        wiki = Wiki(self.home.paths)
         rows = [row for slug in wiki.slugs() for row in _history_rows(wiki.path(slug).read_text("utf-8"))]
         for each in past:
             if each.name in self.claimed and not each.by_hand:

@@ -135,7 +135,7 @@ def fill(
             learned=tuple(lines.learned(facts[fact.id]) for fact in _facts(about)),
             turns=tuple(turn.key for turn in turns), model="m",
         )  # fmt: skip
-        DailyLog.of(home.paths).append(made)
+        DailyLog(home.paths).append(made)
         archive.keep(made.id, made.day, turns)
     titles = {about["slug"]: about["title"] for about in articles}
     for about in articles:
@@ -176,7 +176,7 @@ def _write(home: Home, about: dict[str, Any], facts: Mapping[str, Fact], titles:
 
 def write(home: Home, slug: str, text: str) -> None:
     """Put an article on disk as it is."""
-    path = Wiki.of(home.paths).path(slug)
+    path = Wiki(home.paths).path(slug)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
 

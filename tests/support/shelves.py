@@ -75,7 +75,7 @@ def since(home: Home, age_s: float) -> None:
 
 
 def entries(home: Home) -> list[Entry]:
-    daily = DailyLog.of(home.paths)
+    daily = DailyLog(home.paths)
     return [entry for day in daily.days() for entry in daily.entries(day)]
 
 

@@ -63,16 +63,16 @@ class WikiHome:
 
     def __init__(self) -> None:
         self.home = Home.open()
-        self.wiki = Wiki.of(self.home.paths)
+        self.wiki = Wiki(self.home.paths)
         self.prompts: list[Any] = []
 
     def log(self, *entries: Entry) -> None:
         for each in entries:
-            DailyLog.of(self.home.paths).append(each)
+            DailyLog(self.home.paths).append(each)
 
     def ledger(self, ask: Callable[[Ledger], T]) -> T:
         """Return what ``ask`` finds in the ledger."""
-        with closing(Ledger.of(self.home.paths)) as ledger:
+        with closing(Ledger(self.home.paths)) as ledger:
             return ask(ledger)
 
     def compile(self, answer: list[JsonObject] | Callable[[Any], Any], *words: str) -> int:

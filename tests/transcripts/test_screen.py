@@ -108,7 +108,7 @@ def test_what_waits_when_a_folder_is_excluded_is_let_go(home: Home, session: Ses
     (session.shop / ".memoria-off").touch()
     looks(home)
     assert "quagga again" not in stored(home)
-    assert list(DailyLog.of(home.paths).days()) == []
+    assert list(DailyLog(home.paths).days()) == []
 
 
 def test_an_archive_whose_entry_was_never_written_is_swept_once_its_turns_are_recorded(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from memoria.base.paths import Paths
 from memoria.index.index import Index
 from memoria.search import layout
 from memoria.wiki import index_page
@@ -75,7 +76,7 @@ def test_the_index_leads_by_project_the_last_changed_first_and_tells_when(tmp_pa
 @pytest.fixture
 def cache(tmp_path: Path) -> Iterator[ArticleCache]:
     """The cache of a wiki of three articles."""
-    wiki = Wiki(tmp_path / "knowledge")
+    wiki = Wiki(Paths(str(tmp_path)))
     (wiki.folder / "concepts").mkdir(parents=True)
     for name in "abc":
         (wiki.folder / f"concepts/{name}.md").write_text(f"# {name}\n")

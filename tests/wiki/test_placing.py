@@ -341,5 +341,5 @@ def test_a_statement_of_an_earlier_article_is_written_to_its_log_when_it_moves(w
     wiki.compile([placed("port", "l-a10", "l-a11", f"${told}")])
     (claim,) = [claim for claim in Article(SLUG, wiki.text(SLUG)).claims if claim.text == told]
     assert not claim.is_own
-    assert f"{told} ^{claim.id}\n" in DailyLog.of(wiki.home.paths).text(date(2026, 11, 16))
+    assert f"{told} ^{claim.id}\n" in DailyLog(wiki.home.paths).text(date(2026, 11, 16))
     assert told not in wiki.text("concepts/beginnings")

@@ -66,7 +66,7 @@ def home(wiki: WikiHome) -> Home:
 
 
 def test_a_line_follows_its_statement_to_another_day_and_goes_when_that_is_deleted(home: Home) -> None:
-    daily = DailyLog.of(home.home.paths)
+    daily = DailyLog(home.home.paths)
     text = daily.text(date(2026, 11, 16))
     daily.path(date(2026, 11, 17)).write_text(text)
     daily.path(date(2026, 11, 16)).unlink()
@@ -139,7 +139,7 @@ def test_a_line_in_other_words_is_the_same_statement(home: Home) -> None:
     home.settle()
     facts = home.facts()
     assert facts["The listener has the port 8080."].id == "l-a10"
-    assert "- [fact] The listener has the port 8080. ^l-a10" in DailyLog.of(home.home.paths).text(date(2026, 11, 16))
+    assert "- [fact] The listener has the port 8080. ^l-a10" in DailyLog(home.home.paths).text(date(2026, 11, 16))
     assert home.parts()[1] == ""
 
 
@@ -160,7 +160,7 @@ def test_a_line_with_another_number_name_or_negation_is_the_users_statement_and_
 
 
 def test_a_line_whose_statement_was_deleted_is_another_statement_in_other_words(home: Home) -> None:
-    daily = DailyLog.of(home.home.paths).path(date(2026, 11, 16))
+    daily = DailyLog(home.home.paths).path(date(2026, 11, 16))
     daily.write_text("".join(row for row in daily.read_text().splitlines(True) if "8080" not in row))
     home.edit(SLUG, LISTENS, NOW_9090)
     home.settle()

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from memoria.base import atomic, failpoints
+from memoria.base.paths import Paths
 from memoria.ground import files
 from memoria.ground.swap import Swap
 from memoria.wiki import transaction
@@ -25,14 +26,14 @@ NEW: dict[str, bytes | None] = {"a.md": b"new a", "sub/b.md": None, "sub/c.md": 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    (tmp_path / "wiki/sub").mkdir(parents=True)
+    (tmp_path / "knowledge/sub").mkdir(parents=True)
     for name, data in OLD.items():
-        (tmp_path / "wiki" / name).write_bytes(data)
-    return tmp_path / "wiki"
+        (tmp_path / "knowledge" / name).write_bytes(data)
+    return tmp_path / "knowledge"
 
 
 def of(root: Path) -> Transactions:
-    return Transactions(root, root.parent / "undo", root.parent / "replaced", root.parent / "outbox")
+    return Transactions(Paths(str(root.parent), str(root.parent)))
 
 
 def there(root: Path) -> dict[str, bytes]:
@@ -47,12 +48,12 @@ AFTER = {"a.md": b"new a", "sub/c.md": b"new c"}
 
 RUN = """
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
+from memoria.base.paths import Paths
 from memoria.wiki.transaction import Transactions, digest
 root = Path(sys.argv[2])
-work = Transactions(root, root.parent / "undo", root.parent / "replaced", root.parent / "outbox")
+work = Transactions(Paths(str(root.parent), str(root.parent)))
 work.recover()
 if sys.argv[3] == "undo":
     work.undo()

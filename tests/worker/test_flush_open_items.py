@@ -56,8 +56,8 @@ class Days:
         return self.model.prompts[-1]
 
     def items(self) -> list[str]:
-        ledger = Ledger.of(self.home.paths)
-        items = OpenItems(DailyLog.of(self.home.paths), ledger)
+        ledger = Ledger(self.home.paths)
+        items = OpenItems(DailyLog(self.home.paths), ledger)
         items.refresh()
         (project,) = {entry.project for entry in ledger.entries()}
         found = [item.text for item in items.of(project)]
@@ -66,7 +66,7 @@ class Days:
 
     @property
     def log(self) -> str:
-        return DailyLog.of(self.home.paths).text(date(2026, 11, 20))
+        return DailyLog(self.home.paths).text(date(2026, 11, 20))
 
 
 @pytest.fixture

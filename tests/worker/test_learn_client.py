@@ -58,10 +58,9 @@ class World:
         return json.dumps({"worth_saving": True, "title": "Harbour", "context": "Work.", "statements": said})
 
     def facts(self) -> list[Fact]:
-        path = Path(self.paths.facts)
-        if not path.exists():
+        if not Path(self.paths.facts).exists():
             return []
-        with Store(path) as store:
+        with Store(self.paths) as store:
             return store.facts()
 
     def written(self) -> str:
@@ -98,5 +97,5 @@ def test_a_correction_is_learned_before_the_session_ends_and_not_again_at_its_en
     assert (fact.content, fact.kind, fact.seen, fact.session) == (LEARNED, "correction", 1, session.id)
     assert (other.content, other.seen) == (OTHER, 1)
     assert person.written().count(LEARNED) == 1
-    entries = DailyLog.of(person.paths).entries(DailyLog.of(person.paths).days()[0])
+    entries = DailyLog(person.paths).entries(DailyLog(person.paths).days()[0])
     assert [[fact.text for fact in entry.learned] for entry in entries] == [[LEARNED], [OTHER]]

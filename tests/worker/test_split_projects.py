@@ -42,12 +42,12 @@ def clones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]
         subprocess.run(["git", *words], cwd=one, env=env, check=True, capture_output=True)
     shutil.copytree(one, two)
     home = Home.open()
-    with closing(Ledger.of(home.paths)) as ledger:
+    with closing(Ledger(home.paths)) as ledger:
         for number, folder in enumerate((one, two), 1):
             key = project.key_of_path(str(folder))
             made = entry(f"a{number}", title=f"Heron {number}", project=folder.name, project_key=key,
                          learned=[("preference", f"Count herons twice in house {number}")])  # fmt: skip
-            DailyLog.of(home.paths).append(made)
+            DailyLog(home.paths).append(made)
             ledger.record(made.booked)
             ledger.book(Call("flush", "offline", key, "ok"))
     return one, two
@@ -63,7 +63,7 @@ def test_two_clones_become_one_project_for_every_reader(
     clones: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     home = Home.open()
-    log = DailyLog.of(home.paths).path(entry("a1").day)
+    log = DailyLog(home.paths).path(entry("a1").day)
     before = log.read_bytes()
     with Keeper.at(home) as keeper:
         assert len(keeper.store.projects()) == 2
@@ -72,8 +72,8 @@ def test_two_clones_become_one_project_for_every_reader(
     key = project.key_of_remote("git.example.com/mara/tidemark")
     assert log.read_bytes() == before
     assert {project.of(str(folder), home.settings, home.paths) for folder in clones} == {key}
-    assert {one.project_key for one in DailyLog.of(home.paths).entries(entry("a1").day)} == {key}
-    with closing(Ledger.of(home.paths)) as ledger:
+    assert {one.project_key for one in DailyLog(home.paths).entries(entry("a1").day)} == {key}
+    with closing(Ledger(home.paths)) as ledger:
         assert {one.project for one in ledger.entries()} == {key}
         assert {call.project for _, call in ledger.calls_since(datetime(2020, 1, 1, tzinfo=UTC))} == {key}
     with Keeper.at(home) as keeper:

@@ -127,15 +127,15 @@ class Person:
 
     def facts(self) -> list[Fact]:
         """What stands in the store, which must be what stands in the daily logs."""
-        daily = DailyLog.of(self.home.paths)
+        daily = DailyLog(self.home.paths)
         written = [event for day in daily.days() for event in Lines(daily).read(day)]
-        with Store(Path(self.home.paths.facts)) as store:
+        with Store(self.home.paths) as store:
             found = store.facts(live=False)
         assert sorted(event.id for event in found) == sorted(event.id for event in written)
         return found
 
     def entries(self) -> list[Entry]:
-        daily = DailyLog.of(self.home.paths)
+        daily = DailyLog(self.home.paths)
         return [entry for day in daily.days() for entry in daily.entries(day)]
 
     def contents(self) -> Counter[str]:

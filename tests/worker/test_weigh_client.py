@@ -154,7 +154,7 @@ def test_a_client_that_ends_takes_the_question_with_it_and_the_call_is_booked(wo
         wait_until(lambda: not running(world.paths.home), "no process is left")
     finally:
         world.may_answer.set()
-    with closing(Ledger.of(world.paths)) as ledger:
+    with closing(Ledger(world.paths)) as ledger:
         calls = [call for _, call in ledger.calls_since(datetime.min.replace(tzinfo=UTC)) if call.task == "weigh"]
     assert way == "ended" or [call.outcome for call in calls] == ["cut off"]
 

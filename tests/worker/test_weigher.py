@@ -201,7 +201,7 @@ def test_nothing_is_asked_or_sent_once_a_text_was_forgotten_or_the_prompt_answer
     with locks.held(Path(world.home.paths.model_lock)):
         waits = threading.Thread(target=world.weigh)
         waits.start()
-        Tombstones.of(world.home.paths).add("Add a discount code")
+        Tombstones(world.home.paths).add("Add a discount code")
     waits.join()
     assert not world.calls()
 
@@ -214,7 +214,7 @@ def test_a_call_that_is_cut_off_is_booked_and_gives_nothing(make: Make) -> None:
 
     world.meanwhile(end)
     assert world.weigh() == ""
-    with closing(Ledger.of(world.home.paths)) as ledger:
+    with closing(Ledger(world.home.paths)) as ledger:
         ((_, call),) = ledger.calls_since(datetime.min.replace(tzinfo=UTC))
     assert (call.task, call.outcome) == ("weigh", "cut off")
     assert call.input_tokens > 0
@@ -239,7 +239,7 @@ def test_secrets_forgotten_texts_and_what_was_said_elsewhere_are_not_sent(
 ) -> None:
     monkeypatch.setenv("MEMORIA_EXCLUDE", "/secret")
     world = make({"needed": []})
-    Tombstones.of(world.home.paths).add("the purple elephant")
+    Tombstones(world.home.paths).add("the purple elephant")
     token = "ghp_" + "a1B2c3D4" * 5
     world.say(("user", f"use {token} here"), ("assistant", "I saw the purple elephant"))
     world.say(("assistant", "in the excluded folder"), cwd="/secret")

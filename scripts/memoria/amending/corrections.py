@@ -107,7 +107,7 @@ class Undone:
 
 def undo(home: Home, steps: int) -> tuple[list[Undone], int]:
     """Undo the newest steps; return them, and how many entries wait again. The caller holds the compile lock."""
-    transactions = Transactions.of(home.paths)
+    transactions = Transactions(home.paths)
     before = _taken(home)
     undone = []
     for _ in range(steps):
@@ -127,7 +127,7 @@ def _taken(home: Home) -> dict[str, str]:
 def _settle(home: Home, before: dict[str, str], after: dict[str, str]) -> int:
     """Mark the entries as waiting, for one interval at least, and bring index and pages up to date."""
     waiting = {ident for ident, took in before.items() if after.get(ident) != took}
-    ledger = Ledger.of(home.paths)
+    ledger = Ledger(home.paths)
     try:
         ledger.mark_waiting(waiting - after.keys())
         ledger.mark_compiled({ident: after[ident] for ident in waiting & after.keys()})

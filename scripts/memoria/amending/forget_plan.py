@@ -132,9 +132,9 @@ class _Planner:
 
     def __init__(self, home: Home) -> None:
         self.home = home
-        self.daily = DailyLog.of(home.paths)
+        self.daily = DailyLog(home.paths)
         self.entries = [entry for day in self.daily.days() for entry in self.daily.entries(day)]
-        self.articles = {article.slug: article for article in Wiki.of(home.paths).articles()}
+        self.articles = {article.slug: article for article in Wiki(home.paths).articles()}
         self.read = {f"{slug}.md": digest(Wiki.encode(article)) for slug, article in self.articles.items()}
         self.archive = Archive.of(home.paths, max(1, home.settings.archive_mb))
         self.spool = Spool(home.paths.spool)
@@ -351,7 +351,7 @@ class _Planner:
         """Find the files beside days and articles that hold it: a sync program's copies, pages without frontmatter."""
         daily, knowledge = self.daily.folder, Path(self.home.paths.knowledge)
         names = [daily / each.name for each in home_files.left_out(daily, is_daily=True)]
-        names += [knowledge / f"{slug}.md" for slug in Wiki(knowledge).slugs() if slug not in self.articles]
+        names += [knowledge / f"{slug}.md" for slug in Wiki(self.home.paths).slugs() if slug not in self.articles]
         gone = {f"{slug}.md" for slug, count in plan.articles.items() if count < 0}
         for each in home_files.left_out(knowledge, is_daily=False):
             names.append(knowledge / each.name)

@@ -53,7 +53,7 @@ def carry_out(home: Home, plan: Plan) -> None:
     record = {"kind": plan.kind, "target": plan.target, "needles": plan.needles, "proving": plan.proving}
     files.replace(Path(paths.forgetting), json.dumps(record), mode=atomic.PRIVATE)
     if plan.needle:  # first, so that nothing takes the text in again meanwhile
-        Tombstones.of(paths).add(plan.needle)
+        Tombstones(paths).add(plan.needle)
     for session in plan.sessions:
         cursor.set_uncopied(paths.cursors, session)
     with Keeper.at(home) as keeper:
@@ -72,9 +72,9 @@ def carry_out(home: Home, plan: Plan) -> None:
     Projects(paths.projects).forget(plan.folders, plan.project)
     projects.forget_folders(paths, plan.folders)
     sweep(home)
-    ledger = Ledger.of(paths)
+    ledger = Ledger(paths)
     try:
-        DailyLog.of(paths).refresh(ledger)
+        DailyLog(paths).refresh(ledger)
         wanted = [folded(text) for text in plan.needles]
         ledger.strike_notes(lambda text: proof.holds(text, wanted))
         ledger.shred()
@@ -91,9 +91,9 @@ def carry_out(home: Home, plan: Plan) -> None:
 
 def sweep(home: Home) -> None:
     """Remove earlier versions of files, also what a killed process left in the middle of replacing one."""
-    Transactions.of(home.paths).recover()
-    Transactions.of(home.paths).clear()
-    DailyLog.of(home.paths).sweep()
+    Transactions(home.paths).recover()
+    Transactions(home.paths).clear()
+    DailyLog(home.paths).sweep()
     Replaced(Path(home.paths.replaced)).settle(everything=True)
 
 
@@ -110,7 +110,7 @@ def finish(home: Home) -> Plan | None:
         raise ExpectedError(
             f"{path} is damaged ({error}); forget again what was not forgotten, and delete it"
         ) from error
-    Transactions.of(home.paths).recover()
+    Transactions(home.paths).recover()
     try:
         plan = forget_plan.plan(home, target, kind)
     except ExpectedError:  # what it names is gone already
@@ -143,7 +143,7 @@ def _spool(home: Home, plan: Plan) -> None:
             if line not in day.rows:
                 day.append(line)
 
-        DailyLog.of(home.paths).edit(home.zone.day(clock.now()), bury)
+        DailyLog(home.paths).edit(home.zone.day(clock.now()), bury)
     held = plan.held
     for name, gone in plan.jobs.items():
         path = Path(name)
@@ -190,9 +190,7 @@ async def _working(home: Home, plan: Plan) -> None:
 
 def _archive(home: Home, plan: Plan) -> None:
     archive = Archive.of(home.paths, max(1, home.settings.archive_mb))
-    days = {
-        entry.id: entry.day for day in DailyLog.of(home.paths).days() for entry in DailyLog.of(home.paths).entries(day)
-    }
+    days = {entry.id: entry.day for day in DailyLog(home.paths).days() for entry in DailyLog(home.paths).entries(day)}
     days |= {archived.entry: date.fromisoformat(archived.day) for archived in archive.listed()}
     for ident in {*plan.archives, *plan.ids}:
         turns = [] if ident in plan.ids or not plan.needle else archive.turns(ident) or []
@@ -206,7 +204,7 @@ def _wiki(home: Home, plan: Plan) -> None:
     """Write the pages of the plan; a plan that a person's save has overtaken is made again."""
     for _ in range(REPLANS):
         try:
-            Transactions.of(home.paths).commit(plan.pages, plan.read, "forget")
+            Transactions(home.paths).commit(plan.pages, plan.read, "forget")
         except ChangedError:
             again = forget_plan.plan(home, plan.target, plan.kind)
             plan.pages, plan.read = again.pages, again.read
@@ -216,7 +214,7 @@ def _wiki(home: Home, plan: Plan) -> None:
 
 
 def _daily(home: Home, plan: Plan) -> None:
-    log_ = DailyLog.of(home.paths)
+    log_ = DailyLog(home.paths)
     for day in log_.days():
         if plan.needle:
             log_.rewrite(day, lambda text: forget_plan.without_lines(text, plan.needle))
@@ -225,7 +223,7 @@ def _daily(home: Home, plan: Plan) -> None:
 
 
 def _others(home: Home, plan: Plan) -> None:
-    exchange = Swap.of(home.paths)
+    exchange = Swap(home.paths)
     for path, (before, after) in plan.others.items():
         exchange.replace(path, after, before)
 
@@ -247,9 +245,9 @@ def _caches(home: Home, ledger: Ledger) -> None:
                     path.unlink()
         with Keeper.at(home) as keeper:
             Settle(home, keeper, index).run()  # what it reads now was no person's deletion
-            Transactions.of(home.paths).clear()  # earlier versions of the wiki
+            Transactions(home.paths).clear()  # earlier versions of the wiki
             keeper.store.shred()
-            page.prepare(home, ledger, DailyLog.of(home.paths), index, keeper)
+            page.prepare(home, ledger, DailyLog(home.paths), index, keeper)
 
 
 def _logs(home: Home, plan: Plan) -> None:

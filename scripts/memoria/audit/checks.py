@@ -194,7 +194,7 @@ def _number(version: str) -> tuple[int, ...]:
 def check_excluded(home: Home) -> Findings:
     """Check whether something is still stored of projects that were excluded since."""
     try:
-        with closing(Ledger.of(home.paths)) as ledger:
+        with closing(Ledger(home.paths)) as ledger:
             counts = Counter(entry.project for entry in ledger.entries())
     except (ExpectedError, sqlite3.Error):  # another check names it
         return
@@ -211,7 +211,7 @@ def check_forgotten(home: Home) -> Findings:
         remedy = f"the next worker completes it; {invocation.shown('flush')} starts one now"
         yield Finding("forgotten", NOTE, "a forget was interrupted", remedy)
     try:
-        Tombstones.of(home.paths)
+        Tombstones(home.paths)
     except OSError as error:
         remedy = "until then nothing is taken in or searched, because nobody knows what was forgotten"
         yield Finding("forgotten", BROKEN, f"{home.paths.forgotten} cannot be read: {error.strerror}", remedy)
@@ -282,7 +282,7 @@ def check_lock(home: Home) -> Findings:
 
 def _has_called(home: Home) -> bool:
     """Return whether a model was asked in the time after which a process counts as stuck."""
-    with closing(Ledger.of(home.paths)) as ledger:
+    with closing(Ledger(home.paths)) as ledger:
         return bool(ledger.calls_since(clock.now() - timedelta(seconds=LONG_LOCK_S)))
 
 
@@ -326,7 +326,7 @@ def check_jobs(home: Home) -> Findings:
     """Check whether jobs wait too long or have failed."""
     spool = Spool(home.paths.spool)
     waiting, failed = spool.jobs(), spool.jobs(spool.failed)
-    with closing(Ledger.of(home.paths)) as ledger:
+    with closing(Ledger(home.paths)) as ledger:
         is_tried = any(ledger.tries(job.name)[2] for job in waiting)
         aside = ledger.failed_compiles()
     days = max((time.time() - job.stamp / 1e9 for job in waiting), default=0.0) / 86_400
@@ -341,7 +341,7 @@ def check_jobs(home: Home) -> Findings:
 
 def check_understood(home: Home) -> Findings:
     """Check whether every line that may hold words was understood, in the transcripts compared so far."""
-    with closing(Ledger.of(home.paths)) as ledger:
+    with closing(Ledger(home.paths)) as ledger:
         compared = [(path, fates) for path, (_, fates) in ledger.checked().items()]
     unknown = not_understood(compared)
     for one in unknown:

@@ -47,7 +47,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
             failpoints.reached("compile.locked")
             _locked(args, home, seen)
         # A worker that found the lock held relies on this second check; what was looked at is left to the next compile.
-        with closing(Ledger.of(home.paths)) as ledger:
+        with closing(Ledger(home.paths)) as ledger:
             if not args.due or not gate.is_due(ledger, home, seen):
                 break
     if args.due and seen:

@@ -177,7 +177,7 @@ def _unset(args: argparse.Namespace, settings: Settings) -> int:
 
 
 def _exchange(settings: Settings) -> Swap:
-    return Swap.of(Paths.of(settings))
+    return Swap(Paths.of(settings))
 
 
 def _field(name: str) -> Field:

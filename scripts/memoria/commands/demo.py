@@ -147,7 +147,7 @@ class _Demo:
         self._wait(self._is_compiled, "the wiki")
 
     def _is_compiled(self) -> bool:
-        with closing(Ledger.of(self.paths)) as ledger:
+        with closing(Ledger(self.paths)) as ledger:
             counts = ledger.counts()
         return counts["entries"] > 0 and counts["uncompiled"] == 0
 
@@ -160,6 +160,6 @@ class _Demo:
 
 
 def _say(paths: Paths) -> None:
-    days, articles = DailyLog.of(paths).days(), Wiki.of(paths).slugs()
+    days, articles = DailyLog(paths).days(), Wiki(paths).slugs()
     print(f"\n{printable.counted(len(days), 'daily log')}, {printable.counted(len(articles), 'article')}.")
     print(f"Start reading at {Path(paths.knowledge, 'index.md')}")

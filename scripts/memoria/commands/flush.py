@@ -43,6 +43,6 @@ def _why(home: Home, jobs: Sequence[Job], *, insisted: bool) -> str:
     if detach.is_locked(home.paths.worker_lock):
         return "another worker is at work and will look at them when it is done"
     now = "" if insisted else f"; {invocation.shown('flush --now')} does not wait"
-    with closing(Ledger.of(home.paths)) as ledger:
+    with closing(Ledger(home.paths)) as ledger:
         reasons = [reason for job in jobs if (reason := ledger.tries(job.name)[2])]
     return (reasons[0].rstrip(".") if reasons else "for more turns") + now

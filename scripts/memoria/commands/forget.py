@@ -45,8 +45,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if not target or (args.project and args.what):
         raise ExpectedError("Name one thing to forget: a text, an entry, a session, an article, or a --project.")
     with _alone(home):
-        Transactions.of(home.paths).recover()
-        DailyLog.of(home.paths).take_in_copies()
+        Transactions(home.paths).recover()
+        DailyLog(home.paths).take_in_copies()
         finished = None if args.dry_run else removal.finish(home)
         is_same = finished is not None and finished.target == target
         plan = finished if finished and is_same else _plan(args, home, target)

@@ -141,7 +141,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def command(args: argparse.Namespace, home: Home) -> int:
     """Plan, report, ask and ingest; return 1 when something could not be ingested."""
     sources = _sources(args)
-    with closing(Ledger.of(home.paths)) as ledger:
+    with closing(Ledger(home.paths)) as ledger:
         plan = survey(home, ledger, sources, since=_since(args.since, home), name=args.project)
         print("\n".join(_described(plan, home, sources)))
         if args.dry_run:

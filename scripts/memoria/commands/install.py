@@ -88,7 +88,7 @@ def _take_out(home: Home) -> None:
 
 
 def _took_out(settings: ClientSettings, home: Home) -> str:
-    copy = settings.write(settings.merged({}), Swap.of(home.paths))
+    copy = settings.write(settings.merged({}), Swap(home.paths))
     kept = f" The file as it was: {copy.name}" if copy else ""
     return f"took memoria's {len(settings.ours)} hooks out of {settings.path}.{kept}"
 
@@ -159,7 +159,7 @@ def _codex(args: argparse.Namespace, home: Home) -> int:
     if not codex.folder(os.environ).is_dir():
         raise ExpectedError(f"there is no {codex.folder(os.environ)}: Codex has not run here.")
     hooks = client_settings.codex_hooks(Path(paths.ROOT), hook_python(os.environ))
-    copy = settings.write(settings.merged(hooks), Swap.of(home.paths))
+    copy = settings.write(settings.merged(hooks), Swap(home.paths))
     if settings.ours == hooks:
         print(f"memoria's hooks stand in {settings.path} already; nothing was changed.")
     else:

@@ -115,7 +115,7 @@ def _project_key(given: str, home: Home, keeper: Keeper) -> str:
     if not given:
         return ""
     known = {place for fact in keeper.store.facts(live=False) for place in fact.projects}
-    with closing(Ledger.of(home.paths)) as ledger:
+    with closing(Ledger(home.paths)) as ledger:
         known |= {entry.project for entry in ledger.entries()}
     return projects.meant(given, known - {GLOBAL}, home)
 

@@ -55,7 +55,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
 
 
 def _decide(home: Home, keeper: Keeper, place: Place, key: str, *, takes: bool) -> int:
-    with closing(Ledger.of(home.paths)) as ledger:
+    with closing(Ledger(home.paths)) as ledger:
         team.decide(ledger, keeper, place, key, takes=takes)
         came, _ = team.follow(home, ledger, keeper)
     notices.clear(home.paths, TEAM)
@@ -67,7 +67,7 @@ def _decide(home: Home, keeper: Keeper, place: Place, key: str, *, takes: bool) 
 
 def _chosen(args: argparse.Namespace, home: Home, keeper: Keeper, key: str) -> Iterator[tuple[str, Fact]]:
     """Yield the statements to share, each with its heading."""
-    wiki = Wiki.of(home.paths)
+    wiki = Wiki(home.paths)
     if args.project:
         yield from ((OWN, fact) for fact in keeper.store.facts(project=key) if fact.project == key)
     for name in args.what:

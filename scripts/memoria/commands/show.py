@@ -30,7 +30,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     entry_id = identifier(args.entry, home)
     archive = Archive.of(home.paths, home.settings.archive_mb)
     turns = archive.turns(entry_id)
-    entry = DailyLog.of(home.paths).entry(entry_id)
+    entry = DailyLog(home.paths).entry(entry_id)
     if turns is None:
         raise _absent(entry_id, entry, home.settings.archive_mb)
     print("\n".join(_lines(entry_id, entry, turns, home.zone)))

@@ -48,7 +48,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
 def gather(home: Home) -> dict[str, Any]:
     """Return all facts as JSON-able data; times are ISO 8601 UTC, or None for what never happened."""
     paths = home.paths
-    with closing(Ledger.of(paths)) as ledger:
+    with closing(Ledger(paths)) as ledger:
         spool = Spool(paths.spool)
         waiting, failed = spool.jobs(), spool.jobs(spool.failed)
         return {
@@ -69,7 +69,7 @@ def gather(home: Home) -> dict[str, Any]:
             "failed": [{"job": job.name, "reason": _why(spool, job.name)} for job in failed],
             "compiles_failed": [{"entry": entry, "reason": reason} for entry, reason in ledger.failed_compiles()],
             **_counts(ledger, home),
-            "articles": len(Wiki.of(paths).slugs()),
+            "articles": len(Wiki(paths).slugs()),
             "calls": _calls_by_day(home, ledger),
             "notes": [
                 {"time": time, "kind": kind, "subject": subject, "text": text}

@@ -46,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def command(args: argparse.Namespace, home: Home) -> int:
     """Do what is asked; without anything, exchange now."""
     if args.off:
-        change_config(Swap.of(home.paths), {"sync": None})
+        change_config(Swap(home.paths), {"sync": None})
         print("This machine exchanges nothing more. What it has sent stays where it is.")
         return 0
     if args.address:
@@ -89,7 +89,7 @@ def _join(args: argparse.Namespace, home: Home) -> None:
     if key and not keys.is_kept(home.paths):
         place = keys.keep(home.paths, key)
         print(f"Encrypted; the key is in {place}.")
-    change_config(Swap.of(home.paths), {"sync": address})
+    change_config(Swap(home.paths), {"sync": address})
     home.settings.sync = address
 
 

@@ -32,12 +32,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def command(args: argparse.Namespace, home: Home) -> int:
     """Undo the newest steps, or show one; raise ExpectedError when there are fewer."""
     if args.show is not None:
-        transactions = Transactions.of(home.paths)
+        transactions = Transactions(home.paths)
         _refuse_more_than(len(transactions.steps()), args.show)
         _show(transactions, args.show)
         return 0
     with locks.needed(Path(home.paths.compile_lock), "A compile"):
-        transactions = Transactions.of(home.paths)
+        transactions = Transactions(home.paths)
         transactions.recover()
         if args.list:
             _list(transactions)

@@ -51,8 +51,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(args: argparse.Namespace, home: Home) -> int:
     """Print the receipt; return 1 when something is missing (and was not repaired), deleted, or cannot be read."""
-    with closing(Ledger.of(home.paths)) as ledger:
-        daily = DailyLog.of(home.paths)
+    with closing(Ledger(home.paths)) as ledger:
+        daily = DailyLog(home.paths)
         daily.refresh(ledger)
         there = {day.isoformat() for day in daily.days()}
         deleted = Counter(entry.day for entry in ledger.entries() if entry.day not in there)

@@ -29,21 +29,11 @@ TRIES = 30  # to write a file that a person keeps saving: five seconds in all
 class DailyLog:
     """The folder of daily files."""
 
-    def __init__(self, folder: Path, lock: Path, replaced: Path, projects: str = "") -> None:
-        """Use the files in ``folder``; every writer of daily logs holds the lock of the file ``lock``.
-
-        What they replace is kept in ``replaced`` for a while. ``projects`` is the map of projects; without it, project
-        keys are returned as they were written.
-        """
-        self.folder = folder
-        self.lock = lock
-        self.swap = Swap(replaced)
-        self.projects = projects
-
-    @classmethod
-    def of(cls, paths: Paths) -> DailyLog:
-        """Return the daily logs of these paths."""
-        return cls(Path(paths.daily), Path(paths.daily_lock), Path(paths.replaced), paths.projects)
+    def __init__(self, paths: Paths) -> None:
+        self.folder = Path(paths.daily)
+        self.lock = Path(paths.daily_lock)  # that every writer of daily logs holds
+        self.swap = Swap(paths)
+        self.projects = paths.projects
 
     def path(self, day: date) -> Path:
         """Return the file of a day."""
@@ -68,7 +58,7 @@ class DailyLog:
 
     def aliases(self) -> Mapping[str, str]:
         """Return the former project keys that the files may hold, with the present ones."""
-        return project.aliases(self.projects) if self.projects else {}
+        return project.aliases(self.projects)
 
     def forgotten(self, day: date) -> list[tuple[str, tuple[str, ...]]]:
         """Return the tombstones of a day, as ``DayText.tombstones`` does."""

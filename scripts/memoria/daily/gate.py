@@ -38,7 +38,7 @@ def compile_due(
 
 def waiting(ledger: Ledger, home: Home, day: str = "", *, everything: bool = False) -> list[Booked]:
     """Return the entries that a compile can take in, as ``compilable`` does, after a look at the daily logs."""
-    DailyLog.of(home.paths).refresh(ledger)
+    DailyLog(home.paths).refresh(ledger)
     return compilable(ledger, home, day, everything=everything)
 
 

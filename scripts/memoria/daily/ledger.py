@@ -126,16 +126,11 @@ def compile_job(entry: str, text: str) -> str:
 class Ledger:
     """The database behind one state folder; one connection, short transactions."""
 
-    def __init__(self, path: Path) -> None:
-        """Open or create ``path``; a file that cannot be read as a ledger is set aside."""
-        self.path = path
+    def __init__(self, paths: Paths) -> None:
+        """Open or create the file; one that cannot be read as a ledger is set aside."""
+        self.path = Path(paths.ledger)
         with _translated():
-            self.db = database.open_or_replace(path, lambda: _open(path))
-
-    @classmethod
-    def of(cls, paths: Paths) -> Ledger:
-        """Return the ledger of these paths."""
-        return cls(Path(paths.ledger))
+            self.db = database.open_or_replace(self.path, lambda: _open(self.path))
 
     def close(self) -> None:
         """Close the file."""

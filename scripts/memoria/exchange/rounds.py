@@ -97,7 +97,7 @@ class Round:
     def run(self, carrier: Carrier | None, server: Server | None = None, *, full: bool = False) -> Exchanged:
         """Swap by what there is; ``full``: also with what the memory server refused. What came is always written."""
         self._begin(self.home.settings.sync)
-        scan, stones = self.scan(), Tombstones.of(self.home.paths)
+        scan, stones = self.scan(), Tombstones(self.home.paths)
         done = Exchanged(held=len(scan.held))
         if server:
             rows = Rows(self.records, self.keeper, server, self.hides, stones.without)
@@ -145,7 +145,7 @@ class Round:
         daily.take_in_copies()
         self.keeper.refresh()
         if self.home.settings.sync and not self.keeper.store.half_saved_days():
-            with closing(Ledger.of(self.home.paths)) as ledger:
+            with closing(Ledger(self.home.paths)) as ledger:
                 daily.refresh(ledger)
                 if ledger.unmarked_logs():
                     daily.mark_all(ledger)
@@ -167,7 +167,7 @@ class Round:
     def _sources(self, with_articles: bool) -> tuple[Days, *tuple[Articles, ...]]:
         """Return the files that are exchanged; articles only while no compile is at work."""
         given = (self.records, self.keeper, self.hides)
-        articles = Articles(*given, Wiki.of(self.home.paths), Swap.of(self.home.paths))
+        articles = Articles(*given, Wiki(self.home.paths), Swap(self.home.paths))
         return (Days(*given), articles) if with_articles and self.home.settings.sync else (Days(*given),)
 
     def _begin(self, address: str) -> None:
@@ -221,7 +221,7 @@ def forget(home: Home, gone: Mapping[str, str], files: Iterable[str] = ()) -> No
                 if record and record.text is not None:
                     record = records.put(shown.id, record.kind, None, shown.dots, machine=label())
                 records.show(shown.id, shown.file, GONE, record.dots if record else ())
-        _tell_stones(records, Tombstones.of(home.paths))
+        _tell_stones(records, Tombstones(home.paths))
         database.shred(records.db)
     shutil.rmtree(home.paths.exchange_clone, ignore_errors=True)  # it is fetched again
 

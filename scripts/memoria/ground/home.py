@@ -70,7 +70,7 @@ class Home:
             make_folders(paths, is_shared=settings.shared_home)
         if not reads and not settings.home:
             with suppress(OSError, ValueError, FileBusyError):  # a file that cannot be written is left as it is
-                change_config(Swap.of(paths), {"home": paths.home})
+                change_config(Swap(paths), {"home": paths.home})
         return cls(settings, paths, Zone(settings.tz), scratch)
 
     @property

@@ -118,15 +118,10 @@ def _put_new_without_links(source: Path, target: Path) -> None:
 
 
 class Swap:
-    """Replaces files; ``replaced`` keeps what they were."""
+    """Replaces files; ``replaced``, in the state folder, keeps what they were."""
 
-    def __init__(self, replaced: Path) -> None:
-        self.replaced = Replaced(replaced)
-
-    @classmethod
-    def of(cls, paths: Paths) -> Swap:
-        """Return the swap that keeps replaced files in the state folder of these paths."""
-        return cls(Path(paths.replaced))
+    def __init__(self, paths: Paths) -> None:
+        self.replaced = Replaced(Path(paths.replaced))
 
     def read(self, path: Path) -> bytes | None:
         """Return a file's content as its editor left it, or None when there is no file."""

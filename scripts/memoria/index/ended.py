@@ -15,6 +15,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from memoria.base import sqlite
+from memoria.base.paths import Paths
 from memoria.daily.entry import Entry
 from memoria.ground.errors import MemoryStoreError
 from memoria.search import comparison, cues
@@ -167,17 +168,17 @@ def titled(title: str, past: Iterable[Past]) -> str:
     return f"{title} (until {max(days)})" if max(days) else f"{title} (no longer holds)"
 
 
-def of(facts: Path) -> Ended:
-    """Return what no longer holds by the store's file."""
+def of(paths: Paths) -> Ended:
+    """Return what no longer holds by the store of statements."""
 
     @cache
     def known() -> dict[str, Fact]:
-        return {fact.id: fact for fact in _opened(facts, lambda store: store.facts(live=False))}
+        return {fact.id: fact for fact in _opened(paths, lambda store: store.facts(live=False))}
 
     @cache
     def deleted() -> dict[str, list[Past]]:
         found: defaultdict[str, list[Past]] = defaultdict(list)
-        for fact in _opened(facts, Store.deleted):
+        for fact in _opened(paths, Store.deleted):
             found[fact.session].append(Past(fact.content, "", quote=fact.quote))
         return found
 
@@ -187,12 +188,12 @@ def of(facts: Path) -> Ended:
     )
 
 
-def _opened(path: Path, read: Callable[[Store], list[Fact]]) -> list[Fact]:
+def _opened(paths: Paths, read: Callable[[Store], list[Fact]]) -> list[Fact]:
     """Return facts of the store; log a warning and return nothing when there is no store or it fails."""
-    if not path.exists():
+    if not Path(paths.facts).exists():
         return []
     try:
-        with Store(path) as store:
+        with Store(paths) as store:
             return read(store)
     except (OSError, sqlite.module().Error, MemoryStoreError) as error:
         log.warning("search: which facts no longer hold is not known, because %s", error)

@@ -43,7 +43,7 @@ def refresh(index: Index, paths: Paths, *, anew: bool = False, until: float = ma
     index.is_whole = True
     index.resolve(project.aliases(paths.projects))
     changed = index.rebuild(paths.home) if anew else index.sync(paths.home, tops=("knowledge",), until=until)
-    told = of(Path(paths.facts))
+    told = of(paths)
     more = _archived(index, Archive.of(paths), Path(paths.home), told)
     changed += index.sync(paths.home, more=more, ended=told, tops=("daily",), until=until)
     if index.is_whole:

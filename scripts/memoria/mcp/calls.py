@@ -78,7 +78,7 @@ class Session:
             return "memoria is switched off in this session"
         if reason := exclude.reason(self._now_in() or self.folder, settings, paths):
             return f"this folder is {reason}"
-        if Tombstones.of(paths).line_holds(json.dumps(given).encode()):
+        if Tombstones(paths).line_holds(json.dumps(given).encode()):
             return "it contains a text that the user had memoria forget"
         return ""
 

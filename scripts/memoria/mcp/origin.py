@@ -94,7 +94,7 @@ class Tracer:
         self.home = home
         self.visible = visible
         self.screen = Screen(home)
-        self.daily = DailyLog.of(home.paths)
+        self.daily = DailyLog(home.paths)
         self.archive = Archive.of(home.paths, home.settings.archive_mb)
 
     def entry(self, source: str) -> Entry | None:
@@ -128,7 +128,7 @@ class Tracer:
 
     def _claims(self, asked: str) -> list[Claimed]:
         hidden = Filter(self.home.paths, self.visible)
-        articles = [page for each in Wiki.of(self.home.paths).articles() if (page := hidden.article(each))]
+        articles = [page for each in Wiki(self.home.paths).articles() if (page := hidden.article(each))]
         claims = [(article, claim) for article in articles for claim in article.claims]
         meant = _meant(asked, claims, LinkTargets(Path(self.home.paths.home), articles))
         return [Claimed(claim.text, article.slug, claim.sources, claim.text) for article, claim in meant]
@@ -179,7 +179,7 @@ def _matching(origins: Sequence[Origin], wanted: set[str]) -> tuple[Origin, ...]
 
 def sources_of(home: Home, keeper: Keeper, fact: Fact) -> tuple[str, ...]:
     """Return the entries that a fact is in, or that the line of an earlier version cites which alone tells it."""
-    pages = (Wiki.of(home.paths).get(slug) for slug in keeper.store.places_of(fact.id))
+    pages = (Wiki(home.paths).get(slug) for slug in keeper.store.places_of(fact.id))
     cited = (source for page in pages if page for _, _, claim in page.lines() if claim.id == fact.id
              for source in claim.sources if "#^e-" in source)  # fmt: skip
     return keeper.sources(fact) or tuple(dict.fromkeys(cited))
@@ -242,7 +242,7 @@ def why(session: Session, given: Json) -> str:
 
 def _cleaner(session: Session) -> Callable[[str], str]:
     """Return what makes one line of stored text, without secrets and without what the user had forgotten."""
-    redact, forgotten = session.redactor.redact, Tombstones.of(session.home.paths)
+    redact, forgotten = session.redactor.redact, Tombstones(session.home.paths)
 
     def clean(text: str) -> str:
         redacted = redact(text)

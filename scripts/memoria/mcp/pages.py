@@ -112,7 +112,7 @@ class Library:
 
     def _holding(self, anchor: str) -> str:
         """Return the daily log that holds a block, ``""`` when none does."""
-        daily = DailyLog.of(self.paths)
+        daily = DailyLog(self.paths)
         for day in reversed(daily.days()):
             if any(f"^{anchor}" in row.split()[-1:] for row in daily.text(day).splitlines()):
                 return f"daily/{day.isoformat()}"
@@ -162,7 +162,7 @@ class Filter:
     @cached_property
     def projects(self) -> dict[str, tuple[str, ...]]:
         """The projects of each entry and statement, by its id."""
-        with closing(Ledger.of(self.paths)) as ledger, Store.of(self.paths) as store:
+        with closing(Ledger(self.paths)) as ledger, Store(self.paths) as store:
             entries = {f"e-{entry.id}": (entry.project,) for entry in ledger.entries()}
             return entries | {fact.id: fact.projects for fact in store.facts(live=False)}
 

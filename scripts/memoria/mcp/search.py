@@ -96,7 +96,7 @@ def passages_for(home: Home, view: Visibility, question: str) -> tuple[list[Pass
 
 def ask(home: Home, question: str, passages: Sequence[Passage], project: str = "") -> tuple[Answer | None, str]:
     """Return the model's checked answer, or None and the reason; ``project`` (by key) decides where it is asked."""
-    ledger = Ledger.of(home.paths)
+    ledger = Ledger(home.paths)
     try:
         model = Metered.of(home, ledger)
         if model.name == "offline":
@@ -107,7 +107,7 @@ def ask(home: Home, question: str, passages: Sequence[Passage], project: str = "
         return None, str(error)
     finally:
         ledger.close()
-    targets = LinkTargets(Path(home.paths.home), Wiki.of(home.paths).articles())
+    targets = LinkTargets(Path(home.paths.home), Wiki(home.paths).articles())
     return checked(question, completion.data, passages, targets), ""
 
 

@@ -116,7 +116,7 @@ def retry_failed(home: Home) -> None:
     """Put the jobs that were set aside after failing back into the queue, and forget their failed attempts."""
     spool = Spool(home.paths.spool)
     jobs = spool.jobs(spool.failed)
-    with suppress(LedgerDamagedError), closing(Ledger.of(home.paths)) as ledger:  # the worker makes a new one then
+    with suppress(LedgerDamagedError), closing(Ledger(home.paths)) as ledger:  # the worker makes a new one then
         ledger.forget_tries(job.name for job in jobs)
     for job in jobs:
         spool.retry(job)

@@ -98,7 +98,7 @@ def _unshown(home: Home) -> list[date]:
 def _write_day(home: Home, day: date) -> None:
     start, end = (home.zone.midnight(day + timedelta(days=days)) for days in (0, 1))
     recalled, usd = _shown(home.paths, start, end), _spent(home.paths, start, end)
-    with Store.of(home.paths) as store:
+    with Store(home.paths) as store:
         learned = store.count_of(day)
     if not (recalled or learned or usd):
         return
@@ -109,7 +109,7 @@ def _write_day(home: Home, day: date) -> None:
 
 
 def _spent(paths: Paths, start: datetime, end: datetime) -> float:
-    with closing(Ledger.of(paths)) as ledger:
+    with closing(Ledger(paths)) as ledger:
         calls = ledger.calls_since(start)
     return sum(call.cost_usd for when, call in calls if when < end)
 

@@ -160,7 +160,7 @@ def prepare(
     booked = ledger.entries()
     projects = sorted({*(entry.project for entry in booked), *keeper.store.projects()} - {GLOBAL, ""})
     view = Visibility(home.settings, paths)
-    told = ended.of(Path(paths.facts))
+    told = ended.of(paths)
     open_items = OpenItems(daily, ledger)
     open_items.refresh()
     met = str(ledger.get(MET) or "")

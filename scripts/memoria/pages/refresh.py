@@ -47,12 +47,12 @@ def renew(home: Home, keeper: Keeper, touched: Collection[str] | None = None) ->
 
 
 def _renew(home: Home, keeper: Keeper, touched: Collection[str] | None) -> list[str]:
-    with closing(Ledger.of(home.paths)) as ledger, Index(home.paths.index) as index:
+    with closing(Ledger(home.paths)) as ledger, Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
         with locks.held(Path(home.paths.compile_lock)) as mine:  # a compile does it when it begins
             slugs = _settle(home, keeper, index) if mine else []
             articles = _write_index_page(home, index) if mine else ""
-        page.prepare(home, ledger, DailyLog.of(home.paths), index, keeper, touched)
+        page.prepare(home, ledger, DailyLog(home.paths), index, keeper, touched)
         if touched is None:
             ledger.put(housekeeping.PAGES_DUE, value=False)
             ledger.put(housekeeping.WIKI_STATE, articles)
@@ -71,9 +71,9 @@ def _write_index_page(home: Home, index: Index) -> str:
 
     It is no step that ``memoria undo`` takes back, because no article changes. The caller holds the compile lock.
     """
-    Transactions.of(home.paths).recover()
+    Transactions(home.paths).recover()
     articles = housekeeping.wiki_state(home.paths)
-    wiki, exchange = Wiki.of(home.paths), Swap.of(home.paths)
+    wiki, exchange = Wiki(home.paths), Swap(home.paths)
     rows = ArticleCache(wiki, index).rows().values()
     listed = index_page.pages(rows, wiki.folder) if rows or (wiki.folder / INDEX).exists() else {}
     for name, data in listed.items():

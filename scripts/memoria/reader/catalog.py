@@ -73,11 +73,11 @@ class Catalog:
             index.resolve(project.aliases(home.paths.projects))
             rows = {
                 slug: row
-                for slug, row in ArticleCache(Wiki.of(home.paths), index).rows().items()
+                for slug, row in ArticleCache(Wiki(home.paths), index).rows().items()
                 if visible.shows(row.project)
             }
-        with closing(Ledger.of(home.paths)) as ledger:
-            daily = DailyLog.of(home.paths)
+        with closing(Ledger(home.paths)) as ledger:
+            daily = DailyLog(home.paths)
             daily.refresh(ledger)
             entries = {entry.id: entry for entry in ledger.entries() if visible.shows(entry.project)}
             keys = {row.project for row in rows.values()} | {entry.project for entry in entries.values()}
@@ -196,11 +196,11 @@ class Watch:
         """Return what the catalog depends on: the files, and what the user has excluded by now."""
         self._read_exclusions()
         hidden = frozenset(("hidden", key) for key in self.visible().hidden())
-        daily = DailyLog.of(self.home.paths)
+        daily = DailyLog(self.home.paths)
         days = frozenset((day.isoformat(), daily.stamp(day)) for day in daily.days())
         said = (self.home.paths.projects, self.home.paths.folders)  # which projects there are, and which are hidden
         projects = frozenset((path, change_time(path)) for path in said)
-        return frozenset(Wiki.of(self.home.paths).files()) | projects | hidden, days
+        return frozenset(Wiki(self.home.paths).files()) | projects | hidden, days
 
     def _read_exclusions(self) -> None:
         """Let an exclusion hold that was set while the server runs; other settings hold after the next start."""

@@ -97,9 +97,9 @@ class Keeper(AbstractContextManager["Keeper"]):
     """The daily logs, the store and the outbox of one home."""
 
     def __init__(self, paths: Paths, zone: Zone) -> None:
-        self.lines = Lines(DailyLog.of(paths))
+        self.lines = Lines(DailyLog(paths))
         self.zone = zone
-        self.store = Store.of(paths)
+        self.store = Store(paths)
         self.outbox = Outbox(Path(paths.facts_outbox))
 
     @classmethod

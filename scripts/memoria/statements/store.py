@@ -121,18 +121,13 @@ class Store(AbstractContextManager["Store"]):
     Methods raise sqlite3.Error when the disk is full or the file was lost.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, paths: Paths) -> None:
         """Open or create the file; replace one that cannot be read with a new one, which ``refresh`` then fills."""
-        self.path = path
+        self.path = path = Path(paths.facts)
         self.revision = 0  # rows written or deleted since the file was opened
         self.db: sqlite3.Connection = database.open_or_replace(
             path, lambda: database.open_(path, MIGRATIONS, newer=MemoryStoreError, reads_all=True)
         )
-
-    @classmethod
-    def of(cls, paths: Paths) -> Store:
-        """Return the store of these paths."""
-        return cls(Path(paths.facts))
 
     def __exit__(self, *_: object) -> None:
         """Close the file."""

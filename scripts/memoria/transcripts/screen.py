@@ -38,7 +38,7 @@ class Screen:
 
     def __init__(self, home: Home) -> None:
         self.home = home
-        self.tombstones = Tombstones.of(home.paths)
+        self.tombstones = Tombstones(home.paths)
         self._reasons: dict[str, str] = {}
 
     def excluded(self, cwd: str) -> str:
@@ -95,9 +95,9 @@ class Tombstone(NamedTuple):
 class Tombstones:
     """The forgotten texts of one home."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, paths: Paths) -> None:
         """Read the file; raise OSError when it is damaged, because it must not be taken for an empty one."""
-        self.path = path
+        self.path = path = Path(paths.forgotten)
         self.salt = ""
         self.stones: list[Tombstone] = []
         self._codes: dict[tuple[str, str], int] = {}
@@ -111,11 +111,6 @@ class Tombstones:
             raise OSError(
                 errno.EIO, f"damaged ({error}); move it away and forget the texts again", str(path)
             ) from error
-
-    @classmethod
-    def of(cls, paths: Paths) -> Tombstones:
-        """Return the tombstones of these paths."""
-        return cls(Path(paths.forgotten))
 
     def __bool__(self) -> bool:
         """Return whether any text was forgotten."""

@@ -39,13 +39,8 @@ def slugify(text: str) -> str:
 class Wiki:
     """The articles below one folder."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    @classmethod
-    def of(cls, paths: Paths) -> Wiki:
-        """Return the wiki of these paths."""
-        return cls(Path(paths.knowledge))
+    def __init__(self, paths: Paths) -> None:
+        self.folder = Path(paths.knowledge)
 
     def path(self, slug: str) -> Path:
         """Return an article's path; raise ValueError when the slug would lead out of its folders."""

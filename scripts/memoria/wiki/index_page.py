@@ -123,7 +123,7 @@ def commit(
     ``rows``: those of all articles before the change. ``read`` maps the articles' files to their digests when they were
     read. ``ends``: the facts that end with it.
     """
-    folder = Wiki.of(paths).folder
+    folder = Wiki(paths).folder
     changes: dict[str, bytes | None] = {f"{slug}.md": Wiki.encode(article) for slug, article in changed.items()}
     owned = {slug: rows[slug].project if slug in rows else article.project for slug, article in changed.items()}
     after = dict(rows) | {slug: replace(Row.of(article), project=owned[slug]) for slug, article in changed.items()}
@@ -132,4 +132,4 @@ def commit(
     for name in lists:
         path = folder / name
         digests[name] = digest(home_files.read_if_there(path))
-    Transactions.of(paths).commit(changes | lists, digests, label, ends, appended(folder, block))
+    Transactions(paths).commit(changes | lists, digests, label, ends, appended(folder, block))

@@ -151,8 +151,8 @@ class Snapshot:
     """Everything that lint examines."""
 
     def __init__(self, home: Home) -> None:
-        self.wiki = Wiki.of(home.paths)
-        self.daily = DailyLog.of(home.paths)
+        self.wiki = Wiki(home.paths)
+        self.daily = DailyLog(home.paths)
         self.pages = {slug: _page(self.wiki, slug) for slug in self.wiki.slugs()}
         self.articles = {slug: page.article for slug, page in self.pages.items() if page.article}
         self.entries = [entry for day in self.daily.days() for entry in self.daily.entries(day)]

@@ -75,7 +75,7 @@ class Settle:
 
     def run(self) -> list[str]:
         """Bring articles and statements in step; return the slugs of the articles that were written."""
-        transactions = Transactions.of(self.home.paths)
+        transactions = Transactions(self.home.paths)
         transactions.recover()
         for _ in range(TRIES):
             try:
@@ -89,7 +89,7 @@ class Settle:
 
     def _settle(self, ours: Collection[str]) -> list[str]:
         """Do it once; ``ours``: articles that no person changed since they were read."""
-        store, wiki = self.keeper.store, Wiki.of(self.home.paths)
+        store, wiki = self.keeper.store, Wiki(self.home.paths)
         marks = {slug: f"{stamp[0]}-{stamp[1]}" for slug, stamp in wiki.files()}
         known = store.articles()
         unread = sorted(marks.keys() - known.keys())[:UNREAD]
@@ -146,7 +146,7 @@ class Settle:
             self._articles[slug], self._read[f"{slug}.md"] = article, digest(data)
 
     def _commit(self, written: Mapping[str, Article], ends: list[End]) -> None:
-        rows = ArticleCache(Wiki.of(self.home.paths), self.index).rows()
+        rows = ArticleCache(Wiki(self.home.paths), self.index).rows()
         block = index_page.settled_block(self.home.zone.local(clock.now()), sorted(written))
         read = {name: seen for name, seen in self._read.items() if name.removesuffix(".md") in written}
         label = self.label or f"brought {printable.counted(len(written), 'article')} up to date"

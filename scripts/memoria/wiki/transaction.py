@@ -73,20 +73,15 @@ def digest(data: bytes | None) -> str:
 class Transactions:
     """The transactions on the files below ``root``; ``folder`` holds the journal and the steps that can be undone.
 
-    The files that they replace are kept in ``replaced`` for a while. ``outbox`` queues the facts that end.
+    ``outbox`` queues the facts that end.
     """
 
-    def __init__(self, root: Path, folder: Path, replaced: Path, outbox: Path) -> None:
-        self.root = root
-        self.outbox = Outbox(outbox)
-        self.folder = folder
-        self.swap = Swap(replaced)
-        self.journal = folder / "journal.json"
-
-    @classmethod
-    def of(cls, paths: Paths) -> Transactions:
-        """Return the transactions on the wiki of these paths."""
-        return cls(Path(paths.knowledge), Path(paths.undo), Path(paths.replaced), Path(paths.facts_outbox))
+    def __init__(self, paths: Paths) -> None:
+        self.root = Path(paths.knowledge)
+        self.outbox = Outbox(Path(paths.facts_outbox))
+        self.folder = Path(paths.undo)
+        self.swap = Swap(paths)
+        self.journal = self.folder / "journal.json"
 
     def recover(self) -> bool:
         """Complete what a killed run began; return whether there was anything. The caller holds the compile lock.

@@ -102,8 +102,8 @@ class Compile:
     def __init__(self, home: Home) -> None:
         """Open everything that a compile needs in a home."""
         self.home, paths = home, home.paths
-        self.daily, self.ledger, self.keeper = DailyLog.of(paths), Ledger.of(paths), Keeper.at(home)
-        self.wiki, self.index = Wiki.of(paths), Index(paths.index)
+        self.daily, self.ledger, self.keeper = DailyLog(paths), Ledger(paths), Keeper.at(home)
+        self.wiki, self.index = Wiki(paths), Index(paths.index)
         self.article_cache = ArticleCache(self.wiki, self.index)
         self.requests = Requests(home, self.wiki, self.index, self.keeper.store)
         self.model = Metered.of(home, self.ledger)
@@ -116,7 +116,7 @@ class Compile:
 
     def prepare(self) -> None:
         """Recover from a killed run and bring ledger and index up to date; the caller holds the compile lock."""
-        Transactions.of(self.home.paths).recover()
+        Transactions(self.home.paths).recover()
         self.daily.refresh(self.ledger)
         # The wiki's log is complete even when the ledger is new or a run was killed before booking.
         log_ = home_files.read_if_there(self.wiki.folder / LOG) or b""

@@ -130,7 +130,7 @@ class DueCheck:
         return any(job.name not in self.seen for job in Spool(self.home.paths.spool).jobs())
 
     def _is_due(self, spool: Spool, sessions: list[list[Job]]) -> bool:
-        with closing(Ledger.of(self.home.paths)) as ledger:
+        with closing(Ledger(self.home.paths)) as ledger:
             return any(self._has_due(ledger, spool, jobs) for jobs in sessions)
 
     def _has_due(self, ledger: Ledger, spool: Spool, jobs: list[Job]) -> bool:

@@ -128,7 +128,7 @@ def exchange(
         if count:
             Round(home, keeper, records).run(carrier, server)
         keeper.refresh()
-        with closing(Ledger.of(home.paths)) as ledger:
+        with closing(Ledger(home.paths)) as ledger:
             keeper.lines.daily.refresh(ledger)
             met = [f"{told['label']} {str(told['met'])[:10]}" for told in records.get("others", {}).values()]
             ledger.put(housekeeping.MET, ", ".join(sorted(met)))
@@ -246,7 +246,7 @@ def _forget(home: Home, records: Records, idents: list[str]) -> int:
 
 def _needles(home: Home) -> set[str]:
     """Return the forgotten texts that something here still holds: nothing but their digests came."""
-    stones, found = Tombstones.of(home.paths), set[str]()
+    stones, found = Tombstones(home.paths), set[str]()
     for text in proof.texts(home) if stones else ():
         left = text
         while (needle := stones.found(left)) is not None:

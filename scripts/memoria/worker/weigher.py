@@ -151,7 +151,7 @@ def _answer(home: Home, request: Request, task: Task, **material: object) -> Jso
     quick = copy(home.settings)
     quick.model_timeout_s = min(quick.model_timeout_s, CALL_S / (1 + quick.model.count(",")))
     try:
-        with closing(Ledger.of(home.paths)) as ledger:
+        with closing(Ledger(home.paths)) as ledger:
             model = Metered.of(replace(home, settings=quick), ledger)
             completion = model.complete_soon(lambda: _question(home, request, task, material), WAIT_S)
             return completion.data if completion else {}
@@ -167,7 +167,7 @@ def _question(home: Home, request: Request, task: Task, material: JsonObject) ->
     if not _may_give(request):
         return None
     redact = Redactor(home.settings.redact_extra).redact
-    prompt = conversation.ends(redact(Tombstones.of(home.paths).without(request.prompt)), PROMPT_CHARS)
+    prompt = conversation.ends(redact(Tombstones(home.paths).without(request.prompt)), PROMPT_CHARS)
     if not prompt.strip():
         return None
     before = conversation.recent(home, safe_name(request.session), request.transcript, request.prompt)

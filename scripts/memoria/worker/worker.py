@@ -86,7 +86,7 @@ class Worker:
     def of(cls, home: Home, *, insist: bool = False) -> Worker:
         """Return the worker of a home, with its ledger open."""
         paths = home.paths
-        return cls(home, Spool(paths.spool), DailyLog.of(paths), Ledger.of(paths), Keeper(paths, home.zone), insist)
+        return cls(home, Spool(paths.spool), DailyLog(paths), Ledger(paths), Keeper(paths, home.zone), insist)
 
     def close(self) -> None:
         """Close the databases."""

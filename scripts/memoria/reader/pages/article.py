@@ -66,13 +66,13 @@ def show(site: Site, asked: Asked) -> View:
 
 def read(site: Site, slug: str) -> Article | None:
     """Return an article as it is on disk, without what is hidden; raise ValueError when it cannot be parsed."""
-    article = Wiki.of(site.home.paths).get(slug)
+    article = Wiki(site.home.paths).get(slug)
     return Filter(site.home.paths, site.visible()).article(article) if article else None
 
 
 def _newest_step(site: Site, slug: str) -> Step | None:
     """Return the newest step of the wiki if it changed this article, so that it can be taken back here."""
-    step = next(iter(Transactions.of(site.home.paths).steps()), None)
+    step = next(iter(Transactions(site.home.paths).steps()), None)
     return step if step and any(row["path"] == f"{slug}.md" for row in step.files) else None
 
 
@@ -97,7 +97,7 @@ def _past(row: str) -> tuple[str, str]:
 def take_back(site: Site, asked: Asked) -> Done:
     """Undo the newest step of the wiki, if it is the one that the form names; return to the article."""
     with locks.needed(Path(site.home.paths.compile_lock), "A compile"):
-        transactions = Transactions.of(site.home.paths)
+        transactions = Transactions(site.home.paths)
         transactions.recover()
         newest = next(iter(transactions.steps()), None)
         if newest is None or newest.name != asked.form.get("step", ""):

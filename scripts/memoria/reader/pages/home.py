@@ -43,7 +43,7 @@ def show(site: Site, asked: Asked) -> View:
     live = [fact for fact in catalog.facts.values() if fact.ended is None]
     facts = [(_day(site, fact), fact) for fact in live if not key or key in fact.projects]
     latest = max([facts[0][0] if facts else "", rows[0].updated if rows else ""])
-    with closing(Ledger.of(site.home.paths)) as ledger:
+    with closing(Ledger(site.home.paths)) as ledger:
         met = str(ledger.get(MET) or "") if site.home.settings.sync else ""
     values = {
         "today": site.today.isoformat(),
@@ -80,7 +80,7 @@ class Need:
 
 def needs(home: Home) -> list[Need]:
     """Return what needs a person now, the most important first."""
-    with closing(Ledger.of(home.paths)) as ledger:
+    with closing(Ledger(home.paths)) as ledger:
         return [
             *_jobs(home), *_compiles(ledger), *_machines(home), *_budget(home, ledger), *_settings(home),
             *_notes(ledger),

@@ -31,7 +31,7 @@ class Share:
 
 def show(site: Site, _: Asked) -> View:
     """Return the receipt, with the costs of the last days."""
-    with closing(Ledger.of(site.home.paths)) as ledger:
+    with closing(Ledger(site.home.paths)) as ledger:
         values = _turns(site, ledger) | _costs(site, ledger)
     return View("receipt.html", "Receipt", values)
 

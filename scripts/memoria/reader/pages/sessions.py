@@ -90,7 +90,7 @@ def _read(site: Site) -> tuple[Session, ...]:
     entries: dict[str, list[Booked]] = {}
     for entry in site.catalog.entries.values():
         entries.setdefault(entry.session, []).append(entry)
-    with closing(Ledger.of(site.home.paths)) as ledger:
+    with closing(Ledger(site.home.paths)) as ledger:
         counts, checked = ledger.turn_counts(), _by_session(ledger)
     sessions = []
     for ident, booked in entries.items():
@@ -152,7 +152,7 @@ def show_one(site: Site, asked: Asked) -> View:
     one = find(site, ident)
     if one is None:
         return not_found("There is no such session, or nothing of it is known any more.")
-    with closing(Ledger.of(site.home.paths)) as ledger:
+    with closing(Ledger(site.home.paths)) as ledger:
         counts = ledger.turn_counts()
     values = {
         "session": one,

@@ -99,7 +99,7 @@ def show_day(site: Site, asked: Asked) -> View:
     if place is None:
         return not_found("Nothing is noted for this day." if clock.is_day(name) else "There is no such day.")
     day = known[place]
-    entries = {entry.id: entry for entry in DailyLog.of(site.home.paths).entries(date.fromisoformat(name))}
+    entries = {entry.id: entry for entry in DailyLog(site.home.paths).entries(date.fromisoformat(name))}
     values = {
         "day_of": day,
         "entries": entries,
