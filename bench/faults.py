@@ -194,7 +194,7 @@ class World(CrashWorld):
             reader = Reader(decode=CLIENTS[CODEX].decoder())
             wanted |= {turn.key for turn in reader.read(self.rollout.read_bytes().splitlines(True))}
         found = Counter(key for entry in self.entries() for key in entry.turns)
-        gone = {key for day in self._daily().days() for _, keys in self._daily().forgotten(day) for key in keys}
+        gone = {key for day in self._daily().days() for _, keys in self._daily().read(day).tombstones() for key in keys}
         tally.lost += len(wanted - set(found) - gone)
         tally.twice += sum(count - 1 for count in found.values())
         tally.turns = len(wanted)

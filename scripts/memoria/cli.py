@@ -20,8 +20,8 @@ from memoria.ground import printable
 from memoria.ground.errors import ExpectedError, HomeRefusedError
 from memoria.ground.home import Home
 
-# Verb -> one line of help. Its module, ``memoria.commands.<verb>`` or one of ``BESIDE``, has ``arguments(parser)`` and
-# ``command(args, home)``, or ``without_home(args)`` when it leaves the user's home alone; one with
+# Verb -> one line of help. Its module, ``memoria.commands.<verb>`` or one of ``BESIDE``, has ``command(args, home)``,
+# or ``without_home(args)`` when it leaves the user's home alone, and ``arguments(parser)`` when it takes any; one with
 # ``refused(args, error)`` also runs when the home cannot be opened.
 VERBS = {
     "status": "show whether memoria works: what waits, what failed, what it cost",
@@ -105,8 +105,8 @@ def parsers(verbs: Sequence[str]) -> argparse.ArgumentParser:
             verb, help=line, description=about, formatter_class=_formatter,
             allow_abbrev=False,  # `undo --sho` must not undo
         )  # fmt: skip
-        if verb in verbs:  # only the verb that runs is imported
-            _module(verb).arguments(own)
+        if verb in verbs and hasattr(module := _module(verb), "arguments"):  # only the verb that runs is imported
+            module.arguments(own)
     return parser
 
 
@@ -197,7 +197,7 @@ def _reads(name: str, args: argparse.Namespace) -> bool:
 
 def _run_in_home(verb: ModuleType, args: argparse.Namespace, *, reads: bool) -> int:
     home = Home.open(reads=reads)
-    if home.is_begun:
+    if not home.scratch:
         _log_to(home)
     try:
         for problem in home.settings.problems:

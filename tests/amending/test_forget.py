@@ -195,7 +195,7 @@ def test_an_entry_goes_from_everywhere_and_never_comes_back(home: Home) -> None:
     taken_in_again(home)
     gone(home)
     assert [each.id for each in DailyLog(home.paths).entries(DAY)] == ["01bb"]
-    assert [ident for ident, _ in DailyLog(home.paths).forgotten(DAY)] == ["01aa"]
+    assert [ident for ident, _ in DailyLog(home.paths).read(DAY).tombstones()] == ["01aa"]
 
 
 def test_what_rests_on_other_entries_stays(home: Home) -> None:
@@ -451,7 +451,7 @@ def test_a_tombstone_holds_ids_alone_and_a_lost_ledger_learns_of_it(home: Home) 
     Path(home.paths.ledger).unlink()
     ledger = Ledger(home.paths)
     DailyLog(home.paths).refresh(ledger)
-    ((ident, keys),) = [stone for stone in DailyLog(home.paths).forgotten(DAY) if stone[0] != "-"]
+    ((ident, keys),) = [stone for stone in DailyLog(home.paths).read(DAY).tombstones() if stone[0] != "-"]
     assert (ident, len(keys)) == ("01aa", 2)
     assert [ledger.entry_of(key) for key in keys] == ["", ""]
     assert [each.id for each in ledger.entries()] == ["01bb"]

@@ -107,7 +107,7 @@ def test_every_byte_of_a_person_stays_through_all_that_is_written_into_a_day(
         daily.sweep()
         checked()
         assert [found.id for found in daily.entries(DAY)] == ["two"]
-        assert daily.forgotten(DAY) == [("one", ("tone",)), ("-", ("t7",))]
+        assert daily.read(DAY).tombstones() == [("one", ("tone",)), ("-", ("t7",))]
         assert daily.edit(DAY, lambda day: day.bury({"two"}))
         checked()
 

@@ -480,7 +480,7 @@ def test_an_entry_that_is_forgotten_leaves_its_turns_alone_for_good(homes: Homes
     desk.forget("e-aaa111")
     meet(desk, laptop)
     assert "slow" not in day(laptop).read_text()
-    assert laptop.daily.forgotten(MONDAY.date()) == [("aaa111", ("kaaa111",))]
+    assert laptop.daily.read(MONDAY.date()).tombstones() == [("aaa111", ("kaaa111",))]
     assert not contents(laptop)
 
 

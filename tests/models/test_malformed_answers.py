@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -18,8 +17,8 @@ from scripted_model import Scripted
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    ledger = Ledger(Paths(str(tmp_path)))
+def ledger(paths: Paths) -> Iterator[Ledger]:
+    ledger = Ledger(paths)
     yield ledger
     ledger.close()
 

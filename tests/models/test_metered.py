@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -22,8 +21,8 @@ PROMPT = tasks.flush({"project": "p", "exchanges": []})
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    ledger = Ledger(Paths(str(tmp_path)))
+def ledger(paths: Paths) -> Iterator[Ledger]:
+    ledger = Ledger(paths)
     yield ledger
     ledger.close()
 

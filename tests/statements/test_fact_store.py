@@ -16,8 +16,8 @@ from memoria.statements.fact import GLOBAL
 from memoria.statements.store import HALF_SAVED_S, MIGRATIONS, Store, corrected, half_saved, leading, made_again, score
 
 
-def test_migrations_bring_an_older_store_up_without_losing_a_fact(paths: Paths) -> None:
-    db = sqlite3.connect(paths.facts)
+def test_migrations_bring_an_older_store_up_without_losing_a_fact(tmp_path: Path) -> None:
+    db = sqlite3.connect(tmp_path / "learned.db")
     db.executescript(MIGRATIONS[0] + "PRAGMA user_version=1;")
     db.execute(
         "INSERT INTO facts VALUES (1, 'l-1', '2026-11-16', 'fact', '2026-11-16T09:00:00+00:00', '', '', "
@@ -25,7 +25,7 @@ def test_migrations_bring_an_older_store_up_without_losing_a_fact(paths: Paths) 
     )
     db.commit()
     db.close()
-    with Store(paths) as store:
+    with Store(Paths(str(tmp_path), str(tmp_path))) as store:
         assert store.db.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
         kept = store.get("l-1")
         assert kept is not None

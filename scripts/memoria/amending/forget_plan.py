@@ -211,7 +211,7 @@ class _Planner:
         )
 
     def _tombstone_ids(self) -> set[str]:
-        return {ident for day in self.daily.days() for ident, _ in self.daily.forgotten(day)}
+        return {ident for day in self.daily.days() for ident, _ in self.daily.read(day).tombstones()}
 
     def _slug(self, target: str) -> str:
         targets = LinkTargets(Path(self.home.paths.home), self.articles.values())

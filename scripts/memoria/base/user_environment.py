@@ -97,7 +97,7 @@ def user_settings(environ: Mapping[str, str]) -> dict[str, str]:
 def file_text(path: str) -> str:
     """Return the text of one of the client's settings files; raise OSError when it cannot be read."""
     with open(path, "rb", opener=_unblocked) as file:
-        return (file.read(MAX_SETTINGS_BYTES) or b"").decode("utf-8", "replace")
+        return file.read(min(MAX_SETTINGS_BYTES, os.fstat(file.fileno()).st_size)).decode("utf-8", "replace")
 
 
 def _unblocked(path: str, flags: int) -> int:

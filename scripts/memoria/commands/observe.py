@@ -16,10 +16,6 @@ from memoria.capture.spool import Spool
 from memoria.ground.home import Home
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add no options to ``parser``."""
-
-
 def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (all commands have this signature)
     """Observe every session that has news."""
     detach.lower_priority()

@@ -53,7 +53,7 @@ def gather(home: Home) -> dict[str, Any]:
         waiting, failed = spool.jobs(), spool.jobs(spool.failed)
         return {
             "home": paths.home,
-            "is_begun": home.is_begun,
+            "is_begun": not home.scratch,
             "other_memories": [": ".join(found) for found in home.second_memories()],
             "state": Paths.of(home.settings).state,
             "disabled": home.settings.disabled,
@@ -76,8 +76,7 @@ def gather(home: Home) -> dict[str, Any]:
                 for time, kind, subject, text in ledger.notes(limit=50)
                 if kind in ("missing", "refused", "compile-failed")
             ][:10],
-            "sync": _sync(home),
-            "memory_server": _memory_server(home),
+            **_exchanges(home),
             "problems": [*home.settings.problems, *protocol.problems(home.settings)],
         }
 
@@ -87,15 +86,25 @@ def _counts(ledger: Ledger, home: Home) -> dict[str, int]:
     return ledger.counts() | {"uncompiled": len(gate.compilable(ledger, home)) + ledger.by_hand()}
 
 
-def _sync(home: Home) -> dict[str, Any]:
-    """How the exchange with other machines stands; empty when there is none."""
-    if not home.settings.sync:
-        return {}
-    from memoria.exchange.records import Records  # noqa: PLC0415 (only with other machines)
+def _exchanges(home: Home) -> dict[str, dict[str, Any]]:
+    """How the exchange with other machines, and with the memory server, stands; empty where there is none."""
+    found: dict[str, dict[str, Any]] = {"sync": {}, "memory_server": {}}
+    if not (home.settings.sync or home.settings.memory_api_url):
+        return found
+    from memoria.exchange.records import Records  # noqa: PLC0415 (only for what is exchanged)
     from memoria.worker import together  # noqa: PLC0415
 
     with Records.of(home.paths) as records:
-        return together.state(home, records)
+        if home.settings.sync:
+            found["sync"] = together.state(home, records)
+        state, refused = records.get("server", {}), records.get("refused", {})
+    if home.settings.memory_api_url:
+        found["memory_server"] = {
+            "waiting": state.get("waiting", 0),
+            "problem": state.get("problem", ""),
+            "refused": [{"id": ident, "reason": reason} for ident, (_, reason) in refused.items()],
+        }
+    return found
 
 
 def _sync_lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
@@ -108,21 +117,6 @@ def _sync_lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
         held, pairs = counted(facts["held"], "piece"), counted(len(facts["pairs"]), "pair")
         rows.append(f"  {held} missing here, {pairs} of two wordings: {invocation.shown('sync --status')}")
     return rows
-
-
-def _memory_server(home: Home) -> dict[str, Any]:
-    """How the exchange with the memory server stands; empty when none is named."""
-    if not home.settings.memory_api_url:
-        return {}
-    from memoria.exchange.records import Records  # noqa: PLC0415 (only with a server)
-
-    with Records.of(home.paths) as records:
-        state, refused = records.get("server", {}), records.get("refused", {})
-    return {
-        "waiting": state.get("waiting", 0),
-        "problem": state.get("problem", ""),
-        "refused": [{"id": ident, "reason": reason} for ident, (_, reason) in refused.items()],
-    }
 
 
 def _server_lines(facts: dict[str, Any]) -> list[str]:

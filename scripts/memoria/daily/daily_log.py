@@ -60,10 +60,6 @@ class DailyLog:
         """Return the former project keys that the files may hold, with the present ones."""
         return project.aliases(self.projects)
 
-    def forgotten(self, day: date) -> list[tuple[str, tuple[str, ...]]]:
-        """Return the tombstones of a day, as ``DayText.tombstones`` does."""
-        return DayText(self.text(day)).tombstones()
-
     def text(self, day: date) -> str:
         """Return a day's text with its own line endings, ``""`` when it has no file."""
         try:

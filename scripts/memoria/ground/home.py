@@ -73,11 +73,6 @@ class Home:
                 change_config(Swap(paths), {"home": paths.home})
         return cls(settings, paths, Zone(settings.tz), scratch)
 
-    @property
-    def is_begun(self) -> bool:
-        """Return whether there is a home, and not only the scratch folder of one who reads."""
-        return not self.scratch
-
     def leave(self) -> None:
         """Remove the scratch folder of one who only read."""
         if self.scratch:

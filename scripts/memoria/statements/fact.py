@@ -110,25 +110,19 @@ class Fact:
             raise ValueError("a fact needs kind, content, id and time")
         origin = str(stored.get("origin", "assistant"))
         seen = stored.get("seen", 1)
+        texts = {name: str(stored.get(name, "")) for name in ("project", "session", "quote", "successor", "beside")}
+        lists = {name: _strings(stored.get(name)) for name in ("tags", "keywords", "also", "supersedes", "history")}
+        more: dict[str, Any] = {**times, **texts, **lists}
         return cls(
             kind=kind,
             content=content,
             id=ident,
-            time=times["time"],
-            last=times["last"],
-            ended=times["ended"],
-            worded=times["worded"],
             importance=clamp(stored.get("importance")),
             origin=origin if origin in ORIGINS else "assistant",
             seen=seen if isinstance(seen, int) and seen > 0 else 1,
             repetition=str(stored.get("repetition")).casefold() == "true",
-            tags=_strings(stored.get("tags")),
-            keywords=_strings(stored.get("keywords")),
-            also=_strings(stored.get("also")),
-            supersedes=_strings(stored.get("supersedes")),
-            history=_strings(stored.get("history")),
             asked_as=phrases(stored.get("asked_as")),
-            **{name: str(stored.get(name, "")) for name in ("project", "session", "quote", "successor", "beside")},
+            **more,
         )
 
 

@@ -278,10 +278,6 @@ def _fitting(notes: Iterable[Note]) -> Iterator[Note]:
             yield note
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add no options to ``parser``."""
-
-
 def command(args: argparse.Namespace, home: Home) -> int:  # noqa: ARG001 (all commands have this signature)
     """Print the hook's answer, or nothing when the prompt needs no note; return 0."""
     detach.lower_priority()
