@@ -8,6 +8,7 @@ import os
 import re
 import threading
 import time
+from argparse import Namespace
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from home_of import run, scripted
+from home_of import scripted
 from memoria.capture import detach
 from memoria.capture.open_sessions import OpenSessions
 from memoria.daily.ledger import Ledger
@@ -80,7 +81,7 @@ class World:
             "recorded": OpenSessions(self.home.paths.where).latest_prompt(SESSION),
         }  # fmt: skip
         self.monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(request)))
-        assert run(weigher, self.home) == 0
+        assert weigher.command(Namespace(), self.home) == 0
         return str(self.capsys.readouterr().out)
 
     def meanwhile(self, act: Callable[[], Any]) -> None:
