@@ -179,10 +179,10 @@ class Paths:
         return cls(settings.home or default_home(), settings.state)
 
 
-def is_checkout(root: str = ROOT) -> bool:
+def is_checkout() -> bool:
     """Return whether memoria runs from a clone, not from a wheel or a plugin's cache, which an update replaces."""
-    inside_client = os.sep + os.path.join("plugins", "cache") + os.sep in root
-    return os.path.isfile(os.path.join(root, "pyproject.toml")) and not inside_client
+    inside_client = os.sep + os.path.join("plugins", "cache") + os.sep in ROOT
+    return os.path.isfile(os.path.join(ROOT, "pyproject.toml")) and not inside_client
 
 
 def is_wheel() -> bool:

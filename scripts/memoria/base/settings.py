@@ -57,7 +57,7 @@ class Field:
 
     def __init__(
         self,
-        default: object,
+        default: Any,
         sentence: str,
         variable: str = "",
         is_path: bool = False,
@@ -89,7 +89,7 @@ class Field:
 
     def _parse_several(self, raw: object) -> tuple[object, ...]:
         parts = raw if isinstance(raw, list) else _several(raw) if isinstance(raw, str) else [raw]
-        if isinstance(self.default, tuple) and any(isinstance(usual, float) for usual in self.default):
+        if any(isinstance(usual, float) for usual in self.default):
             return tuple(_parse_number(part, float) for part in parts if part != "")
         if not all(isinstance(part, str) for part in parts):
             raise ValueError("a list of strings")

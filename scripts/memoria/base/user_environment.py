@@ -147,9 +147,9 @@ def _named(environ: Mapping[str, str], folder: str, user_folder: str) -> set[str
 def _places(*folders: str) -> Iterator[str]:
     """Yield the folders and all around them, each once."""
     seen = set()
-    for folder in folders:
-        place = os.path.realpath(folder) if folder else ""
-        while place and place not in seen:
+    for folder in filter(None, folders):
+        place = os.path.realpath(folder)
+        while place not in seen:
             seen.add(place)
             yield place
             place = os.path.dirname(place)

@@ -47,7 +47,7 @@ def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
         outcome += _mark(event, paths)  # before a process starts: each page that is changed after a fork is copied
     if _is_due(event.name, len(waiting) + 1, settings) and (waiting or outcome.startswith("spooled")):
         outcome += ", " + detach.start_worker(settings, paths, is_ending=True)
-    if (is_told and event.name in ("Stop", "PreCompact")) or (settings.learn_at_once and event.name == "Stop"):
+    if event.name in ("Stop", "PreCompact"):
         outcome += ", " + detach.start_observer(settings, paths, is_ending=True)
     hook.log(paths, f"{event.name} {event.session} {outcome}")
 

@@ -27,12 +27,13 @@ def read(text: str, prompt: Prompt) -> JsonObject:
     """Return the answer to a prompt in a model's text, checked; raise BadAnswerError with the first reason."""
     if not text.strip():
         raise BadAnswerError("The model's answer is empty.")
-    values = sorted(_values(text), key=lambda value: _fit(value, prompt.schema))
+    schema = prompt.schema
+    values = sorted((_as_object(value, schema) for value in _values(text)), key=lambda value: _fit(value, schema))
     if not values:
         raise BadAnswerError(
             f"The model's answer contains no JSON object that is whole; it begins {text.strip()[:60]!r}."
         )
-    return check(_as_object(values[-1], prompt.schema), prompt.schema)
+    return check(values[-1], schema)
 
 
 def check(value: object, schema: JsonObject) -> JsonObject:
@@ -119,9 +120,7 @@ def _no_constant(name: str) -> float:
 
 def _fit(value: Any, schema: JsonObject) -> tuple[int, int]:
     """Return how many of the schema's names a value has, and its length, which decides between equals."""
-    named = _as_object(value, schema)
-    known = sum(name in schema["properties"] for name in named) if isinstance(named, dict) else 0
-    return known, len(str(value))
+    return sum(name in value for name in schema["properties"]), len(str(value))
 
 
 def _as_object(value: Any, schema: JsonObject) -> Any:

@@ -400,7 +400,7 @@ def _fold(hits: list[Hit], hit: Hit, sessions: Collection[str]) -> bool:
 
 def sentence(passage: str) -> list[str]:
     """Return the words of a passage's first line, without its bullet, its ``[kind]`` and its sources."""
-    line = passage.strip().partition("\n")[0].removeprefix("- ") if passage else ""
+    line = passage.strip().partition("\n")[0].removeprefix("- ")
     if line.startswith("[") and "] " in line:
         line = line.partition("] ")[2]
     words = (word.strip(_AROUND) for word in line.lower().split() if not word.startswith("daily/"))

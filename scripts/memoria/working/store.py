@@ -19,10 +19,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -144,7 +146,7 @@ class SqliteStore:
         self.path = path
         self.is_shared = is_shared
         self._connection: sqlite3.Connection | None = None
-        self._identity = (0, 0)
+        self._opened: os.stat_result
         self._touched: dict[tuple[str, str], int] = {}
 
     async def get(self, scope: str, key: str) -> Record | None:
@@ -387,17 +389,12 @@ class SqliteStore:
     def _connected(self) -> sqlite3.Connection:
         """The connection; opened anew when the file was deleted or moved under it."""
         if self._connection is not None:
-            try:
-                status = self.path.stat()
-            except FileNotFoundError:
-                self._drop_connection()
-            else:
-                if (status.st_dev, status.st_ino) != self._identity:
-                    self._drop_connection()
-        if self._connection is None:
-            self._connection = _open(self.path)
-            status = self.path.stat()
-            self._identity = (status.st_dev, status.st_ino)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(self.path.stat(), self._opened):
+                    return self._connection
+            self._drop_connection()
+        self._connection = _open(self.path)
+        self._opened = self.path.stat()
         return self._connection
 
     def _drop_connection(self) -> None:
