@@ -33,13 +33,15 @@ def test_what_memoria_installs_lies_in_the_platforms_folder_for_data(
 def test_in_a_session_with_the_plugin_it_is_on_the_path_of_its_shells(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(places, "is_checkout", lambda: False)
+    monkeypatch.setenv(invocation.UV_RUN, "1")
     assert invocation.called() == "~/src/memoria/bin/memoria"  # in a terminal
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/somewhere")
     assert invocation.called() == "memoria"
     monkeypatch.delenv("CLAUDE_PROJECT_DIR")
     monkeypatch.setenv("MEMORIA_DETACHED", "1")  # the worker, whose notices a session shows
     assert invocation.called() == "memoria"
+    (root / "pyproject.toml").touch()
+    assert invocation.called() == "uv run memoria"
 
 
 def test_a_tool_that_is_not_on_the_path_is_named_by_its_place_and_uvx_by_its_name(

@@ -29,7 +29,7 @@ def test_words_that_may_be_keys_are_left_out(prompt: str) -> None:
 
 
 def test_a_prompt_about_keys_keeps_its_words() -> None:
-    prompt = "Rotate the token cache, then fix the password form in src/login/form.py"
+    prompt = "Rotate the token cache: it is slow; then fix the password form in src/login/form.py"
     assert without_secrets(prompt) == prompt
 
 

@@ -73,15 +73,15 @@ def test_a_session_says_at_most_one_line_and_the_setting_switches_it_off(tmp_pat
             Path(client.paths.days, str(end)).write_text(f"{text}\n", "utf-8")
 
     leave()
-    assert start("resume") == ""
-    assert start() == "memoria: 1 learned"
-    assert start() == ""
+    assert [start("resume"), start(), start()] == ["", "memoria: 1 learned", ""]
     Path(client.paths.days, "1").write_text("broken disk " * 100, "utf-8")
     assert len(start()) == session_start.MAX_DAY == 1_000
     leave()
-    Path(client.paths.notice).write_text("memoria: the model is not logged in.\n", encoding="utf-8")
-    assert start() == "memoria: the model is not logged in."
-    assert start() == "memoria: 1 learned"
+    for text in ("memoria: the model is away.", "memoria: the model is not logged in."):
+        assert notices.tell(client.paths, "failure", text), "the later one stands in the place of the other"
+    notices.clear(client.paths, "failure")
+    assert notices.tell(client.paths, "failure", text), "it is news again"
+    assert [start(), start()] == ["memoria: the model is not logged in.", "memoria: 1 learned"]
     leave()
     client.env["MEMORIA_DAY_NOTICE"] = "false"
     assert start() == ""

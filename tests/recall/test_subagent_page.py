@@ -16,7 +16,7 @@ from memoria.recall import subagent_page, tool_notes
 RULE = "- [preference] Commit messages are imperative."
 ROWS = (
     "## What matters most", RULE, "- [decision] Stripes are counted by the zebra tally.",
-    "- [decision] Boats are painted blue.", "", "## Articles (knowledge/)",
+    "- [decision] Boats are painted blue.", "", "## Articles of the zebra tally, which counts",
     "- [[concepts/tally|Zebra tally]]: how stripes are counted", "- [[concepts/paint|Paint]]: what is blue",
 )  # fmt: skip
 TASK = "Find out how the zebra tally counts stripes"
