@@ -7,6 +7,7 @@ memory server, the change is queued for it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -127,15 +128,12 @@ def _taken(home: Home) -> dict[str, str]:
 def _settle(home: Home, before: dict[str, str], after: dict[str, str]) -> int:
     """Mark the entries as waiting, for one interval at least, and bring index and pages up to date."""
     waiting = {ident for ident, took in before.items() if after.get(ident) != took}
-    ledger = Ledger(home.paths)
-    try:
+    with closing(Ledger(home.paths)) as ledger:
         ledger.mark_waiting(waiting - after.keys())
         ledger.mark_compiled({ident: after[ident] for ident in waiting & after.keys()})
         ledger.put(gate.COMPILED, clock.now().isoformat())
         ledger.put(gate.FAILED, value=True)  # so that even the first entries wait for one interval
         waiting &= {entry.id for entry in ledger.entries()}
-    finally:
-        ledger.close()
     with Keeper.at(home) as keeper:
         housekeeping.bring_in(keeper)
         renew(home, keeper)

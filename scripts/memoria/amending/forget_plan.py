@@ -138,13 +138,14 @@ class _Planner:
         self.read = {f"{slug}.md": digest(Wiki.encode(article)) for slug, article in self.articles.items()}
         self.archive = Archive.of(home.paths, max(1, home.settings.archive_mb))
         self.spool = Spool(home.paths.spool)
+        self.boxes = (self.spool.tmp, self.spool.new, self.spool.cur, self.spool.failed)
 
     def plan(self, target: str, kind: str) -> Plan:
         plan = Plan(kind or self._kind(target), target)
         ident = _identifier(target)
         if plan.kind == "fact":
             with Keeper.at(self.home) as keeper:
-                waiting = [fact for fact in keeper.waiting() if fact.id == _identifier(target)]
+                waiting = [fact for fact in keeper.waiting() if fact.id == ident]
                 plan.facts = waiting or [keeper.known(target)]
             self._wiki(plan)
             self._others(plan)
@@ -219,8 +220,7 @@ class _Planner:
         return slug if slug in self.articles else ""
 
     def _of_session(self, session: str) -> list[Job]:
-        boxes = (self.spool.tmp, self.spool.new, self.spool.cur, self.spool.failed)
-        return [job for job in self.spool.jobs(*boxes) if job.session == safe_name(session)]
+        return [job for job in self.spool.jobs(*self.boxes) if job.session == safe_name(session)]
 
     def _turns(self, entry_id: str) -> list[tuple[str, str]]:
         """Return the keys and texts of an entry's archived turns."""
@@ -272,11 +272,10 @@ class _Planner:
                     plan.facts.append(fact)
 
     def _jobs(self, plan: Plan) -> None:
-        boxes = (self.spool.tmp, self.spool.new, self.spool.cur, self.spool.failed)
         gone = {key for entry in plan.entries for key in entry.turns}
         names = self._sessions(plan)
-        for job in self.spool.jobs(*boxes):
-            path = next(path for box in boxes if (path := Path(box, job.name)).exists())
+        for job in self.spool.jobs(*self.boxes):
+            path = next(path for box in self.boxes if (path := Path(box, job.name)).exists())
             turns = job_turns(path)
             if job.session in names:
                 plan.jobs[str(path)] = [key for key, _ in turns]
@@ -295,15 +294,9 @@ class _Planner:
         names = self._sessions(plan)
         for path in sorted(Path(self.home.paths.cursors).glob("*")) if names or plan.needle else ():
             transcript = _transcript_of(path)
-            client = clients.owner(Path(transcript))
-            reader = Reader(with_sides=True, decode=client.decoder())
-            found = [
-                turn.key
-                for line in _lines(transcript)
-                for turn in reader.read([line])
-                if path.name in names or holds(words(turn), plan.needle)
-            ]
-            found += [turn.key for turn in reader.settle() if path.name in names or holds(words(turn), plan.needle)]
+            reader = Reader(with_sides=True, decode=clients.owner(Path(transcript)).decoder())
+            turns = [*reader.read(_lines(transcript)), *reader.settle()]
+            found = [turn.key for turn in turns if path.name in names or holds(words(turn), plan.needle)]
             keys += found
             if found and "." not in path.name:
                 plan.sessions.add(path.name)
@@ -331,10 +324,7 @@ class _Planner:
             for slug in gone:
                 unlink(article, slug)
         after: dict[str, bytes | None] = {f"{slug}.md": None for slug in gone}
-        after |= {
-            f"{slug}.md": article.render().encode("utf-8", "surrogateescape")
-            for slug, article in remaining_articles.items()
-        }
+        after |= {f"{slug}.md": Wiki.encode(article) for slug, article in remaining_articles.items()}
         if (folder / INDEX).exists():
             after |= index_page.pages([Row.of(article) for article in remaining_articles.values()], folder)
         if (log := home_files.read_if_there(folder / LOG)) is not None:

@@ -72,15 +72,12 @@ def carry_out(home: Home, plan: Plan) -> None:
     Projects(paths.projects).forget(plan.folders, plan.project)
     projects.forget_folders(paths, plan.folders)
     sweep(home)
-    ledger = Ledger(paths)
-    try:
+    with closing(Ledger(paths)) as ledger:
         DailyLog(paths).refresh(ledger)
         wanted = [folded(text) for text in plan.needles]
         ledger.strike_notes(lambda text: proof.holds(text, wanted))
         ledger.shred()
         _caches(home, ledger)
-    finally:
-        ledger.close()
     _logs(home, plan)
     gone = {f"e-{entry.id}": f"{entry.day}\n{'.'.join(entry.turns)}" for entry in plan.entries}
     pages = [f"knowledge/{name.removesuffix('.md')}" for name, data in plan.pages.items() if data is None]

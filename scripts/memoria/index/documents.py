@@ -208,6 +208,7 @@ def _facts(path: str, day: str, facts: Iterable[Fact]) -> Iterator[Document]:
     for event in facts:
         if event.ended and not event.successor:
             continue
+        asked = (Passage(phrase, layout.ASKED) for phrase in event.asked_as)
         yield Document(
             path=path,
             kind="fact",
@@ -217,16 +218,11 @@ def _facts(path: str, day: str, facts: Iterable[Fact]) -> Iterator[Document]:
             also=event.also,
             tags=(event.kind, *event.tags),
             keywords=event.keywords,
-            passages=(Passage(event.content, event.kind, own=event.origin == "user"), *_asked(event.asked_as)),
+            passages=(Passage(event.content, event.kind, own=event.origin == "user"), *asked),
             date=day,
             importance=event.importance + layout.AGAIN * made_again(event),
             superseded_by=f"^{event.successor}" if event.successor else "",
         )
-
-
-def _asked(phrases: Iterable[str]) -> Iterator[Passage]:
-    """Yield the phrases by which a document is asked for."""
-    return (Passage(phrase, layout.ASKED) for phrase in phrases)
 
 
 def _sections(

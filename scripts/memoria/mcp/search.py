@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,17 +97,15 @@ def passages_for(home: Home, view: Visibility, question: str) -> tuple[list[Pass
 
 def ask(home: Home, question: str, passages: Sequence[Passage], project: str = "") -> tuple[Answer | None, str]:
     """Return the model's checked answer, or None and the reason; ``project`` (by key) decides where it is asked."""
-    ledger = Ledger(home.paths)
+    material = {"question": question, "passages": [asdict(passage) for passage in passages]}
     try:
-        model = Metered.of(home, ledger)
-        if model.name == "offline":
-            return None, "the setting `model` is offline"
-        material = {"question": question, "passages": [asdict(passage) for passage in passages]}
-        completion = model.complete(tasks.query(material), project)
+        with closing(Ledger(home.paths)) as ledger:
+            model = Metered.of(home, ledger)
+            if model.name == "offline":
+                return None, "the setting `model` is offline"
+            completion = model.complete(tasks.query(material), project)
     except ModelError as error:
         return None, str(error)
-    finally:
-        ledger.close()
     targets = LinkTargets(Path(home.paths.home), Wiki(home.paths).articles())
     return checked(question, completion.data, passages, targets), ""
 

@@ -115,7 +115,8 @@ class Metered:
         try:
             completion = self.model.complete(prompt)
         except ModelError as error:
-            self._book_failure(error, prompt)
+            for part in error.failures or (error,):
+                self._book(part.model or self.model.name, type(part).__name__, part.usage, prompt)
             raise
         except KeyboardInterrupt:
             sent = Usage(input_tokens=len(prompt.text) // CHARS_PER_TOKEN, cost_usd=estimate_usd)
@@ -133,10 +134,6 @@ class Metered:
         estimate_usd = estimate(calls, self.model.name.split(",")[0], len(prompt.text) // CHARS_PER_TOKEN)
         check(calls, now, self.limits, estimate_usd)
         return estimate_usd
-
-    def _book_failure(self, error: ModelError, prompt: Prompt) -> None:
-        for part in error.failures or (error,):
-            self._book(part.model or self.model.name, type(part).__name__, part.usage, prompt)
 
     def _book(self, model: str, outcome: str, usage: Usage, prompt: Prompt) -> None:
         self.spent += usage

@@ -33,15 +33,14 @@ class Fact:
     """One learned fact.
 
     ``content``: one topic in one to three sentences, on one line. ``importance``: 0 to 1. ``quote``: the words that
-    prove it. ``supersedes``: ids of the facts that this one replaces.
-    ``project``: a project key, or ``GLOBAL``; ``also``: other projects in which it came up. ``time``: when it was said,
-    UTC. ``seen``: how often it was said; ``last``: when it was last said, if more than once. ``ended`` and
-    ``successor``: when and by which fact or entry it was replaced; ``repetition``: only because that says the same.
-    ``history``: earlier wordings that were replaced, each after its day. ``asked_as``: what one may ask, or
-    be about to do, when the fact matters, in other words than its own. ``worded``: when its wording was last changed,
-    UTC; it stands in the fact's own line, because a copied file is as new as its copy. ``beside``: the id of the fact
-    that another machine words otherwise, and the name of the machine whose wording this is. ``id``: ``l-`` and eight
-    letters or digits.
+    prove it. ``supersedes``: ids of the facts that this one replaces. ``project``: a project key, or ``GLOBAL``;
+    ``also``: other projects in which it came up. ``time``: when it was said, UTC. ``seen``: how often it was said;
+    ``last``: when it was last said, if more than once. ``ended`` and ``successor``: when and by which fact or entry it
+    was replaced; ``repetition``: only because that says the same. ``history``: earlier wordings that were replaced,
+    each after its day. ``asked_as``: what one may ask, or be about to do, when the fact matters, in other words than
+    its own. ``worded``: when its wording was last changed, UTC; it stands in the fact's own line, because a copied file
+    is as new as its copy. ``beside``: the id of the fact that another machine words otherwise, and the name of the
+    machine whose wording this is. ``id``: ``l-`` and eight letters or digits.
     """
 
     kind: str

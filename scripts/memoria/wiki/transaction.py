@@ -3,9 +3,8 @@
 A transaction stages the new texts, writes the journal (the point of no return), replaces file by file, adds blocks to
 those that only grow, and deletes the journal. Whoever opens the wiki next completes an interrupted transaction or, if a
 person has changed a replaced file since, rolls it back. The previous contents and the added blocks are stored for
-``undo``, which is a transaction too. Facts that end with a
-transaction are queued in the facts' outbox before its journal is deleted, and those that hold again after an undo too.
-This module does not interpret the files' contents.
+``undo``, which is a transaction too. Facts that end with a transaction are queued in the facts' outbox before its
+journal is deleted, and those that hold again after an undo too. This module does not interpret the files' contents.
 """
 
 from __future__ import annotations
@@ -147,7 +146,9 @@ class Transactions:
         files.replace(self.journal, json.dumps(asdict(step)))
         failpoints.reached("transaction.journaled")
         self._swap(step)
-        self._trim()
+        for old in self._plans()[:-KEPT_STEPS]:
+            shutil.rmtree(old.parent, ignore_errors=True)
+        self._sweep()
         return name
 
     def _staged_block(self, step: Path, path: str, number: int, block: bytes) -> Row:
@@ -332,11 +333,6 @@ class Transactions:
 
     def _content(self, name: str) -> bytes | None:
         return home_files.read_if_there(self.root / name, self.root)
-
-    def _trim(self) -> None:
-        for old in self._plans()[:-KEPT_STEPS]:
-            shutil.rmtree(old.parent, ignore_errors=True)
-        self._sweep()
 
     def _sweep(self) -> None:
         """Remove the remains of runs that died before writing their journal, or while replacing a file."""

@@ -40,7 +40,7 @@ from memoria.wiki.index_page import commit
 from memoria.wiki.placing import Placing, ident_of
 from memoria.wiki.settle import Settle
 from memoria.wiki.transaction import ChangedError, End, Transactions
-from memoria.worker.request import Request, Requests, near_pairs
+from memoria.worker.request import Requests, near_pairs
 
 log = logging.getLogger(__name__)
 
@@ -220,12 +220,12 @@ class Compile:
     def take(self, batch: Batch, report: Report) -> None:
         """Compile one batch: ask, check, write and book. On ModelError its entries stay uncompiled."""
         if batch.facts:
-            request = self._request(batch)
-            answer = self._answer(request, batch)
+            material, shown = self._request(batch)
+            answer = self._answer(material, shown, batch)
             failpoints.reached("compile.answered")
-            ends = self._end(answer, batch, request)
+            ends = self._end(answer, batch, shown)
             for _ in range(REDRAFTS):
-                placing = self._place(answer, batch, request)
+                placing = self._place(answer, batch, shown)
                 try:
                     self._commit(placing, batch, ends)
                     break
@@ -243,46 +243,46 @@ class Compile:
         report.entries += len(batch.entries)
         report.statements += len(batch.facts)
 
-    def _answer(self, request: Request, batch: Batch) -> JsonObject:
+    def _answer(self, material: JsonObject, shown: Mapping[str, str], batch: Batch) -> JsonObject:
         """Return the model's answer; when most of it is refused, that to a second question with the reasons."""
-        first = self._ask(request.material, batch.key)
-        refused = self._place(first, batch, request).refused
+        first = self._ask(material, batch.key)
+        refused = self._place(first, batch, shown).refused
         if len(refused) <= len(batch.facts):
             return first
         try:
-            second = self._ask({**request.material, "refused": refused[:SHOWN_REASONS]}, batch.key)
+            second = self._ask({**material, "refused": refused[:SHOWN_REASONS]}, batch.key)
         except BadAnswerError as error:
             log.info("%s; the first answer counts", error)
             return first
-        return second if len(self._place(second, batch, request).refused) <= len(refused) else first
+        return second if len(self._place(second, batch, shown).refused) <= len(refused) else first
 
     def _ask(self, material: JsonObject, key: str) -> JsonObject:
         return self.model.complete(tasks.compile_(material), "" if key == GLOBAL else key).data
 
     def prompt(self, batch: Batch) -> Prompt:
         """Return the prompt that a model would be asked about a batch."""
-        return tasks.compile_(self._request(batch).material)
+        return tasks.compile_(self._request(batch)[0])
 
-    def _request(self, batch: Batch) -> Request:
+    def _request(self, batch: Batch) -> tuple[JsonObject, dict[str, str]]:
         key = "" if batch.key == GLOBAL else batch.key
         store = self.keeper.store
         beside = {fact.id: slug for pair in batch.pairs for fact in pair for slug in store.places_of(fact.id)[:1]}
         titles = {**batch.titles, **{newer.id: AGAIN for newer, _ in batch.pairs}}
         return self.requests.of(batch.asked, key, self.article_cache.rows(), titles, beside)
 
-    def _place(self, answer: JsonObject, batch: Batch, request: Request) -> Placing:
+    def _place(self, answer: JsonObject, batch: Batch, shown: Mapping[str, str]) -> Placing:
         """Return the articles as an answer makes them, from the wiki as it is now."""
         rows = self.article_cache.rows()
         key = "" if batch.key == GLOBAL else batch.key
         known = (self.keeper.store.get(fact.id) for fact in batch.asked)
         new = {fact.id: fact for fact in known if fact}
-        placing = Placing(self.wiki, self.keeper, self.owners(rows), rows, key, new, request.shown)
+        placing = Placing(self.wiki, self.keeper, self.owners(rows), rows, key, new, shown)
         placing.take(answer)
         return placing
 
-    def _end(self, answer: JsonObject, batch: Batch, request: Request) -> list[End]:
+    def _end(self, answer: JsonObject, batch: Batch, shown: Mapping[str, str]) -> list[End]:
         """End what the answer says is over or said twice, as far as the rules allow; return the ends."""
-        may = {fact.id for fact in batch.asked} | request.shown.keys()
+        may = {fact.id for fact in batch.asked} | shown.keys()
         asked = [(row["id"], row["by"], False) for row in answer["ends"]]
         asked += [(row["id"], row["other"], True) for row in answer["same"]]
         ends: dict[str, Ending] = {}

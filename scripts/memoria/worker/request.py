@@ -39,14 +39,6 @@ COMMON: Final = 60  # a stem in more statements than this leads to no pair; rare
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What a model is asked about some statements: the material, and where each shown line stands, by its id."""
-
-    material: JsonObject
-    shown: dict[str, str]
-
-
-@dataclass(frozen=True, slots=True)
 class Requests:
     """Makes requests from a home's wiki and search index."""
 
@@ -62,8 +54,8 @@ class Requests:
         rows: Mapping[str, Row],
         titles: Mapping[str, str],
         beside: Mapping[str, str],
-    ) -> Request:
-        """Return what a model is asked about statements of one project.
+    ) -> tuple[JsonObject, dict[str, str]]:
+        """Return what a model is asked about statements of one project, and where each shown line stands, by its id.
 
         ``titles``: of the entry that each is in; ``beside``: lines that are shown however near they are, and their
         articles, by the ids of their statements.
@@ -92,7 +84,7 @@ class Requests:
                 if slug not in slugs
             ],
         }
-        return Request(material, lines)
+        return material, lines
 
     def _hidden(self, articles: Iterable[Article], view: Visibility) -> set[str]:
         """Return the statements and entries that articles cite and that belong to other projects."""

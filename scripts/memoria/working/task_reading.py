@@ -2,9 +2,8 @@
 
 ``observe`` reduces the turns of transcript lines to a small state: the goal and the last request in the user's words,
 the last state of the to-do list or tasks, files touched, the last command that failed, and a question that waits for an
-answer.
-``where_you_were`` shows that state, together with the agent's own notes, to a session that has lost its context. Both
-are pure functions.
+answer. ``where_you_were`` shows that state, together with the agent's own notes, to a session that has lost its
+context. Both are pure functions.
 """
 
 from __future__ import annotations

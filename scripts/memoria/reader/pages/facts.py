@@ -20,7 +20,7 @@ def show(site: Site, asked: Asked) -> View:
     words, kind, key, state = (asked.query.get(name, "") for name in ("q", "kind", "project", "state"))
     facts = site.catalog.facts.values()
     wanted = words.casefold().split()
-    found = [fact for fact in facts if _fits(fact, wanted, kind, key) and _is_in(fact, state)]
+    found = [fact for fact in facts if _fits(fact, wanted, kind, key, state)]
     places = {place for fact in facts for place in fact.projects}
     values = {
         "shown": address.paginate(found, PAGE, "/facts", asked.query),
@@ -38,15 +38,13 @@ def show(site: Site, asked: Asked) -> View:
     return View("facts.html", "Facts", values)
 
 
-def _fits(fact: Fact, wanted: list[str], kind: str, key: str) -> bool:
+def _fits(fact: Fact, wanted: list[str], kind: str, key: str, state: str) -> bool:
+    if state != "all" and (fact.ended is not None) != (state == "ended"):
+        return False
     if (kind and fact.kind != kind) or (key and key not in fact.projects):
         return False
     text = f"{fact.content} {' '.join(fact.tags)} {fact.id}".casefold() if wanted else ""
     return all(word in text for word in wanted)
-
-
-def _is_in(fact: Fact, state: str) -> bool:
-    return state == "all" or (fact.ended is not None) == (state == "ended")
 
 
 def show_one(site: Site, asked: Asked) -> View:

@@ -15,7 +15,6 @@ from memoria.audit.receipt import CAPTURED, SKIPPED, own_turns
 from memoria.base import project
 from memoria.daily.ledger import Booked, Ledger
 from memoria.ground import clock
-from memoria.ground.home import Home
 from memoria.reader import address
 from memoria.reader.catalog import Catalog, change_time, slug_of
 from memoria.reader.site import Asked, Site, View, not_found
@@ -73,17 +72,13 @@ class Session:
 
 def all_of(site: Site) -> tuple[Session, ...]:
     """Return the sessions that may be shown, the latest first."""
-    return site.cached("sessions", lambda: _read(site), ledger_stamp(site.home))
+    ledger = site.home.paths.ledger  # which changes, or its log does, whenever it is written
+    return site.cached("sessions", lambda: _read(site), (change_time(ledger), change_time(f"{ledger}-wal")))
 
 
 def find(site: Site, ident: str) -> Session | None:
     """Return a session that may be shown, None when there is none of this id."""
     return next((one for one in all_of(site) if one.ident == ident), None)
-
-
-def ledger_stamp(home: Home) -> tuple[int, ...]:
-    """Return what changes whenever the ledger is written."""
-    return change_time(home.paths.ledger), change_time(f"{home.paths.ledger}-wal")
 
 
 def _read(site: Site) -> tuple[Session, ...]:
