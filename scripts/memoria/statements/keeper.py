@@ -139,9 +139,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         return replace(then.reworded(now.content, self.zone.day(moment).isoformat(), moment), kind=now.kind)
 
     def _record(self, changes: Changes) -> None:
-        """Note what changed in the logs, for pages and wiki."""
-        if changes.added or changes.changed or changes.gone:
-            self.store.set_meta("unshown", "1")  # the next worker prepares the pages
+        """Note which facts a person deleted, and which came back."""
         for fact in changes.added:
             self.store.unmark_deleted(fact.id)
         for fact in changes.gone:
@@ -305,7 +303,6 @@ class Keeper(AbstractContextManager["Keeper"]):
         added = self.lines.add(fact, day, f"{local:%H:%M}", plain(project) or "everywhere")
         if not added and original in self.lines.read(day):  # its entry shows the original, and the log is authoritative
             self.lines.change(fact, day)
-        self.store.set_meta("unshown", "1")
         self.store.put(day, fact)
         self.store.unmark_deleted(fact.id)
         self._replace(olds, fact, fact.id)
@@ -348,7 +345,6 @@ class Keeper(AbstractContextManager["Keeper"]):
             raise ExpectedError(
                 f"{fact.id} is in no daily log; run {invocation.shown('learned')} to list the learned facts."
             )
-        self.store.set_meta("unshown", "1")  # until pages and articles show it, also after a kill
         self.store.put(day or self.zone.day(fact.time), fact)
 
     def edit(self, ident: str, content: str, *, is_users: bool = False) -> Fact:
@@ -417,7 +413,6 @@ class Keeper(AbstractContextManager["Keeper"]):
 
         Nobody edited it here, so it is neither compared nor counted.
         """
-        self.store.set_meta("unshown", "1")
         if fact is None:
             if known := self.store.get(ident):
                 self.store.mark_deleted(known)

@@ -124,7 +124,6 @@ class Store(AbstractContextManager["Store"]):
     def __init__(self, paths: Paths) -> None:
         """Open or create the file; replace one that cannot be read with a new one, which ``refresh`` then fills."""
         self.path = path = Path(paths.facts)
-        self.revision = 0  # rows written or deleted since the file was opened
         self.db: sqlite3.Connection = database.open_or_replace(
             path, lambda: database.open_(path, MIGRATIONS, newer=MemoryStoreError, reads_all=True)
         )
@@ -155,7 +154,7 @@ class Store(AbstractContextManager["Store"]):
         database.shred(self.db)
 
     def _put(self, fact: Fact, day: str) -> None:
-        self.revision += 1
+        self.set_meta("unshown", "1")  # until pages and articles show it, also after a kill
         known = self.get(fact.id)
         if known and (known.content, known.ended, known.successor) != (fact.content, fact.ended, fact.successor):
             self.db.execute(  # so that articles are looked at whose history tells how it ended, or names it as a reason
@@ -182,7 +181,7 @@ class Store(AbstractContextManager["Store"]):
     def _remove(self, ident: str) -> None:
         row = self.db.execute("SELECT n FROM facts WHERE id = ?", (ident,)).fetchone()
         if row:
-            self.revision += 1
+            self.set_meta("unshown", "1")
             self.db.execute("DELETE FROM words WHERE rowid = ?", row)
             self.db.execute("DELETE FROM facts WHERE n = ?", row)
             self.db.execute("DELETE FROM holds WHERE id = ?", (ident,))

@@ -333,15 +333,13 @@ def _finish_forget(home: Home) -> None:
 
 def _bring_up_to_date(worker: Worker, report: Report) -> None:
     """Store the facts that waited, prepare pages when anything is new, and leave notices of failures for the user."""
-    home, store = worker.home, worker.keeper.store
+    home = worker.home
     housekeeping.bring_in(worker.keeper)
-    outdated = housekeeping.are_pages_outdated(home)
     if (
-        outdated
+        housekeeping.are_pages_outdated(home)
         or not layout.is_current(home.paths.index)
         or report.entries
-        or store.revision
-        or store.meta().get("unshown")
+        or worker.keeper.store.meta().get("unshown")
         or worker.ledger.get(housekeeping.PAGES_DUE)
         or (worker.ledger.get(housekeeping.WIKI_STATE) or "") != housekeeping.wiki_state(home.paths)
     ):
