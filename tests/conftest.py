@@ -10,6 +10,8 @@ import shutil
 import signal
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ import pytest
 
 from memoria.base.invocation import UV_RUN
 from memoria.base.paths import Paths
+from memoria.daily.ledger import Ledger
 
 # Where a shell turns bytecode off, each worker and each process that a test starts would compile everything anew,
 # hypothesis among it: it is imported after this.
@@ -132,3 +135,10 @@ def as_urgent_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
 def paths(tmp_path: Path) -> Paths:
     """The paths of this test's home."""
     return Paths(str(tmp_path / "memoria"))
+
+
+@pytest.fixture
+def ledger(paths: Paths) -> Iterator[Ledger]:
+    """The ledger of this test's home."""
+    with closing(Ledger(paths)) as ledger:
+        yield ledger

@@ -17,23 +17,20 @@ from memoria.ground.errors import LedgerError
 BOOKED = Booked("one", "2026-11-20", "s", "shop-000000", "Title", ("k1", "k2"))
 
 
-def test_turns_of_an_entry_are_known(paths: Paths) -> None:
-    ledger = Ledger(paths)
+def test_turns_of_an_entry_are_known(ledger: Ledger) -> None:
     ledger.record(BOOKED)
     ledger.record_nothing(["k3", "k1"], "s", "trivial")
     assert [ledger.entry_of(key) for key in ("k1", "k3", "k4")] == ["one", "", None]
-    assert Path(paths.ledger).stat().st_mode & 0o777 == 0o600
-    ledger.close()
+    assert ledger.path.stat().st_mode & 0o777 == 0o600
 
 
-def test_an_entry_that_a_person_removed_from_its_log_is_known_and_waits_for_nothing(paths: Paths) -> None:
-    ledger, other = Ledger(paths), replace(BOOKED, id="two", turns=("k3",))
+def test_an_entry_that_a_person_removed_from_its_log_is_known_and_waits_for_nothing(ledger: Ledger) -> None:
+    other = replace(BOOKED, id="two", turns=("k3",))
     ledger.reread(BOOKED.day, "1", [BOOKED, other])
     ledger.reread("2026-11-21", "1", [replace(BOOKED, id="three", day="2026-11-21", turns=())])
     ledger.reread(BOOKED.day, "2", [other])
     assert [entry.id for entry in ledger.entries(waiting=True)] == ["two", "three"]
     assert ledger.entry_of("k1") == "one"
-    ledger.close()
 
 
 @pytest.mark.parametrize("damage", ["junk", "truncated", "overwritten", "no table"])
@@ -64,8 +61,8 @@ def test_a_damaged_ledger_is_set_aside_and_filled_from_the_daily_logs(paths: Pat
     assert list(path.parent.glob("ledger.db.bak-*"))
 
 
-def test_what_a_person_wrote_is_marked_named_and_recorded_at_once(paths: Paths) -> None:
-    daily, ledger = DailyLog(paths), Ledger(paths)
+def test_what_a_person_wrote_is_marked_named_and_recorded_at_once(paths: Paths, ledger: Ledger) -> None:
+    daily = DailyLog(paths)
     path = daily.path(date(2026, 11, 20))
     path.parent.mkdir()
     path.write_text("# Mine\n\nThe lamp is green.\n")
@@ -74,11 +71,9 @@ def test_what_a_person_wrote_is_marked_named_and_recorded_at_once(paths: Paths) 
     assert "The lamp is green. ^l-" in path.read_text()
     written = [fingerprint(found) for found in daily.entries(date(2026, 11, 20))]
     assert [known.text for known in ledger.entries(waiting=True)] == written != []
-    ledger.close()
 
 
-def test_a_disk_that_is_full_is_no_damage(paths: Paths) -> None:
-    ledger = Ledger(paths)
+def test_a_disk_that_is_full_is_no_damage(ledger: Ledger) -> None:
     ledger.record(BOOKED)
     pages = ledger.db.execute("PRAGMA page_count").fetchone()[0]
     ledger.db.execute(f"PRAGMA max_page_count = {pages}")
@@ -87,13 +82,11 @@ def test_a_disk_that_is_full_is_no_damage(paths: Paths) -> None:
     assert ledger.entry_of("k1") == "one"
     ledger.db.execute(f"PRAGMA max_page_count = {pages * 1000}")
     ledger.note("kind", "subject", "it goes on")
-    ledger.close()
-    assert list(Path(paths.state).glob("*.bak-*")) == []
+    assert list(ledger.path.parent.glob("*.bak-*")) == []
 
 
-def test_a_ledger_that_is_locked_is_not_set_aside(paths: Paths) -> None:
-    ledger = Ledger(paths)
-    other = sqlite3.connect(paths.ledger, isolation_level=None)
+def test_a_ledger_that_is_locked_is_not_set_aside(ledger: Ledger) -> None:
+    other = sqlite3.connect(ledger.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     ledger.db.execute("PRAGMA busy_timeout = 10")
     with pytest.raises(LedgerError, match="locked"):
@@ -101,8 +94,7 @@ def test_a_ledger_that_is_locked_is_not_set_aside(paths: Paths) -> None:
     other.execute("ROLLBACK")
     other.close()
     ledger.record(BOOKED)
-    ledger.close()
-    assert list(Path(paths.state).glob("*.bak-*")) == []
+    assert list(ledger.path.parent.glob("*.bak-*")) == []
 
 
 def _open(home: str, barrier: object) -> None:

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
 from malformed_answers import FAULTS, FLUSH, GOOD, Fault, holds
-from memoria.base.paths import Paths
 from memoria.daily.ledger import Ledger
 from memoria.models import answer, protocol
 from memoria.models.metered import Metered
 from memoria.models.protocol import Prompt
 from scripted_model import Scripted
-
-
-@pytest.fixture
-def ledger(paths: Paths) -> Iterator[Ledger]:
-    ledger = Ledger(paths)
-    yield ledger
-    ledger.close()
 
 
 def asked(ledger: Ledger, *answers: str) -> tuple[Metered, Scripted]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from memoria.base.paths import Paths
 from memoria.daily.ledger import Call, Ledger
 from memoria.ground import clock, locks
 from memoria.ground.errors import BadAnswerError, ModelUnavailableError, OverBudgetError
@@ -18,13 +17,6 @@ from scripted_model import Scripted
 
 ANSWER: Item = {"worth_saving": False, "title": "", "context": ""}
 PROMPT = tasks.flush({"project": "p", "exchanges": []})
-
-
-@pytest.fixture
-def ledger(paths: Paths) -> Iterator[Ledger]:
-    ledger = Ledger(paths)
-    yield ledger
-    ledger.close()
 
 
 def metered(
