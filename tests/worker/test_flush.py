@@ -91,7 +91,7 @@ class Bench:
 
     def flush(self, *answers: Any, now: float = 0.0) -> tuple[Worker, Report]:
         """One run with these answers."""
-        verb = Worker.of(self.home)
+        verb = Worker(self.home)
         self.opened.append(verb)
         self.model = Scripted(answers or [ANSWER])
         verb.flush.model.model = self.model
@@ -231,7 +231,7 @@ def test_bad_answers_count_and_end_in_failed_with_the_reason_while_others_go_on(
     for day in range(5):
         ahead = day * 86400.0
         bench.job(exchange(day), session=f"other-{day}")
-        verb = Worker.of(bench.home)
+        verb = Worker(bench.home)
         bench.opened.append(verb)
         verb.flush.model.model, verb.flush.model.sleep = Scripted(answer), bench.naps.append
         verb.now = partial(operator.add, time.time(), ahead)
@@ -430,7 +430,7 @@ def test_a_job_that_comes_while_the_worker_lets_go_is_seen(bench: Bench, monkeyp
 
 def test_one_model_call_at_a_time(bench: Bench) -> None:
     bench.job(exchange(1))
-    verb = Worker.of(bench.home)
+    verb = Worker(bench.home)
     bench.opened.append(verb)
     free: list[bool] = []
 
@@ -479,7 +479,7 @@ def test_the_worker_makes_the_pages_for_a_new_entry_and_those_that_a_killed_one_
             path.unlink()
     worker.work(bench.home)
     assert pages(bench) == ""  # nothing new, nothing owed
-    verb = Worker.of(bench.home)
+    verb = Worker(bench.home)
     verb.ledger.put(housekeeping.PAGES_DUE, value=True)
     verb.close()
     worker.work(bench.home)
@@ -500,7 +500,7 @@ def test_a_compile_is_started_when_the_interval_has_passed_and_there_is_somethin
 ) -> None:
     monkeypatch.setattr(gate, "FIRST_ENTRIES", 0)  # there is something to read
     bench.script()
-    verb = Worker.of(bench.home)
+    verb = Worker(bench.home)
     if minutes is not None:
         verb.ledger.put("last_compile", (datetime.now(UTC) - timedelta(minutes=minutes)).isoformat())
     verb.close()

@@ -47,7 +47,7 @@ class Days:
         header = {"transcript": str(self.transcript), "start": 0, "copied_from": 0, "end": len(said), "cwd": "/x/shop"}
         session = session or str(uuid.uuid4())
         Spool(self.home.paths.spool).add({**header, "event": event, "session": session}, said)
-        worker = Worker.of(self.home, insist=True)
+        worker = Worker(self.home, insist=True)
         self.model = Scripted([{**NOTE, **answer}])
         worker.flush.model.model = self.model
         report = worker.run()

@@ -113,7 +113,7 @@ class Person:
 
     def work(self) -> Report:
         """One run of the worker."""
-        verb = Worker.of(self.home)
+        verb = Worker(self.home)
         verb.flush.model.model = self.model
         verb.now = lambda: time.time() + self.ahead
         try:

@@ -66,27 +66,16 @@ class Report:
     deferred: list[str] = field(default_factory=list)
 
 
-@dataclass
 class Worker:
-    """One run over a home's spool.
+    """One run over a home's spool."""
 
-    ``insist``: a person asked for the run, so do not wait for more turns or for the next attempt of a failed job.
-    """
-
-    home: Home
-    spool: Spool
-    daily: DailyLog
-    ledger: Ledger
-    keeper: Keeper
-    insist: bool = False
-    now: Callable[[], float] = time.time
-    roll: Callable[[], float] = random.random  # spreads attempts
-
-    @classmethod
-    def of(cls, home: Home, *, insist: bool = False) -> Worker:
-        """Return the worker of a home, with its ledger open."""
-        paths = home.paths
-        return cls(home, Spool(paths.spool), DailyLog(paths), Ledger(paths), Keeper(paths, home.zone), insist)
+    def __init__(self, home: Home, *, insist: bool = False) -> None:
+        """``insist``: a person asked, so do not wait for more turns or for the next attempt of a failed job."""
+        self.home, self.insist = home, insist
+        self.spool, self.daily = Spool(home.paths.spool), DailyLog(home.paths)
+        self.ledger, self.keeper = Ledger(home.paths), Keeper(home.paths, home.zone)
+        self.now: Callable[[], float] = time.time
+        self.roll: Callable[[], float] = random.random  # spreads attempts
 
     def close(self) -> None:
         """Close the databases."""
@@ -303,7 +292,7 @@ def exchange(home: Home, *, is_news: bool) -> None:
 def _run_locked(home: Home, *, insist: bool) -> Report:
     detach.lower_priority()
     _finish_forget(home)
-    with closing(Worker.of(home, insist=insist)) as worker:
+    with closing(Worker(home, insist=insist)) as worker:
         housekeeping.rotate(home)
         report = worker.run()
         _bring_up_to_date(worker, report)
