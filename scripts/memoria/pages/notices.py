@@ -27,8 +27,6 @@ from memoria.statements.store import Store
 
 log = logging.getLogger(__name__)
 
-LEAST_USD = 0.005  # what rounds to a cent
-
 
 def tell(paths: Paths, kind: str, text: str) -> bool:
     """Leave a line unless it repeats the last one of this kind; return whether it was left."""
@@ -102,8 +100,7 @@ def _write_day(home: Home, day: date) -> None:
         learned = store.count_of(day)
     if not (recalled or learned or usd):
         return
-    cost = [f"${usd:.2f}" if usd >= LEAST_USD else "less than $0.01"] if usd else []
-    figures = " · ".join([f"{counted(recalled, 'note')} recalled", f"{learned:,} learned", *cost])
+    figures = f"{counted(recalled, 'note')} recalled · {learned:,} learned · ${usd:.2f}"
     path = os.path.join(home.paths.days, str(int(end.timestamp())))  # noqa: PTH118 (text)
     atomic.replace(path, f"memoria: on {day} {figures}\n".encode())
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _QUERY_CHARS = 20_000  # characters; only the start of a longer query is read
 QUERY_WORDS = 48  # terms of a query that are looked up; the others are ignored
 PASSAGES = 3  # of a document that are shown
-_TOLD = ("article", "entry", "fact")  # an archived turn is kept: it is their evidence
+_TOLD = {"article", "entry", "fact"}  # an archived turn is kept: it is their evidence
 _AROUND = "`'\"()[]{}<>,.;:!?*_|\\"
 _SUCCESSIONS = 8  # greatest length of a chain of superseded facts that is followed
 SHOW = "SELECT id, key, path, kind, anchor, session, project, title, date, superseded_by, source, hidden FROM documents"
@@ -365,14 +365,13 @@ def _opened(path: str) -> sqlite3.Connection:
 
 def _add(hits: list[Hit], hit: Hit) -> None:
     """Append a result to better ones, unless it duplicates one; drop passages that repeat another's best one."""
-    others = [known for known in hits if known.kind != hit.kind and known.kind in _TOLD and known.passages]
-    if hit.kind in _TOLD and hit.passages and others:
-        said = sentence(hit.passages[0])
-        if any(_same(sentence(known.passages[0]), said) for known in others):
-            return
-        for known in others:
-            hit.passages[1:] = _without(hit.passages[1:], sentence(known.passages[0]))
-            known.passages[1:] = _without(known.passages[1:], said)
+    others = [known for known in hits if known.kind != hit.kind and {known.kind, hit.kind} <= _TOLD]
+    said = sentence(hit.passages[0])
+    if any(_same(sentence(known.passages[0]), said) for known in others):
+        return
+    for known in others:
+        hit.passages[1:] = _without(hit.passages[1:], sentence(known.passages[0]))
+        known.passages[1:] = _without(known.passages[1:], said)
     hits.append(hit)
 
 
