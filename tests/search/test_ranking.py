@@ -50,19 +50,16 @@ def test_words_too_frequent_to_be_read_count_in_what_the_rarer_ones_find(monkeyp
         index.add([document("walrus", "drop the walrus"), document("both", "commit the walrus")])
         index.add(document(f"n{number}", "commit the change") for number in range(30))
         finder = reader.Finder("", index._db, candidates=10)
-        found = [hit.path for hit in finder.search("commit walrus")]
-        assert found == ["knowledge/concepts/both.md", "knowledge/concepts/walrus.md"]
+        found = finder.search("commit walrus")
+        assert [hit.path for hit in found] == ["knowledge/concepts/both.md", "knowledge/concepts/walrus.md"]
+        assert found[0].score == index.search("commit walrus")[0].score
         newest = [hit.path for hit in finder.search("commit change", limit=5)]
         assert newest == [f"knowledge/concepts/n{number}.md" for number in range(20, 25)]
 
 
 @pytest.mark.parametrize("kind", ["entry", "fact"])
 def test_a_note_does_not_outrank_the_turns_of_another_session_by_being_short(kind: str) -> None:
-    said = (
-        "The deploy waits for the night.",
-        "We rotate the signing keys each quarter.",
-        "Good, and the logs are kept.",
-    )
+    said = ("The deploy waits for the night.", "We rotate the signing keys each quarter.", "Good, the logs are kept.")
     noted = ("Signing keys, the deploy at night.", "Kept logs, and who is on call in winter.")
     turns = Document("archive/a", "turn", session="a", passages=tuple(map(Passage, said)))
     written = Document("daily/2026-11-20.md", kind, "x-b", "b", passages=tuple(map(Passage, noted)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from memoria.transcripts.answers import REPORTED
 from memoria.working import Note, TaskState
 from memoria.working.task_reading import MAX_CHARS, observe, where_you_were
 
@@ -66,10 +67,7 @@ def test_todos_are_as_last_written() -> None:
     state = observe(Transcript().uses("TodoWrite", {"todos": ["broken", {"content": "old"}]}).lines)
     assert [task["text"] for task in state["tasks"]] == ["old"]
     state = observe(Transcript().uses("TodoWrite", {"todos": todos}).lines, state)
-    assert [(task["text"], task["status"]) for task in state["tasks"]] == [
-        ("read", "completed"),
-        ("write", "in_progress"),
-    ]
+    assert [[*task.values()] for task in state["tasks"]] == [["read", "completed"], ["write", "in_progress"]]
 
 
 def test_tasks_are_made_and_updated_across_slices() -> None:
@@ -100,7 +98,8 @@ def test_files_are_the_last_touched_each_once_and_relative_to_the_project() -> N
 
 
 def test_a_question_is_open_until_the_user_speaks() -> None:
-    state = observe(Transcript().says("Fix the race in flush").answers("Found two.\nShall I fix both?").lines)
+    said = Transcript().says("Fix the race in flush").answers("Found two.\nShall I fix both?")
+    state = observe(said.uses("Read", {"file_path": "/a"}).answers(f"{REPORTED})\nIs it mended?").lines)
     assert state["question"] == "Shall I fix both?"
     assert "question" not in observe(Transcript().says("both").lines, state)
 
