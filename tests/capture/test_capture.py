@@ -162,7 +162,7 @@ def test_an_end_whose_transcript_cannot_be_found_starts_the_worker_for_what_wait
     client: Client,
 ) -> None:
     client.fire("SessionEnd", transcript_path="")
-    assert "worker" not in client.log()
+    assert "started" not in client.log()
     client.write(exchange(1))
     client.fire("Stop")
     client.fire("SessionEnd", transcript_path="")
