@@ -16,6 +16,7 @@ from memoria import cli
 from memoria.exchange import rounds
 from memoria.ground.home import Home
 from memoria.statements.keeper import Keeper
+from memoria.worker import together
 
 Run = Callable[..., str]
 
@@ -163,5 +164,5 @@ def test_what_cannot_be_reached_is_an_error_of_one_line_that_status_repeats(tmp_
     assert "cannot be" in told
     assert told in run("desk", "status")
     (tmp_path / "away").rename(tmp_path / "shared")
-    run("desk", "sync")
+    together.run(Home.open(), is_news=True)
     assert json.loads(run("desk", "sync", "--status", "--json")[2:])["problem"] == ""
