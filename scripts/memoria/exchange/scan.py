@@ -20,7 +20,7 @@ changes is taken where it stands; the files are not written here.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -31,6 +31,7 @@ from memoria.exchange.sources import Source
 
 MOST_MISSING: Final = 20  # ids; more than this, and more than the share, is held
 SHARE_MISSING: Final = 0.1
+HELD: Final = "held"  # the stamp of a file of which something is missing that a person is asked about
 
 
 def _is_older(piece: Piece, live: Record | None) -> bool:
@@ -94,11 +95,14 @@ class Scan:
                     found[piece.id] = (piece, name)
         for piece, name in found.values():
             self._compare(piece, name)
-        self._miss(source, found, texts, sorted(known.keys() - stamps.keys()), source.may_vanish and bool(stamps))
+        vanished = known.keys() - stamps.keys()
+        asked = {name for name, stamp in known.items() if stamp == HELD}
+        asked |= set() if source.may_vanish and stamps else vanished
+        self._miss(source, found, texts | dict.fromkeys(sorted(vanished), ""), set() if self.taken else asked)
         left = {shown.file for shown in self.held}
-        for name in texts:
-            if name not in left:
-                self.records.read(name, stamps[name])
+        for name in {*texts, *left}:
+            self.records.read(name, HELD if name in left else stamps[name])
+        self.records.db.executemany("DELETE FROM files WHERE name = ?", [(name,) for name in vanished - left])
 
     def _compare(self, piece: Piece, name: str) -> None:
         if piece.kind == FORGET:
@@ -131,27 +135,21 @@ class Scan:
         whole, _, part = ident.partition("#")
         return self.records.dots(ident) if self.records.part(whole) and part else dots
 
-    def _miss(
-        self, source: Source, found: Mapping[str, object], texts: Mapping[str, str], vanished: Collection[str],
-        may_vanish: bool,
-    ) -> None:  # fmt: skip
-        """Turn what a person deleted into records; hold what is missing otherwise."""
+    def _miss(self, source: Source, found: Mapping[str, object], texts: Mapping[str, str], asked: set[str]) -> None:
+        """Turn what a person deleted into records; hold what is missing in files about which a person is ``asked``."""
         missing = [shown for name, text in texts.items() for shown in self._gone_from(name, found, text)]
-        whole = [shown for name in vanished for shown in self._gone_from(name, found, "")]
-        held = whole if not (may_vanish or self.taken) else []
-        missing += whole if not held else []
         most = max(MOST_MISSING, SHARE_MISSING * self.records.count_shown(source.folder))
-        if len([shown for shown in missing if "#" not in shown.id]) > most and not self.taken:
-            held, missing = [*held, *missing], []
-        self.held += held
+        count = len([shown for shown in missing if "#" not in shown.id and shown.file not in asked])
+        asked |= {shown.file for shown in missing} if count > most and not self.taken else set()
+        self.held += [shown for shown in missing if shown.file in asked]
         for shown in missing:
+            if shown.file in asked:
+                continue
             record = self.records.standing(shown.id)
             if record and record.text is not None:
                 over = self._over(shown.id, shown.dots) if record.kind == ITEM else shown.dots
                 record = self.records.put(shown.id, record.kind, None, over, machine=self.machine)
             self.records.show(shown.id, shown.file, GONE, record.dots if record else ())
-        left = {shown.file for shown in self.held}
-        self.records.db.executemany("DELETE FROM files WHERE name = ?", [(n,) for n in vanished if n not in left])
 
     def _gone_from(self, name: str, found: Mapping[str, object], text: str) -> Iterator[Shown]:
         for ident, shown in self.records.shown_in(name).items():
