@@ -87,8 +87,13 @@ def test_an_encrypted_exchange_asks_the_next_machine_for_twelve_words(tmp_path: 
 def test_a_new_key_locks_the_others_out_until_they_have_it(tmp_path: Path, run: Run) -> None:
     first = run("desk", "sync", tmp_path / "shared", "--encrypt")
     run("laptop", "sync", tmp_path / "shared", typed=words_in(first))
+    learn("The zeppelin lands.")
+    run("laptop", "sync")
     learn("Use pnpm.")
     second = run("desk", "sync", "--key", "new")
+    assert "until then: laptop" in run("desk", "forget", "zeppelin", "--yes"), (
+        "what it said of itself went with the key"
+    )
     assert words_in(second) != words_in(first)
     assert all("asks for its twelve words" in run("laptop", "sync", *more) for more in ((), ("--status",)))
     assert "1 statement sent" in run("laptop", "sync", tmp_path / "shared", typed=words_in(second))
@@ -106,6 +111,7 @@ def test_off_exchanges_nothing_more_and_deletes_nothing(tmp_path: Path, run: Run
     assert "is not encrypted; use it without" in run("laptop", "sync", tmp_path / "shared", "--encrypt")
     assert "with the key that this machine has" in run("laptop", "sync", tmp_path / "new")
     assert words_in(first) in run("laptop", "sync", tmp_path / "shared"), "nothing else keeps it"
+    assert "sync --key new" in run("laptop", "sync", "--encrypt")
 
 
 def test_two_wordings_are_named_until_one_of_them_ends(tmp_path: Path, run: Run) -> None:
@@ -121,8 +127,8 @@ def test_two_wordings_are_named_until_one_of_them_ends(tmp_path: Path, run: Run)
     told = json.loads(run("laptop", "status", "--json")[2:])["sync"]
     (pair,) = told["pairs"]
     assert run("laptop", "learned", "delete", pair["other"]).startswith("0 ")
-    run("laptop", "sync")
-    run("desk", "sync")
+    assert "1 deletion sent" in run("laptop", "sync")
+    assert "1 deletion from laptop" in run("desk", "sync")
     assert "two wordings" not in run("desk", "sync", "--status")
 
 
@@ -162,7 +168,7 @@ def test_what_cannot_be_reached_is_an_error_of_one_line_that_status_repeats(tmp_
     assert "hold it until the next exchange" in run("desk", "forget", "zeppelin", "--yes")
     told = json.loads(run("desk", "sync", "--status", "--json")[2:])["problem"]
     assert "cannot be" in told
-    assert told in run("desk", "status")
+    assert all(told in run("desk", verb) for verb in ("status", "doctor"))
     (tmp_path / "away").rename(tmp_path / "shared")
     together.run(Home.open(), is_news=True)
     assert json.loads(run("desk", "sync", "--status", "--json")[2:])["problem"] == ""

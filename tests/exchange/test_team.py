@@ -13,6 +13,7 @@ from memoria.base import project
 from memoria.commands import share
 from memoria.daily.ledger import Ledger
 from memoria.exchange import team
+from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.pages import refresh
 from memoria.statements.fact import Fact
@@ -73,7 +74,7 @@ def test_nothing_comes_without_a_yes_and_the_user_is_asked_once(wiki: WikiHome, 
     follow(wiki.home, clone)
     assert facts(wiki.home) == {}
     told = Path(wiki.home.paths.notice)
-    assert "shop offers what its team shares, 2 in all" in told.read_text()
+    assert "shop offers what its team shares, 2 in all. There, `" in told.read_text()
     told.unlink()
     assert wiki.run(share, "--decline") == 0
     with closing(Ledger(wiki.home.paths)) as ledger:
@@ -158,8 +159,9 @@ def test_one_writes_what_holds_sees_it_before_and_has_it_once(
     assert "There is no statement to share" in capsys.readouterr().out
     with Keeper.at(wiki.home) as keeper:
         keeper.take([a_fact("Backups are kept for nine weeks.", "decision", project=key)], "shop")
-    with pytest.raises(Exception, match="Add --yes"):
-        wiki.run(share, "--project")
+    for what, told in (("--project", "Add --yes"), ("nonsuch", "There is no article 'nonsuch'")):
+        with pytest.raises(ExpectedError, match=told):
+            wiki.run(share, what)
     assert "+- [decision] Backups are kept for nine weeks. (2026-11-16) ^l-" in capsys.readouterr().out
     git(clone, "config", "user.name", "Jo Ba")
     assert wiki.run(share, "--project", "--yes") == 0

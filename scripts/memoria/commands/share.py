@@ -74,9 +74,10 @@ def _chosen(args: argparse.Namespace, home: Home, keeper: Keeper, key: str) -> I
         if Reference.of(name):
             yield OWN, keeper.known(name)
             continue
-        article = wiki.get(find_slug(name, set(wiki.slugs())))
+        slug = find_slug(name, set(wiki.slugs()))
+        article = wiki.get(slug) if slug else None
         if article is None:
-            raise ExpectedError(f"there is no article {name!r}.")
+            raise ExpectedError(f"There is no article {name!r}.")
         for claim in article.claims:
             fact = keeper.store.get(claim.id) if claim.id else None
             if fact:

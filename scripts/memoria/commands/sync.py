@@ -49,7 +49,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         change_config(Swap(home.paths), {"sync": None})
         print("This machine exchanges nothing more. What it has sent stays where it is.")
         return 0
-    if args.address:
+    if args.address or (args.encrypt and home.settings.sync):
         _join(args, home)
     if not home.settings.sync and (args.key or not home.settings.memory_api_url):
         raise ExpectedError(f"Name a git address or a folder: {invocation.shown('sync ADDRESS')}.")
@@ -64,11 +64,13 @@ def command(args: argparse.Namespace, home: Home) -> int:
         elif args.key:
             _key(args.key, home, records)
         else:
+            missing = records.get("held", 0) if args.restore else 0
             done = together.exchange(home, records, together.carrier_of(home, LIMIT_S), together.server_of(home),
                                      taken=args.deleted, restored=args.restore, full=True)  # fmt: skip
             if done.failure:
                 raise done.failure
             print(f"{done.line[:1].upper()}{done.line[1:]}.")
+            print(f"{counted(missing, 'piece')} written again.\n" if missing else "", end="")
             if done.held:
                 print(together.held(done.held))
             if refused := records.get("refused", {}):
@@ -79,7 +81,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
 
 def _join(args: argparse.Namespace, home: Home) -> None:
     """Set the address, after the key fits what lies there; a wrong key changes nothing."""
-    address = carriers.address_of(args.address)
+    address = carriers.address_of(args.address or home.settings.sync)
     carrier = _opened(address, home)
     listed = carrier.listed()
     is_ours = any(place == meeting.TEST or place[1].endswith(ENDING) for place in listed)
@@ -110,7 +112,8 @@ def _key_for(listed: set[carriers.Place], carrier: Carrier, home: Home, *, is_wa
     if meeting.TEST not in listed:
         if any(name.endswith(ENDING) for _, name in listed):
             if is_wanted:
-                raise ExpectedError("What lies there is not encrypted; use it without --encrypt, then change the key.")
+                way = f"use it without --encrypt, then run {invocation.shown('sync --key new')}, which encrypts it"
+                raise ExpectedError(f"What lies there is not encrypted; {way}.")
             if kept:
                 print(f"What lies there is not encrypted. The key of the former place goes: {kept.words}")
             keys.drop(home.paths)
@@ -146,8 +149,8 @@ def _key(action: str, home: Home, records: Records) -> None:
         Meeting(records, carrier, key, round_.machine).rekey(new)
     keys.drop(home.paths)
     keys.keep(home.paths, new)
-    print(f"Everything is encrypted with a new key. Your other machines ask for it:\n\n  {new.words}\n\n"
-          f"There, run {invocation.shown(f'sync {invocation.quoted(home.settings.sync)}')}.")  # fmt: skip
+    print(f"Everything is encrypted with a new key, which your other machines need:\n\n  {new.words}\n\n"
+          f"There, {invocation.shown('sync')} says how to give it.")  # fmt: skip
 
 
 def _lines(home: Home, told: dict[str, object], server: dict[str, object]) -> Iterator[str]:

@@ -46,7 +46,7 @@ class Folder:
     """
 
     def __init__(self, root: Path) -> None:
-        self.root = root
+        self.root, self.address = root, str(root)
 
     def listed(self) -> set[Place]:
         """Return the files that are there."""

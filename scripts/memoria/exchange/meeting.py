@@ -15,7 +15,7 @@ from typing import Any, Final
 from memoria.base import failpoints, invocation
 from memoria.exchange.carriers import Carrier, CarrierError, Place
 from memoria.exchange.keys import Key
-from memoria.exchange.record import ENDING, Record, opened, sealed
+from memoria.exchange.record import ARTICLE, ENDING, ENTRY, STATEMENT, Record, opened, sealed
 from memoria.exchange.records import TO_FORGET, Records
 from memoria.ground.errors import ExpectedError
 from memoria.ground.files import sha256
@@ -23,6 +23,7 @@ from memoria.ground.files import sha256
 TRIES: Final = 5  # when another machine was faster
 MOST_BYTES: Final = 4_000_000  # of text in one segment
 LEAST_BYTES, FACTOR = 4_000, 8  # segments of one order of size, and how many of them become one
+DELETED: Final = "deleted"  # as what a record without a text is counted
 ABOUT: Final = "about"  # what a machine says of itself, beside its segments
 TEST: Final[Place] = ("key", "test")  # sealed with the key: who cannot open it has another one
 _PROOF: Final = b"memoria"
@@ -88,7 +89,9 @@ class Meeting:
                 raise CarrierError("The other machines' files are still on their way.")
             if self.key is None or self.key.open(sealed) != _PROOF:
                 why = "with another key" if self.key else "and this machine has no key"
-                ask = f"{invocation.shown('sync ADDRESS')} asks for its twelve words."
+                ask = (
+                    f"{invocation.shown(f'sync {invocation.quoted(self.carrier.address)}')} asks for its twelve words."
+                )
                 raise WrongKeyError(f"What lies there is encrypted {why}. {ask}")
         return {place for place in listed if place[1].endswith(ENDING) or place[1] == ABOUT or place == TEST}
 
@@ -111,7 +114,7 @@ class Meeting:
             return True
         known = {each.digest for each in self.records.known(record.id)} if machine != self.machine else set()
         if self.records.add(record) and machine != self.machine and record.digest not in known:
-            self.came.setdefault(record.machine, Counter())[record.kind] += 1
+            self.came.setdefault(record.machine, Counter())[_counted(record)] += 1
         return False
 
     # -- writing
@@ -119,7 +122,7 @@ class Meeting:
     def _changes(self, listed: set[Place], scrub: Iterable[Place]) -> tuple[dict[Place, bytes], set[Place]]:
         """Return the files to write, our own first, and those to delete."""
         lines = self.records.unsent(self.machine)
-        self.sent = Counter(Record.parse(line).kind for line in lines)
+        self.sent = Counter(_counted(Record.parse(line)) for line in lines)
         others: dict[Place, bytes] = {}
         gone = set(scrub)
         for place in gone:
@@ -191,6 +194,11 @@ class Meeting:
 def opens(key: Key, carrier: Carrier) -> bool:
     """Return whether a key opens what lies there."""
     return all(key.open(data[:-_DIGEST]) == _PROOF for _, data in carrier.read([TEST]))
+
+
+def _counted(record: Record) -> str:
+    """Return as what a record is counted."""
+    return DELETED if record.text is None and record.kind in (ENTRY, STATEMENT, ARTICLE) else record.kind
 
 
 def _order(size: int) -> int:

@@ -28,7 +28,7 @@ from memoria.daily.ledger import Ledger
 from memoria.exchange import keys
 from memoria.exchange.application import apply
 from memoria.exchange.carriers import Carrier
-from memoria.exchange.meeting import Meeting
+from memoria.exchange.meeting import DELETED, Meeting
 from memoria.exchange.memory_server import Server
 from memoria.exchange.record import ENTRY, FORGET, GONE, STATEMENT
 from memoria.exchange.records import TO_FORGET, Records
@@ -118,13 +118,15 @@ class Round:
         key = keys.kept(self.home.paths)
         meeting = Meeting(self.records, carrier, key, self.machine, stones.without, self._about)
         meeting.hold()
+        done.sent += meeting.sent
         if self._take_stones(stones):
             _look_again(self.records, stones)
             meeting.hold()
+            done.sent += meeting.sent
         self.records.keep("last", clock.now().isoformat())
-        self.records.keep("others", {name: told for name, told in meeting.others.items() if told})
-        done.came |= meeting.came
-        done.sent = meeting.sent
+        others = {name: told for name, told in meeting.others.items() if told}
+        self.records.keep("others", self.records.get("others", {}) | others)  # who is not listed may hold what it held
+        done.came |= {name if name != label() else "": counts for name, counts in meeting.came.items()}
 
     @property
     def machine(self) -> str:
@@ -270,7 +272,8 @@ def note_try(paths: Paths, now: datetime) -> None:
 
 
 def told(counts: Counter[str]) -> str:
-    """Return in words how many entries and statements there are, or that something else changed."""
-    names = ((ENTRY, "entry", "entries"), (STATEMENT, "statement", "statements"))
+    """Return in words how many entries, statements and deletions there are, or that something else changed."""
+    names = ((ENTRY, "entry", "entries"), (STATEMENT, "statement", "statements"),
+             (DELETED, "deletion", "deletions"))  # fmt: skip
     parts = [f"{counts[kind]:,} {one if counts[kind] == 1 else many}" for kind, one, many in names if counts[kind]]
     return " and ".join(parts) or "changes" * bool(counts.keys() - {FORGET, STONE})
