@@ -384,6 +384,9 @@ def test_nothing_of_an_excluded_project_is_exchanged(homes: Homes) -> None:
     meet(desk, laptop)
     assert contents(laptop) == {"Be kind."}
     assert b"pnpm" not in b"".join(path.read_bytes() for path in desk.folder.parent.glob("carrier/*/*"))
+    desk.home.settings.exclude = laptop.home.settings.exclude = ()
+    meet(desk, laptop)
+    assert contents(laptop) == {"Be kind.", "Use pnpm.", "Write posts in Markdown."} == contents(desk)
 
 
 def test_a_carrier_that_was_replaced_by_an_empty_one_is_filled_again(homes: Homes) -> None:

@@ -27,6 +27,7 @@ from memoria.ground.errors import ExpectedError
 from memoria.ground.files import sha256
 
 LOST: Final = "lost"  # how much was edited here that another machine forgot without having seen that
+HELD: Final = "held"  # the stamp of a file of which something is missing that a person is asked about
 TO_FORGET: Final = "to forget"  # whether something that other machines forgot is not forgotten in the files here yet
 _MIGRATIONS: Final = (
     """
@@ -341,7 +342,8 @@ class Records(AbstractContextManager["Records"]):
         self.db.executemany("INSERT OR IGNORE INTO due VALUES (?)", [(ident,) for ident in idents])
 
     def all_due(self) -> None:
-        """Record that everything may stand otherwise in the files."""
+        """Record that everything may stand otherwise in the files, each of which is read again."""
+        self.db.execute("UPDATE files SET stamp = '-' WHERE stamp <> ?", (HELD,))
         self.db.execute("INSERT OR IGNORE INTO due SELECT DISTINCT id FROM records")
 
     def due(self) -> list[str]:

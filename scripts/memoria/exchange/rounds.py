@@ -96,7 +96,7 @@ class Round:
 
     def run(self, carrier: Carrier | None, server: Server | None = None, *, full: bool = False) -> Exchanged:
         """Swap by what there is; ``full``: also with what the memory server refused. What came is always written."""
-        self._begin(self.home.settings.sync)
+        self._begin()
         scan, stones = self.scan(), Tombstones(self.home.paths)
         done = Exchanged(held=len(scan.held))
         if server:
@@ -172,14 +172,11 @@ class Round:
         articles = Articles(*given, Wiki(self.home.paths), Swap(self.home.paths))
         return (Days(*given), articles) if with_articles and self.home.settings.sync else (Days(*given),)
 
-    def _begin(self, address: str) -> None:
-        """Look at everything again where another carrier, another version or other exclusions make it necessary."""
+    def _begin(self) -> None:
+        """Look at everything again where another version or other exclusions make it necessary."""
         state = [__version__, *Visibility(self.home.settings, self.home.paths).hidden()]
-        with self.records.transaction():
-            if self.records.get("address") != address:
-                self.records.release(self.records.segments())
-                self.records.keep("address", address)
-            if self.records.get("state") != state:
+        if self.records.get("state") != state:
+            with self.records.transaction():
                 self.records.all_due()
                 self.records.keep("state", state)
 

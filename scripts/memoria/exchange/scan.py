@@ -26,12 +26,11 @@ from typing import Final
 
 from memoria.exchange.forms import reworded
 from memoria.exchange.record import FORGET, GONE, ITEM, STATEMENT, Piece, Record, digest_in
-from memoria.exchange.records import Records, Shown
+from memoria.exchange.records import HELD, Records, Shown
 from memoria.exchange.sources import Source
 
 MOST_MISSING: Final = 20  # ids; more than this, and more than the share, is held
 SHARE_MISSING: Final = 0.1
-HELD: Final = "held"  # the stamp of a file of which something is missing that a person is asked about
 
 
 def _is_older(piece: Piece, live: Record | None) -> bool:
