@@ -416,10 +416,13 @@ def texts(homes: Homes) -> Iterator[tuple[Path, bytes]]:
 def test_what_is_forgotten_on_one_machine_is_forgotten_on_all(homes: Homes, hindrance: str) -> None:
     """Also where a worker is in the way when the others hear of it, or the exchange is killed while it writes."""
     desk, laptop = homes
-    learn(desk, "The zeppelin lands on Friday.", "Use pnpm.")
+    learn(desk, "Use pnpm.")
     write_entry(desk)
-    save(desk, "It was slow.", "The zeppelin was slow.")
     save(desk, "asked → answered", "asked of the zeppelin → answered")
+    meet(desk, laptop)
+    save(desk, "asked of the zeppelin → answered", "asked → answered")
+    save(desk, "It was slow.", "The zeppelin was slow.")
+    learn(desk, "The zeppelin lands on Friday.")
     meet(desk, laptop)
     assert "zeppelin" in day(laptop).read_text()
     laptop.forget("zeppelin")

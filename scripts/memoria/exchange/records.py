@@ -141,7 +141,7 @@ class Records(AbstractContextManager["Records"]):
     def _replace(self, record: Record) -> None:
         """Let no record live any more that this one replaces."""
         run = self.db.execute
-        for dot in (*record.over, *map(parted, record.over)):
+        for dot in (*record.over, *map(parted, record.over), *map(left_of, record.over)):
             if record.dot.startswith(dot):
                 continue
             if run("INSERT OR IGNORE INTO replaced VALUES (?)", (dot,)).rowcount > 0:
@@ -199,7 +199,7 @@ class Records(AbstractContextManager["Records"]):
             return False
         if record.kind == PLACE and (left or "").split("\n")[:2] != str(record.text).split("\n")[:2]:
             left = ""  # what is nested below a row says nothing without it
-        made = self.put(record.id, record.kind, left or None, (record.dot, *record.over), dot=sha256(record.dot)[:16],
+        made = self.put(record.id, record.kind, left or None, (record.dot, *record.over), dot=left_of(record.dot),
                         project=record.project, machine=record.machine)  # fmt: skip
         shown = self.shown(record.id)
         if shown and record.dot in shown.dots:  # what the file holds without the text replaces this one too
@@ -469,6 +469,11 @@ class Records(AbstractContextManager["Records"]):
 def parted(dot: str) -> str:
     """Return how the dot of a wording begins that has an id of its own now; who replaces the one replaces the other."""
     return sha256(f"part {dot[:RANDOM]}")[:RANDOM]
+
+
+def left_of(dot: str) -> str:
+    """Return how the dot of that begins which a forgetting left of a record: who replaces one replaces both."""
+    return sha256(dot)[:RANDOM]
 
 
 def _shown(row: tuple[str, str, str, str]) -> Shown:
