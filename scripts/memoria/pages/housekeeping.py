@@ -132,7 +132,7 @@ def bring_in(keeper: Keeper) -> None:
 
 def tell_user(home: Home, failures: Sequence[str], deferred: Sequence[str]) -> None:
     """Leave a notice for the next session's start for each kind of failure; withdraw notices that no longer apply."""
-    end = f"Nothing is lost; {invocation.shown('status')} shows what waits, and when memoria tries again."
+    end = f"Nothing is lost; memoria will try again, and {invocation.shown('status')} shows what waits."
     for kind, texts in (("failure", failures), ("deferred", deferred)):
         if texts:
             notices.tell(home.paths, kind, f"memoria: {sentence(texts[0])} {end}")
