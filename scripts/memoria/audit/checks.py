@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from memoria.audit.client_settings import MAKE_LINKS, ClientSettings, client_python, missing_links, settings_file
+from memoria.audit.client_settings import MAKE_LINKS, ClientSettings, client_python, missing_links
 from memoria.audit.receipt import not_understood
-from memoria.base import interpreter, invocation
+from memoria.base import interpreter, invocation, user_environment
 from memoria.base import paths as places
 from memoria.base.visibility import Visibility
 from memoria.capture import detach
@@ -226,7 +226,7 @@ def check_home(home: Home) -> Findings:
                       f"{invocation.shown('config set home ~/memoria')}")  # fmt: skip
     for text, remedy in home.second_memories():
         yield Finding("home", NOTE, text, remedy)
-    for copy in sorted(settings_file(os.environ).parent.glob(PLUGINS)):
+    for copy in sorted(Path(user_environment.config_folder(os.environ)).glob(PLUGINS)):
         if places.holds_memory(str(copy)):
             yield Finding("home", NOTE, f"Claude Code copied the clone with your daily logs to {copy}",
                           f"when {folder} has them, delete daily, knowledge and .memoria in the copy")  # fmt: skip

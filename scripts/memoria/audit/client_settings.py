@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath, PureWindowsPath
 
-from memoria.base import paths
+from memoria.base import paths, user_environment
 from memoria.base.atomic import PRIVATE
 from memoria.ground import clock, files
 from memoria.ground.errors import ClientSettingsError, SavedMeanwhileError
@@ -42,12 +42,6 @@ CODEX_TRUST = (
     "Codex runs a hook only after you have trusted it: start codex, open /hooks and trust memoria's two hooks. "
     "With hooks = false under [features] in its config.toml none runs; Codex before 0.130 needs codex_hooks = true."
 )
-
-
-def settings_file(environ: Mapping[str, str]) -> Path:
-    """The user's ``$CLAUDE_CONFIG_DIR/settings.json``."""
-    folder = environ.get("CLAUDE_CONFIG_DIR")
-    return (Path(folder).absolute() if folder else Path.home() / ".claude") / "settings.json"
 
 
 def client_python(environ: Mapping[str, str]) -> str:
@@ -109,7 +103,8 @@ class ClientSettings:
     @classmethod
     def both(cls, environ: Mapping[str, str]) -> list[ClientSettings]:
         """The user's settings, and those of this folder, where an install before 0.3 could put hooks."""
-        return [cls.read(path) for path in (settings_file(environ), Path(".claude", "settings.local.json").absolute())]
+        places = user_environment.user_file(environ), Path(".claude", "settings.local.json")
+        return [cls.read(Path(place).absolute()) for place in places]
 
     @property
     def ours(self) -> Hooks:

@@ -30,8 +30,7 @@ def open_state(paths: Paths) -> None:
         with open(paths.version, "rb", opener=places.regular) as file:
             found = file.read(20).strip()
     except FileNotFoundError:
-        _make(paths)
-        return
+        found = b""
     except OSError as error:
         raise StateError(
             f"cannot read {paths.version} ({error.strerror})", "make it readable, or set MEMORIA_STATE"

@@ -86,8 +86,7 @@ def _start_one(
     if not way:
         return f"NO {name.upper()} yet: {start_build(paths)}"
     start(way, paths, is_ending=is_ending)
-    if name == "worker":
-        failpoints.reached("worker.forked")
+    failpoints.reached(name + ".forked")
     return name + " started"
 
 

@@ -78,23 +78,19 @@ class Metered:
 
         After a bad answer the next attempt is told what was wrong with it.
         """
-        project = project or prompt.project
-        asked = prompt = replace(prompt, project=project)
+        asked = prompt = replace(prompt, project=project or prompt.project)
         for wait in (*self.waits_s, None):
             try:
                 with locks.waiting(self.lock):  # flush, compile and others never run two model processes at once
                     return self._attempt(prompt)
-            except OverBudgetError:
-                raise  # no call was made: nothing to retry
-            except ModelError as error:
-                again = isinstance(error, BadAnswerError) or (
-                    isinstance(error, ModelUnavailableError) and error.retry_now
-                )
-                if wait is None or not again:
+            except BadAnswerError as error:
+                if wait is None:
                     raise
-                if isinstance(error, BadAnswerError):
-                    prompt = asked.again(str(error))
-                self.sleep(wait)
+                prompt = asked.again(str(error))
+            except ModelUnavailableError as error:
+                if wait is None or not error.retry_now:
+                    raise
+            self.sleep(wait)
         raise AssertionError("unreachable")  # the last wait is None
 
     def complete_soon(self, make: Callable[[], Prompt | None], within_s: float) -> Completion | None:

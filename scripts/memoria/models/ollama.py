@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import time
 import urllib.error
 import urllib.request
@@ -71,7 +70,7 @@ class Ollama:
         except urllib.error.HTTPError as error:
             error.close()  # the error is an open response as well
             raise self._refused(error.code) from error
-        except (TimeoutError, urllib.error.URLError, OSError, ValueError) as error:
+        except (OSError, ValueError) as error:
             raise self._unreachable(error) from error
         if not isinstance(reply, dict):
             raise ModelUnavailableError(f"{self.url} is not an ollama server.", retry_now=False)
@@ -86,7 +85,7 @@ class Ollama:
 
     def _unreachable(self, error: Exception) -> ModelUnavailableError:
         reason = getattr(error, "reason", error)
-        if isinstance(reason, TimeoutError | socket.timeout):
+        if isinstance(reason, TimeoutError):
             return ModelUnavailableError(f"{self.name} gave no answer within {self.timeout_s:g} s.")
         if isinstance(reason, ConnectionRefusedError):
             return ModelUnavailableError(
