@@ -346,7 +346,7 @@ def test_a_range_that_is_gone_is_named_and_the_rest_is_kept(bench: Bench, fate: 
 
 def test_what_was_written_after_the_last_hook_looked_is_kept(bench: Bench) -> None:
     bench.transcript.write_bytes(exchange(1) + exchange(2)[:-1])  # without a last newline
-    bench.job(exchange(1), open_tail=True)
+    bench.job(exchange(1))
     bench.flush()
     assert set(kept(bench)) == keys(exchange(1), exchange(2))
 

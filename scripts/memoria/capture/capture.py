@@ -103,7 +103,6 @@ def _spool_tail(event: hook.Event, spool: Spool, settings: Settings, paths: Path
             return "nothing new" + trouble
         piece = cursor.Slice(start, start, start, b"", position.mark, False)
     header = _header(event, path, piece.start, piece.copied_from, piece.end)
-    header["open_tail"] = piece.open_tail
     header["mark"] = piece.mark.hex()
     spool.add(header, piece.data)
     try:
@@ -157,7 +156,8 @@ def _spool_note(event: hook.Event, spool: Spool, paths: Paths) -> str:
     import binascii  # noqa: PLC0415 (a shared object, and only after a compaction)
 
     uuid = f"note-{event.session_id}-{binascii.crc32(summary.encode('utf-8', 'replace')):08x}"
-    line = {"type": "memoria-note", "uuid": uuid, "text": summary, "timestamp": _now(), "sessionId": event.session_id}
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    line = {"type": "memoria-note", "uuid": uuid, "text": summary, "timestamp": now, "sessionId": event.session_id}
     spool.add(_header(event, event.transcript, 0, 0, 0), quickjson.dumps(line).encode() + b"\n")
     return "spooled the client's summary"
 
@@ -172,11 +172,5 @@ def _header(event: hook.Event, path: str, start: int, copied_from: int, end: int
         "end": end,
         "cwd": event.cwd,
         "agent": event.agent,
-        "time": _now(),
         "stop_hook_active": event.fields.get("stop_hook_active") is True,
-        "reason": event.text("reason") or event.text("trigger"),
     }
-
-
-def _now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -160,7 +160,7 @@ def is_replaced(event: Event) -> bool:
         return False
     try:
         text = user_environment.file_text(user_environment.user_file(os.environ))
-        stored = quickjson.loads(text) if '"memoria@' in text else None
+        stored = quickjson.loads(text)
     except (OSError, ValueError):
         return False
     enabled = stored.get("enabledPlugins") if isinstance(stored, dict) else None

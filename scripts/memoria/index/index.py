@@ -17,7 +17,7 @@ import time
 from array import array
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -353,8 +353,6 @@ class Index(AbstractContextManager["Index"]):
                 with self._transaction():
                     if database.version(self._db) != layout.VERSION:  # no other process created it in the meantime
                         self._empty()
-                with suppress(sqlite3.OperationalError):  # someone reads it: the free pages are used again instead
-                    self._db.execute("VACUUM")  # of what remains, which is little
             self._db.execute(_KEPT)
         except BaseException:
             self._db.close()

@@ -195,11 +195,9 @@ def lines(
 ) -> Iterator[str]:
     """Yield what a person or a model reads of a claim; ``clean`` makes one line of any text, ``quoted`` of a turn's."""
     yield f"{clean(claimed.text)}\n  in [[{claimed.place}]]"
-    if not traces and claimed.place.startswith("daily/"):
+    if not traces:
         is_quoted = claimed.words != claimed.text
         yield f"  learned from: {clean(claimed.words)}" if is_quoted else f"  {ELSEWHERE}"
-    elif not traces:
-        yield "  names no source: a person wrote it, or its source was forgotten"
     for trace in traces:
         if trace.entry is None:
             is_line = "#^l-" in trace.source  # of no entry: what came from elsewhere, or was written by hand

@@ -114,7 +114,7 @@ class Ranking:
         for word in sorted(filter(sizes.get, words), key=lambda word: sizes[word]):
             rows: Counts = {}
             for mark, count in layout.MARKS:
-                if most > len(rows) and word + mark in known:
+                if word + mark in known:
                     rows.update(dict.fromkeys(self._match(_quoted(word + mark), scope, most - len(rows)), count))
             if found and len(rows) >= most:
                 break

@@ -222,7 +222,7 @@ class Finder:
         hits, bits = self._found(query, limit, "", view, kinds, is_folded=False)
         found: dict[str, Statement] = {}
         for each in filter(None, (self._noted(hit, bits, room, view) for hit in hits)):
-            if not (session and session in each.sessions):
+            if session not in each.sessions:
                 found.setdefault(each.hit.key, each)
         return list(found.values())
 
