@@ -185,6 +185,7 @@ def test_where_there_is_no_page_what_holds_everywhere_is_told(home: Home) -> Non
 def test_a_fact_that_returned_in_a_second_project_holds_in_every_one_by_one_command(home: Home) -> None:
     first = a_fact("Use pnpm, not npm.")
     learn(home, first)
+    assert "pnpm" in page(home)
     learn(home, a_fact("Use pnpm, not npm.", project=BLOG, day=1))
     assert run(learned, home, "promote", first.id) == 0
     assert "[preference] Use pnpm, not npm. (said 2 times, last 2026-11-17)" in page(home, "global")

@@ -17,7 +17,7 @@ from memoria.base.project import key_of_path
 from memoria.base.settings import Settings
 from memoria.capture.capture import capture
 from memoria.capture.hook import Event
-from memoria.capture.open_sessions import BLOCK, KEPT_S, LIVE, MAX_CHARS, OpenSessions
+from memoria.capture.open_sessions import BLOCK, COMPACTING, KEPT_S, LIVE, MAX_CHARS, OpenSessions
 from memoria.commands import observe
 from memoria.ground.home import Home
 from memoria.recall import session_start
@@ -136,6 +136,7 @@ def test_the_observer_follows_a_transcript_and_forgets_what_is_old(
     assert "HARBOUR-77" not in places.block("s1")
     assert not Path(paths.where, "ancient" + BLOCK).exists()
     hooked(work, paths, "s1", "PreCompact", transcript_path=said(work, "keep going"))
+    assert Path(places.path("s1", COMPACTING)).exists()
     assert observe.command(Namespace(), Home.open()) == 0
     assert "calibrate gauge" in places.block("s1")
     assert "keep going" in places.block("s1")
