@@ -474,8 +474,8 @@ def test_pages_are_renewed_when_something_came_and_only_then(homes: Homes) -> No
     learn(desk, "Use pnpm.")
     desk.sync()
     for is_news in (True, False):
-        with laptop.at_work(), Records.of(laptop.home.paths) as records, mock.patch.object(refresh, "renew") as renew:
-            together.exchange(laptop.home, records, together.carrier_of(laptop.home))
+        with laptop.at_work(), mock.patch.object(refresh, "renew") as renew:
+            together.run(laptop.home, is_news=True)
         assert renew.called == is_news
 
 
