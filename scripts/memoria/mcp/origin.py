@@ -122,8 +122,8 @@ class Tracer:
         origins = []
         for key in entry.turns:
             turn = kept.get(key)
-            held, withheld = self.screen.shown(turn) if turn else (None, "")
-            origins.append(Origin(key, held, withheld))
+            withheld = self.screen.reason(turn, "") if turn else ""
+            origins.append(Origin(key, None if withheld else turn, withheld))
         return Trace(source, entry, tuple(origins), _matching(origins, set(tokens.of_query(said))))
 
     def _claims(self, asked: str) -> list[Claimed]:

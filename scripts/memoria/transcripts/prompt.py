@@ -358,8 +358,6 @@ class Queue:
         lost = [entry for entry in self.entries if entry.left and not entry.said and entry.left < time]
         for entry in lost:
             entry.said = True
-        if lost:
-            self._forget()
         return self._give(lost)
 
     def settle(self) -> list[Queued]:

@@ -12,7 +12,6 @@ import errno
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,7 +27,6 @@ from memoria.transcripts.client_files import objects
 if TYPE_CHECKING:
     from memoria.transcripts.turn import Turn
 
-FORGOTTEN = "forgotten"
 MIN_TEXT = 4  # characters; a shorter text would be found everywhere
 _SALT_BYTES = 32
 
@@ -51,19 +49,7 @@ class Screen:
         """Return why a turn is not kept, ``""`` when it is; ``cwd`` is its folder if its own line names none."""
         if reason := self.excluded(turn.cwd or cwd):
             return reason
-        return FORGOTTEN if self.tombstones and self.tombstones.holds("\n".join((turn.text, *turn.tools))) else ""
-
-    def shown(self, turn: Turn) -> tuple[Turn | None, str]:
-        """Return a turn without the lines that hold a forgotten text, or None and the reason why nothing is left."""
-        if reason := self.excluded(turn.cwd):
-            return None, reason
-        without = self.tombstones.without
-        if not self.tombstones or not self.tombstones.holds("\n".join((turn.text, *turn.tools))):
-            return turn, ""
-        tools = tuple(tool for tool in turn.tools if without(tool) == tool)
-        rest = replace(turn, text=without(turn.text), tools=tools)
-        is_clean = not self.tombstones.holds("\n".join((rest.text, *rest.tools)))
-        return (rest, "") if is_clean and (rest.text.strip() or tools) else (None, FORGOTTEN)
+        return "forgotten" if self.tombstones.holds("\n".join((turn.text, *turn.tools))) else ""
 
     def passing(self, lines: list[bytes], *, is_out: bool = False) -> tuple[list[bytes], bool]:
         """Return the lines of a transcript that may be kept, and whether the last one is of an excluded folder.
