@@ -462,11 +462,14 @@ def test_what_was_deleted_here_and_is_forgotten_elsewhere_is_in_no_file(homes: H
     desk, laptop = homes
     fact, _ = learn(desk, "The zeppelin lands on Friday.", "Use pnpm.")
     meet(desk, laptop)
+    old = day(desk).read_text()
     with desk.at_work(), desk.keeper() as keeper:
         keeper.delete(fact.id)
     laptop.forget(fact.id)
-    meet(laptop, desk)
-    assert [path for path, data in texts(homes) if b"zeppelin" in data.lower()] == [], "also in no earlier version"
+    for told in ("also in no earlier version", "also where an old copy of the day is put back"):
+        meet(laptop, desk)
+        assert [path for path, data in texts(homes) if b"zeppelin" in data.lower()] == [], told
+        day(desk).write_text(old)
 
 
 def test_pages_are_renewed_when_something_came_and_only_then(homes: Homes) -> None:

@@ -119,7 +119,7 @@ class Scan:
         is_old = (shown is None or _is_older(piece, live)) and self.records.is_former(piece.id, piece.digest)
         if is_known or is_old or self.records.is_gone(piece.id):
             self.records.show(piece.id, name, digest, self.records.dots(piece.id) if is_known else ())
-            self.records.be_due([piece.id] if is_old else ())
+            self.records.be_due([] if is_known else [piece.id])
             return
         text, said = piece.text, shown.dots if shown else live.dots if live else ()
         if piece.kind == STATEMENT and said and digest_in(said[0]) != piece.digest:
