@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from contextlib import closing
 from pathlib import Path
@@ -164,9 +165,10 @@ def test_one_writes_what_holds_sees_it_before_and_has_it_once(
             wiki.run(share, what)
     assert "+- [decision] Backups are kept for nine weeks. (2026-11-16) ^l-" in capsys.readouterr().out
     git(clone, "config", "user.name", "Jo Ba")
+    (clone / ".gitignore").write_text(".claude/\n")
     assert wiki.run(share, "--project", "--yes") == 0
-    assert "+# Shared by Jo Ba" in capsys.readouterr().out
-    git(clone, "add", "-A")
+    assert re.search(r"\+# Shared by Jo Ba[^`]*`git add -f .claude/memory/jo-ba.md`", capsys.readouterr().out)
+    git(clone, "add", "-Af", ".claude")
     git(clone, "commit", "-qm", "Share")
     git(clone, "push", "-q", "origin", "HEAD:main")
     wiki.run(share, "--accept")

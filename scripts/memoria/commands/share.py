@@ -18,6 +18,7 @@ from memoria.ground import files
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.printable import agreed, counted
+from memoria.ground.projects import ask_git
 from memoria.ground.redact import Redactor
 from memoria.pages import notices
 from memoria.pages.housekeeping import TEAM
@@ -109,5 +110,7 @@ def _share(
         return 1
     files.make_folder(path.parent)
     files.replace(path, after)
-    print(f"Written to {name}. Commit it; your team takes it in once it is merged.")
+    is_ignored = ask_git(place.git, "--work-tree", root, "check-ignore", str(path)) is not None
+    way = f"Git ignores it, so run `git add -f {name}` and commit it" if is_ignored else "Commit it"
+    print(f"Written to {name}. {way}; your team takes it in once it is merged.")
     return 0
