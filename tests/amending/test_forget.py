@@ -9,6 +9,7 @@ import re
 import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,7 +35,7 @@ from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.index import sources
 from memoria.index.index import Index
-from memoria.pages import page
+from memoria.pages import page, refresh
 from memoria.recall.shown_notes import ShownNotes
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper, Outbox
@@ -193,6 +194,9 @@ def test_an_entry_goes_from_everywhere_and_never_comes_back(home: Home) -> None:
     job(home, TOLD)
     assert run(forget, home, "^e-01aa", "--yes") == 0
     gone(home)
+    for name in ("ledger.db", "index.db", "learned.db"):
+        with closing(sqlite3.connect(Path(home.paths.state, name))) as db:
+            assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     assert Spool(home.paths.spool).jobs() == []
     taken_in_again(home)
     gone(home)
@@ -237,11 +241,14 @@ def test_a_forgotten_statement_leaves_its_article_with_every_sentence_about_it(w
     both: Any = {"text": "Uploads are resumed where they are stored.", "ids": ["l-a10", "l-b20"]}
     wiki.compile([placed("uploads-of-the-shop", title="Uploads of the shop", connections=[both])])
     assert both["text"] in wiki.text("concepts/uploads-of-the-shop"), "the premise"
+    wiki.edit("concepts/uploads-of-the-shop", "- Uploads are resumed. ", "- Ask Ada.\n- Downloads are resumed. ")
     assert run(forget, wiki.home, what, "--yes") == 0
+    with Keeper.at(wiki.home) as keeper:
+        assert {fact.content for fact in keeper.store.facts()} == {"Downloads are resumed.", "Ask Ada."}
     text = wiki.text("concepts/uploads-of-the-shop")
     assert "Quaggasoft" not in text
     assert both["text"] not in text
-    assert "Uploads are resumed." in text
+    assert "Downloads are resumed." in text
     day = Path(wiki.home.paths.daily, "2026-11-16.md").read_text()
     assert what == "e-a1" or "### Session (09:00) · shop · Uploads" in day
 
@@ -298,12 +305,6 @@ def test_a_file_of_the_client_that_holds_what_was_forgotten_is_named(
     assert ("working memory: session:s1" in found.holding) == (told != "合併は五月")
 
 
-def test_a_project_goes_and_others_stay(home: Home) -> None:
-    assert run(forget, home, "shop-aaaaaa", "--yes") == 0
-    gone(home)
-    assert [each.id for each in DailyLog(home.paths).entries(DAY)] == ["01bb"]
-
-
 KNOWN = {
     "folders": {
         "/home/ada/shop": {"key": "shop-aaaaaa", "remote": "git.example.com/quaggasoft/shop", "commit": "c1"},
@@ -324,6 +325,8 @@ def known_folders(home: Home) -> None:
 def test_the_folder_and_remote_of_what_goes_are_forgotten_too(home: Home, what: tuple[str, ...]) -> None:
     known_folders(home)
     assert run(forget, home, *what, "--yes") == (what == ("quaggasoft",)), "which the remote of another still says"
+    assert holding(home, "quaggasoft") == ["projects.json"]
+    assert [each.id for each in DailyLog(home.paths).entries(DAY)] == ["01bb"]
     stored = json.loads(Path(home.paths.projects).read_text())
     assert list(stored["folders"]) == ["/home/ada/ship"]
     assert ("shop-cccccc" in stored["aliases"]) == (what == ("quaggasoft",))
@@ -332,10 +335,21 @@ def test_the_folder_and_remote_of_what_goes_are_forgotten_too(home: Home, what: 
     assert recorded["ship-bbbbbb"] == ["/home/ada/ship"]
 
 
-def test_an_article_goes_with_the_links_to_it_and_the_steps_that_could_be_undone(home: Home) -> None:
+def test_what_still_says_a_forgotten_statement_is_named(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(forget, home, "l-aa111", "--yes") == 1
+    printed = capsys.readouterr().out
+    assert f"Still contains it: {Path(home.paths.archive, f'{DAY}-01aa.jsonl.gz')}" in printed
+    assert f"forget --as text '{SECRET}.'" in printed
+
+
+def test_an_article_goes_with_links_to_it_and_undoable_steps(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     index = Path(home.paths.knowledge, "index.md")
     index.write_text("- [[concepts/merger|Merger]]\n")
+    for word, kind in (("merger", "article"), ("shop", "project")):
+        with pytest.raises(ExpectedError, match=f"--as {kind}: .*; --as text: "):
+            run(forget, home, word, "--yes")
     assert run(forget, home, "concepts/merger", "--yes") == 0
+    assert "Searched" not in capsys.readouterr().out
     wiki = Wiki(home.paths)
     assert wiki.slugs() == ["concepts/deploys"]
     assert "[[concepts/deploys|" in index.read_text()
@@ -366,7 +380,7 @@ def test_a_dry_run_shows_everything_and_changes_nothing(home: Home, capsys: pyte
         rows += [f"== {what}: {run(forget, home, what, '--dry-run')}", *capsys.readouterr().out.splitlines()]
     same("read/forgotten.txt", (row.replace(home.paths.home, "~") for row in rows))
     with pytest.raises(ExpectedError, match="nothing to forget"):
-        run(forget, home, "nobody said this", "--as", "text", "--yes")
+        run(forget, home, "nobody said this", "--as", "text", "--dry-run")
     assert {path: data for path, data in contents(home) if path.suffix not in _CHANGING} == before
 
 
@@ -404,13 +418,19 @@ STEPS = ("_spool", "_archive", "_wiki", "_daily", "_caches", "_logs")
 def test_the_next_worker_completes_a_forget_that_was_broken_off(
     home: Home, monkeypatch: pytest.MonkeyPatch, step: str, what: str
 ) -> None:
+    with Keeper.at(home) as keeper:
+        refresh.settle(home, keeper)
     with monkeypatch.context() as patch:
         patch.setattr(removal, step, _broken)
         with pytest.raises(RuntimeError):
             run(forget, home, what, "--yes")
+    deploys = Path(home.paths.knowledge, "concepts/deploys.md")
+    deploys.write_text(deploys.read_text().replace(f"- {PLAIN}", f"- Ask Ada.\n- {PLAIN}"))
     home.settings.model = "offline"
     worker.work(home)
     gone(home)
+    with Keeper.at(home) as keeper:
+        assert {"Ask Ada.", PLAIN} <= {fact.content for fact in keeper.store.facts()}
     assert not Path(home.paths.forgetting).exists()
 
 
@@ -463,15 +483,6 @@ def test_a_tombstone_holds_ids_alone_and_a_lost_ledger_learns_of_it(home: Home) 
     stones = Tombstones(home.paths)
     stones.add("I am")  # as short as may be, and found up to the end of a text
     assert (stones.found("so I am"), stones.found("so I a"), stones.without("so I\nam")) == ("i am", None, "")
-
-
-def test_databases_keep_nothing_in_their_free_pages(home: Home) -> None:
-    run(forget, home, "01aa", "--yes")
-    for name in ("ledger.db", "index.db", "learned.db"):
-        with sqlite3.connect(Path(home.paths.state, name)) as db:
-            assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        db.close()
-    assert [name for name in holding(home, "quaggasoft") if ".db" in name] == []
 
 
 def test_what_the_copy_of_a_sync_program_or_a_broken_page_holds_is_forgotten_too(

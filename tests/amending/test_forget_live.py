@@ -81,9 +81,7 @@ def test_a_text_is_found_and_forgotten_in_every_form(home: Home, form: str, caps
     assert "nothing contains it" in capsys.readouterr().out
 
 
-def test_a_file_that_cannot_be_read_is_named_and_the_status_is_1(
-    home: Home, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_cannot_be_read_is_named(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     entry(home, "01aa", "Licences", context=TEXT)
     broken = Path(home.paths.archive, f"{DAY}-01bb.jsonl.gz")
     broken.write_bytes(b"\x1f\x8b no archive")
@@ -176,16 +174,8 @@ def test_the_clients_own_memory_is_named_and_not_changed(
     assert holding(home) == []
 
 
-def test_a_tombstone_does_not_hold_the_text_and_a_damaged_one_is_no_empty_one(
-    home: Home, live: Live, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_tombstone_does_not_hold_the_text(home: Home, live: Live) -> None:
     run(forget, home, TEXT, "--yes", "--as", "text")
     stones = Path(home.paths.forgotten)
     assert stones.stat().st_mode & 0o777 == 0o600
     assert not any(word in stones.read_text().casefold() for word in ("ngstr", "licence"))
-    stones.write_text("{")
-    live.hook("SessionEnd")
-    live.looks()
-    assert "damaged" in caplog.text
-    assert holding(home) == []
-    assert Spool(home.paths.spool).jobs()

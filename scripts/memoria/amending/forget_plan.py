@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -98,6 +99,7 @@ class Plan:
         if self.needle:
             return [self.needle]
         texts = [*self.earlier_proving, *(text for entry in self.entries for text in (entry.context, entry.title))]
+        texts += [fact.content for fact in self.facts] if self.kind == "fact" else []
         return [text for text in texts if len(text) >= MIN_PROOF]
 
     def held(self, text: str) -> bool:
@@ -147,10 +149,7 @@ class _Planner:
             with Keeper.at(self.home) as keeper:
                 waiting = [fact for fact in keeper.waiting() if fact.id == ident]
                 plan.facts = waiting or [keeper.known(target)]
-            self._wiki(plan)
-            self._others(plan)
-            return plan
-        if plan.kind == "entry":
+        elif plan.kind == "entry":
             plan.entries = [entry for entry in self.entries if entry.id == ident]
             plan.tombstones = {ident} & self._tombstone_ids()
         elif plan.kind == "session":
@@ -179,9 +178,23 @@ class _Planner:
             return "entry"
         if any(entry.session == target for entry in self.entries) or self._of_session(target):
             return "session"
-        if any(target in (entry.project, entry.project_key) for entry in self.entries):
+        if any(entry.project_key == target for entry in self.entries):
             return "project"
-        return "article" if self._slug(target) else "text"
+        kinds = {"project": "all that was said there"} if any(entry.project == target for entry in self.entries) else {}
+        kinds |= {"article": "the page alone"} if self._slug(target) else {}
+        if kinds and "/" not in target and self._is_said(target):
+            kinds["text"] = "each line, turn and statement that contains it"
+        if len(kinds) > 1:  # unnamed, as the log keeps it
+            choice = "; ".join(f"--as {kind}: {takes}" for kind, takes in kinds.items())
+            raise ExpectedError(f"That can be several things; say which is to go. {choice}.")
+        return next(iter(kinds), "text")
+
+    def _is_said(self, text: str) -> bool:
+        """Return whether a text, long enough to be forgotten as one, was said, summarised or learned."""
+        with Keeper.at(self.home) as keeper:
+            said = Plan("entry", "", self.entries, facts=keeper.store.facts(live=False)).needles
+        turns = (text for archived in self.archive.listed() for _, text in self._turns(archived.entry))
+        return len(folded(text)) >= MIN_TEXT and any(holds(each, text) for part in (said, turns) for each in part)
 
     def _project(self, target: str) -> str:
         """Return the key of the project that is meant; ExpectedError when none is, or when several are."""
@@ -239,7 +252,8 @@ class _Planner:
                 remaining = set(DayText(after).rows)
                 plan.rows += [(day, row) for row in DayText(before).rows if row not in remaining]
                 bare = [entry for entry in DayText(after).entries(day) if _is_bare(entry)]
-                plan.entries += [entry for entry in bare if entry.title == FORGOTTEN]
+                whole = {entry.id for entry in bare if entry.title == FORGOTTEN}
+                plan.entries += [entry for entry in self.entries if entry.id in whole]
                 said = {entry.source for entry in DayText(before).entries(day) if not _is_bare(entry)}
                 plan.bare |= {entry.source for entry in bare} & said
         for archived in self.archive.listed():
@@ -409,11 +423,8 @@ def _transcript_of(cursor: Path) -> str:
 
 def _lines(transcript: str) -> Iterator[bytes]:
     """Yield the lines of a transcript; nothing when it is gone."""
-    try:
-        with regular(transcript) as file:
-            yield from file
-    except OSError:
-        return
+    with suppress(OSError), regular(transcript) as file:
+        yield from file
 
 
 def _client(header: bytes) -> Client:

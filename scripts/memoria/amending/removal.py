@@ -1,8 +1,8 @@
 """Removal: carry out the plan of a forget.
 
-Facts and the memory server's copies go first, the Markdown last. Then every cache is rebuilt and the databases are
-overwritten. A tombstone with ids and no text stays in the daily log, and a digest of a forgotten text in the state
-folder, so that nothing brings it back: no compile, no flush, no verify, and no session that goes on.
+The wiki goes first, because what a person saves there meanwhile is read while its statements are known. The daily logs
+go last. Then every cache is rebuilt and the databases are overwritten. A tombstone with ids and no text stays in the
+daily log, and a digest of a forgotten text in the state folder, so that nothing brings it back.
 
 While a removal is under way, a file in the state folder says what is removed, texts included. After an interruption the
 next worker or the next ``forget`` goes on from it.
@@ -33,7 +33,7 @@ from memoria.ground.replaced import Replaced
 from memoria.ground.swap import Swap
 from memoria.index import sources
 from memoria.index.index import Index
-from memoria.pages import page
+from memoria.pages import page, refresh
 from memoria.search.words import folded, holds
 from memoria.statements.keeper import Keeper, Outbox
 from memoria.transcripts.archive import Archive
@@ -56,6 +56,7 @@ def carry_out(home: Home, plan: Plan) -> None:
         Tombstones(paths).add(plan.needle)
     for session in plan.sessions:
         cursor.set_uncopied(paths.cursors, session)
+    _wiki(home, plan)
     with Keeper.at(home) as keeper:
         for fact in plan.facts:
             if keeper.store.get(fact.id):  # one that still waits goes with the outbox
@@ -66,7 +67,6 @@ def carry_out(home: Home, plan: Plan) -> None:
     _spool(home, plan)
     asyncio.run(_working(home, plan))
     _archive(home, plan)
-    _wiki(home, plan)
     _daily(home, plan)
     _others(home, plan)
     Projects(paths.projects).forget(plan.folders, plan.project)
@@ -95,8 +95,9 @@ def sweep(home: Home) -> None:
 
 
 def finish(home: Home) -> Plan | None:
-    """Go on with a removal that was interrupted, under the same conditions; return its plan, None for no removal."""
+    """Read what a person wrote on pages, then go on with a removal that was interrupted; return its plan, if any."""
     path = Path(home.paths.forgetting)
+    _settle(home)
     try:
         record = json.loads(home_files.read(path))
         kind, target = str(record["kind"]), str(record["target"])
@@ -107,7 +108,6 @@ def finish(home: Home) -> Plan | None:
         raise ExpectedError(
             f"{path} is damaged ({error}); forget again what was not forgotten, and delete it"
         ) from error
-    Transactions(home.paths).recover()
     try:
         plan = forget_plan.plan(home, target, kind)
     except ExpectedError:  # what it names is gone already
@@ -115,6 +115,11 @@ def finish(home: Home) -> Plan | None:
     plan.earlier, plan.earlier_proving = needles, proving
     carry_out(home, plan)
     return plan
+
+
+def _settle(home: Home) -> None:
+    with Keeper.at(home) as keeper:
+        refresh.settle(home, keeper)
 
 
 def _deleted(keeper: Keeper, plan: Plan) -> list[str]:
@@ -203,8 +208,9 @@ def _wiki(home: Home, plan: Plan) -> None:
         try:
             Transactions(home.paths).commit(plan.pages, plan.read, "forget")
         except ChangedError:
+            _settle(home)
             again = forget_plan.plan(home, plan.target, plan.kind)
-            plan.pages, plan.read = again.pages, again.read
+            plan.pages, plan.read, plan.facts = again.pages, again.read, again.facts
         else:
             return
     raise ExpectedError("Pages keep changing while they are forgotten from; run the command again when they are saved.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from pathlib import Path
 from memoria.amending import forget_plan, proof, removal
 from memoria.amending.forget_plan import Plan
 from memoria.amending.proof import Proof
+from memoria.base import invocation
 from memoria.daily.daily_log import DailyLog
 from memoria.ground import locks, printable
 from memoria.ground.errors import ExpectedError
@@ -51,9 +53,9 @@ def command(args: argparse.Namespace, home: Home) -> int:
         is_same = finished is not None and finished.target == target
         plan = finished if finished and is_same else _plan(args, home, target)
         done = is_same or _removed(args, home, plan)
-        found = asyncio.run(proof.search(home, plan.proving)) if done else Proof()
+        found = asyncio.run(proof.search(home, plan.proving)) if done and plan.proving else Proof()
         if done:
-            print(CONTINUED * is_same + "\n".join(_proven(home, found)))
+            print(CONTINUED * is_same + "\n".join(_proven(home, plan, found)))
     for line in together.spread_forgetting(home) if done and home.settings.sync else []:
         print(line)
     return 0 if found.is_clean else 1
@@ -116,16 +118,21 @@ def _shown(plan: Plan) -> Iterator[str]:
     yield "- all steps that could be undone, and copies in indexes, prepared pages, working memory, ledger and logs"
 
 
-def _proven(home: Home, found: Proof) -> Iterator[str]:
+def _proven(home: Home, plan: Plan, found: Proof) -> Iterator[str]:
     """Yield what was searched, and what may hold the text still."""
     searched = f"{printable.counted(found.files, 'file')} ({printable.counted(found.bytes, 'byte')})"
     if found.values:
         searched += f" and {printable.counted(found.values, 'value')} of working memory"
-    yield f"{'Forgotten' if found.is_clean else 'Removed'}. Searched {searched}: " + (
-        "nothing contains it." if found.is_clean else "not everything is clean."
-    )
+    if not plan.proving:
+        yield "Removed. It has no words to search everything for; what it said may stand elsewhere."
+    else:
+        result = "nothing contains it" if found.is_clean else "not everything is clean"
+        yield f"{'Forgotten' if found.is_clean else 'Removed'}. Searched {searched}: {result}."
     yield from (f"Still contains it: {printable.line(place)}" for place in found.holding)
     yield from (f"Cannot be read, and may contain it: {printable.line(place)}" for place in found.unread)
+    if found.holding and plan.kind == "fact":
+        command = invocation.shown(f"forget --as text {shlex.quote(plan.proving[-1])}")
+        yield f"The statement is gone, and not the conversation; {command} takes its words from there too."
     if home.settings.memory_api_url:
         yield "The memory server is told to delete its copies of the facts with the next exchange."
     if found.client:
