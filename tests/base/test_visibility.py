@@ -170,17 +170,15 @@ def test_what_is_excluded_later_is_told_nowhere_from_then_on(
 
 
 def test_what_remains_of_an_excluded_project_is_counted_and_can_be_forgotten(
-    world: World, capsys: pytest.CaptureFixture[str]
+    world: World, ledger: Ledger, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (world.bank / ".memoria-off").touch()
     key = world.keys[world.bank]
-    ledger = Ledger(world.home.paths)
     (found,) = checks.check_excluded(world.home)
     assert found.text.startswith(f"1 entry of the excluded project {key},")
     assert run(forget, world.home, "--project", key, "--yes") == 0
     DailyLog(world.home.paths).refresh(ledger)
     assert not list(checks.check_excluded(world.home))
-    ledger.close()
     assert "nothing contains it" in capsys.readouterr().out
 
 

@@ -207,7 +207,7 @@ def test_undo_restores_what_a_person_saved_while_the_page_was_compiled(
 
 
 @pytest.mark.parametrize("name", [".2026-11-16.md.swp", "2026-11-16.md~", "#2026-11-16.md#", ".#2026-11-16.md"])
-def test_the_files_of_editors_are_no_content_and_are_never_deleted(home: Home, name: str) -> None:
+def test_the_files_of_editors_are_no_content_and_are_never_deleted(home: Home, ledger: Ledger, name: str) -> None:
     race = append(home)
     for folder in (race.path.parent, Path(home.paths.knowledge, "concepts")):
         folder.mkdir(parents=True, exist_ok=True)
@@ -221,10 +221,8 @@ def test_the_files_of_editors_are_no_content_and_are_never_deleted(home: Home, n
     wiki = WikiHome()
     wiki.compile([placed("port")])
     assert SECRET not in str(wiki.prompts)
-    ledger = Ledger(home.paths)
     DailyLog(home.paths).refresh(ledger)
     assert len(ledger.entries()) == 2
-    ledger.close()
     for folder in (race.path.parent, Path(home.paths.knowledge, "concepts")):
         assert name in [path.name for path in folder.iterdir()]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -39,10 +38,9 @@ def test_what_waits_and_what_failed_is_named_with_the_reason(home: Home, capsys:
     assert "--retry-failed" in said
 
 
-def test_a_flush_that_leaves_jobs_says_why(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_flush_that_leaves_jobs_says_why(home: Home, ledger: Ledger, capsys: pytest.CaptureFixture[str]) -> None:
     job = spooled(home, "waiting-one")
-    with closing(Ledger(home.paths)) as ledger:
-        ledger.failed([job], counted=False, not_before=time.time() + 3600, reason="the day's money is spent")
+    ledger.failed([job], counted=False, not_before=time.time() + 3600, reason="the day's money is spent")
     assert main(["flush"]) == 0
     said = capsys.readouterr().out
     assert "1 job waiting: the day's money is spent; " in said
@@ -51,13 +49,12 @@ def test_a_flush_that_leaves_jobs_says_why(home: Home, capsys: pytest.CaptureFix
     assert "failed 0 times" not in capsys.readouterr().out
 
 
-def test_the_json_holds_every_fact(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    ledger = Ledger(home.paths)
+@pytest.mark.usefixtures("home")
+def test_the_json_holds_every_fact(ledger: Ledger, capsys: pytest.CaptureFixture[str]) -> None:
     ledger.record(Booked("e1", "2026-11-18", "s", "p-1", "A title", ("k1", "k2")))
     ledger.book(Call("flush", "claude:haiku", "p-1", "ok", 1000, 200, 0.002, 1.5))
     ledger.book(Call("flush", "claude:haiku", "p-1", "BadAnswerError", 1000, 200, 0.002, 1.5))
     ledger.note("missing", "s", "bytes 0 to 10 of t.jsonl")
-    ledger.close()
     assert main(["status", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert (facts["entries"], facts["uncompiled"], facts["turns"]) == (1, 1, 2)
@@ -68,10 +65,9 @@ def test_the_json_holds_every_fact(home: Home, capsys: pytest.CaptureFixture[str
 
 
 def test_what_no_compile_can_take_in_waits_for_none(
-    home: Home, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    home: Home, ledger: Ledger, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with closing(Ledger(home.paths)) as ledger:
-        ledger.record(Booked("e1", "2026-11-18", "s", "p-1", "A title", text="f"))
+    ledger.record(Booked("e1", "2026-11-18", "s", "p-1", "A title", text="f"))
     (tmp_path / ".memoria-off").touch()
     Path(home.paths.folders).write_text(json.dumps({"p-1": [str(tmp_path)]}))
     assert main(["status", "--json"]) == 0

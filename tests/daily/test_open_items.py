@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
@@ -19,10 +18,8 @@ RETRY = "Add the retry to the uploader."
 
 
 @pytest.fixture
-def items(paths: Paths) -> Iterator[OpenItems]:
-    ledger = Ledger(paths)
-    yield OpenItems(DailyLog(paths), ledger)
-    ledger.close()
+def items(paths: Paths, ledger: Ledger) -> OpenItems:
+    return OpenItems(DailyLog(paths), ledger)
 
 
 def write(items: OpenItems, name: str, *texts: str, day: date = MONDAY, project: str = "shop-000000") -> Entry:
