@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memoria.base import sqlite
-from memoria.ground import home_files
 from memoria.ground.home import Home
 from memoria.search.words import folded
 from memoria.transcripts import client_files, clients
@@ -58,7 +57,7 @@ async def search(home: Home, texts: Sequence[str]) -> Proof:
     wanted = [plain for text in texts if (plain := folded(text))]
     for path in _files(home):
         try:
-            data = home_files.read(path) if path.suffix == ".md" else path.read_bytes()
+            data = path.read_bytes()
             proof.files += 1
             proof.bytes += len(data)
             if any(holds(text, wanted) for text in _texts(path, data)):
@@ -77,7 +76,7 @@ def texts(home: Home) -> Iterator[str]:
     """Yield what every file says that can be read."""
     for path in _files(home):
         with suppress(OSError, EOFError, zlib.error, sqlite3.Error):
-            yield from _texts(path, home_files.read(path) if path.suffix == ".md" else path.read_bytes())
+            yield from _texts(path, path.read_bytes())
 
 
 def holds(text: str, wanted: Sequence[str]) -> bool:

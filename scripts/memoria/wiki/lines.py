@@ -250,7 +250,7 @@ def unlink(article: Article, slug: str) -> None:
 def _drop_topics(article: Article, emptied: Collection[Section]) -> None:
     """Remove sections of which nothing is left, and the aliases that have their names."""
     article.sections[:] = [section for section in article.sections if section not in emptied]
-    topics = [stems(section.heading) for section in emptied if not section.is_claims]
+    topics = [stems(section.heading) for section in emptied]
     aliases = article.aliases
     left = [alias for alias in aliases if stems(alias.replace("-", " ")) not in topics]
     if left != aliases:
