@@ -153,9 +153,10 @@ def test_a_part_by_hand_is_compiled_without_a_model_beside_a_session(
 def test_a_page_that_a_person_deleted_does_not_come_back_from_the_same_entry(wiki: WikiHome) -> None:
     wiki.compile([PORT_PAGE])
     Path(wiki.home.paths.knowledge, f"{SLUG}.md").unlink()
+    Path(wiki.home.paths.ledger).write_bytes(b"spoiled")
     wiki.log(LATER)
     wiki.compile([placed("host")])
-    assert wiki.wiki.slugs() == ["concepts/host"]
+    assert (wiki.wiki.slugs(), LISTENS in wiki.text("concepts/host")) == (["concepts/host"], False)
 
 
 def test_a_persons_edits_are_in_the_next_prompt_and_on_the_page_after_it(wiki: WikiHome) -> None:
