@@ -83,7 +83,8 @@ async def test_a_scope_goes_when_its_session_has_ended(server: RedisServer, tmp_
     await store.put("session:old", "_observed", "1", 0.05)
 
     async def swept() -> bool:
-        await store.register("project:p", None)  # looks after the sessions that are over by their own account
+        await store.register("project:p", None)
+        await store.get("project:p", "k")  # looks after the sessions that are over by their own account
         return not list(await client.keys("memoria:{session:old}*"))
 
     async def gone() -> bool:

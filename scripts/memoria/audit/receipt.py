@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -199,8 +198,6 @@ class Receipt(Changes):
                 "end": found.size,
                 "cwd": "" if self._screen.excluded(account.cwd) else account.cwd,
                 "agent": found.agent,
-                "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                "reason": "",
             },
             b"",
         )

@@ -195,8 +195,7 @@ def remote_identity(url: str) -> str:
         host, _, path = url.partition(":")
         if "/" in host or "\\" in host or len(host) < 2 or path.startswith(":"):  # a path, a drive, a helper
             return ""
-    host = host.rpartition("@")[2].lower()
-    host = host.partition("]")[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]
+    host = host.rpartition("@")[2].lower().partition(":")[0]
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if parts and parts[-1].endswith(".git"):
         parts[-1] = parts[-1][: -len(".git")]

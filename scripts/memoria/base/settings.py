@@ -149,9 +149,8 @@ def _parse_projects(raw: object) -> dict[str, dict[str, dict[str, str]]]:
     if not isinstance(projects, dict):
         raise ValueError(EXPECTED_PROJECTS)
     for chosen in projects.values():
-        if not isinstance(chosen, dict) or set(chosen) - {"env"} or not isinstance(chosen.get("env", {}), dict):
-            raise ValueError(EXPECTED_PROJECTS)
-        if not all(isinstance(value, str) for value in chosen.get("env", {}).values()):
+        env = chosen.get("env", {}) if isinstance(chosen, dict) and set(chosen) <= {"env"} else None
+        if not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):
             raise ValueError(EXPECTED_PROJECTS)
     return projects
 
@@ -361,7 +360,7 @@ def _read_options(path: str) -> dict[str, object]:
         text = user_environment.file_text(path)
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    if '"pluginConfigs"' not in text or f'"{PLUGIN}@' not in text:
+    if '"pluginConfigs"' not in text:
         return {}
     stored = quickjson.loads(text)
     plugins = stored.get("pluginConfigs") if isinstance(stored, dict) else None

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from memoria.base.project import digest_of
 from memoria.base.visibility import Visibility
-from memoria.daily.entry import ENTRY, Reference
+from memoria.daily.entry import Reference
 from memoria.ground import database, home_files
 from memoria.index import documents
 from memoria.index.documents import Document, Passage, Stamp
@@ -181,8 +181,7 @@ class Index(AbstractContextManager["Index"]):
         """
         try:
             if known := Reference.of(query):
-                archived = f"archive/{known.id}" if known.kind == ENTRY else ""
-                named = self.finder.named(known.anchor, archived, view)
+                named = self.finder.named(known.anchor, f"archive/{known.id}", view)
                 if named := [hit for hit in named if not kinds or hit.kind in kinds]:
                     return named[:limit]
             return self.finder.search(query, limit=limit, project=project, view=view, kinds=kinds)

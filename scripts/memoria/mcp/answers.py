@@ -24,8 +24,7 @@ def flat(text: str, most: int = 1_000) -> str:
 
 def within(text: str, most: int) -> str:
     """Return the start of ``text`` that fits into ``most`` bytes."""
-    data = text.encode("utf-8", "replace")
-    return text if len(data) <= most else data[:most].decode("utf-8", "ignore")
+    return text.encode("utf-8", "replace")[:most].decode("utf-8", "ignore")
 
 
 def fitting(label: str, text: str) -> tuple[str, int]:

@@ -80,8 +80,7 @@ class Ollama:
         if status == 404:
             remedy = f"ollama has no model {self.model!r}: run `ollama pull {self.model}`."
             return ModelUnavailableError(remedy, retry_now=False)
-        passing = status == 408 or status >= 500  # after a 429 the job waits
-        return ModelUnavailableError(f"ollama answered HTTP {status}.", retry_now=passing)
+        return ModelUnavailableError(f"ollama answered HTTP {status}.", retry_now=status >= 500)  # else the job waits
 
     def _unreachable(self, error: Exception) -> ModelUnavailableError:
         reason = getattr(error, "reason", error)

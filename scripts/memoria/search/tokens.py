@@ -183,15 +183,15 @@ def _words(chunk: str) -> list[str]:
     if chunk.isascii() and chunk.isalpha() and (chunk[1:].islower() or chunk.islower() or chunk.isupper()):
         return [chunk]  # most words
     words: list[str] = []
-    start, previous = 0, ""
+    start, previous = 0, "-"
     for position, character in enumerate(chunk):
         kind = _kind(character)
-        if previous and _breaks(previous, kind, chunk, position):
+        if _breaks(previous, kind, chunk, position):
             if previous != "-":
                 words.append(chunk[start:position])
             start = position
         previous = kind
-    if previous and previous != "-":
+    if previous != "-":
         words.append(chunk[start:])
     return words
 

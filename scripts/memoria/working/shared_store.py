@@ -40,10 +40,6 @@ WORD = ""  # the field of the word that changes with the hash; no key is empty
 TOMBSTONE_S = 86_400.0
 FIRST_RETRY_S, LAST_RETRY_S = 1.0, 30.0
 CALL_S = 1.0  # the longest that one exchange may take
-_EVICTS = (
-    "the server's maxmemory-policy is {}: when it is full it also evicts what other machines have not read yet; "
-    "volatile-lru and noeviction keep it"
-)
 
 
 def open_store(settings: Settings | None = None, paths: Paths | None = None) -> SqliteStore:
@@ -94,10 +90,9 @@ class SharedStore(SqliteStore):
         self.where = f"{scheme}://{rest.rpartition('@')[2]}"  # without a password
 
     async def register(self, scope: str, ttl: float | None) -> None:
-        """Record that the scope was opened, and exchange it as one that is not known."""
+        """Record that the scope was opened; its first use exchanges it as one that is not known."""
         await super().register(scope, ttl)
         self._known.pop(scope, None)
-        await self._meet(scope)
 
     async def scopes(self) -> list[str]:
         """Return the scopes, also those that only other machines have opened."""
@@ -111,19 +106,11 @@ class SharedStore(SqliteStore):
 
     async def stats(self) -> StoreStats:
         """Return the stats of the server; ``degraded`` with the reason while nothing is exchanged with it."""
-        memory: dict[str, Any] = {}
-
-        async def ask() -> None:
-            memory.update(await self._client.info("memory"))
-
-        await self._meet("", ask)
+        await self._meet("", lambda: self._client.ping())  # noqa: PLW0108 (the client is made by then)
         stats = await super().stats()
         if not self._up:
             return replace(stats, degraded=True, reason=self._reason)
-        policy = str(memory.get("maxmemory_policy", ""))
-        evicts = memory.get("maxmemory") and policy.startswith("allkeys-")
-        reason = _EVICTS.format(policy) if evicts else stats.reason
-        return StoreStats("redis", healthy=stats.healthy, reason=reason, where=self.where)
+        return replace(stats, store="redis", where=self.where)
 
     async def close(self) -> None:
         """Close the connection to the server and the file."""

@@ -272,8 +272,8 @@ class SqliteStore:
                 sent, own = ours.get(key, (True, None))
                 here = own or gone.get(key)
                 value = "" if their.is_expired else their.value
+                outgoing.pop(key, None)
                 if own and own.version == their.version:
-                    outgoing.pop(key, None)
                     db.execute("UPDATE records SET sent = 1 WHERE scope = ? AND key = ?", (scope, key))
                 elif own and value and key in MERGED and not sent:
                     version = next_version(max(own.version, their.version))
@@ -282,7 +282,6 @@ class SqliteStore:
                 elif here and here.version > their.version:
                     outgoing[key] = here
                 else:
-                    outgoing.pop(key, None)
                     self._take(db, scope, key, their if value else None)
             for key, (sent, own) in ours.items():
                 if key not in theirs and sent:

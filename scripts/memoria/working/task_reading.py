@@ -97,7 +97,7 @@ def _observe_use(state: Json, ident: str, name: str, detail: str) -> None:
     elif name == "TaskUpdate" and (match := _TODO.fullmatch(detail)):
         changed = _task(match[2], match[1])
         state["tasks"] = [changed if task["text"] == changed["text"] else task for task in state["tasks"]]
-    elif name == "Bash" and ident:
+    elif name == "Bash":
         command = _kept(detail, _ITEM)
         if (state.get("failure") or {}).get("command") == command:
             state["failure"] = None  # until it fails again
