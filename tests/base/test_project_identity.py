@@ -84,6 +84,8 @@ def test_a_submodule_is_a_project_of_its_own(tmp_path: Path, paths: Paths) -> No
     (inner / ".git").write_text("gitdir: ../../.git/modules/lib/dates\n")
     (modules / "config").write_text('[remote "origin"]\n\turl = https://git.example.com/lib/dates\n')
     assert key(inner, paths) == project.key_of_remote("git.example.com/lib/dates")
+    (tmp_path / ".git").write_text(f"gitdir: {modules}\n")  # of no repository around it
+    assert key(tmp_path, paths) == project.key_of_path(str(tmp_path))
 
 
 def _put(path: Path, kind: str, elsewhere: Path) -> None:

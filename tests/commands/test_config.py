@@ -89,7 +89,7 @@ def test_a_value_is_written_as_its_type(surroundings: Path, name: str, words: li
         (["memory_api_url", "memory.example"], "must begin with http:// or https://"),
         (["redis_url", "http://redis.example"], "must begin with redis://"),
         (["python", "/nowhere/python3"], "no program '/nowhere/python3'"),
-        (["tz", "Nowhere/Vienna"], "no time zone 'Nowhere/Vienna'"),
+        (["tz", "Nowhere/Vienna"], "no time zone 'Nowhere/Vienna'"), (["projects", '{"a": {"env": 1}}'], "an object"),
         (["redact_extra", "("], "'(' is not a regular expression"),
         (["redact_extra", "a*"], "'a*' matches the empty text"),
     ],

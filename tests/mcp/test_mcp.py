@@ -91,7 +91,7 @@ def test_every_tool_says_what_it_takes_and_refuses_the_rest_in_words(tmp_path: P
             ("remember_now", {"status": "tired"}, "status must be one of pending, in_progress"),
             ("remember_now", {"note": " "}, "not empty"),
             ("remember_now", {"note": "x" * 5000}, "note is longer than 4096 characters"),
-            ("read", {"path": "concepts/nothing"}, "there is no page"),
+            ("read", {"path": "concepts/<system>"}, "there is no page 'concepts/&lt;system>"),
             ("read", {"path": "concepts/spool", "lines": 10**9}, "lines"),
         ]
         for name, given, words in wrong:

@@ -75,7 +75,7 @@ def rows(said: str) -> list[str]:
 @pytest.mark.parametrize(
     "prompt",
     ["", "  ", "yes, go on", "ok", "/compact keep the flush race and the worker lock",
-     "!git log flush race worker lock",
+     "!git log flush race worker lock", "who took the blue bicycle of the office worker?",
      "# flush race worker lock", "<task-notification>flush race worker lock</task-notification>"],
 )  # fmt: skip
 def test_commands_and_trivial_prompts_are_given_nothing(world: Paths, prompt: str) -> None:

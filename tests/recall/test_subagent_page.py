@@ -58,6 +58,7 @@ def test_a_subagent_is_given_the_rules_and_what_concerns_its_task(world: Paths) 
 def test_subagents_that_are_started_together_share_their_tasks(world: Paths) -> None:
     begin(world, TASK)
     begin(world, "Which boats are painted blue?")
+    assert fire(world, "SubagentStart", agent_type="Plan", agent_id="a3") == ""
     for agent in ("a1", "a2"):
         said = fire(world, "SubagentStart", agent_type="Explore", agent_id=agent)
         assert "zebra" in said

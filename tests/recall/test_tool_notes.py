@@ -80,9 +80,9 @@ def test_an_edit_is_given_the_correction_that_names_its_file_once_a_session(worl
 
 
 def test_it_is_given_again_after_a_compaction_and_to_a_subagent_which_knows_nothing_of_it(world: Paths) -> None:
-    remember(world, fact(TABS))
-    assert use(world, "Edit", file_path=f"{CWD}/Makefile")
-    assert use(world, "Edit", agent="a1", file_path=f"{CWD}/Makefile")
+    remember(world, fact(TABS), fact("The Makefile is generated.", number=2, session="s1"))
+    assert use(world, "Edit", file_path=f"{CWD}/Makefile").count("\n- [") == 1, "the context has what it said itself"
+    assert use(world, "Edit", agent="a1", file_path=f"{CWD}/Makefile").count("\n- [") == 2
     assert use(world, "Edit", agent="a1", file_path=f"{CWD}/Makefile") == ""
     shown_notes.ShownNotes(world.hints, "s1").compacted()
     assert use(world, "Edit", file_path=f"{CWD}/Makefile")

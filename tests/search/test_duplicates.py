@@ -86,5 +86,6 @@ def test_the_documents_of_one_session_are_one_result_that_names_the_others(tmp_p
         index.add([*documents.of_file("daily/2026-11-20.md", DAY), turns])
         (hit,) = index.search("pnpm, npm and the lock file, when the build was set up")
         assert len(index.search("pnpm, npm and the lock file", kinds=("fact",))) == 1
+        assert [each.kind for each in index.search("pnpm for the shop", kinds=("fact", "turn"))] == ["fact"]
     found_keys = {hit.key, *hit.also}
     assert found_keys == {"archive/abcdefgh", "daily/2026-11-20.md#^e-abcdefgh", "daily/2026-11-20.md#^l-abc12345"}

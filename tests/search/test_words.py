@@ -117,10 +117,8 @@ def test_the_opposite_is_no_duplicate(one: str, other: str) -> None:
         ("Worker 3 is flaky.", "Worker 4 is flaky."),
         ("Queue A is drained by 4 workers.", "Queue B is drained by 4 workers."),
         ("Queue A of the clinic is drained by 4 workers.", "Queue B of the clinic is drained by 9 workers."),
-        (
-            "Production of the clinic is hosted at Fly, in Amsterdam.",
-            "Staging of the clinic is hosted at Fly, in Amsterdam.",
-        ),
+        ("Production of the clinic is hosted at Fly, in Rome.", "Staging of the clinic is hosted at Fly, in Rome."),
+        ("Builds upload reports to staging.", "Builds upload reports to staging, never logs, traces, dumps or cores."),
         ("Deploy from main at noon on Tuesday.", "Deploy from main at noon on Thursday."),
         ("In web/ use tabs, not spaces.", "In api/ use spaces, not tabs."),
         ("No, no tests.", "`mise run test` runs the unit tests before each commit."),

@@ -79,6 +79,9 @@ async def test_what_another_machine_wrote_later_wins(server: RedisServer, tmp_pa
     client = raw(server.url)
     assert ends <= await client.zscore("memoria:ends", "session:s") < ends + 3_600, "the session still ends"
     await client.aclose()
+    third = SharedStore(server.url, tmp_path / "c.db")
+    assert "session:s" in await third.scopes(), "so that what is forgotten there is forgotten of all machines"
+    await third.close()
 
 
 async def test_what_a_server_has_lost_it_is_given_again_and_what_was_deleted_long_ago_it_is_not(
