@@ -55,8 +55,9 @@ def texts(turns: list[Turn], role: str = "user") -> list[str]:
     return [turn.text for turn in turns if turn.role == role and turn.text]
 
 
+FOUND = "The shuttle module has two callers."
 REPORT = [
-    {"type": "text", "text": "The shuttle module has two callers."},
+    {"type": "text", "text": FOUND},
     {"type": "text", "text": "agentId: a1 (use SendMessage to continue this agent)\n<usage>total_tokens: 12</usage>"},
 ]
 ENDED = {"status": "completed", "prompt": "look", "agentId": "a1", "content": REPORT[:1], "totalToolUseCount": 3}
@@ -69,9 +70,7 @@ def test_the_report_of_a_sub_agent_that_ran_in_the_foreground_is_kept_as_the_ass
 ) -> None:
     turns = read(use(tool, description="look at the shuttle", prompt="p"), result(REPORT, **fields))
     assert texts(turns) == []
-    assert texts(turns, "assistant") == [
-        "(a sub-agent reported: look at the shuttle)\nThe shuttle module has two callers."
-    ]
+    assert texts(turns, "assistant") == [f"(a sub-agent reported: look at the shuttle)\n{FOUND}"]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +96,8 @@ def test_a_plan_approved_into_a_new_session_is_kept_as_the_assistants_words() ->
 
 
 def test_an_answer_is_known_by_its_use_in_an_earlier_slice_and_by_its_shape_without_one() -> None:
-    asked = {"questions": [QUESTION], "answers": {"Which store?": "mine"}}
+    asked = {"questions": ["odd", QUESTION], "answers": {"Which store?": "mine"}}
+    asked["annotations"] = {"Which store?": {"notes": " "}}
     answer = result("The user answered: …", toolUseResult=asked)
     assert texts(read(answer)) == ['"Which store?"="mine"']
     first = Reader()
@@ -106,6 +106,7 @@ def test_an_answer_is_known_by_its_use_in_an_earlier_slice_and_by_its_shape_with
     old = result('User has answered your questions: "Which store?"="mine".')
     assert texts(list(second.read([old]))) == ['"Which store?"="mine"']
     assert texts(read(old)) == []
+    assert texts(read(result(REPORT, toolUseResult=ENDED)), "assistant") == [f"(a sub-agent reported)\n{FOUND}"]
 
 
 # Every marker that text can imitate: what it looks like, with the imitation's words.

@@ -120,7 +120,7 @@ class Decoder:
     def _value(self, value: Json, digest: str) -> Iterator[Json]:
         kind, time = _text(value, "type"), _text(value, "timestamp")
         payload = _record(value, "payload")
-        if kind == "session_meta" or (not kind and "timestamp" in value and "id" in value):
+        if kind == "session_meta" or (not kind and "timestamp" in value):
             self._begin(_meta(value))
         elif kind == "turn_context":
             self._cwd = _text(payload, "cwd") or self._cwd
