@@ -55,10 +55,7 @@ def test_two_projects_share_neither_a_call_nor_an_article_and_names_tell_them_ap
     found = pages(home)
     assert set(found) == {"conventions", "conventions-client2-api"}
     one, two = found["conventions"], found["conventions-client2-api"]
-    assert TABS in one
-    assert SPACES not in one
-    assert SPACES in two
-    assert TABS not in two
+    assert [rule in page for page in (one, two) for rule in (TABS, SPACES)] == [True, False, False, True]
     assert f"project: api · {ONE}" in one
     assert "# Conventions (client2-api)" in two
     assert len(home.prompts) == 2

@@ -229,9 +229,7 @@ def test_the_model_is_told_the_end_of_the_conversation_without_the_prompt_itself
     world.say(("user", "Add a discount code"))
     world.weigh()
     asked = world.asked()
-    assert "[Claude] assistant turn 5" in asked
-    assert "[user] user turn 3" in asked
-    assert "turn 2" not in asked
+    assert [asked.count(told) for told in ("[Claude] assistant turn 5", "[user] user turn 3", "turn 2")] == [1, 1, 0]
     assert asked.count("Add a discount code") == 1
     assert "1: - [decision, 2026-11-20] Prices are whole cents." in asked
 
