@@ -41,11 +41,6 @@ class Person:
             if event:
                 assert self.world.fire(event, reason="other").out == ""
 
-    def kept(self) -> set[str]:
-        """The tokens in the spool now."""
-        text = "".join(path.read_text(encoding="utf-8") for path in Path(self.world.spool.new).iterdir())
-        return {word for word in self.world.said if word in text}
-
     def settle(self) -> None:
         """The worker runs; exactly what was said with memoria on stands in the archive, and verify agrees."""
         self.world.env.pop("MEMORIA_DISABLED", None)

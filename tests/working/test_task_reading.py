@@ -118,17 +118,11 @@ def test_sub_agents_secrets_and_broken_lines_leave_no_trace() -> None:
 
 
 def full() -> Json:
+    tasks = [{"text": "read the code", "status": "completed"}, {"text": "write the test", "status": "in_progress"}]
     return {
-        "goal": "Fix the race in flush",
-        "said": "go on",
-        "tasks": [
-            {"id": "1", "text": "read the code", "status": "completed"},
-            {"id": "2", "text": "write the test", "status": "in_progress"},
-        ],
-        "files": ["a.py", "b.py"],
-        "failure": {"command": "pytest -q", "status": 1},
-        "question": "Shall I fix both?",
-    }
+        "goal": "Fix the race in flush", "said": "go on", "tasks": tasks, "files": ["a.py", "b.py"],
+        "failure": {"command": "pytest -q", "status": 1}, "question": "Shall I fix both?",
+    }  # fmt: skip
 
 
 def test_the_block_holds_goal_open_tasks_failure_question_files_and_notes() -> None:
@@ -136,15 +130,10 @@ def test_the_block_holds_goal_open_tasks_failure_question_files_and_notes() -> N
     notes.append(Note("", "m" * 400))
     block = where_you_were(full(), TaskState("Ship it", step="testing", percent=40), notes)
     for words in (
-        "Goal: Fix the race in flush",
-        "Task: Ship it [in_progress, 40 %, now: testing]",
-        "- [in_progress] write the test",
-        "Last failure: pytest -q (exit 1)",
-        "Open question: Shall I fix both?",
-        "Files touched: b.py, a.py",
-        "- note 8",
-        f"- {'m' * 159}…",
-    ):
+        "Goal: Fix the race in flush", "Task: Ship it [in_progress, 40 %, now: testing]",
+        "- [in_progress] write the test", "Last failure: pytest -q (exit 1)", "Open question: Shall I fix both?",
+        "Files touched: b.py, a.py", "- note 8", f"- {'m' * 159}…",
+    ):  # fmt: skip
         assert words in block
     assert "read the code" not in block
     assert "note 3" not in block
