@@ -82,9 +82,8 @@ def neutral(text: str) -> str:
 
 def _tagless(text: str, names: tuple[str, ...]) -> str:
     for sign in _OPENING:
-        if sign in text:
-            first, *parts = text.split(sign)
-            text = first + "".join(("&lt;" if part and _is_forged(part, names) else sign) + part for part in parts)
+        first, *parts = text.split(sign)
+        text = first + "".join(("&lt;" if part and _is_forged(part, names) else sign) + part for part in parts)
     return text
 
 

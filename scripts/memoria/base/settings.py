@@ -304,7 +304,7 @@ class Settings:
                         if field.name in DECIDING:
                             self.refusal = self.refusal or problem
         unknown = given.difference(known, FORMER)
-        for source, stored in files.items() if unknown else ():
+        for source, stored in files.items():
             problems += [f"{source}: there is no setting {name!r}; ignored" for name in stored if name in unknown]
         gone = [
             (f"{source}: {name}", FORMER[name]) for source, stored in files.items() for name, value in stored.items()

@@ -138,7 +138,7 @@ class OpenSessions:
         latest = max(sessions, key=self._seen, default="")
         for session in sessions:  # the older ones too, or the next session would get their blocks
             self.end(session)
-        if not latest or not 0 <= time.time() - self._seen(latest) < KEPT_S:
+        if not 0 <= time.time() - self._seen(latest) < KEPT_S:
             return ""
         return self.block(latest)
 

@@ -58,8 +58,7 @@ def post_tool_use_failure(event: hook.Event, settings: Settings, paths: Paths) -
 
 def telling(error: str) -> list[str]:
     """Return the last lines of an error that say what went wrong, without folders and numbers."""
-    rows = [" ".join(row.split())[:LINE_CHARS] for row in error[-READ_CHARS:].splitlines()]
-    rows = [row for row in rows if row and not row.startswith("Exit code ")]
+    rows = [" ".join(row.split())[:LINE_CHARS] for row in error[-READ_CHARS:].splitlines() if row.strip()]
     named = [row for row in rows if any(sign in row.lower() for sign in SIGNS)] or rows[-1:]
     plain = [" ".join(filter(None, map(_plain, row.split()))) for row in named[-LINES:]]
     return [row for row in dict.fromkeys(plain) if len(tokens.of_query(row)) > 1]
