@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from bench import mutants
 from places import ROOT
 from syntax import nodes
 
@@ -120,3 +121,7 @@ def test_each_decision_has_a_number_of_its_own_which_its_heading_says() -> None:
     numbers = [page.name[:4] for page in pages]
     assert sorted(set(numbers)) == numbers
     assert [page.read_text(encoding="utf-8").split(":")[0] for page in pages] == [f"# {number}" for number in numbers]
+
+
+def test_every_mutant_of_the_bench_still_stands_once_in_its_module() -> None:
+    assert len([mutant.place(ROOT / mutants.PACKAGE) for mutant in mutants.read(mutants.LIST.read_text("utf-8"))]) > 200

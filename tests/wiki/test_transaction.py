@@ -339,14 +339,14 @@ def test_no_copy_of_a_file_that_grows_is_kept_with_the_step(root: Path) -> None:
     assert stored(root) < 5_000
 
 
-@pytest.mark.parametrize("before", [b"# Log\n", b""], ids=["grown", "made"])
+@pytest.mark.parametrize("before", [b"# Log\n", b"", BLOCK + b"- Took in: y\n"], ids=["grown", "made", "again"])
 def test_undo_takes_the_appended_block_back_and_leaves_what_a_person_wrote_around_it(root: Path, before: bytes) -> None:
     if before:
         (root / "log.md").write_bytes(before)
     work = grown(root)
-    (root / "log.md").write_bytes(b"# My log\n" + BLOCK + b"\nA note of mine.\n")
+    (root / "log.md").write_bytes(b"# My log\n" + (root / "log.md").read_bytes() + b"\nA note of mine.\n")
     assert work.undo() == ("a test", ["log.md"], [])
-    assert (root / "log.md").read_bytes() == b"# My log\n\nA note of mine.\n"
+    assert (root / "log.md").read_bytes() == b"# My log\n" + before + b"\nA note of mine.\n"
 
 
 def test_undo_says_that_a_block_which_a_person_changed_was_left_alone(root: Path) -> None:
