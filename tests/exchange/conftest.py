@@ -33,7 +33,11 @@ def there(tmp_path: Path) -> Iterator[Keeper]:
 
 
 @pytest.fixture
-def homes(tmp_path: Path) -> tuple[Machine, Machine]:
+def desk(tmp_path: Path) -> Machine:
     (tmp_path / "carrier").mkdir()
-    rng, address = random.Random(1), str(tmp_path / "carrier")
-    return Machine("desk", tmp_path / "desk", address, rng), Machine("laptop", tmp_path / "laptop", address, rng)
+    return Machine("desk", tmp_path / "desk", str(tmp_path / "carrier"), random.Random(1))
+
+
+@pytest.fixture
+def laptop(tmp_path: Path, desk: Machine) -> Machine:
+    return Machine("laptop", tmp_path / "laptop", str(tmp_path / "carrier"), desk.rng)

@@ -23,7 +23,6 @@ from memoria.wiki.folder import Wiki
 from memoria.worker import together
 
 SLUG = "concepts/queue"
-Homes = tuple[Machine, Machine]
 
 
 def path(machine: Machine, slug: str = SLUG) -> Path:
@@ -77,13 +76,12 @@ def pairs(machine: Machine) -> list[dict[str, str]]:
     return found
 
 
-def same(homes: Homes, slug: str = SLUG) -> bool:
-    held = [{piece.id: piece.full for piece in Page(slug, text(machine, slug)).pieces()} for machine in homes]
+def same(*machines: Machine, slug: str = SLUG) -> bool:
+    held = [{piece.id: piece.full for piece in Page(slug, text(machine, slug)).pieces()} for machine in machines]
     return held[0] == held[1]
 
 
-def test_a_copied_home_that_joins_tells_of_a_correction_once(homes: Homes) -> None:
-    desk, laptop = homes
+def test_a_copied_home_that_joins_tells_of_a_correction_once(desk: Machine, laptop: Machine) -> None:
     (fact,) = place(desk, "Behaviour", "The queue holds 500 jobs.")
     desk.settle()
     shutil.copytree(desk.folder, laptop.folder, dirs_exist_ok=True)
@@ -95,8 +93,7 @@ def test_a_copied_home_that_joins_tells_of_a_correction_once(homes: Homes) -> No
     assert text(laptop).count("- Until ") == 1
 
 
-def test_an_article_comes_as_it_is(homes: Homes) -> None:
-    desk, laptop = homes
+def test_an_article_comes_as_it_is(desk: Machine, laptop: Machine) -> None:
     place(desk, "Behaviour", "The queue holds 500 jobs.", "It drops none.")
     place(desk, "Decisions", "It is kept on disk.", kind="decision")
     save(desk, lambda page: page + "\n## My notes\n\nAsk Ada before changing this.\n\n- milk\n- bread\n")
@@ -104,53 +101,52 @@ def test_an_article_comes_as_it_is(homes: Homes) -> None:
     assert text(laptop) == text(desk)
     with laptop.keeper() as keeper:
         assert keeper.store.placed() == {fact.id for fact in desk.facts()}
-    stamps = [path(machine).stat().st_mtime_ns for machine in homes]
+    stamps = [path(machine).stat().st_mtime_ns for machine in (desk, laptop)]
     meet(desk, laptop)
-    assert [path(machine).stat().st_mtime_ns for machine in homes] == stamps, "a second exchange writes nothing"
+    assert [path(machine).stat().st_mtime_ns for machine in (desk, laptop)] == stamps, (
+        "a second exchange writes nothing"
+    )
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_a_line_that_two_people_replace_at_once_leaves_the_same_pages(homes: Homes, first: int) -> None:
-    desk, laptop = homes
+def test_a_line_that_two_people_replace_at_once_leaves_equal_pages(desk: Machine, laptop: Machine, first: int) -> None:
     place(desk, "Conventions", "We always use pnpm here, never npm.", "Tabs, no blanks.", kind="preference")
     meet(desk, laptop)
     for machine, words in ((desk, "this place"), (laptop, "that place")):
         save(machine, lambda page, words=words: page.replace("pnpm here, never npm.", f"pnpm in {words}."))  # type: ignore[misc]
         machine.settle()
-    meet(homes[first], homes[1 - first])
-    meet(*homes)
+    meet(*((laptop, desk) if first else (desk, laptop)))
+    meet(desk, laptop)
     assert text(laptop) == text(desk)
     lines_ = [row.partition(" [[")[0] for row in text(desk).split("\n") if row.lstrip().startswith("- ")]
     assert lines_[2:-1] == ["- Tabs, no blanks.", "- Until 2026-12-16: We always use pnpm here, never npm."]
-    assert len({"".join(sorted("".join(map(each.daily.text, each.daily.days())))) for each in homes}) == 1
+    assert len({"".join(sorted("".join(map(each.daily.text, each.daily.days())))) for each in (desk, laptop)}) == 1
 
 
-def test_what_both_made_by_themselves_and_add_to_one_article_stands_on_both(homes: Homes) -> None:
-    desk, laptop = homes
+def test_what_both_made_by_themselves_and_add_to_one_article_stands_on_both(desk: Machine, laptop: Machine) -> None:
     place(desk, "Behaviour", "The queue holds 500 jobs.")
     place(laptop, "Behaviour", "It drops none.")
     meet(desk, laptop)
-    assert same(homes)
+    assert same(desk, laptop)
     place(desk, "Gotchas", "It waits for the disk.", kind="debugging")
     place(laptop, "Gotchas", "It hangs when the disk is full.", kind="debugging")
     meet(desk, laptop)
-    assert same(homes)
+    assert same(desk, laptop)
     assert rows(desk, "Behaviour") == {"The queue holds 500 jobs.", "It drops none."}
     assert rows(desk, "Gotchas") == {"It waits for the disk.", "It hangs when the disk is full."}
 
 
-def test_an_end_is_an_end_on_every_page_of_every_machine(homes: Homes) -> None:
-    desk, laptop = homes
+def test_an_end_is_an_end_on_every_page_of_every_machine(desk: Machine, laptop: Machine) -> None:
     (old,) = place(desk, "Behaviour", "The queue holds 500 jobs.")
     meet(desk, laptop)
     with laptop.at_work(), laptop.keeper() as keeper:
         new = a_fact("The queue holds 900 jobs.", "fact", day=1, supersedes=(old.id,))
         keeper.take([new], "shop", endings=[Ending(old.id, new.time, "user", new.id)])
     meet(laptop, desk)
-    for machine in homes:
+    for machine in (desk, laptop):
         assert rows(machine, "Behaviour") == {"The queue holds 900 jobs."}
         assert any("500" in row for row in rows(machine, "History"))
-    assert same(homes)
+    assert same(desk, laptop)
     place(desk, "Gotchas", "It hangs when the disk is full.", kind="debugging")
     meet(desk, laptop)
     assert rows(laptop, "Gotchas") == {"It hangs when the disk is full."}
@@ -160,8 +156,7 @@ def test_an_end_is_an_end_on_every_page_of_every_machine(homes: Homes) -> None:
     assert any("500" in row for row in rows(late, "History"))
 
 
-def test_nothing_that_comes_along_tells_what_was_worded_anew_or_forgotten(homes: Homes) -> None:
-    desk, laptop = homes
+def test_nothing_that_comes_along_tells_what_was_worded_anew_or_forgotten(desk: Machine, laptop: Machine) -> None:
     fact, *_ = place(desk, "Behaviour", "The queue holds 500 jobs.", "It drops none.", "It waits.", "It is kept.")
     page = Article(SLUG, text(desk))
     page.summarise("It holds 500 jobs.")
@@ -170,23 +165,22 @@ def test_nothing_that_comes_along_tells_what_was_worded_anew_or_forgotten(homes:
     with desk.at_work(), desk.keeper() as keeper:
         keeper.edit(fact.id, "The queue holds 900 jobs.")
     meet(desk, laptop)
-    for machine in homes:
+    for machine in (desk, laptop):
         assert "The queue holds 900 jobs." in rows(machine, "Behaviour")
         assert "500" not in text(machine).partition("## ")[0]
-    for machine, word in zip(homes, ("wombats", "ferrets"), strict=True):
+    for machine, word in zip((desk, laptop), ("wombats", "ferrets"), strict=True):
         with machine.at_work(), machine.keeper() as keeper:
             keeper.edit(fact.id, f"The queue holds {word}.")
         machine.settle()
         machine.sync()
     laptop.forget(next(each.id for each in laptop.facts() if "wombats" in each.content))
     meet(desk, laptop)
-    for machine in homes:
+    for machine in (desk, laptop):
         assert b"wombats" not in path(machine).read_bytes() + Path(machine.home.paths.records).read_bytes()
     assert b"wombats" not in b"".join(each.read_bytes() for each in desk.folder.parent.glob("carrier/*/*"))
 
 
-def test_what_a_person_takes_back_holds_again_everywhere(homes: Homes) -> None:
-    desk, laptop = homes
+def test_what_a_person_takes_back_holds_again_everywhere(desk: Machine, laptop: Machine) -> None:
     (fact,) = place(desk, "Behaviour", "The queue holds 500 jobs.")
     meet(desk, laptop)
     end = Ending(fact.id, fact.time, "user")
@@ -201,10 +195,9 @@ def test_what_a_person_takes_back_holds_again_everywhere(homes: Homes) -> None:
     assert rows(laptop, "Behaviour") == rows(desk, "Behaviour") == {"The queue holds 500 jobs."}
 
 
-def test_a_line_that_a_person_deletes_ends_its_statement_everywhere(homes: Homes) -> None:
-    desk, laptop = homes
+def test_a_line_that_a_person_deletes_ends_its_statement_everywhere(desk: Machine, laptop: Machine) -> None:
     place(desk, "Behaviour", "The queue holds 500 jobs.", "It drops none.")
-    for machine in homes:
+    for machine in (desk, laptop):
         machine.sync()  # and nothing else before the person, who is faster than the worker
     save(laptop, lambda page: "\n".join(row for row in page.split("\n") if "500" not in row))
     meet(laptop, desk)
@@ -212,8 +205,7 @@ def test_a_line_that_a_person_deletes_ends_its_statement_everywhere(homes: Homes
     assert [fact.content for fact in desk.facts() if fact.ended] == ["The queue holds 500 jobs."]
 
 
-def test_a_line_that_stands_on_two_articles_is_taken_from_one(homes: Homes) -> None:
-    desk, laptop = homes
+def test_a_line_that_stands_on_two_articles_is_taken_from_one(desk: Machine, laptop: Machine) -> None:
     (fact,) = place(desk, "Behaviour", "The queue holds 500 jobs.")
     place(desk, "Behaviour", "A job is one file.", slug="concepts/job")
     link = next(row for row in text(desk).split("\n") if "500" in row)
@@ -226,8 +218,7 @@ def test_a_line_that_stands_on_two_articles_is_taken_from_one(homes: Homes) -> N
     assert [each.ended for each in desk.facts() if each.id == fact.id] == [None]
 
 
-def test_a_line_is_taken_from_a_page_that_still_names_it_elsewhere(homes: Homes) -> None:
-    desk, laptop = homes
+def test_a_line_is_taken_from_a_page_that_still_names_it_elsewhere(desk: Machine, laptop: Machine) -> None:
     (old,) = place(desk, "Behaviour", "The queue holds 500 jobs.")
     place(desk, "Behaviour", "A job is one file.", slug="concepts/job")
     new = a_fact("The queue holds 900 jobs.", "fact", day=1, supersedes=(old.id,))
@@ -242,8 +233,7 @@ def test_a_line_is_taken_from_a_page_that_still_names_it_elsewhere(homes: Homes)
     assert rows(laptop, "Behaviour") == rows(desk, "Behaviour") == set()
 
 
-def test_a_line_that_a_person_moves_and_comments_on_moves_everywhere(homes: Homes) -> None:
-    desk, laptop = homes
+def test_a_line_that_a_person_moves_and_comments_on_moves_everywhere(desk: Machine, laptop: Machine) -> None:
     place(desk, "Behaviour", "The queue holds 500 jobs.", "It drops none.")
     meet(desk, laptop)
     link = next(row for row in text(laptop).split("\n") if "500" in row)
@@ -253,8 +243,7 @@ def test_a_line_that_a_person_moves_and_comments_on_moves_everywhere(homes: Home
     assert "  - since the move" in text(desk)
 
 
-def test_prose_that_two_people_change_at_once_stands_twice_and_names_the_second_machine(homes: Homes) -> None:
-    desk, laptop = homes
+def test_prose_that_two_people_change_at_once_stands_twice_and_names_one(desk: Machine, laptop: Machine) -> None:
     place(desk, "Behaviour", "The queue holds 500 jobs.")
     save(desk, lambda page: page + "\n## My notes\n\nAsk Ada.\n")
     meet(desk, laptop)
@@ -262,8 +251,8 @@ def test_prose_that_two_people_change_at_once_stands_twice_and_names_the_second_
     save(desk, lambda page: page.replace("## My notes\n\nAsk Ada.\n", "") + "\n## My notes\n\nAsk Ada on Mondays.\n")
     save(laptop, lambda page: page.replace("Ask Ada.", "Ask Bob."))
     meet(desk, laptop)
-    assert same(homes)
-    headings, others = ([section.heading for section in Article(SLUG, text(home)).sections] for home in homes)
+    assert same(desk, laptop)
+    headings, others = ([section.heading for section in Article(SLUG, text(home)).sections] for home in (desk, laptop))
     assert headings == others
     assert "My notes" in headings
     assert {"My notes (desk)", "My notes (laptop)"} & set(headings)
@@ -273,12 +262,11 @@ def test_prose_that_two_people_change_at_once_stands_twice_and_names_the_second_
     save(desk, lambda page: page.replace("Ask Bob.", "").replace("## My notes (laptop)", "").replace(
         "## My notes (desk)", ""))  # fmt: skip
     meet(desk, laptop)
-    assert same(homes)
+    assert same(desk, laptop)
     assert pairs(laptop) == []
 
 
-def test_an_article_that_a_person_deletes_goes_but_for_a_line_that_is_new_elsewhere(homes: Homes) -> None:
-    desk, laptop = homes
+def test_an_article_that_a_person_deletes_goes_but_for_a_line_new_elsewhere(desk: Machine, laptop: Machine) -> None:
     place(desk, "Behaviour", "The queue holds 500 jobs.")
     for slug in ("concepts/job", "concepts/yard"):
         place(desk, "Behaviour", f"A {slug[9:]} is one file.", slug=slug)
@@ -299,9 +287,8 @@ def delete_articles(machine: Machine, count: int) -> None:
 
 @pytest.mark.parametrize(("count", "missing"), [(5, 4), (3, 3)], ids=["too many", "the whole wiki"])
 def test_articles_that_no_person_can_have_deleted_are_held(
-    homes: Homes, count: int, missing: int, monkeypatch: pytest.MonkeyPatch
+    desk: Machine, laptop: Machine, count: int, missing: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk, laptop = homes
     monkeypatch.setattr(scan, "MOST_MISSING", 3)
     for number in range(count):
         place(desk, "Behaviour", f"Rule {number} holds.", f"Law {number} holds.", slug=f"concepts/page{number}")
@@ -314,11 +301,10 @@ def test_articles_that_no_person_can_have_deleted_are_held(
         place(laptop, "Behaviour", f"It is {slug}.", slug=slug)
     laptop.sync(restored=True)
     assert len(Wiki(laptop.home.paths).slugs()) == count + 2
-    assert same(homes, "concepts/page0")
+    assert same(desk, laptop, slug="concepts/page0")
 
 
-def test_a_kill_while_a_line_moves_from_one_page_to_another_ends_no_statement(homes: Homes) -> None:
-    desk, laptop = homes
+def test_a_kill_while_a_line_moves_from_one_page_to_another_ends_no_statement(desk: Machine, laptop: Machine) -> None:
     (fact,) = place(desk, "Behaviour", "The queue holds 500 jobs.")
     place(desk, "Behaviour", "A page is a page.", slug="concepts/zebra")
     place(desk, "Behaviour", "It drops none.")
@@ -340,12 +326,11 @@ def test_a_kill_while_a_line_moves_from_one_page_to_another_ends_no_statement(ho
     with laptop.at_work(), laptop.keeper() as keeper:
         refresh.settle(laptop.home, keeper)
     meet(laptop, desk)
-    assert same(homes, "concepts/zebra")
+    assert same(desk, laptop, slug="concepts/zebra")
     assert [each.ended for each in laptop.facts() if each.id == fact.id] == [None]
 
 
-def test_an_edit_right_after_a_kill_that_left_a_new_article_is_taken(homes: Homes) -> None:
-    desk, laptop = homes
+def test_an_edit_right_after_a_kill_that_left_a_new_article_is_taken(desk: Machine, laptop: Machine) -> None:
     place(desk, "Behaviour", "The queue holds 500 jobs.")
     desk.sync()
 
@@ -360,8 +345,7 @@ def test_an_edit_right_after_a_kill_that_left_a_new_article_is_taken(homes: Home
     assert "The queue holds 700 jobs." in {each.content for each in desk.facts()}
 
 
-def test_a_persons_opening_keeps_its_paragraphs(homes: Homes) -> None:
-    desk, laptop = homes
+def test_a_persons_opening_keeps_its_paragraphs(desk: Machine, laptop: Machine) -> None:
     place(desk, "Behaviour", "The queue holds 500 jobs.")
     meet(desk, laptop)
     save(desk, lambda page: page.replace("## Behaviour", "Ask Ada first.\n\nThen ask Bob.\n\n## Behaviour"))
@@ -372,20 +356,18 @@ def test_a_persons_opening_keeps_its_paragraphs(homes: Homes) -> None:
     assert text(laptop) == text(desk)
 
 
-def test_a_slug_that_is_none_harms_nobody(homes: Homes) -> None:
-    desk, laptop = homes
+def test_a_slug_that_is_none_harms_nobody(desk: Machine, laptop: Machine) -> None:
     place(desk, "Behaviour", "The queue holds 500 jobs.")
     with desk.at_work(), Records.of(desk.home.paths) as records, records.transaction():
         for slug in ("concepts/../../../out", "elsewhere/x", "/etc/x"):
             records.put(slug, "article", '{"title": "Out"}', ())
     meet(desk, laptop)
-    assert same(homes)
+    assert same(desk, laptop)
     assert not list(desk.folder.parent.rglob("out.md"))
 
 
-def test_a_statement_that_is_written_on_an_article_alone_comes_with_it(homes: Homes) -> None:
+def test_a_statement_that_is_written_on_an_article_alone_comes_with_it(desk: Machine, laptop: Machine) -> None:
     """As the claims of earlier versions are."""
-    desk, laptop = homes
     page = Article.new(SLUG, "Queue", "What is known of it.", MONDAY.date())
     page.give_to(SHOP)
     page.add(Claim("The queue holds 500 jobs.", (f"daily/{MONDAY.date()}#^e-aaa111",)), "Behaviour")
@@ -398,8 +380,7 @@ def test_a_statement_that_is_written_on_an_article_alone_comes_with_it(homes: Ho
         assert [fact.content for fact in keeper.store.facts()] == ["The queue holds 500 jobs."]
 
 
-def test_connections_and_related_pages_come_along(homes: Homes) -> None:
-    desk, laptop = homes
+def test_connections_and_related_pages_come_along(desk: Machine, laptop: Machine) -> None:
     one, other = place(desk, "Behaviour", "The queue holds 500 jobs.", "A worker takes 20 at once.")
     place(desk, "Behaviour", "A job is one file.", slug="concepts/job")
     with desk.at_work(), desk.keeper() as keeper:
@@ -412,8 +393,7 @@ def test_connections_and_related_pages_come_along(homes: Homes) -> None:
     assert text(laptop) == text(desk)
 
 
-def test_nothing_of_an_article_of_an_excluded_project_is_exchanged(homes: Homes) -> None:
-    desk, laptop = homes
+def test_nothing_of_an_article_of_an_excluded_project_is_exchanged(desk: Machine, laptop: Machine) -> None:
     desk.home.settings.exclude = ("/jobs/secret",)
     Path(desk.home.paths.folders).write_text(f'{{"{SHOP}": ["/jobs/secret"]}}')
     place(desk, "Behaviour", "The queue holds 500 jobs.")
@@ -422,9 +402,8 @@ def test_nothing_of_an_article_of_an_excluded_project_is_exchanged(homes: Homes)
     assert b"queue" not in b"".join(each.read_bytes() for each in desk.folder.parent.glob("carrier/*/*")).lower()
 
 
-def test_what_is_forgotten_leaves_the_articles_of_all(homes: Homes) -> None:
+def test_what_is_forgotten_leaves_the_articles_of_all(desk: Machine, laptop: Machine) -> None:
     """Also one that an exchange was writing when it was killed."""
-    desk, laptop = homes
     place(desk, "Behaviour", "The zeppelin lands on Friday.", "It drops none.")
     save(desk, lambda page: page + "\n## My notes\n\nThe zeppelin is Ada's.\n\nAsk Bob.\n")
     meet(desk, laptop)
@@ -441,7 +420,7 @@ def test_what_is_forgotten_leaves_the_articles_of_all(homes: Homes) -> None:
     laptop.forget("zeppelin")
     assert [path for path in laptop.folder.rglob("*.*") if path.is_file() and b"zeppelin" in path.read_bytes()] == []
     meet(laptop, desk)
-    for machine in homes:
+    for machine in (desk, laptop):
         assert "zeppelin" not in text(machine)
         assert "Ask Bob." in text(machine)
         assert rows(machine, "Behaviour") == {"It drops none.", "It has no end."}
@@ -452,13 +431,12 @@ def test_what_is_forgotten_leaves_the_articles_of_all(homes: Homes) -> None:
         laptop.forget("ask bob")
 
 
-def test_an_article_that_is_forgotten_whole_is_missed_by_nobody(homes: Homes) -> None:
-    desk, laptop = homes
+def test_an_article_that_is_forgotten_whole_is_missed_by_nobody(desk: Machine, laptop: Machine) -> None:
     place(desk, "Behaviour", "The zeppelin lands on Friday.")
     meet(desk, laptop)
     desk.forget("zeppelin")
     meet(desk, laptop)
-    for machine in homes:
+    for machine in (desk, laptop):
         with machine.at_work(), Records.of(machine.home.paths) as records:
             assert not together.state(machine.home, records)["held"]
         assert machine.wiki().slugs() == []

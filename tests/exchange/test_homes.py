@@ -29,8 +29,6 @@ from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
 from memoria.worker import together
 
-Homes = tuple[Machine, Machine]
-
 
 def learn(machine: Machine, *contents: str, **given: object) -> list[Fact]:
     facts = [a_fact(content, **given) for content in contents]  # type: ignore[arg-type]
@@ -75,12 +73,12 @@ def contents(machine: Machine) -> set[str]:
 
 @pytest.mark.parametrize(("days", "compilers"), [(-30, ["desk"]), (-20, ["desk", "laptop"])])
 def test_an_entry_is_compiled_where_it_was_written_and_after_a_week_anywhere(
-    homes: Homes, days: int, compilers: list[str]
+    desk: Machine, laptop: Machine, days: int, compilers: list[str]
 ) -> None:
-    write_entry(homes[0])
-    meet(*homes)
+    write_entry(desk)
+    meet(desk, laptop)
     found = []
-    for machine in homes:
+    for machine in (desk, laptop):
         machine.skew = timedelta(days=days)
         with machine.at_work(), closing(Ledger(machine.home.paths)) as ledger:
             found += [machine.name for _ in gate.waiting(ledger, machine.home)]
@@ -88,8 +86,7 @@ def test_an_entry_is_compiled_where_it_was_written_and_after_a_week_anywhere(
     assert found == compilers
 
 
-def test_of_two_merges_that_did_not_know_of_each_other_no_wording_comes_back_or_stands_twice(homes: Homes) -> None:
-    desk, laptop = homes
+def test_of_two_merges_unknown_to_each_other_no_wording_returns_or_stands_twice(desk: Machine, laptop: Machine) -> None:
     (fact,) = learn(desk, "Use npm.")
     meet(desk, laptop)
     for machine, content in ((desk, "Use two."), (laptop, "Use seven.")):
@@ -99,12 +96,11 @@ def test_of_two_merges_that_did_not_know_of_each_other_no_wording_comes_back_or_
     laptop.sync()  # merges seven and two, and has not sent that yet
     desk.sync()  # merges seven and nine
     meet(laptop, desk)
-    for machine in homes:
+    for machine in (desk, laptop):
         assert sorted(each.content for each in machine.facts()) == ["Use nine.", "Use seven."]
 
 
-def test_what_comes_is_as_it_was_written_and_a_second_exchange_sends_nothing_and_writes_no_file(homes: Homes) -> None:
-    desk, laptop = homes
+def test_what_comes_is_as_it_was_written_and_a_second_exchange_writes_nothing(desk: Machine, laptop: Machine) -> None:
     learn(desk, "Use pnpm, not npm.")
     write_entry(desk, "aaa111", a_fact("The queue holds 500 jobs.", "decision"))
     meet(desk, laptop)
@@ -120,8 +116,7 @@ def test_what_comes_is_as_it_was_written_and_a_second_exchange_sends_nothing_and
         assert records.due() == [], "nothing is looked at again"
 
 
-def test_two_people_change_different_things_of_one_entry(homes: Homes) -> None:
-    desk, laptop = homes
+def test_two_people_change_different_things_of_one_entry(desk: Machine, laptop: Machine) -> None:
     write_entry(desk, "aaa111", a_fact("The queue holds 500 jobs.", "decision"))
     meet(desk, laptop)
     save(desk, "- [ ] Write the test", "- [x] Write the test")
@@ -136,8 +131,7 @@ def test_two_people_change_different_things_of_one_entry(homes: Homes) -> None:
     assert [fact.seen for fact in desk.facts()] == [2]
 
 
-def test_the_boxes_of_a_persons_own_notes_travel_before_a_compile_has_seen_them(homes: Homes) -> None:
-    desk, laptop = homes
+def test_the_boxes_of_a_persons_own_notes_travel_before_a_compile_has_seen_them(desk: Machine, laptop: Machine) -> None:
     write_entry(desk)
     day(desk).write_text(f"{day(desk).read_text()}\nBefore the release:\n\n- [ ] Call Bob\n- [ ] Rotate the pager\n")
     meet(desk, laptop)
@@ -148,8 +142,7 @@ def test_the_boxes_of_a_persons_own_notes_travel_before_a_compile_has_seen_them(
     assert day(desk).read_text().count("Before the release:") == 1
 
 
-def test_two_wordings_at_once_both_stand_and_the_second_names_its_machine(homes: Homes) -> None:
-    desk, laptop = homes
+def test_two_wordings_at_once_both_stand_and_the_second_names_its_machine(desk: Machine, laptop: Machine) -> None:
     (fact,) = learn(desk, "Use pnpm here.", quote="pnpm!")
     write_entry(desk)
     meet(desk, laptop)
@@ -168,8 +161,7 @@ def test_two_wordings_at_once_both_stand_and_the_second_names_its_machine(homes:
     assert "Fix the queue" in titles[1]
 
 
-def test_a_second_wording_of_an_entry_has_the_first_ones_boxes_and_is_replaced_by_its_own_edit(homes: Homes) -> None:
-    desk, laptop = homes
+def test_a_second_wording_has_the_first_ones_boxes_and_goes_by_its_own_edit(desk: Machine, laptop: Machine) -> None:
     write_entry(desk)
     meet(desk, laptop)
     save(laptop, "It was slow.", "It was slow on the laptop.")
@@ -192,8 +184,7 @@ def test_a_second_wording_of_an_entry_has_the_first_ones_boxes_and_is_replaced_b
     assert (text.count("It was slow"), text.count("for a minute"), text.count("- [x] Write the test")) == (2, 1, 2)
 
 
-def test_two_wordings_of_an_entry_have_the_same_boxes_until_one_is_changed(homes: Homes) -> None:
-    desk, laptop = homes
+def test_two_wordings_of_an_entry_have_the_same_boxes_until_one_is_changed(desk: Machine, laptop: Machine) -> None:
     write_entry(desk)
     meet(desk, laptop)
     save(laptop, "It was slow.", "It was slow on the laptop.")
@@ -213,8 +204,7 @@ def test_two_wordings_of_an_entry_have_the_same_boxes_until_one_is_changed(homes
         assert day(desk).read_text().count("- [x] Write the test") == ticked
 
 
-def test_a_new_wording_is_known_as_one_where_the_store_of_statements_is_lost(homes: Homes) -> None:
-    desk, laptop = homes
+def test_a_new_wording_is_known_as_one_where_the_store_of_statements_is_lost(desk: Machine, laptop: Machine) -> None:
     learn(desk, "Use npm.")
     meet(desk, laptop)
     Path(laptop.home.paths.facts).unlink()
@@ -224,8 +214,7 @@ def test_a_new_wording_is_known_as_one_where_the_store_of_statements_is_lost(hom
     assert contents(desk) == contents(laptop) == {"Use seven.", "Use two."}
 
 
-def test_two_wordings_stand_when_the_first_is_changed_on_both_machines_or_the_second_deleted(homes: Homes) -> None:
-    desk, laptop = homes
+def test_two_wordings_stand_when_the_first_changes_on_both_or_the_second_goes(desk: Machine, laptop: Machine) -> None:
     (fact,) = learn(desk, "Use pnpm here.", quote="pnpm!")
     meet(desk, laptop)
     save(desk, "Use pnpm here.", "Use pnpm on the desk.")
@@ -242,8 +231,7 @@ def test_two_wordings_stand_when_the_first_is_changed_on_both_machines_or_the_se
     assert contents(desk) == contents(laptop) == {"Use npm on the desk.", "Use npm on the laptop."}
 
 
-def test_a_person_who_deletes_a_line_deletes_it_on_all_machines(homes: Homes) -> None:
-    desk, laptop = homes
+def test_a_person_who_deletes_a_line_deletes_it_on_all_machines(desk: Machine, laptop: Machine) -> None:
     learn(desk, "Use pnpm.", "Use tabs.")
     meet(desk, laptop)
     rows = day(laptop).read_text().split("\n")
@@ -255,9 +243,8 @@ def test_a_person_who_deletes_a_line_deletes_it_on_all_machines(homes: Homes) ->
 
 @pytest.mark.parametrize("lose", [lambda path: path.unlink(), lambda path: path.write_text("# Daily Log\n")])
 def test_too_much_that_is_missing_at_once_is_held_until_a_person_says_what_it_is(
-    homes: Homes, lose: Callable[[Path], None]
+    desk: Machine, laptop: Machine, lose: Callable[[Path], None]
 ) -> None:
-    desk, laptop = homes
     learn(desk, *(f"Rule {number} of this house." for number in range(30)))
     meet(desk, laptop)
     lose(day(laptop))
@@ -276,8 +263,7 @@ def test_too_much_that_is_missing_at_once_is_held_until_a_person_says_what_it_is
     assert desk.facts() == laptop.facts() == []
 
 
-def test_a_line_that_a_formatter_broke_is_not_deleted_elsewhere(homes: Homes) -> None:
-    desk, laptop = homes
+def test_a_line_that_a_formatter_broke_is_not_deleted_elsewhere(desk: Machine, laptop: Machine) -> None:
     learn(desk, "Use pnpm, never npm, in this house.")
     meet(desk, laptop)
     save(laptop, "in this house. ^l-", "in this house.\n  ^l-")
@@ -285,8 +271,7 @@ def test_a_line_that_a_formatter_broke_is_not_deleted_elsewhere(homes: Homes) ->
     assert contents(desk) == {"Use pnpm, never npm, in this house."}
 
 
-def test_a_day_whose_save_stopped_at_the_end_of_any_line_of_an_entry_deletes_nothing(homes: Homes) -> None:
-    desk, laptop = homes
+def test_a_day_whose_save_stopped_at_the_end_of_any_line_deletes_nothing(desk: Machine, laptop: Machine) -> None:
     write_entry(desk, "aaa111", a_fact("The queue holds 500 jobs.", "fact"))
     meet(desk, laptop)
     whole = day(desk).read_text()
@@ -301,9 +286,8 @@ def test_a_day_whose_save_stopped_at_the_end_of_any_line_of_an_entry_deletes_not
     assert day(laptop).read_text() == day(desk).read_text() == whole
 
 
-def test_an_old_copy_of_the_files_takes_nothing_back(homes: Homes) -> None:
+def test_an_old_copy_of_the_files_takes_nothing_back(desk: Machine, laptop: Machine) -> None:
     """A new machine whose daily logs were copied over before the last corrections."""
-    desk, laptop = homes
     learn(desk, "Use npm here.", quote="npm")
     write_entry(desk)
     desk.sync()
@@ -316,11 +300,10 @@ def test_an_old_copy_of_the_files_takes_nothing_back(homes: Homes) -> None:
     assert day(laptop).read_text() == day(desk).read_text()
 
 
-def test_two_homes_that_lived_apart_keep_what_both_had(homes: Homes) -> None:
-    desk, laptop = homes
+def test_two_homes_that_lived_apart_keep_what_both_had(desk: Machine, laptop: Machine) -> None:
     learn(desk, "Use pnpm.")
     learn(laptop, "Use tabs.")
-    for machine in homes:
+    for machine in (desk, laptop):
         write_entry(machine, "shared")  # a transcript that lay on both
     write_entry(desk, "desk01")
     write_entry(laptop, "laptop01")
@@ -330,9 +313,8 @@ def test_two_homes_that_lived_apart_keep_what_both_had(homes: Homes) -> None:
     assert sorted(entry.id for entry in desk.daily.entries(MONDAY.date())) == ["desk01", "laptop01", "shared"]
 
 
-def test_what_stands_here_already_does_not_count_as_having_come(homes: Homes) -> None:
-    desk, laptop = homes
-    for machine in homes:
+def test_what_stands_here_already_does_not_count_as_having_come(desk: Machine, laptop: Machine) -> None:
+    for machine in (desk, laptop):
         write_entry(machine, "shared")
     learn(desk, "Use pnpm.")
     desk.sync()
@@ -341,9 +323,8 @@ def test_what_stands_here_already_does_not_count_as_having_come(homes: Homes) ->
     assert done.line == "1 statement from desk, 1 entry sent"
 
 
-def test_what_only_a_conflict_copy_of_a_day_holds_is_exchanged(homes: Homes) -> None:
-    desk, laptop = homes
-    for machine, ident in zip(homes, ("desk01", "laptop01"), strict=True):
+def test_what_only_a_conflict_copy_of_a_day_holds_is_exchanged(desk: Machine, laptop: Machine) -> None:
+    for machine, ident in zip((desk, laptop), ("desk01", "laptop01"), strict=True):
         write_entry(machine, ident)
     copy = day(desk).with_name(f"{day(desk).stem} (laptop's conflicted copy 2026-11-24).md")
     day(laptop).rename(copy)
@@ -352,8 +333,7 @@ def test_what_only_a_conflict_copy_of_a_day_holds_is_exchanged(homes: Homes) -> 
     assert not copy.exists()
 
 
-def test_a_person_who_saves_while_the_exchange_writes_is_not_overwritten(homes: Homes) -> None:
-    desk, laptop = homes
+def test_a_person_who_saves_while_the_exchange_writes_is_not_overwritten(desk: Machine, laptop: Machine) -> None:
     write_entry(desk)
     meet(desk, laptop)
     save(desk, "It was slow.", "It was slow at night.")
@@ -372,8 +352,7 @@ def test_a_person_who_saves_while_the_exchange_writes_is_not_overwritten(homes: 
     assert contexts == {"It was slow at night.", "It was slow on Mondays."}
 
 
-def test_nothing_of_an_excluded_project_is_exchanged(homes: Homes) -> None:
-    desk, laptop = homes
+def test_nothing_of_an_excluded_project_is_exchanged(desk: Machine, laptop: Machine) -> None:
     for machine, key in ((desk, SHOP), (laptop, BLOG)):
         machine.home.settings.exclude = ("/jobs/secret",)
         Path(machine.home.paths.folders).write_text(f'{{"{key}": ["/jobs/secret"]}}')
@@ -389,8 +368,7 @@ def test_nothing_of_an_excluded_project_is_exchanged(homes: Homes) -> None:
     assert contents(laptop) == {"Be kind.", "Use pnpm.", "Write posts in Markdown."} == contents(desk)
 
 
-def test_a_carrier_that_was_replaced_by_an_empty_one_is_filled_again(homes: Homes) -> None:
-    desk, laptop = homes
+def test_a_carrier_that_was_replaced_by_an_empty_one_is_filled_again(desk: Machine, laptop: Machine) -> None:
     learn(desk, "Use pnpm.")
     meet(desk, laptop)
     carrier = Folder(desk.folder.parent / "carrier")
@@ -406,16 +384,15 @@ def killed(now: bool) -> None:
         raise Killed
 
 
-def texts(homes: Homes) -> Iterator[tuple[Path, bytes]]:
-    for path in sorted(homes[0].folder.parent.rglob("*")):
+def texts(desk: Machine) -> Iterator[tuple[Path, bytes]]:
+    for path in sorted(desk.folder.parent.rglob("*")):
         if path.is_file():
             yield path, path.read_bytes()
 
 
 @pytest.mark.parametrize("hindrance", ["", "worker", "files.replaced"])
-def test_what_is_forgotten_on_one_machine_is_forgotten_on_all(homes: Homes, hindrance: str) -> None:
+def test_what_is_forgotten_on_one_machine_is_forgotten_on_all(desk: Machine, laptop: Machine, hindrance: str) -> None:
     """Also where a worker is in the way when the others hear of it, or the exchange is killed while it writes."""
-    desk, laptop = homes
     learn(desk, "Use pnpm.")
     write_entry(desk)
     save(desk, "asked → answered", "asked of the zeppelin → answered")
@@ -430,21 +407,22 @@ def test_what_is_forgotten_on_one_machine_is_forgotten_on_all(homes: Homes, hind
     with locks.held(Path(desk.home.paths.worker_lock)) if hindrance == "worker" else nullcontext():
         desk.sync(lambda step: killed(step == hindrance))
     meet(laptop, desk)
-    assert [path for path, data in texts(homes) if b"zeppelin" in data.lower()] == []
+    assert [path for path, data in texts(desk) if b"zeppelin" in data.lower()] == []
     assert contents(desk) == {"Use pnpm."}
-    assert [machine.daily.entries(MONDAY.date())[0].id for machine in homes] == ["aaa111"] * 2
-    assert [len(machine.daily.entries(MONDAY.date())) for machine in homes] == [1, 1], "each was cut in its own way"
+    assert [machine.daily.entries(MONDAY.date())[0].id for machine in (desk, laptop)] == ["aaa111"] * 2
+    assert [len(machine.daily.entries(MONDAY.date())) for machine in (desk, laptop)] == [1, 1], (
+        "each was cut in its own way"
+    )
     learn(desk, "Nothing else goes.")
     meet(desk, laptop)
     assert contents(laptop) == {"Use pnpm.", "Nothing else goes."}
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_one_of_two_wordings_that_is_forgotten_leaves_every_folder(homes: Homes, place: int) -> None:
-    desk, laptop = homes
+def test_one_of_two_wordings_that_is_forgotten_leaves_every_folder(desk: Machine, laptop: Machine, place: int) -> None:
     (fact,) = learn(desk, "Use pnpm here.")
     meet(desk, laptop)
-    for machine in homes:
+    for machine in (desk, laptop):
         save(machine, "Use pnpm here.", f"Use {machine.name}pm here.")
         learn(machine, *(f"{machine.name} {number} is on." for number in range(3)))  # stay in the same file there
     meet(desk, laptop)
@@ -455,11 +433,10 @@ def test_one_of_two_wordings_that_is_forgotten_leaves_every_folder(homes: Homes,
     assert contents(desk) == contents(laptop)
     assert [each for each in contents(desk) if "pm here" in each] == [kept.content]
     word = gone.content.split()[1]
-    assert [path for path, data in texts(homes) if word.encode() in data and path.parent.name != "replaced"] == []
+    assert [path for path, data in texts(desk) if word.encode() in data and path.parent.name != "replaced"] == []
 
 
-def test_what_was_deleted_here_and_is_forgotten_elsewhere_is_in_no_file(homes: Homes) -> None:
-    desk, laptop = homes
+def test_what_was_deleted_here_and_is_forgotten_elsewhere_is_in_no_file(desk: Machine, laptop: Machine) -> None:
     fact, _ = learn(desk, "The zeppelin lands on Friday.", "Use pnpm.")
     meet(desk, laptop)
     old = day(desk).read_text()
@@ -468,12 +445,11 @@ def test_what_was_deleted_here_and_is_forgotten_elsewhere_is_in_no_file(homes: H
     laptop.forget(fact.id)
     for told in ("also in no earlier version", "also where an old copy of the day is put back"):
         meet(laptop, desk)
-        assert [path for path, data in texts(homes) if b"zeppelin" in data.lower()] == [], told
+        assert [path for path, data in texts(desk) if b"zeppelin" in data.lower()] == [], told
         day(desk).write_text(old)
 
 
-def test_pages_are_renewed_when_something_came_and_only_then(homes: Homes) -> None:
-    desk, laptop = homes
+def test_pages_are_renewed_when_something_came_and_only_then(desk: Machine, laptop: Machine) -> None:
     learn(desk, "Use pnpm.")
     desk.sync()
     for is_news in (True, False):
@@ -482,8 +458,7 @@ def test_pages_are_renewed_when_something_came_and_only_then(homes: Homes) -> No
         assert renew.called == is_news
 
 
-def test_an_entry_that_is_forgotten_leaves_its_turns_alone_for_good(homes: Homes) -> None:
-    desk, laptop = homes
+def test_an_entry_that_is_forgotten_leaves_its_turns_alone_for_good(desk: Machine, laptop: Machine) -> None:
     write_entry(desk, "aaa111", a_fact("Use pnpm."), a_fact("Use tabs."))
     meet(desk, laptop)
     desk.forget("e-aaa111")
@@ -493,8 +468,7 @@ def test_an_entry_that_is_forgotten_leaves_its_turns_alone_for_good(homes: Homes
     assert not contents(laptop)
 
 
-def test_a_new_machine_gets_the_tombstones(homes: Homes) -> None:
-    desk, laptop = homes
+def test_a_new_machine_gets_the_tombstones(desk: Machine, laptop: Machine) -> None:
     learn(desk, "Use pnpm.")
     desk.forget("zeppelin")
     meet(desk, laptop)
@@ -516,16 +490,15 @@ def test_random_lives_lose_nothing_and_bring_nothing_back(tmp_path: Path, seed: 
     assert Life(tmp_path, seed, 2 + seed % 2).play(30) == []
 
 
-def test_page_and_reader_say_when_machines_met_and_what_waits_for_a_person(homes: Homes) -> None:
-    learn(homes[0], "Uploads go through the queue.")
-    meet(*homes)
-    for machine, change in zip(homes, ("wait in the queue", "pass the queue"), strict=True):
+def test_page_and_reader_say_when_machines_met_and_what_waits_for_a_person(desk: Machine, laptop: Machine) -> None:
+    learn(desk, "Uploads go through the queue.")
+    meet(desk, laptop)
+    for machine, change in zip((desk, laptop), ("wait in the queue", "pass the queue"), strict=True):
         save(machine, "go through the queue", change)
-    meet(*homes)
-    desk = homes[0].home
-    with Keeper.at(desk) as keeper:
-        refresh.renew(desk, keeper)
-    assert "Other machines, last met: laptop 2026-12-16." in Path(desk.paths.page_of(SHOP)).read_text()
-    (need,) = [need for need in reader_home.needs(desk) if "other words" in need.title]
+    meet(desk, laptop)
+    with Keeper.at(desk.home) as keeper:
+        refresh.renew(desk.home, keeper)
+    assert "Other machines, last met: laptop 2026-12-16." in Path(desk.home.paths.page_of(SHOP)).read_text()
+    (need,) = [need for need in reader_home.needs(desk.home) if "other words" in need.title]
     assert "wait in the queue" in need.text
     assert "pass the queue" in need.text

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import facts
-from facts import MONDAY, SHOP, Synced, a_fact, keeper, records_of, refused, server_state
+from facts import MONDAY, SHOP, Synced, a_fact, keeper, records_of, refused, said, server_state
 from home_of import run
 from memoria.audit.checks import BROKEN, OK
 from memoria.base.paths import Paths
@@ -40,11 +40,7 @@ pytestmark = pytest.mark.slow
 PNPM, SHORT, TUESDAY = "Use pnpm, not npm.", "Write short functions.", "Deploys go out on Tuesdays."
 
 
-sync = partial(facts.sync, full=True)
-
-
-def said(home: Keeper) -> list[str]:
-    return sorted(fact.content for fact in home.store.facts())
+sync, meet = partial(facts.sync, full=True), partial(facts.meet, full=True)
 
 
 def learned(home: Keeper, *contents: str) -> list[Fact]:
@@ -122,8 +118,7 @@ def test_a_server_restored_from_a_backup_gets_back_what_it_lost_and_changes_noth
     sync(there, server)
     server.restore(backup)
     learned(there, "Name tests as promises.")  # gets the number that TUESDAY had
-    for home in (there, here, there, here):
-        assert sync(home, server).problems == ()
+    meet(server, there, here, there, here)
     wanted = sorted(["Use pnpm 9.", "The gull is grey.", TUESDAY, "Name tests as promises."])
     assert said(here) == said(there) == server.live() == wanted
     assert untouched.content in daily(here)
@@ -164,8 +159,7 @@ def test_a_row_of_another_program_keeps_text_keywords_and_tags_whatever_happens_
 ) -> None:
     rows = [foreign(server, PNPM), foreign(server, "The gull is grey.")]
     learned(here, PNPM)
-    for home in (here, there):
-        sync(home, server)
+    meet(server, here, there)
     for fact in here.store.facts():
         here.edit(fact.id, fact.content.replace(".", " indeed."))
     sync(here, server)
@@ -241,16 +235,13 @@ def test_a_deletion_stays_one_however_far_the_servers_clocks_are_apart(
 ) -> None:
     server.skew = timedelta(hours=skew)
     one, two = learned(here, PNPM, SHORT)
-    for home in (here, there, here):
-        sync(home, server, full=False)
+    meet(server, here, there, here, full=False)
     there.delete(two.id)
     there.edit(one.id, "Use pnpm 9.")
     sync(there, server, full=False)
-    for home in (here, there):
-        sync(home, server, full=False)
+    meet(server, here, there, full=False)
     assert said(here) == ["Use pnpm 9."]
-    for home in (here, there):
-        sync(home, server)
+    meet(server, here, there)
     assert said(here) == said(there) == server.live() == ["Use pnpm 9."]
 
 
@@ -315,8 +306,7 @@ def test_a_line_that_the_server_refuses_stays_as_the_person_wrote_it(
     server: MemoryServer, here: Keeper, there: Keeper
 ) -> None:
     (fact,) = learned(here, PNPM)
-    for home in (here, there):
-        sync(home, server)
+    meet(server, here, there)
     path = here.lines.daily.path(MONDAY.date())
     path.write_text(path.read_text().replace(PNPM, "word " * 300 + "end"))
     here.refresh()
@@ -405,8 +395,7 @@ def test_of_two_edits_both_stand_everywhere_and_name_each_other(
     server: MemoryServer, here: Keeper, there: Keeper, first: str
 ) -> None:
     (fact,) = learned(here, PNPM)
-    for home in (here, there):
-        sync(home, server)
+    meet(server, here, there)
     here.edit(fact.id, "Use pnpm 9.")
     there.edit(fact.id, "Use bun.")
     for home in (here, there, here, there) if first == "here" else (there, here, there, here):
@@ -418,8 +407,7 @@ def test_of_two_edits_both_stand_everywhere_and_name_each_other(
         assert sync(home, server) == Synced()
     other = next(each for each in there.store.facts() if each.beside)
     there.delete(other.id)
-    for home in (there, here):
-        sync(home, server)
+    meet(server, there, here)
     assert len(said(here)) == len(server.live()) == 1
 
 
@@ -427,8 +415,7 @@ def test_an_edit_that_overtook_another_unseen_takes_nothing_from_it(
     server: MemoryServer, here: Keeper, there: Keeper
 ) -> None:
     (fact,) = learned(here, PNPM)
-    for home in (here, there):
-        sync(home, server)
+    meet(server, here, there)
     row = dict(server.memories[1])
     there.edit(fact.id, "Use bun.")
     sync(there, server)
@@ -437,8 +424,7 @@ def test_an_edit_that_overtook_another_unseen_takes_nothing_from_it(
     here.edit(fact.id, "Use pnpm 9.")
     sync(here, server)
     server.memories[1] = theirs | {"updated_at": server.now()}  # was sent in the same moment, and came later
-    for home in (here, there, here):
-        sync(home, server)
+    meet(server, here, there, here)
     assert said(here) == said(there) == server.live() == ["Use bun.", "Use pnpm 9."]
 
 
@@ -446,8 +432,7 @@ def test_a_row_that_changes_between_the_listing_and_our_writing_loses_no_wording
     server: MemoryServer, here: Keeper, there: Keeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (fact,) = learned(here, PNPM)
-    for home in (here, there, here):
-        sync(home, server)
+    meet(server, here, there, here)
     ask = Server.listing
 
     def asked(self: Server) -> Page:
@@ -459,22 +444,18 @@ def test_a_row_that_changes_between_the_listing_and_our_writing_loses_no_wording
 
     here.edit(fact.id, "Use pnpm 9.")
     monkeypatch.setattr(Server, "listing", asked)
-    for home in (here, here, there, here):
-        sync(home, server)
+    meet(server, here, here, there, here)
     assert said(here) == said(there) == server.live() == ["Use bun.", "Use pnpm 9."]
 
 
 def test_an_end_that_was_taken_back_is_taken_back_everywhere(server: MemoryServer, here: Keeper, there: Keeper) -> None:
     (fact,) = learned(here, PNPM)
-    for home in (here, there):
-        sync(home, server)
+    meet(server, here, there)
     there.write(replace(there.known(fact.id), ended=MONDAY + timedelta(days=3)))
-    for home in (there, here):
-        sync(home, server)
+    meet(server, there, here)
     assert said(here) == []
     there.write(replace(there.known(fact.id), ended=None))
-    for home in (there, here, there):
-        sync(home, server)
+    meet(server, there, here, there)
     assert said(here) == said(there) == [PNPM]
 
 
@@ -500,8 +481,7 @@ def test_a_line_that_a_person_changes_while_the_exchange_runs_is_not_overwritten
     server: MemoryServer, here: Keeper, there: Keeper
 ) -> None:
     (fact,) = learned(here, PNPM)
-    for home in (here, there):
-        sync(home, server)
+    meet(server, here, there)
     there.edit(fact.id, "Use bun.")
     sync(there, server)
     path = here.lines.daily.path(MONDAY.date())
@@ -605,19 +585,16 @@ def test_a_line_that_was_deleted_and_put_back_stays_however_long_the_server_take
         return answer
 
     (fact,) = learned(here, PNPM)
-    for home in (here, there):
-        sync(home, server)
+    meet(server, here, there)
     path = here.lines.daily.path(MONDAY.date())
     before = path.read_text()
     here.delete(fact.id)
-    for home in (here, there):
-        sync(home, server)
+    meet(server, here, there)
     assert said(there) == []
     path.write_text(before)
     here.refresh()
     monkeypatch.setattr(Server, "_call", slow)
-    for home in (here, there):
-        sync(home, server)
+    meet(server, here, there)
     assert said(here) == said(there) == server.live() == [PNPM]
 
 

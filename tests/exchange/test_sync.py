@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from facts import BLOG, MONDAY, SHOP, Synced, a_fact, keeper, records_of, refused, server_state, sync
+from facts import BLOG, MONDAY, SHOP, Synced, a_fact, keeper, meet, records_of, refused, said, server_state, sync
 from home_of import run
 from memoria.commands import flush
 from memoria.exchange.memory_server import MAX_TAGS, Memory, Page, Server
@@ -44,19 +44,8 @@ def unlink(home: Keeper) -> None:
 def exchanged(server: MemoryServer, fact: Fact, home: Keeper, *others: Keeper) -> Fact:
     """Return a fact that a home has learned and exchanged with the server, and the others after it."""
     home.take([fact])
-    for each in (home, *others):
-        sync(each, server)
+    meet(server, home, *others)
     return fact
-
-
-def fact_of(home: Keeper, ident: str) -> Fact:
-    found = home.store.get(ident)
-    assert found
-    return found
-
-
-def said(home: Keeper) -> list[str]:
-    return sorted(fact.content for fact in home.store.facts())
 
 
 def test_a_fact_crosses_the_wire_as_it_was() -> None:
@@ -85,7 +74,7 @@ def test_facts_travel_from_one_machine_to_the_other(server: MemoryServer, here: 
     here.take([fact])
     assert sync(here, server).pushed == 1
     assert sync(there, server).pulled == 1
-    got = fact_of(there, fact.id)
+    got = there.known(fact.id)
     assert (got.content, got.kind, got.project, got.time) == (fact.content, fact.kind, SHOP, fact.time)
     assert fact.content in there.lines.daily.path(MONDAY.date()).read_text()
     assert sync(there, server, full=True) == Synced()
@@ -343,7 +332,7 @@ def test_a_change_elsewhere_leaves_the_quote_and_the_session_that_only_this_mach
     sync(there, server)
     server.requests.clear()
     sync(here, server)
-    got = fact_of(here, fact.id)
+    got = here.known(fact.id)
     assert (got.content, got.quote, got.session) == ("Use pnpm 9.", fact.quote, "s-7")
     assert (server.written(), server_state(here)["waiting"]) == ([], 0), "what was pulled is not pushed back"
 
@@ -357,11 +346,9 @@ def test_an_end_is_told_and_is_not_taken_back_by_a_machine_that_has_not_heard_of
     sync(there, server)
     exchanged(server, a_fact("Use spaces for indentation, not tabs.", day=1, supersedes=(old.id,)), here)
     there.edit(old.id, "Use tabs for indentation, not spaces, said once.")
-    for home in (there, here, there, here):
-        sync(home, server)
+    meet(server, there, here, there, here)
     for home in (here, there):
-        got = fact_of(home, old.id)
-        assert got.ended
+        assert home.known(old.id).ended
 
 
 def test_how_often_a_fact_was_seen_never_shrinks_and_its_projects_add_up(
@@ -369,12 +356,11 @@ def test_how_often_a_fact_was_seen_never_shrinks_and_its_projects_add_up(
 ) -> None:
     fact = exchanged(server, a_fact("Use pnpm, not npm."), here, there)
     for home, ident, seen in ((here, BLOG, 5), (there, "shed-9", 2)):
-        known = fact_of(home, fact.id)
+        known = home.known(fact.id)
         home.write(replace(known, seen=seen, also=(ident,)))
-    for home in (here, there, here, there):
-        assert sync(home, server).problems == ()
+    meet(server, here, there, here, there)
     for home in (here, there):
-        got = fact_of(home, fact.id)
+        got = home.known(fact.id)
         assert (got.seen, set(got.also)) == (5, {BLOG, "shed-9"})
 
 
@@ -430,8 +416,7 @@ def test_a_fact_whose_number_was_lost_is_known_by_its_id(server: MemoryServer, h
     unlink(here)
     sync(here, server, full=True)
     assert said(here) == ["Use yarn for everything."]
-    got = fact_of(here, fact.id)
-    assert got.quote == fact.quote
+    assert here.known(fact.id).quote == fact.quote
 
 
 def test_what_is_added_while_the_whole_is_compared_is_not_pushed_back_as_lost(
@@ -498,8 +483,7 @@ def test_a_tombstone_buries_no_fact_that_another_row_stands_for(server: MemorySe
     server.memories[1].update(deleted_at=server.now(), updated_at=server.now())
     unlink(here)
     sync(here, server, full=True)
-    got = fact_of(here, fact.id)
-    assert got.quote == fact.quote
+    assert here.known(fact.id).quote == fact.quote
 
 
 def test_a_fact_that_was_edited_here_does_not_follow_the_row_of_another_program(
@@ -535,7 +519,7 @@ def test_a_row_that_counts_less_takes_nothing_from_what_was_counted_here(server:
     assert "seen:5" in tags
     server.memories[1].update(tags=tags.replace("seen:5", "seen:2"), content="Use pnpm 9.", updated_at=server.now())
     sync(here, server)
-    got = fact_of(here, fact.id)
+    got = here.known(fact.id)
     assert (got.content, got.seen) == ("Use pnpm 9.", 5)
 
 
@@ -569,13 +553,11 @@ def test_a_copied_home_takes_no_correction_back(
     """A copy is as new as the moment of copying; what counts is when the words were written."""
     fact = a_fact("Use npm.")
     here.take([fact])
-    for home in (here, there):
-        sync(home, server)
+    meet(server, here, there)
     log = here.lines.daily.path(MONDAY.date())
     old = log.read_text()
     there.edit(fact.id, "Use pnpm.")
-    for home in (there, here):
-        sync(home, server)
+    meet(server, there, here)
     late = here
     if lost == "a fresh machine":
         late = keeper(tmp_path / "late")
@@ -587,6 +569,5 @@ def test_a_copied_home_takes_no_correction_back(
         here.store.path.unlink()
         late = keeper(tmp_path / "here")
     late.refresh()
-    for home in (late, there, late):
-        sync(home, server)
+    meet(server, late, there, late)
     assert said(late) == said(there) == server.live() == ["Use pnpm."]

@@ -95,6 +95,16 @@ def sync(
     return Synced(done.stored, came, (str(done.failure),) if done.failure else ())
 
 
+def meet(server: MemoryServer, *homes: Keeper, full: bool = False) -> None:
+    """Exchange the facts of some homes with the server, one after the other."""
+    for home in homes:
+        assert sync(home, server, full=full).problems == ()
+
+
+def said(home: Keeper) -> list[str]:
+    return sorted(fact.content for fact in home.store.facts())
+
+
 def exchange(
     number: int, user: str, assistant: str = "Done.", *, errors: tuple[str, ...] = (), tools: tuple[str, ...] = ()
 ) -> Exchange:

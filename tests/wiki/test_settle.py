@@ -123,12 +123,14 @@ def test_the_history_says_what_holds_instead_in_present_words_on_whatever_page_t
     assert "9090" not in home.text("concepts/hosts")
 
 
-def test_what_another_project_says_instead_is_not_told(home: Home) -> None:
+def test_what_another_project_says_instead_is_not_told_and_what_holds_again_is_no_history(home: Home) -> None:
     there = Fact("fact", "The port of the bank is 1234.", 0.5, "user", "bank-1a2b3c", clock.now(), "l-bank0001")
     home.change(lambda keeper: keeper.take([there]))
     home.end("l-a10", there.id)
     assert LISTENS in home.parts()[1]
     assert "1234" not in home.text(SLUG)
+    home.change(lambda keeper: keeper.write(replace(keeper.known("l-a10"), ended=None, successor="")))
+    assert [LISTENS in part for part in home.parts()] == [True, False]
 
 
 # -- a person's hand

@@ -343,6 +343,8 @@ def test_no_copy_of_a_file_that_grows_is_kept_with_the_step(root: Path) -> None:
 def test_undo_takes_the_appended_block_back_and_leaves_what_a_person_wrote_around_it(root: Path, before: bytes) -> None:
     if before:
         (root / "log.md").write_bytes(before)
+    grown(root).undo()
+    assert (root / "log.md").exists() == bool(before)
     work = grown(root)
     (root / "log.md").write_bytes(b"# My log\n" + (root / "log.md").read_bytes() + b"\nA note of mine.\n")
     assert work.undo() == ("a test", ["log.md"], [])

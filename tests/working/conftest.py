@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memoria.working import shared_store
 from redis_server import RedisServer, require_redis
+from shared_memory import raw
 
 
 @pytest.fixture
@@ -20,6 +22,14 @@ def server(tmp_path: Path) -> Iterator[RedisServer]:
     if server.process is not None:
         server.process.send_signal(signal.SIGCONT)
     server.stop()
+
+
+@pytest.fixture
+async def client(server: RedisServer) -> AsyncIterator[Any]:
+    """What looks at the server itself."""
+    one = raw(server.url)
+    yield one
+    await one.aclose()
 
 
 @pytest.fixture

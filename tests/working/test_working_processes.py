@@ -184,26 +184,3 @@ def test_writers_whose_server_is_killed_and_restarted_lose_nothing(tmp_path: Pat
     server.stop()
     for _, longest, late in said:  # what a sleep and an fsync take longest on this machine comes on top
         assert float(longest) < LIMIT_S + float(late), "a call took long"
-
-
-def test_what_waits_is_written_back_by_whoever_comes_next(tmp_path: Path) -> None:
-    require_redis()
-    file = tmp_path / "working.db"
-    server = RedisServer(tmp_path)
-
-    async def write() -> None:
-        store = SharedStore(server.url, file)
-        async with await WorkingMemory.for_session("s", store=store) as memory:
-            await memory.set("k", "offline")
-
-    async def read() -> None:
-        store = SharedStore(server.url, file)
-        async with await WorkingMemory.for_session("s", store=store) as memory:
-            assert await memory.get("k") == "offline"
-            stats = await memory.get_stats()
-            assert (stats["store"], stats["degraded"]) == ("redis", False)
-
-    asyncio.run(write())
-    server.start()
-    asyncio.run(read())
-    server.stop()

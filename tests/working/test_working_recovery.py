@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memoria.working import TaskState
 from memoria.working.shared_store import SharedStore
 from redis_server import RedisServer
-from shared_memory import machine, raw, until, until_back
+from shared_memory import machine, until, until_back
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.usefixtures("impatient")]
 
@@ -25,10 +26,9 @@ NO_WRITES = {
 
 @pytest.mark.parametrize("fault", NO_WRITES)
 async def test_a_server_that_accepts_no_writes_is_left_and_given_what_it_missed(
-    server: RedisServer, tmp_path: Path, fault: str
+    server: RedisServer, client: Any, tmp_path: Path, fault: str
 ) -> None:
     break_it, mend_it, reason = NO_WRITES[fault]
-    client = raw(server.url)
     async with machine(server.url, tmp_path / "a.db") as memory:
         await memory.set_task_state(TaskState("the goal", step="plan"))
         await memory.append_scratchpad("before")
@@ -50,11 +50,11 @@ async def test_a_server_that_accepts_no_writes_is_left_and_given_what_it_missed(
         assert await memory.get_scratchpad() == ["before", "after"]
         state = await memory.get_task_state() or TaskState()
         assert (state.description, state.step, state.percent, state.revision) == ("the goal", "plan", 50.0, 1)
-    await client.aclose()
 
 
-async def test_a_full_server_keeps_task_state_notes_and_checkpoints(server: RedisServer, tmp_path: Path) -> None:
-    client = raw(server.url)
+async def test_a_full_server_keeps_task_state_notes_and_checkpoints(
+    server: RedisServer, client: Any, tmp_path: Path
+) -> None:
     async with machine(server.url, tmp_path / "a.db") as memory:
         await memory.set_task_state(TaskState("the goal"))
         await memory.update_task_progress(percent=5)
@@ -73,12 +73,10 @@ async def test_a_full_server_keeps_task_state_notes_and_checkpoints(server: Redi
         assert (await memory.get_stats())["degraded"]
     async with machine(server.url, tmp_path / "b.db") as other:
         assert await other.get_scratchpad() == ["a note"]
-    await client.aclose()
 
 
-async def test_a_scope_goes_when_its_session_has_ended(server: RedisServer, tmp_path: Path) -> None:
+async def test_a_scope_goes_when_its_session_has_ended(server: RedisServer, client: Any, tmp_path: Path) -> None:
     store = SharedStore(server.url, tmp_path / "a.db")
-    client = raw(server.url)
     await store.register("session:old", 0.05)
     await store.put("session:old", "_observed", "1", 0.05)
 
@@ -94,4 +92,3 @@ async def test_a_scope_goes_when_its_session_has_ended(server: RedisServer, tmp_
     await until(swept)
     assert await store.scopes() == ["project:p"]
     await store.close()
-    await client.aclose()

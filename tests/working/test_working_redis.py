@@ -53,6 +53,17 @@ async def test_nothing_written_before_during_or_after_an_outage_is_lost(server: 
         assert (state.description, state.percent) == ("the goal", 50.0)
 
 
+async def test_what_waits_is_written_back_by_whoever_comes_next(server: RedisServer, tmp_path: Path) -> None:
+    server.kill()
+    async with machine(server.url, tmp_path / "a.db") as memory:
+        await memory.set("k", "offline")
+    server.start()
+    async with machine(server.url, tmp_path / "a.db") as memory:
+        assert await memory.get("k") == "offline"
+        stats = await memory.get_stats()
+        assert (stats["store"], stats["degraded"]) == ("redis", False)
+
+
 async def test_what_another_machine_wrote_later_wins(server: RedisServer, tmp_path: Path) -> None:
     async with machine(server.url, tmp_path / "a.db") as here:
         client = raw(server.url)
@@ -85,7 +96,7 @@ async def test_what_another_machine_wrote_later_wins(server: RedisServer, tmp_pa
 
 
 async def test_what_a_server_has_lost_it_is_given_again_and_what_was_deleted_long_ago_it_is_not(
-    server: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: RedisServer, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = "memoria:{session:s}"
     async with machine(server.url, tmp_path / "a.db") as here, machine(server.url, tmp_path / "b.db") as there:
@@ -95,7 +106,6 @@ async def test_what_a_server_has_lost_it_is_given_again_and_what_was_deleted_lon
         assert await here.get("k") == 1
         assert (await there.get_all(), await there.get_scratchpad()) == ({"k": 1}, ["note"])
         await there.delete("k")
-        client = raw(server.url)
         assert str(await client.hget(name, "k")).endswith(":")
         await client.hdel(name, "k")  # as after a day, when nobody has told this machine
         await client.hset(name, "", "another word")
@@ -104,7 +114,6 @@ async def test_what_a_server_has_lost_it_is_given_again_and_what_was_deleted_lon
         await client.hset(name, "", "yet another word")
         monkeypatch.setattr(shared_store, "TOMBSTONE_S", 0.0)
         assert await here.get("k") is None
-        await client.aclose()
 
 
 async def test_keys_that_are_evicted_come_back_on_no_machine(server: RedisServer, tmp_path: Path) -> None:
@@ -119,7 +128,7 @@ async def test_keys_that_are_evicted_come_back_on_no_machine(server: RedisServer
 
 
 async def test_what_was_written_in_an_outage_of_an_earlier_version_reaches_the_server(
-    server: RedisServer, tmp_path: Path
+    server: RedisServer, client: Any, tmp_path: Path
 ) -> None:
     """Its file had a journal of the writes that the server had missed."""
     file, now = tmp_path / "a.db", time.time_ns() // 1000
@@ -136,17 +145,17 @@ async def test_what_was_written_in_an_outage_of_an_earlier_version_reaches_the_s
         ):
             db.execute("INSERT INTO journal (operation) VALUES (?)", (json.dumps(operation),))
     db.close()
-    client = raw(server.url)
     await client.hset("memoria:{session:s}", mapping={"": "word", "gone": f"{now}:0:1", "later": f"{now}:0:1"})
-    await client.aclose()
     async with machine(server.url, file) as memory:
         assert await memory.get_all() == {"k": 1, "later": 1}
         assert await memory.get_scratchpad() == ["x"]
 
 
-async def test_what_a_server_holds_of_an_earlier_version_is_taken_over(server: RedisServer, tmp_path: Path) -> None:
+async def test_what_a_server_holds_of_an_earlier_version_is_taken_over(
+    server: RedisServer, client: Any, tmp_path: Path
+) -> None:
     """It kept a key for each value, and lists of the keys."""
-    client, now, name = raw(server.url), time.time_ns() // 1000, "memoria:{session:s}"
+    now, name = time.time_ns() // 1000, "memoria:{session:s}"
     note = json.dumps([{"id": "1", "time": "2026", "content": "x"}])
     for key, value in (("k", "1"), ("gone", ""), ("_scratchpad", note)):
         await client.set(f"{name}:v:{key}", f"{now}:0:{value}")
@@ -156,7 +165,6 @@ async def test_what_a_server_holds_of_an_earlier_version_is_taken_over(server: R
         assert (await memory.get_all(), await memory.get_scratchpad()) == ({"k": 1}, ["x"])
         await memory.set("k", 2)
     assert {key async for key in client.scan_iter()} == {name, "memoria:ends"}
-    await client.aclose()
 
 
 async def test_clearing_and_restoring_during_an_outage_reach_the_server(server: RedisServer, tmp_path: Path) -> None:
@@ -207,8 +215,10 @@ async def test_a_healthy_server_is_not_away_while_its_package_is_imported(
         assert (stats["store"], stats["degraded"]) == ("redis", False)
 
 
-async def test_versions_grow_even_past_a_machine_whose_clock_is_ahead(server: RedisServer, tmp_path: Path) -> None:
-    store, client = SharedStore(server.url, tmp_path / "a.db"), raw(server.url)
+async def test_versions_grow_even_past_a_machine_whose_clock_is_ahead(
+    server: RedisServer, client: Any, tmp_path: Path
+) -> None:
+    store = SharedStore(server.url, tmp_path / "a.db")
     ahead = (int(time.time()) + 3600) * 1_000_000
     await client.hset("memoria:{session:s}", mapping={"": "word", "k": f"{ahead}:0:1", "old": f"{ahead}:1:1"})
     await store.put("session:s", "k", "2", 60)
@@ -219,10 +229,9 @@ async def test_versions_grow_even_past_a_machine_whose_clock_is_ahead(server: Re
     assert (int(version), value, 50 < int(expires) / 1e6 - time.time() <= 60) == (ahead + 1, "2", True)
     assert not await client.hexists("memoria:{session:s}", "old"), "what has expired goes"
     await store.close()
-    await client.aclose()
 
 
-async def test_one_hash_a_scope_and_nothing_is_searched_for(server: RedisServer, tmp_path: Path) -> None:
+async def test_one_hash_a_scope_and_nothing_is_searched_for(server: RedisServer, client: Any, tmp_path: Path) -> None:
     async with machine(server.url, tmp_path / "a.db") as memory:
         for number in range(30):
             await memory.set(f"k{number}", number)
@@ -231,11 +240,9 @@ async def test_one_hash_a_scope_and_nothing_is_searched_for(server: RedisServer,
         await memory.restore_checkpoint(await memory.create_checkpoint())
         await memory.clear()
         await memory.get_stats()
-    client = raw(server.url)
     commands = await client.info("commandstats")
     assert not {"cmdstat_keys", "cmdstat_scan", "cmdstat_randomkey"} & set(commands)
     assert {name async for name in client.scan_iter()} == {"memoria:{session:s}", "memoria:ends"}
-    await client.aclose()
 
 
 async def test_a_missing_redis_package_is_said_and_not_fatal(monkeypatch: pytest.MonkeyPatch) -> None:
