@@ -58,10 +58,11 @@ async def test_what_waits_is_written_back_by_whoever_comes_next(server: RedisSer
     async with machine(server.url, tmp_path / "a.db") as memory:
         await memory.set("k", "offline")
     server.start()
-    async with machine(server.url, tmp_path / "a.db") as memory:
-        assert await memory.get("k") == "offline"
+    async with machine(server.url, tmp_path / "a.db", "another session") as memory:
         stats = await memory.get_stats()
         assert (stats["store"], stats["degraded"]) == ("redis", False)
+    async with machine(server.url, tmp_path / "b.db") as memory:
+        assert await memory.get("k") == "offline"
 
 
 async def test_what_another_machine_wrote_later_wins(server: RedisServer, tmp_path: Path) -> None:
