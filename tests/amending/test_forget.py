@@ -298,7 +298,7 @@ def test_a_file_of_the_client_that_holds_what_was_forgotten_is_named(
     home: Home, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = [("a.jsonl", json.dumps(line(1, "user", f"Note: {SECRET} (合併は五月).")).encode()), ("b.jsonl", b"merger")]
-    monkeypatch.setattr(proof, "_client_files", lambda: iter(files))
+    monkeypatch.setattr(proof, "_client_files", lambda _: iter(files))
     found = asyncio.run(proof.search(home, [told]))
     assert found.client == ["a.jsonl"]
     assert found.values > 0
@@ -349,6 +349,7 @@ def test_an_article_goes_with_links_to_it_and_undoable_steps(home: Home, capsys:
         with pytest.raises(ExpectedError, match=f"--as {kind}: .*; --as text: "):
             run(forget, home, word, "--yes")
     assert run(forget, home, "concepts/merger", "--yes") == 0
+    assert asyncio.run(proof.search(home, ["and what they cost; also which turns"])).holding == [], "of the README"
     assert "Searched" not in capsys.readouterr().out
     wiki = Wiki(home.paths)
     assert wiki.slugs() == ["concepts/deploys"]

@@ -162,15 +162,18 @@ def test_the_clients_own_memory_is_named_and_not_changed(
     home: Home, live: Live, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shop = tmp_path / "shop"
-    shop.mkdir()
-    folder = tmp_path / "client" / "projects" / "".join(c if c.isalnum() else "-" for c in str(shop)) / "memory"
-    folder.mkdir(parents=True)
-    memory = folder / "MEMORY.md"
-    memory.write_text(f"# Licences\n\n- {TEXT} in May.\n- We use pnpm.\n")
+    slug = "".join(c if c.isalnum() else "-" for c in str(shop))
+    own, shared = tmp_path / "client/projects" / slug / "memory/MEMORY.md", shop / ".claude/memory/ada.md"
+    Path(home.paths.projects).write_text(json.dumps({"folders": {str(shop): {"key": "shop-1"}}, "aliases": {}}))
+    for path in (own, shared):
+        path.parent.mkdir(parents=True)
+        path.write_text(f"# Licences\n\n- {TEXT} in May.\n- We use pnpm.\n")
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "client"))
     assert run(forget, home, TEXT, "--yes", "--as", "text") == 0
-    assert str(memory) in capsys.readouterr().out
-    assert TEXT in memory.read_text()
+    printed = capsys.readouterr().out
+    for path in (own, shared):
+        assert f"- {path}\n" in printed
+        assert TEXT in path.read_text()
     assert holding(home) == []
 
 

@@ -105,7 +105,7 @@ def test_what_was_forgotten_does_not_come_back_from_another_agents_session(home:
     assert run("ingest", "--yes")[0] == 0
     status, said = run("forget", words, "--as", "text", "--yes")
     assert status == 0, said
-    assert "another agent contain it" in said
+    assert "coding agents or of a team contain it" in said
     assert held_by(home, words) == []
     assert run("ingest", "--yes")[0] == 0
     assert run("verify", "--repair", "--all")[0] == 0

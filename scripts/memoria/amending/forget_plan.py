@@ -415,10 +415,9 @@ def _log_without(text: str, plan: Plan, gone: set[str]) -> str:
 
 def _transcript_of(cursor: Path) -> str:
     """Return the transcript that a cursor names, ``""`` when it cannot be read."""
-    try:
+    with suppress(OSError, ValueError, KeyError, TypeError):
         return str(json.loads(cursor.read_text("utf-8"))["transcript"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return ""
+    return ""
 
 
 def _lines(transcript: str) -> Iterator[bytes]:

@@ -17,7 +17,8 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memoria.base import sqlite
+from memoria.base import project, sqlite
+from memoria.exchange import team
 from memoria.ground.home import Home
 from memoria.search.words import folded
 from memoria.transcripts import client_files, clients
@@ -34,8 +35,8 @@ _TOKEN = re.compile(rb"[a-z0-9]{3,}")
 class Proof:
     """What was searched and found.
 
-    ``holding`` and ``unread`` name places of memoria; ``client`` names files of Claude Code, which only the user may
-    change.
+    ``holding`` and ``unread`` name places of memoria; ``client`` names files of Claude Code or shared with a team,
+    which only the user may change.
     """
 
     files: int = 0
@@ -68,7 +69,7 @@ async def search(home: Home, texts: Sequence[str]) -> Proof:
             proof.unread.append(f"{path} ({error})")
     if wanted:
         await _search_working(home, wanted, proof)
-        proof.client = [name for name, data in _client_files() if _client_holds(data, wanted)]
+        proof.client = [name for name, data in _client_files(home) if _client_holds(data, wanted)]
     return proof
 
 
@@ -106,7 +107,7 @@ def _files(home: Home) -> Iterator[Path]:
     for place in dict.fromkeys((paths.daily, paths.knowledge, paths.state)):
         for folder, _, names in os.walk(place, followlinks=False):
             # what a link leads to lies in the same folder, and is looked at there, or is not memoria's
-            paths_ = (Path(folder, name) for name in names)
+            paths_ = (path for name in names if str(path := Path(folder, name)) != paths.readme)
             yield from (path for path in paths_ if path.is_file() and not path.is_symlink())
 
 
@@ -149,12 +150,14 @@ async def _search_working(home: Home, wanted: Sequence[str], proof: Proof) -> No
         await store.close()
 
 
-def _client_files() -> Iterator[tuple[str, bytes]]:
-    """Yield the names and contents of what coding agents have written; what cannot be read is passed over."""
+def _client_files(home: Home) -> Iterator[tuple[str, bytes]]:
+    """Yield the names and contents of what coding agents wrote or a team shares; what cannot be read is passed over."""
     for found in clients.sessions(tuple(clients.CLIENTS), sides=True):
         with suppress(OSError):
             yield str(found.path), found.path.read_bytes()
-    for path in client_files.folder(os.environ).glob("*/memory/**/*.md"):
+    roots = project.known(home.paths.projects).folders
+    shared = (path for root in roots for path in Path(root, team.FOLDER).glob("*.md"))
+    for path in (*client_files.folder(os.environ).glob("*/memory/**/*.md"), *shared):
         with suppress(OSError):
             yield str(path), path.read_bytes()
 

@@ -192,8 +192,7 @@ async def _working(home: Home, plan: Plan) -> None:
 
 def _archive(home: Home, plan: Plan) -> None:
     archive = Archive.of(home.paths, max(1, home.settings.archive_mb))
-    days = {entry.id: entry.day for day in DailyLog(home.paths).days() for entry in DailyLog(home.paths).entries(day)}
-    days |= {archived.entry: date.fromisoformat(archived.day) for archived in archive.listed()}
+    days = {archived.entry: date.fromisoformat(archived.day) for archived in archive.listed()}
     for ident in {*plan.archives, *plan.ids}:
         turns = [] if ident in plan.ids or not plan.needle else archive.turns(ident) or []
         rest = [turn for turn in turns if not holds(forget_plan.words(turn), plan.needle)]

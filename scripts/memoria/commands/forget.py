@@ -136,5 +136,5 @@ def _proven(home: Home, plan: Plan, found: Proof) -> Iterator[str]:
     if home.settings.memory_api_url:
         yield "The memory server is told to delete its copies of the facts with the next exchange."
     if found.client:
-        yield "Files of Claude Code or another agent contain it; memoria does not change them and keeps nothing of it:"
+        yield "Files of coding agents or of a team contain it; memoria does not change them and keeps nothing of it:"
         yield from (f"- {printable.line(path)}" for path in found.client)
