@@ -428,6 +428,9 @@ def test_the_next_worker_completes_a_forget_that_was_broken_off(
     deploys = Path(home.paths.knowledge, "concepts/deploys.md")
     deploys.write_text(deploys.read_text().replace(f"- {PLAIN}", f"- Ask Ada.\n- {PLAIN}"))
     home.settings.model = "offline"
+    with locks.waiting(Path(home.paths.compile_lock)):
+        worker.work(home)
+    assert Path(home.paths.forgetting).stat().st_mode & 0o777 == 0o600, "it waits while a compile is at work"
     worker.work(home)
     gone(home)
     with Keeper.at(home) as keeper:
@@ -444,21 +447,6 @@ def test_who_forgets_while_a_worker_is_at_it_is_told_at_once(home: Home, capfd: 
             told += capfd.readouterr().err
     waits.join()
     assert told == "memoria: waiting for the worker, which may be asking a model ...\n"
-    gone(home)
-
-
-def test_a_forget_that_was_broken_off_waits_while_a_compile_is_at_work(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(removal, "_wiki", _broken)
-        with pytest.raises(RuntimeError):
-            run(forget, home, "s1", "--yes")
-    with locks.waiting(Path(home.paths.compile_lock)):
-        worker.work(home)
-    assert Path(home.paths.forgetting).exists()
-    assert Path(home.paths.forgetting).stat().st_mode & 0o777 == 0o600
-    worker.work(home)
     gone(home)
 
 
