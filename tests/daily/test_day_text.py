@@ -27,18 +27,7 @@ DAY = date(2026, 11, 16)
 DAYS = Path(__file__).parents[1] / "fixtures" / "days"
 BOM = b"\xef\xbb\xbf"
 ROWS = st.sampled_from(
-    [
-        "",
-        "   ",
-        "\t",
-        "My own words.",
-        "Trailing blanks.  ",
-        "## My heading",
-        "- a point",
-        "```",
-        "broken \udcff",
-        "ü · 🙂",
-    ]
+    ["", "   ", "\t", "My own words.", "Blanks.  ", "## My heading", "- a point", "```", "broken \udcff", "ü · 🙂"]
 )
 ENDS = st.sampled_from(["\n", "\r\n", "\r\n", "\r"])
 
@@ -112,15 +101,18 @@ def test_every_byte_of_a_person_stays_through_all_that_is_written_into_a_day(
         checked()
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_what_is_added_has_the_line_endings_of_the_file(end: str, tmp_path: Path) -> None:
+MINE = ("# Mine\n\nNo more.", "\n"), ("# Mine\r\n\r\nNo more.", "\r\n"), ("", "\n")
+
+
+@pytest.mark.parametrize(("mine", "end"), MINE)
+def test_what_is_added_has_the_line_endings_of_the_file(mine: str, end: str, tmp_path: Path) -> None:
     daily = DailyLog(Paths(str(tmp_path)))
-    write(daily.path(DAY), f"# Mine{end}{end}No more.".encode())
+    write(daily.path(DAY), mine.encode())
     daily.append(entry("one"))
     Lines(daily).add(a_fact("Use pnpm."), DAY, "09:00", "shop")
     data = daily.path(DAY).read_bytes()
     assert data.count(b"\n") == data.count(end.encode()) == len(data.splitlines())
-    assert data.startswith(f"# Mine{end}{end}No more.{end}{end}### Session (14:05) · shop".encode())
+    assert data.startswith(f"{mine}{end * 2 if mine else ''}### Session (14:05) · shop".encode())
 
 
 def test_an_entry_is_read_alike_with_any_line_endings_and_with_a_mark_at_the_begin() -> None:

@@ -246,10 +246,8 @@ def test_secrets_forgotten_texts_and_what_was_said_elsewhere_are_not_sent(
     world.say(("assistant", "all is well"))
     world.weigh(f"Add a discount with {token}\nand the purple elephant")
     asked = world.asked()
-    assert "all is well" in asked
-    assert "Add a discount" in asked
-    for hidden in (token, "purple elephant", "excluded folder"):
-        assert hidden not in asked
+    told = ("all is well", "Add a discount", token, "purple elephant", "excluded folder")
+    assert [text in asked for text in told] == [True, True, False, False, False]
 
 
 def test_what_was_said_while_memoria_was_off_is_not_sent(make: Make) -> None:
