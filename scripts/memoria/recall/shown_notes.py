@@ -73,8 +73,7 @@ class ShownNotes:
 
     def compacted(self) -> None:
         """Record that a compaction has removed the notes from the context."""
-        if os.path.exists(self.path):
-            self.append([{"compacted": True}])
+        self.append([{"compacted": True}])
 
     def append(self, lines: list[dict[str, object]]) -> None:
         """Append objects to the session's file."""
