@@ -36,6 +36,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 _SOURCE = re.compile(r"(?<!\s)\s*\[\[(daily/\d{4}-(?:0\d|1[0-2])-\d{2}#\^[el]-[0-9a-z]{1,40})(?:\|[^\]]{0,400})?\]\]")
 _NESTED = re.compile(r"\s+(?:[-*+>] |\d+[.)] |<!--|```|~~~)")  # an indented row that is no more of the text above it
 _BULLET = re.compile(r"[-*+] ")
+STATEMENT = re.compile(r"\^(l-[0-9a-z]{1,40})")
 _UNTIL = re.compile(r"Until (\d{4}-\d{2}-\d{2}): ")
 _HEADING_MARKS = re.compile(r"^[\s#>*+-]+|[\s:#]+$")
 
@@ -366,9 +367,22 @@ class Article:
             if not section.named(RELATED):
                 yield from ((section, number, claim) for number, claim in section.claims())
 
+    @property
+    def unread(self) -> dict[str, Claim]:
+        """The rows, by id, that link a statement without being a line of it: a person gave the line another form."""
+        told, rows = set[str](), list(self.lead)
+        for section in self.sections:
+            if not section.named(HISTORY) and not section.named(CONNECTIONS):
+                starts = {number: claim.id for number, claim in section.claims() if claim.id}
+                read = {number for start in starts for number in range(start, start + len(section._text_rows(start)))}
+                told |= set(starts.values())
+                rows += [row for number, row in enumerate(section.rows) if number not in read]
+        found = ((ident, Claim.parse(f"- {row.strip()}")) for row in rows for ident in STATEMENT.findall(row))
+        return {ident: claim for ident, claim in found if claim and ident not in told}
+
     def shows(self, ident: str) -> bool:
-        """Return whether a current line shows this statement."""
-        return any(claim.id == ident for claim in self.claims)
+        """Return whether current text shows this statement."""
+        return any(claim.id == ident for claim in self.claims) or ident in self.unread
 
     def add(self, claim: Claim, heading: str = KEY_POINTS) -> None:
         """Add a line at the end of a section."""

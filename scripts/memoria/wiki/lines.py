@@ -30,6 +30,7 @@ from memoria.wiki.article import (
     KEY_POINTS,
     RELATED,
     SINCE_ROWS,
+    STATEMENT,
     Article,
     Claim,
     Section,
@@ -123,12 +124,15 @@ def _names(text: str) -> set[str]:
     return {name.casefold() for name in (*identifiers.in_prose(text), *(word for word in inside if word[:1].isupper()))}
 
 
-def places(article: Article) -> list[Place]:
-    """Return the lines of statements that an article has, as the store keeps them."""
+def places(article: Article, store: Store) -> list[Place]:
+    """Return the lines of statements that an article has, as the store keeps them, also those in another form."""
     found: dict[str, Place] = {}
     for section, _, claim in article.lines():
         if claim.id and not (claim.id in found and found[claim.id].is_current):
             found[claim.id] = Place(claim.id, claim.day, not section.named(HISTORY), claim.text)
+    known = store.places(article.slug)
+    for ident, claim in article.unread.items():
+        found[ident] = Place(ident, claim.day, True, known[ident].words if ident in known else "")
     return list(found.values())
 
 
@@ -165,7 +169,8 @@ def found_on(article: Article, section: Section, claim: Claim, undated: date, or
 
 def is_supported(text: str, article: Article) -> bool:
     """Return whether every number and name of a summary stands on the page, in lines that hold."""
-    return not unheard(text, "\n".join([article.title, *article.aliases, *(claim.text for claim in article.claims)]))
+    said = (claim.text for claim in (*article.claims, *article.unread.values()))
+    return not unheard(text, "\n".join([article.title, *article.aliases, *said]))
 
 
 def renew_summary(article: Article, ended: Collection[str]) -> None:
@@ -193,7 +198,7 @@ def summary_of(article: Article) -> str:
     """Return a summary from the current lines: the newest of the first section that has one with the title."""
     claims = article.headed_claims
     if not claims:
-        return NOTHING
+        return article.title if article.unread else NOTHING
     topics = list(dict.fromkeys(heading for heading, _ in claims if heading not in KINDS))
     if len(topics) > 1:  # a project's page, whose lines are about many things
         return markdown.cut(f"{', '.join(topics)}.", CHARS)
@@ -222,7 +227,7 @@ def retract(article: Article, sources: Collection[str], idents: Collection[str] 
     """
     dropped = int(article.forget_reasons(set(idents).__contains__))
     emptied = []
-    for section in article.sections:
+    for section in (Section("", "", article.lead), *article.sections):
         count = _without_sources(section, sources, idents)
         dropped += count
         if count and not any(row.strip() for row in section.rows):
@@ -266,7 +271,7 @@ def _without_sources(section: Section, sources: Collection[str], idents: Collect
         claim = Claim.parse(row.lstrip() if reason else row)
         cited = set(claim.sources) & set(sources) if claim else set()
         rests_on_them = bool(claim and cited and cited == set(claim.sources))
-        rests_on_them |= bool(claim and set(claim.ids) & set(idents))
+        rests_on_them |= not set(idents).isdisjoint(STATEMENT.findall(row))
         if claim and not reason:
             is_gone = rests_on_them
         if rests_on_them or (reason and is_gone):

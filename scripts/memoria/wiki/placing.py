@@ -195,21 +195,23 @@ class Placing:
         """Let a statement stand on an article; one that stands on another page of the project moves."""
         fact = self.new.get(ident) or self.keeper.known(ident)
         heading = heading_of(section) or lines.section_of(fact.kind)
+        former = self.open(self.shown.get(ident) or next(iter(self.keeper.store.places_of(ident)), ""))
+        if any(page and ident in page.unread for page in (article, former)):
+            return  # a person gave its line another form
         if article.shows(ident):
             here = next(line for line in article.lines() if line[2].id == ident and not line[0].named(HISTORY))
             if section and not here[0].named(heading):
                 lines.place(article, heading, article.cut(*here[:2]), ident, self.keeper.store)
             return
-        rows = self._cut(self.shown.get(ident) or next(iter(self.keeper.store.places_of(ident)), ""), ident)
+        rows = self._cut(former, ident) if former else []
         rows = rows or [lines.claim_of(self._adopted(fact), self.keeper.store).render()]
         lines.place(article, heading, rows, ident, self.keeper.store)
         article.touch(self.keeper.zone.day(fact.time))
 
-    def _cut(self, slug: str, ident: str) -> list[str]:
+    def _cut(self, page: Article, ident: str) -> list[str]:
         """Remove a statement's line from the page that shows it, and return its rows; of its own line, none."""
-        page = self.open(slug)
-        for section, number, claim in list(page.lines()) if page else ():
-            if page and claim.id == ident and not section.named(HISTORY):
+        for section, number, claim in list(page.lines()):
+            if claim.id == ident and not section.named(HISTORY):
                 rows = page.cut(section, number)
                 return [] if claim.is_own else rows
         return []

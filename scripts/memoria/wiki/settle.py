@@ -156,7 +156,7 @@ class Settle:
         """Record an article's lines, unless a person has saved it meanwhile."""
         stamp = wiki.stamp(slug)  # before the file is read, so that a save in between is seen the next time
         if stamp and wiki.read(slug) == Wiki.encode(article):
-            self.keeper.store.read_article(slug, f"{stamp[0]}-{stamp[1]}", lines.places(article))
+            self.keeper.store.read_article(slug, f"{stamp[0]}-{stamp[1]}", lines.places(article, self.keeper.store))
 
     # -- what a person wrote
 
@@ -266,7 +266,7 @@ class Settle:
 
 def _edits(article: Article, known: Mapping[str, Place], store: Store) -> Iterator[Edit]:
     """Yield what a person changed; ``known``: the lines that the article had when it was last read."""
-    current: set[str] = set()
+    current = set(article.unread)
     for section, _, claim in article.lines():
         if section.named(HISTORY) or not claim.id:
             continue
