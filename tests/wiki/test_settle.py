@@ -252,6 +252,28 @@ def test_a_formatter_changes_no_statement(home: Home) -> None:
     assert (path.read_bytes(), home.facts(live=False)) == before
 
 
+@pytest.mark.parametrize(("mark", "form"), [
+    *(("\n- ", form) for form in ("\n1. ", "\n2) ", "\n• ", "\n  - ", "\n> - ", "\n| ", "\n \n")),
+    (f"\n- {IS}", f"\n\t- {IS}"), (f"\n- {IS}", f" {IS}"), ("\n## ", "\n### "), ("## Behaviour", "Behaviour\n-------"),
+    ("[[daily/2026-11-16#^l-a10|16 Nov]]", "[16 Nov](../../daily/2026-11-16.md#^l-a10)"),
+])  # fmt: skip
+def test_statements_hold_in_whatever_form_their_lines_are(home: Home, mark: str, form: str) -> None:
+    home.edit(SLUG, mark, form)
+    before = (home.text(SLUG), home.facts(live=False))
+    home.settle()
+    assert (home.text(SLUG), home.facts(live=False)) == before
+    home.log(entry("b2", 17, learned=stated("It starts at noon.")))
+    home.compile([PORT_PAGE], "--force")
+    assert [home.text(SLUG).count(f"{text} [") for text in (LISTENS, IS, "It starts at noon.")] == [1, 1, 1]
+    home.edit(SLUG, form, mark)
+    home.settle()
+    assert home.text(SLUG).count("\n- ") == len(home.facts()) == 3
+    assert "History" not in home.text(SLUG)
+    home.edit(SLUG, f"\n- {LISTENS} [[daily/2026-11-16#^l-a10|16 Nov]]", "")
+    home.settle()
+    assert LISTENS not in home.facts()
+
+
 def test_an_edit_between_a_killed_step_and_the_next_look_is_taken(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     def reached(step: str) -> None:
         if step == "transaction.journaled":

@@ -223,8 +223,7 @@ class Articles:
         text = change(before.decode("utf-8", "surrogateescape") if before is not None else None)
         after = _encoded(text) if text is not None else None
         if after != before:
-            store = self.keeper.store
-            shown = lines.places(Page(slug, text), store) if text is not None else []
+            store, shown = self.keeper.store, lines.places(Page(slug, text), self.keeper.store) if text else []
             if before is None:  # a person may change it right after a kill
                 store.read_article(slug, "not yet", shown)
             elif mark := self.settled.get(slug):  # nobody is to take what it loses for a person's deletion

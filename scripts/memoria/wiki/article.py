@@ -369,16 +369,12 @@ class Article:
 
     @property
     def unread(self) -> dict[str, Claim]:
-        """The rows, by id, that link a statement without being a line of it: a person gave the line another form."""
-        told, rows = set[str](), list(self.lead)
-        for section in self.sections:
-            if not section.named(HISTORY) and not section.named(CONNECTIONS):
-                starts = {number: claim.id for number, claim in section.claims() if claim.id}
-                read = {number for start in starts for number in range(start, start + len(section._text_rows(start)))}
-                told |= set(starts.values())
-                rows += [row for number, row in enumerate(section.rows) if number not in read]
-        found = ((ident, Claim.parse(f"- {row.strip()}")) for row in rows for ident in STATEMENT.findall(row))
-        return {ident: claim for ident, claim in found if claim and ident not in told}
+        """The rows, by id, in which a statement stands without a line of its own: a person gave it another form."""
+        parts = [part for part in self.sections if not part.named(HISTORY) and not part.named(CONNECTIONS)]
+        told = {claim.id for part in parts for _, claim in part.claims()}
+        rows = (f"- {row.strip()}" for rows in (self.lead, *(part.rows for part in parts)) for row in rows)
+        found = ((ident, Claim.parse(row)) for row in rows for ident in STATEMENT.findall(row) if ident not in told)
+        return {ident: claim for ident, claim in found if claim}
 
     def shows(self, ident: str) -> bool:
         """Return whether current text shows this statement."""

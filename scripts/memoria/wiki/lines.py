@@ -130,10 +130,9 @@ def places(article: Article, store: Store) -> list[Place]:
     for section, _, claim in article.lines():
         if claim.id and not (claim.id in found and found[claim.id].is_current):
             found[claim.id] = Place(claim.id, claim.day, not section.named(HISTORY), claim.text)
-    known = store.places(article.slug)
-    for ident, claim in article.unread.items():
-        found[ident] = Place(ident, claim.day, True, known[ident].words if ident in known else "")
-    return list(found.values())
+    former = {ident: place.words for ident, place in store.places(article.slug).items()}
+    unread = (Place(ident, each.day, True, former.get(ident, "")) for ident, each in article.unread.items())
+    return list((found | {place.id: place for place in unread}).values())
 
 
 def is_for_statements(section: Section) -> bool:
@@ -146,8 +145,8 @@ def unnamed(article: Article) -> list[tuple[Section, int, Claim]]:
     return [
         (section, number, claim)
         for section, number, claim in article.lines()
-        if not section.named(HISTORY) and not claim.ids and not claim.block and words(claim.text)
-        and (claim.sources or is_for_statements(section))
+        if not section.named(HISTORY) and not (claim.ids or claim.block or STATEMENT.search(claim.text))
+        and words(claim.text) and (claim.sources or is_for_statements(section))
     ]  # fmt: skip
 
 
@@ -270,8 +269,7 @@ def _without_sources(section: Section, sources: Collection[str], idents: Collect
         reason = row.startswith(SINCE_ROWS)
         claim = Claim.parse(row.lstrip() if reason else row)
         cited = set(claim.sources) & set(sources) if claim else set()
-        rests_on_them = bool(claim and cited and cited == set(claim.sources))
-        rests_on_them |= not set(idents).isdisjoint(STATEMENT.findall(row))
+        rests_on_them = bool(set(idents) & set(STATEMENT.findall(row)) or (claim and cited == set(claim.sources) and cited))
         if claim and not reason:
             is_gone = rests_on_them
         if rests_on_them or (reason and is_gone):
