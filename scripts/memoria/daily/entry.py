@@ -140,9 +140,9 @@ TOMBSTONE = Pattern(r"<!-- memoria forgotten entry=(\S+) turns=(\S*) -->[ \t]*")
 _UNWORDLY = Pattern(r"[\s·<>\[\]`%]+")
 BLOCK_ID = Pattern(r"\^(e-[0-9a-z]+)[ \t]*")
 LABEL = Pattern(r"(?m)^\*\*(?P<label>[A-Z][A-Za-z ]+):\*\*[ \t]*(?P<rest>.*)$")
-LEARNED = Pattern(  # a person's own line may have nothing but the id
-    r"(?=- \[[a-z]+\] |.*\S[ \t]\^l-[0-9a-z]+[ \t]*$)(?:[-*+] )?(?:\[(?P<kind>[a-z]+)\] )?(?P<text>.*?)"
-    r"(?:[ \t]+\^(?P<id>l-[0-9a-z]+))?[ \t]*"
+LEARNED = Pattern(  # a person's own line may have nothing but the id, and any marks of a list or quote
+    r"(?=- \[[a-z]+\] |.*\S[ \t]\^l-[0-9a-z]+[ \t]*$)(?:[ \t]*(?:[-*+>|\u2022]|\d+[.)])[ \t]+)*"
+    r"(?:\[(?P<kind>[a-z]+)\] )?(?P<text>.*?)(?:[ \t]+\^(?P<id>l-[0-9a-z]+))?[ \t]*"
 )
 BOX = Pattern(r"(?P<before>[ \t]*[-*+] )(?:\[(?P<box>[ xX-])\] )?(?P<text>.*?)(?P<after>[ \t]*)")
 STRUCK = Pattern(r"~~(.+)~~")

@@ -269,7 +269,8 @@ def _without_sources(section: Section, sources: Collection[str], idents: Collect
         reason = row.startswith(SINCE_ROWS)
         claim = Claim.parse(row.lstrip() if reason else row)
         cited = set(claim.sources) & set(sources) if claim else set()
-        rests_on_them = bool(set(idents) & set(STATEMENT.findall(row)) or (claim and cited == set(claim.sources) and cited))
+        named = set(idents) & set(STATEMENT.findall(row))
+        rests_on_them = bool(named or (claim and cited and cited == set(claim.sources)))
         if claim and not reason:
             is_gone = rests_on_them
         if rests_on_them or (reason and is_gone):
