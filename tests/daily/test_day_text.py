@@ -154,8 +154,9 @@ def test_a_lost_heading_costs_neither_the_page_its_title_nor_a_person_the_part_a
 def test_a_fact_stands_in_its_entry_whatever_a_person_wrote_into_the_entry() -> None:
     fact = lines.learned(a_fact("Use pnpm."))
     text = render(entry("one", learned=(fact,))).replace("\n^e-one\n\n", "\n#### My remark\n\nmine\n\n^e-one\n\n")
-    (line,) = DayText(text.replace(" -->\n", " -->  \n")).learned()
-    assert (line.session, line.project) == ("s-9", SHOP)
+    for mark in ("- ", "+ ", "1. ", "  2) ", "\t- ", "> - ", "\u2022 ", "| "):
+        (line,) = DayText(text.replace(" -->\n", " -->  \n").replace("- [", f"{mark}[")).learned()
+        assert (line.session, line.project, line.learned.text) == ("s-9", SHOP, "Use pnpm.")
 
 
 NAMES = st.sampled_from(["shop", "my-shop", "Ünïcode", "a"])
