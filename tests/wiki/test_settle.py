@@ -184,15 +184,6 @@ def test_a_deleted_line_ends_its_statement_and_one_of_two_only_its_place(home: H
     assert home.facts(live=False)[LISTENS].successor == ""
 
 
-def test_a_line_that_a_person_moves_to_another_article_is_no_end(home: Home) -> None:
-    row = next(row for row in home.text(SLUG).split("\n") if "8080" in row and row.startswith("- "))
-    home.edit(SLUG, f"{row}\n", "")
-    other = Path(home.home.paths.knowledge, "concepts", "hosts.md")
-    other.write_text(f"# Hosts\n\n## Behaviour\n\n{row}\n")
-    home.settle()
-    assert LISTENS in home.facts()
-
-
 def test_a_persons_summary_loses_what_ended_and_nothing_else(home: Home) -> None:
     article = home.wiki.get(SLUG)
     assert article

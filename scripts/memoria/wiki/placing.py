@@ -125,9 +125,8 @@ class Placing:
     def _waiting(self, title: str) -> list[str]:
         """Return the other statements of a topic without an article, which stand on the project's page by its name."""
         page = self.open(self._own_slug())
-        lines_ = page.lines() if page else ()
-        found = [claim.id for part, _, claim in lines_ if claim.id not in self.new and part.named(title)]
-        return list(filter(self._holds, found))
+        rows = page.lines() if page else ()
+        return [row.id for part, _, row in rows if row.id not in self.new and part.named(title) and self._holds(row.id)]
 
     def _known(self, name: str, proposal: JsonObject) -> str:
         """Return the article that this project sees under a slug or name, ``""`` when there is none."""

@@ -301,7 +301,7 @@ def is_a_person(found: Iterable[Edit], total: int) -> bool:
 def _moved(found: Collection[Edit], articles: Iterable[Article]) -> set[str]:
     """Return the ids of the lines that are gone from one article because they stand on another one now."""
     gone = {edit.id for edit in found if edit.what == GONE}
-    return gone & {claim.id for article in articles for claim in article.claims}
+    return {ident for article in articles for ident in gone if article.shows(ident)}
 
 
 # -- articles of earlier versions, and by hand
