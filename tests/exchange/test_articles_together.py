@@ -242,7 +242,7 @@ def test_a_line_that_a_person_moves_and_comments_on_moves_everywhere(desk: Machi
     assert rows(desk, "Limits") == {"The queue holds 500 jobs."}
     assert "  - since the move" in text(desk)
     for mark, form in (("\n- ", "\n1. "), ("\n1. ", "\n- ")):  # and it may have another form meanwhile
-        save(laptop, lambda page, mark=mark, form=form: page.replace(mark, form))
+        path(laptop).write_text(text(laptop).replace(mark, form))
         meet(laptop, desk)
         assert ("History" in text(desk), text(desk).count("holds 500"), text(desk).count(f"{form}The")) == (False, 1, 1)
 
