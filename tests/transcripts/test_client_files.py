@@ -23,6 +23,8 @@ def test_a_session_is_called_as_its_file_is_whatever_its_first_line_names(
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     head = client_files.head(path)
     assert (head.session, head.cwd) == (session, "/x/shop")
+    listed = [len(client_files.transcripts(tmp_path, sides=sides)) for sides in (True, False)]
+    assert listed == [1, session == "new"], "a sub-agent's only where they are asked for"
 
 
 def test_after_a_broken_start_nothing_counts_but_what_names_its_session() -> None:
