@@ -245,19 +245,17 @@ class Compile:
 
     def _answer(self, material: JsonObject, shown: Mapping[str, str], batch: Batch) -> JsonObject:
         """Return the model's answer; when most of it is refused, that to a second question with the reasons."""
-        first = self._ask(material, batch.key)
+        first = self.model.complete(tasks.compile_(material), batch.key).data
         refused = self._place(first, batch, shown).refused
         if len(refused) <= len(batch.facts):
             return first
         try:
-            second = self._ask({**material, "refused": refused[:SHOWN_REASONS]}, batch.key)
+            again = tasks.compile_({**material, "refused": refused[:SHOWN_REASONS]})
+            second = self.model.complete(again, batch.key).data
         except BadAnswerError as error:
             log.info("%s; the first answer counts", error)
             return first
         return second if len(self._place(second, batch, shown).refused) <= len(refused) else first
-
-    def _ask(self, material: JsonObject, key: str) -> JsonObject:
-        return self.model.complete(tasks.compile_(material), "" if key == GLOBAL else key).data
 
     def prompt(self, batch: Batch) -> Prompt:
         """Return the prompt that a model would be asked about a batch."""
