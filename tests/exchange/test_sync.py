@@ -523,9 +523,10 @@ def test_a_row_that_counts_less_takes_nothing_from_what_was_counted_here(server:
     assert (got.content, got.seen) == ("Use pnpm 9.", 5)
 
 
+@pytest.mark.parametrize("hidden", [set[int](), {1}], ids=["listed", "not listed"])
 @pytest.mark.parametrize("change", ["delete", "edit"])
 def test_a_row_that_was_put_in_the_place_of_ours_unseen_is_not_written(
-    server: MemoryServer, here: Keeper, change: str
+    server: MemoryServer, here: Keeper, change: str, hidden: set[int]
 ) -> None:
     fact, other = a_fact("Use pnpm, not npm."), a_fact("Deploys go out on Tuesdays.", session="s-9")
     here.take([fact])
@@ -535,6 +536,7 @@ def test_a_row_that_was_put_in_the_place_of_ours_unseen_is_not_written(
     tags = to_memory(other).tags
     server.memories[1].update(content=other.content, tags=tags, created_at=long_ago, updated_at=long_ago)
     here.delete(fact.id) if change == "delete" else here.edit(fact.id, "Use pnpm 9.")
+    server.hidden = hidden
     sync(here, server)
     assert (server.memories[1]["content"], server.memories[1]["deleted_at"]) == (other.content, None)
 
