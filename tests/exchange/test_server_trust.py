@@ -25,7 +25,7 @@ from memoria.commands import sync as sync_command
 from memoria.daily.day_text import DayText, LearnedLine
 from memoria.exchange.memory_server import Page, Server
 from memoria.exchange.rounds import Round
-from memoria.exchange.rows import to_memory
+from memoria.exchange.rows import MOST_FORMER, to_memory
 from memoria.ground import locks
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
@@ -585,6 +585,10 @@ def test_a_line_that_was_deleted_and_put_back_stays_however_long_the_server_take
         return answer
 
     (fact,) = learned(here, PNPM)
+    for number in range(MOST_FORMER):
+        here.edit(fact.id, f"Use pnpm {number}.")
+        sync(here, server)
+    here.edit(fact.id, PNPM)
     meet(server, here, there)
     path = here.lines.daily.path(MONDAY.date())
     before = path.read_text()
