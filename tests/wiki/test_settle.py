@@ -130,6 +130,10 @@ def test_what_another_project_says_instead_is_not_told_and_what_holds_again_is_n
     assert "1234" not in home.text(SLUG)
     home.change(lambda keeper: keeper.write(replace(keeper.known("l-a10"), ended=None, successor="")))
     assert [LISTENS in part for part in home.parts()] == [True, False]
+    row = next(row for row in home.text(SLUG).split("\n") if row.startswith("project: "))
+    home.edit(SLUG, row, "project: ''")  # as of 0.1.0, whose pages hold what all projects say
+    home.end("l-a10", there.id)
+    assert "1234" in home.parts()[0]
 
 
 # -- a person's hand

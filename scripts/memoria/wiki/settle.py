@@ -439,7 +439,7 @@ def _resume(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], 
 
 def retell(article: Article, keeper: Keeper) -> None:
     """Let all rows of an article's history tell the ends that their statements have now."""
-    lines_ = ((line, keeper.store.get(line[2].id)) for line in list(article.lines()))
+    lines_ = ((line, keeper.store.get(line[2].id)) for line in list(article.lines()) if line[0].named(HISTORY))
     if any(fact and fact.ended and _retell(article, keeper, line, fact) for line, fact in lines_):
         retell(article, keeper)
     _renew_reasons(article, keeper)
@@ -494,7 +494,7 @@ def _retire(
 
 
 def _belongs(article: Article, fact: Fact) -> bool:
-    return article.project in fact.projects or GLOBAL in fact.projects
+    return not article.project or article.project in fact.projects or GLOBAL in fact.projects
 
 
 def _end_connection(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], ended: list[str]) -> bool:
