@@ -436,11 +436,21 @@ def test_what_is_forgotten_leaves_the_articles_of_all(desk: Machine, laptop: Mac
 
 
 def test_an_article_that_is_forgotten_whole_is_missed_by_nobody(desk: Machine, laptop: Machine) -> None:
+    """Its name is as forgotten as what it says, also where it was edited meanwhile."""
+    name = "concepts/zeppelin-berth"
     place(desk, "Behaviour", "The zeppelin lands on Friday.")
+    place(desk, "Behaviour", "It has two doors.", slug=name)
+    save(desk, lambda page: page + "\n## Doors\n\nAsk Bob.\n", name)
     meet(desk, laptop)
+    save(laptop, lambda page: page + "\n## Roof\n\nAsk Ada.\n", name)
+    laptop.sync()
+    save(laptop, lambda page: page.replace("Ask Bob.", "Ask Eve."), name)
     desk.forget("zeppelin")
+    assert b"zeppelin" not in b"".join(each.read_bytes() for each in desk.folder.rglob("*.*") if each.is_file())
     meet(desk, laptop)
     for machine in (desk, laptop):
         with machine.at_work(), Records.of(machine.home.paths) as records:
             assert not together.state(machine.home, records)["held"]
         assert machine.wiki().slugs() == []
+    held = [path for path in desk.folder.parent.rglob("*") if path.is_file() and b"zeppelin" in path.read_bytes()]
+    assert held == []

@@ -106,6 +106,11 @@ class Plan:
         """Return whether ``text``, which may be JSON, contains the text to forget."""
         return bool(self.needle) and proof.holds(text, [folded(self.needle)])
 
+    def names(self, slug: str) -> bool:
+        """Return whether an article's name holds the text to forget."""
+        name = slug.rpartition("/")[2]
+        return holds(f"{name}\n{name.replace('-', ' ')}", self.needle)
+
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to remove."""
@@ -328,7 +333,7 @@ class _Planner:
             before = len(article.claims)
             dropped = 0 if slug in gone else retract(article, sources, idents, plan.needle)
             emptied = before and not article.claims and dropped and not _has_prose(article)
-            if slug in gone or emptied or holds(f"{article.title}\n{article.name}", plan.needle):
+            if slug in gone or emptied or plan.names(slug) or holds(article.title, plan.needle):
                 gone.add(slug)
                 plan.articles[slug] = -1
             else:

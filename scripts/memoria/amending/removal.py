@@ -81,7 +81,7 @@ def carry_out(home: Home, plan: Plan) -> None:
     _logs(home, plan)
     gone = {f"e-{entry.id}": f"{entry.day}\n{'.'.join(entry.turns)}" for entry in plan.entries}
     pages = [f"knowledge/{name.removesuffix('.md')}" for name, data in plan.pages.items() if data is None]
-    rounds.forget(home, gone | dict.fromkeys((fact.id for fact in plan.facts), ""), pages)
+    rounds.forget(home, gone | dict.fromkeys((fact.id for fact in plan.facts), ""), pages, plan.names)
     Path(paths.forgetting).unlink()
     atomic.sync_folder(paths.state)
 

@@ -135,6 +135,11 @@ def beside(ident: str, digest: str) -> str:
     return ident[:2] + sha256(f"{ident} {digest}")[:8]
 
 
+def nameless(ident: str) -> str:
+    """Return the id under which an article is forgotten whose name is to be forgotten too."""
+    return f"n-{sha256(ident)[:16]}"
+
+
 def packed(value: Mapping[str, Any]) -> str:
     """Return values as a text that is the same for the same values."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

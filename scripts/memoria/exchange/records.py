@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from memoria.base.paths import Paths
 from memoria.exchange import merge
-from memoria.exchange.record import FORGET, GONE, PLACE, RANDOM, Piece, Record, digest_in, digest_of, words_of
+from memoria.exchange.record import FORGET, GONE, PLACE, RANDOM, Piece, Record, digest_in, digest_of, nameless, words_of
 from memoria.ground import database
 from memoria.ground.errors import ExpectedError
 from memoria.ground.files import sha256
@@ -125,6 +125,7 @@ class Records(AbstractContextManager["Records"]):
         if record.kind == FORGET:
             return self._forget(record, mine=mine)
         if self.is_gone(record.whole):
+            self.scrub([record.dot])
             return False
         run = self.db.execute
         self._replace(record)
@@ -165,10 +166,19 @@ class Records(AbstractContextManager["Records"]):
         unseen = self.db.execute("SELECT line FROM records WHERE id = ? AND mine", (record.id,)).fetchall()
         if not mine and any(Record.parse(line).over for (line,) in unseen):
             self.keep(LOST, self.get(LOST, 0) + 1)
-        for part in (record.id, *self.parts(record.id)):
-            self.db.execute("DELETE FROM records WHERE id = ?", (part,))
-        self.be_due([record.id])
+        named = [name for name in self.names() if nameless(name) == record.id] if record.id.startswith("n-") else []
+        for ident in (record.id, *named):
+            for part in (ident, *self.parts(ident)):
+                self.db.execute("DELETE FROM records WHERE id = ?", (part,))
+            these = "SELECT dot FROM held WHERE id >= ?1 AND id < ?1 || '$'"  # "$" follows "#"
+            self.db.execute(f"INSERT OR IGNORE INTO scrubbed {these}", (ident,))
+        self.be_due([record.id, *named])
         return known is None
+
+    def names(self) -> set[str]:
+        """Return the ids of all articles of which anything is known."""
+        every = self.db.execute("SELECT id FROM records UNION SELECT id FROM held UNION SELECT id FROM shown")
+        return {ident.partition("#")[0] for (ident,) in every if "/" in ident}
 
     def scrub(self, dots: Iterable[str]) -> None:
         """Let these records leave every segment, as soon as they live no more."""
@@ -230,7 +240,8 @@ class Records(AbstractContextManager["Records"]):
 
     def is_gone(self, ident: str) -> bool:
         """Return whether an id was forgotten."""
-        return self.db.execute("SELECT 1 FROM gone WHERE id = ?", (ident,)).fetchone() is not None
+        query = "SELECT 1 FROM gone WHERE id IN (?, ?)"
+        return self.db.execute(query, (ident, nameless(ident))).fetchone() is not None
 
     def idents(self, kind: str) -> list[str]:
         """Return the ids under which something of a kind may stand."""

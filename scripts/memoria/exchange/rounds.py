@@ -12,7 +12,7 @@ import os
 import platform
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -30,7 +30,7 @@ from memoria.exchange.application import apply
 from memoria.exchange.carriers import Carrier
 from memoria.exchange.meeting import DELETED, Meeting
 from memoria.exchange.memory_server import Server
-from memoria.exchange.record import ENTRY, FORGET, GONE, STATEMENT
+from memoria.exchange.record import ENTRY, FORGET, GONE, STATEMENT, nameless
 from memoria.exchange.records import TO_FORGET, Records
 from memoria.exchange.rows import SERVER, Rows
 from memoria.exchange.scan import Scan
@@ -194,10 +194,11 @@ class Round:
         return bool(new)
 
 
-def forget(home: Home, gone: Mapping[str, str], files: Iterable[str] = ()) -> None:
+def forget(home: Home, gone: Mapping[str, str], files: Collection[str], names: Callable[[str], bool]) -> None:
     """Take what was forgotten here out of the records; ``gone``: the ids, each with the day and turns that stay.
 
     ``files``: the articles that went with it (``knowledge/concepts/x``): nobody is asked whether that was meant.
+    ``names``: whether an article's name is to be forgotten too.
 
     The next exchange takes it out of every folder.
     """
@@ -220,6 +221,11 @@ def forget(home: Home, gone: Mapping[str, str], files: Iterable[str] = ()) -> No
                 if record and record.text is not None:
                     record = records.put(shown.id, record.kind, None, shown.dots, machine=label())
                 records.show(shown.id, shown.file, GONE, record.dots if record else ())
+            for name in filter(names, records.names()):
+                records.put(nameless(name), FORGET, None, (), machine=label())
+                records.unshow(name)
+                records.settle([name])
+            records.db.executemany("DELETE FROM files WHERE name = ?", [(file,) for file in files])
         _tell_stones(records, Tombstones(home.paths))
         database.shred(records.db)
     shutil.rmtree(home.paths.exchange_clone, ignore_errors=True)  # it is fetched again
