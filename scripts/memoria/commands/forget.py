@@ -135,6 +135,8 @@ def _proven(home: Home, plan: Plan, found: Proof) -> Iterator[str]:
         yield f"The statement is gone, and not the conversation; {command} takes its words from there too."
     if home.settings.memory_api_url:
         yield "The memory server is told to delete its copies of the facts with the next exchange."
+    if home.settings.sync and plan.folders:
+        yield "Other machines forget what was said; they keep the project's name and folders until you forget it there."
     if found.client:
         yield "Files of coding agents or of a team contain it; memoria does not change them and keeps nothing of it:"
         yield from (f"- {printable.line(path)}" for path in found.client)
