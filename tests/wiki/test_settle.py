@@ -66,6 +66,7 @@ def home(wiki: WikiHome) -> Home:
 
 def test_a_line_follows_its_statement_to_another_day_and_goes_when_that_is_deleted(home: Home) -> None:
     daily = DailyLog(home.home.paths)
+    home.change(lambda keeper: keeper.edit("l-a10", "The port of the listener is 8080 now."))  # writes its time down
     text = daily.text(date(2026, 11, 16))
     daily.path(date(2026, 11, 17)).write_text(text)
     daily.path(date(2026, 11, 16)).unlink()
@@ -314,6 +315,12 @@ def test_an_undone_step_is_no_persons_deletion(home: Home) -> None:
     home.undo()
     home.settle()
     assert "The host of the listener is local." in home.facts()
+    home.log(entry("c3", 19, learned=stated(NOW_9090)))
+    home.end("l-a10", "l-c30")
+    for _ in range(2):
+        assert [NOW_9090 in part for part in home.parts()] == [True, True], "also when its placing was undone"
+        home.undo()
+        home.settle()
 
 
 # -- articles of earlier versions, and by hand

@@ -315,8 +315,9 @@ class Store(AbstractContextManager["Store"]):
                     if before.get(fact.id) != fact:
                         self._put(fact, day)
             held = {ident: entry for day in stale for ident, entry in lines.entries(date.fromisoformat(day)).items()}
-            rows = [(held.get(ident, ""), ident) for ident in after]
-            self.db.executemany("UPDATE facts SET entry = ?1 WHERE id = ?2 AND entry <> ?1", rows)
+            rows = [(held.get(fact.id, ""), day, fact.id) for day, facts in fresh.items() for fact in facts]
+            moved = "UPDATE facts SET entry = ?1, day = ?2 WHERE id = ?3 AND (entry <> ?1 OR day <> ?2)"
+            self.db.executemany(moved, rows)
             self.db.executemany("DELETE FROM logs WHERE day = ?", [(day,) for day in missing])
             read = [*((day, marks[day]) for day in stale), *half.items()]
             self.db.executemany("INSERT OR REPLACE INTO logs VALUES (?, ?)", read)
@@ -394,9 +395,9 @@ class Store(AbstractContextManager["Store"]):
         """Return the ids of all facts that have a line on an article."""
         return {ident for (ident,) in self.db.execute("SELECT DISTINCT id FROM places")}
 
-    def told(self) -> set[str]:
-        """Return the ids of all facts that an article tells as current."""
-        return {ident for (ident,) in self.db.execute("SELECT DISTINCT id FROM places WHERE is_current")}
+    def told(self, but: Collection[str] = ()) -> set[str]:
+        """Return the ids of all facts that an article told as current when it was last read, ``but`` for these."""
+        return {ident for slug, ident in self.db.execute("SELECT slug, id FROM places WHERE is_current") if slug not in but}
 
     def out_of_step(self) -> list[str]:
         """Return the articles of which a line no longer shows what its fact says, or where it is written."""
