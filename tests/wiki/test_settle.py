@@ -72,9 +72,13 @@ def test_a_line_follows_its_statement_to_another_day_and_goes_when_that_is_delet
     daily.path(date(2026, 11, 16)).unlink()
     home.settle()
     assert "[[daily/2026-11-17#^l-a10|17 Nov]]" in home.text(SLUG)
+    home.compile([])
+    pages = Path(home.home.paths.page)
+    assert [path for path in pages.glob("*.md") if "8080 now" in path.read_text()]
     daily.path(date(2026, 11, 17)).write_text("".join(row for row in text.splitlines(True) if "8080" not in row))
-    home.settle()
+    home.compile([])
     assert "8080" not in home.text(SLUG)
+    assert not [path for path in pages.glob("*.md") if "8080 now" in path.read_text()], "a compile tells it"
 
 
 def test_a_sentence_about_two_statements_ends_with_one_of_them(home: Home) -> None:

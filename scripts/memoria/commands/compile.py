@@ -16,7 +16,7 @@ from memoria.daily.ledger import Ledger
 from memoria.ground import clock, locks, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.pages import notices, page
+from memoria.pages import notices, refresh
 from memoria.worker import worker
 from memoria.worker.compiler import Batch, Compile, Report, take_all
 
@@ -106,7 +106,7 @@ def _preview(compile_: Compile, batches: Sequence[Batch]) -> None:
 
 
 def _run(compile_: Compile, batches: Sequence[Batch], args: argparse.Namespace) -> None:
-    """Compile the batches, and prepare the pages of their projects."""
+    """Compile the batches, and prepare the pages."""
     # Booked before the calls, so that a failing compile is retried after the interval and not by every worker.
     compile_.ledger.put(gate.COMPILED, clock.now().isoformat())
     compile_.ledger.put(gate.FAILED, value=True)
@@ -116,8 +116,7 @@ def _run(compile_: Compile, batches: Sequence[Batch], args: argparse.Namespace) 
     compile_.ledger.put(gate.FAILED, value=failure is not None)
     if not failure:
         compile_.looked(batches)
-    touched = {batch.key for batch in batches}
-    page.prepare(compile_.home, compile_.ledger, compile_.daily, compile_.index, compile_.keeper, touched)
+    refresh.prepare_all(compile_.home, compile_.ledger, compile_.index, compile_.keeper)
     notices.prepare_day(compile_.home)
     log.info("%s", _counts(compile_, report, total))
     if not args.due:

@@ -397,7 +397,8 @@ class Store(AbstractContextManager["Store"]):
 
     def told(self, but: Collection[str] = ()) -> set[str]:
         """Return the ids of all facts that an article told as current when it was last read, ``but`` for these."""
-        return {ident for slug, ident in self.db.execute("SELECT slug, id FROM places WHERE is_current") if slug not in but}
+        rows = self.db.execute("SELECT slug, id FROM places WHERE is_current")
+        return {ident for slug, ident in rows if slug not in but}
 
     def out_of_step(self) -> list[str]:
         """Return the articles of which a line no longer shows what its fact says, or where it is written."""

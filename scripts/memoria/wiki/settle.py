@@ -115,7 +115,8 @@ class Settle:
         if self._articles.keys() - known.keys() or (self.again and ours):
             self._logged = {(fact.project, lines.folded(fact.content)): fact
                             for fact in store.facts() if store.day(fact.id)}  # fmt: skip
-        told = store.told(self._articles) | {claim.id for article in self._articles.values() for claim in article.claims}
+        told = store.told(self._articles)
+        told |= {claim.id for article in self._articles.values() for claim in article.claims}
         for slug in sorted(self._articles):
             if slug not in known or (self.again and slug in ours):
                 self._name(self._articles[slug])
