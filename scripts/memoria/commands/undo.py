@@ -17,6 +17,7 @@ from memoria.ground import locks, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.wiki.folder import INDEX
+from memoria.wiki.settle import BROUGHT
 from memoria.wiki.transaction import End, Row, Step, Transactions
 
 
@@ -95,6 +96,8 @@ def _list(transactions: Transactions) -> None:
 def _say(undone: Undone) -> None:
     more = f", {printable.counted(len(undone.facts), 'fact')} current again" if undone.facts else ""
     print(f"Undone: {undone.label}; {printable.counted(len(undone.restored), 'file')} restored{more}")
+    if undone.label.startswith(BROUGHT):
+        print("  The next compile lets articles tell again what is learned; `memoria learned` changes that.")
     for path in undone.left_alone:
         if path == INDEX:
             continue  # memoria writes it, also after a person's edit of an article

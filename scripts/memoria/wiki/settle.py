@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 TRIES = 3  # when a person saves a page meanwhile
 UNREAD = 500  # articles that were never read, of one run: the next one goes on
 BOUND = 10_000  # changes of one article in one run
+BROUGHT = "brought "  # begins the name of a step that follows from the statements alone
 IMPORTANCE = 0.9  # of what a person took the trouble to write
 REWORDED, REPLACED, GONE, NEW, RELINKED = "reworded", "replaced", "gone", "new", "relinked"
 MANY, SHARE = 20, 0.1  # more changed or missing lines at once, and this share of all, are no person's work
@@ -150,7 +151,7 @@ class Settle:
         rows = ArticleCache(Wiki(self.home.paths), self.index).rows()
         block = index_page.settled_block(self.home.zone.local(clock.now()), sorted(written))
         read = {name: seen for name, seen in self._read.items() if name.removesuffix(".md") in written}
-        label = self.label or f"brought {printable.counted(len(written), 'article')} up to date"
+        label = self.label or f"{BROUGHT}{printable.counted(len(written), 'article')} up to date"
         commit(self.home.paths, rows, written, read, block, label, ends)
 
     def _note(self, wiki: Wiki, slug: str, article: Article) -> None:
