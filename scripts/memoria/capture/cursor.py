@@ -100,6 +100,11 @@ class PausedSpans:
             return True
         return self.after(position) != position
 
+    def reach(self, size: int) -> None:
+        """Let the last span reach to ``size`` at least."""
+        start, end = self.spans.pop()
+        self.spans.append((start, max(end, size)))
+
 
 def paused(folder: str, session: str) -> PausedSpans | None:
     """Return the spans of a session, or None when memoria was never off in it; no spans stand for all of it."""
@@ -132,14 +137,13 @@ def pause(folder: str, session: str, transcript: str, starts: bool) -> None:
         _write_spans(folder, session, None)
         return
     now = size or 0
-    spans = known.spans if known is not None else []
-    if known is not None and known.is_open:
-        spans[-1] = (spans[-1][0], max(spans[-1][1], now))
-    else:
+    known = known or PausedSpans(transcript, [], False)
+    if not known.is_open:
         captured = read(folder, session, transcript).end
-        start = now if starts else max(captured, spans[-1][1] if spans else 0)
-        spans.append((start, max(start, now)))
-    _write_spans(folder, session, PausedSpans(transcript, spans, True))
+        start = now if starts else max([captured, *(end for _, end in known.spans)])
+        known.spans.append((start, start))
+    known.reach(now)
+    _write_spans(folder, session, PausedSpans(transcript, known.spans, True))
 
 
 def resume(folder: str, session: str, transcript: str, starts: bool) -> None:
@@ -151,7 +155,7 @@ def resume(folder: str, session: str, transcript: str, starts: bool) -> None:
     if not known.spans:
         known = PausedSpans(transcript, [(0, size)], False)
     elif starts and known.transcript == transcript:
-        known.spans[-1] = (known.spans[-1][0], max(known.spans[-1][1], size))
+        known.reach(size)
     _write_spans(folder, session, PausedSpans(known.transcript, known.spans, False))
 
 

@@ -124,7 +124,7 @@ def _ends(prompt: str) -> str:
 
 def searched(prompt: str) -> str:
     """Return what is searched of a prompt: its beginning and its end, between which pasted text lies."""
-    return prompt if len(prompt) <= 2 * READ_CHARS else f"{prompt[:READ_CHARS]}\n{prompt[-READ_CHARS:]}"
+    return prompt[:READ_CHARS] + prompt[READ_CHARS:][-READ_CHARS:]
 
 
 def only_asks(prompt: str) -> bool:

@@ -23,11 +23,9 @@ if TYPE_CHECKING:
 
 MAX_CHARS = 3_000  # of the whole output
 RULES_CHARS = 1_500  # of the rules, which are given whatever the task is
-TASK_CHARS = 4_000  # of a task that are read
-TERMS = 60  # of a task that are recorded
+TASK_CHARS = 1_000  # of a task's beginning, which says what is wanted
 TOGETHER_S = 10  # sub-agents of one type that are started within this time share their tasks
 SHARED = 2  # terms that a row and the task must share
-TYPE_CHARS = 200  # of the name of an agent type
 DEFAULT_TYPE = "general-purpose"
 RULES = ("- [correction", "- [preference")
 INTRO = (
@@ -39,11 +37,10 @@ INTRO = (
 def record(event: hook.Event, given: dict[str, object], settings: Settings, paths: Paths) -> None:
     """Record the terms of the task that a sub-agent is about to be given."""
     texts = [text for text in (given.get("description"), given.get("prompt")) if isinstance(text, str)]
-    kind = given.get("subagent_type")
-    terms = tokens.of_query("\n".join(texts)[:TASK_CHARS])[:TERMS]
+    kind = given.get("subagent_type") or DEFAULT_TYPE
+    terms = tokens.of_query("\n".join(texts)[:TASK_CHARS])
     is_wanted = settings.notes == "all" and event.session_id and terms
     if is_wanted and not exclude.reason(event.cwd, settings, paths):
-        kind = kind[:TYPE_CHARS] if isinstance(kind, str) and kind else DEFAULT_TYPE
         ShownNotes(paths.hints, event.session_id).append([{"task": " ".join(terms), "agent": kind, "at": time.time()}])
 
 
@@ -51,7 +48,7 @@ def subagent_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[
     """Return the part of the page that concerns the sub-agent's task, or None when its task is not known."""
     if settings.notes != "all" or exclude.reason(event.cwd, settings, paths):
         return None
-    terms = _task(ShownNotes(paths.hints, event.session_id).lines(), event.text("agent_type")[:TYPE_CHARS])
+    terms = _task(ShownNotes(paths.hints, event.session_id).lines(), event.text("agent_type"))
     if not terms:
         return None
     page = session_start.context(project.of(event.cwd, settings, paths), "", settings, paths)
