@@ -127,7 +127,7 @@ def test_the_users_words_are_kept_wherever_they_stand(words: bytes) -> None:
     "words",
     [
         user("This session is being continued from a previous conversation that ran out of context."),
-        user("<task-notification>\n<task-id>1</task-id></task-notification>\nRead the output file: /x"),
+        queue("enqueue", "01", content="<bash-stdout></bash-stdout>Read the output file to retrieve the result: /x"),
         user("<local-command-stdout>out</local-command-stdout>"),
         assistant("API Error: 500", "a").replace(b'"message"', b'"isApiErrorMessage":true,"message"'),
         queue("enqueue", "01", content='{"task_id":"b1","description":"build"}'),
