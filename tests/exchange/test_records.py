@@ -148,9 +148,9 @@ def test_what_was_never_reworded_is_what_the_others_were_made_of_and_the_first_e
         for ident, kind, texts, stands in (
             ("l-1", "statement", said, said[1]), ("e-1#box", "item", (DROPPED, TICKED), DROPPED),
             ("l-1#end", "end", ("2026-11-24", "2026-11-23"), "2026-11-23"),
+            ("a/b#c-1", "place", ("History\n- Two.\n  More.", "Rules\n- Two."), "Rules\n- Two.\n  More."),
         ):  # fmt: skip
-            for text in texts:  # on machines that had not met
-                known.put(ident, kind, text, ())
+            assert [known.put(ident, kind, text, ()) for text in texts], "on machines that had not met"
             assert [record.text for record in known.wordings(ident)] == [stands]
 
 
