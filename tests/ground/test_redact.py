@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from as_before import same
+from memoria.ground.key_patterns import PREFIXES
 from memoria.ground.redact import Redactor, marker, redact
 from places import TESTS
 from redaction import blind, examples
@@ -54,6 +55,9 @@ def test_each_text_of_the_sets_is_left_as_it_was_before() -> None:
         rows.append(redact(example.text))
         for piece in example.pieces:
             rows[-1] = rows[-1].replace(piece, "@@")
+    for kind, _, beginnings in PREFIXES:  # how much must follow the beginning of each service's keys
+        at = {[kind in redact(begin + KEY[4:][:n]) for n in range(37)].index(True) for begin in beginnings.split()}
+        rows.append(f"{kind} {at}")
     same("read/redacted.txt", rows)
 
 
