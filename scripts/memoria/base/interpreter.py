@@ -150,7 +150,7 @@ def mark_use(python: str) -> None:
         return
     mark = os.path.join(folder, USED)
     try:
-        os.close(os.open(mark, os.O_WRONLY | os.O_CREAT, 0o600))
+        os.close(places.private(mark))
         os.utime(mark)
     except OSError:  # the environment only seems older than it is
         pass
@@ -170,7 +170,7 @@ def become(command: list[str]) -> None:
 def lock(path: str) -> int:
     """Return a descriptor that holds the lock of ``path`` until it is closed, -1 when the lock is not available."""
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = places.private(path, os.O_RDWR | os.O_CREAT)
     except OSError:
         return -1
     try:

@@ -82,7 +82,15 @@ def plain_name(name: str) -> str:
     return "".join("_" if letter in FORBIDDEN or letter < " " else letter for letter in name)
 
 
-WRITING = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)  # to open a file that may be a pipe: no wait
+WRITING = os.O_WRONLY | os.O_CREAT
+
+
+def private(path: str, flags: int = WRITING) -> int:
+    """Open a file for its owner alone, like everything in the state folder; an ``opener`` for ``open``.
+
+    A pipe that nobody reads is an OSError.
+    """
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o600)
 
 
 def regular(path: str, flags: int) -> int:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 
 from memoria.base import quickjson
-from memoria.base.paths import WRITING, regular
+from memoria.base.paths import private, regular
 
 COPY_BYTES = 8 * 1024 * 1024  # maximum that a hook copies; of an older remainder, only the range is recorded
 MARK_BYTES = 256  # bytes before a position: enough to hold a line's time or uuid, not only its usual end
@@ -74,7 +74,7 @@ def is_uncopied(folder: str, session: str) -> bool:
 
 def set_uncopied(folder: str, session: str) -> None:
     """Let the jobs of this session hold no copy of its transcript from now on."""
-    os.close(os.open(os.path.join(folder, session + UNCOPIED), WRITING, 0o600))
+    os.close(private(os.path.join(folder, session + UNCOPIED)))
 
 
 class PausedSpans:

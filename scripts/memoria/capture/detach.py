@@ -185,7 +185,7 @@ def heed_signals() -> None:
 def worker_output(path: str, null: int) -> int:
     """Return a descriptor for what a worker prints; a log that cannot be written is no reason not to work."""
     try:
-        return os.open(path, places.WRITING | os.O_APPEND, 0o600)
+        return places.private(path, places.WRITING | os.O_APPEND)
     except OSError:
         return null
 

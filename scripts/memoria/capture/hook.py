@@ -186,15 +186,10 @@ def read_payload(raw: bytes) -> dict[str, object]:
 
 def log(paths: Paths, message: str) -> None:
     """One line in ``log/hook.log``; silently nothing when even that cannot be written."""
-    text = " ".join(message[:MAX_LOGGED].split())
-    if not (text.isascii() and text.isprintable()):
-        from memoria.base import fence  # noqa: PLC0415 (most lines hold nothing that could hide)
-
-        text = fence.visible(text)
+    text = "".join(filter(str.isprintable, " ".join(message[:MAX_LOGGED].split())))  # nothing that could hide
     line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {text}\n"
     try:
-        flags = places.WRITING | os.O_APPEND
-        descriptor = os.open(paths.hook_log, flags, 0o600)
+        descriptor = places.private(paths.hook_log, places.WRITING | os.O_APPEND)
     except OSError:
         return
     try:

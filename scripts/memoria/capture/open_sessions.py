@@ -15,7 +15,7 @@ import os
 import time
 
 from memoria.base import quickjson
-from memoria.base.paths import WRITING, regular
+from memoria.base.paths import WRITING, private, regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -173,10 +173,10 @@ class OpenSessions:
 def _write(path: str, text: str) -> None:
     flags = WRITING | os.O_TRUNC
     try:
-        descriptor = os.open(path, flags, 0o600)
+        descriptor = private(path, flags)
     except FileNotFoundError:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        descriptor = os.open(path, flags, 0o600)
+        descriptor = private(path, flags)
     try:
         os.write(descriptor, text.encode("utf-8", "replace"))
     finally:

@@ -11,7 +11,7 @@ import os
 import time
 
 from memoria.base import atomic, failpoints, quickjson
-from memoria.base.paths import SPOOL_BOXES, regular, safe_name
+from memoria.base.paths import SPOOL_BOXES, private, regular, safe_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,11 +155,11 @@ class Spool:
     def _create(self, path: str) -> int:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         try:
-            return os.open(path, flags, atomic.PRIVATE)
+            return private(path, flags)
         except FileNotFoundError:  # somebody deleted the folders
             for box in (self.tmp, self.new, self.cur, self.failed):
                 os.makedirs(box, mode=0o700, exist_ok=True)
-            return os.open(path, flags, atomic.PRIVATE)
+            return private(path, flags)
 
     def _move(self, name: str, source: str, target: str) -> None:
         os.rename(os.path.join(source, name), os.path.join(target, name))

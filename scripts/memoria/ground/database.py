@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from memoria.base import atomic
+from memoria.base.paths import private
 from memoria.base.sqlite import WRITE_WAIT_S
 from memoria.ground import files, locks
 from memoria.ground.errors import ExpectedError
@@ -177,7 +177,7 @@ def _make_private(path: Path) -> None:
     https://www.sqlite.org/howtocorrupt.html#posix_advisory_locks_canceled_by_a_separate_thread_doing_close_
     """
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, atomic.PRIVATE))
+        os.close(private(str(path), os.O_RDWR | os.O_CREAT | os.O_EXCL))
     except OSError:
         return  # it is there, or SQLite will fail in the same way, with an error of its own
 

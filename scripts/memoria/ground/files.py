@@ -6,21 +6,12 @@ Knows bytes and folders, not what they mean.
 from __future__ import annotations
 
 import logging
-import os
 from pathlib import Path
 
 from memoria.base import atomic
 from memoria.ground import clock
 
 log = logging.getLogger(__name__)
-
-
-def private(path: str, flags: int) -> int:
-    """Open a file for its owner alone, like everything in the state folder; an ``opener`` for ``open``.
-
-    A pipe that nobody reads is an OSError.
-    """
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), atomic.PRIVATE)
 
 
 def replace(path: Path, data: str | bytes, *, mode: int | None = None) -> None:

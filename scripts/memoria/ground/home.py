@@ -115,8 +115,7 @@ def make_folders(paths: Paths, *, is_shared: bool) -> None:
     """
     for folder in (paths.daily, paths.knowledge):
         with suppress(OSError):
-            Path(paths.home).mkdir(parents=True, exist_ok=True)
-            Path(folder).mkdir(mode=0o777 if is_shared else 0o700, exist_ok=True)
+            Path(folder).mkdir(mode=0o777 if is_shared else 0o700, parents=True, exist_ok=True)
 
 
 def change_config(exchange: Swap, values: Mapping[str, Any]) -> Path:
@@ -133,12 +132,11 @@ def change_config(exchange: Swap, values: Mapping[str, Any]) -> Path:
             raise ValueError(f"{path} must hold one JSON object")
         removed = {name for name, value in values.items() if value is None}
         after = {name: value for name, value in {**stored, **values}.items() if name not in removed}
-        if after == stored:
-            return path
         data = json.dumps(after, indent=2, ensure_ascii=False) + "\n"
         with suppress(SavedMeanwhileError):
-            exchange.replace(path, data.encode(), before, mode=PRIVATE)
-            path.chmod(PRIVATE)  # it may hold keys, also when it was there before
+            if after != stored:
+                exchange.replace(path, data.encode(), before, mode=PRIVATE)
+                path.chmod(PRIVATE)  # it may hold keys, also when it was there before
             return path
     raise FileBusyError(path)
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from memoria.ground import files
+from memoria.base.paths import private
 from memoria.ground.errors import CannotLockError, ExpectedError
 
 LOOK_S = 0.2  # seconds between two looks at a lock that another process holds
@@ -71,7 +71,7 @@ def _locked(path: Path, *, wait: bool) -> Iterator[bool]:
 
     flags = portalocker.LockFlags.EXCLUSIVE
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "a", opener=files.private) as file:
+    with open(path, "a", opener=private) as file:
         mine = True
         try:
             portalocker.lock(file, flags if wait else flags | portalocker.LockFlags.NON_BLOCKING)

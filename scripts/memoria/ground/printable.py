@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from memoria.base import fence
-from memoria.ground import files
+from memoria.base.paths import private
 from memoria.ground.errors import ExpectedError
 
 _KEPT = "\n\t\u200c\u200d"  # with the joiners that ``fence.visible`` leaves, because they have a meaning
@@ -82,7 +82,7 @@ class LogFile(logging.FileHandler):
 
     def _open(self) -> io.TextIOWrapper:
         try:
-            return open(self.baseFilename, "a", encoding=self.encoding, newline="\n", opener=files.private)
+            return open(self.baseFilename, "a", encoding=self.encoding, newline="\n", opener=private)
         except OSError:  # a log that cannot be written is not a reason to fail
             return Path(os.devnull).open("w", encoding=self.encoding, newline="\n")
 

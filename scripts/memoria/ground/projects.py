@@ -187,8 +187,7 @@ def forget_folders(paths: Paths, folders: Collection[str]) -> None:
         known = visibility.folders(paths.folders)
         rest = {key: [folder for folder in found if folder not in folders] for key, found in known.items()}
         rest = {key: found for key, found in rest.items() if found}
-        if rest != known:
-            _write_folders(paths, rest)
+        _write_folders(paths, rest)
 
 
 def _write_folders(paths: Paths, known: Mapping[str, list[str]]) -> None:

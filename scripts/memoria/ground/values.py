@@ -77,11 +77,11 @@ def is_placeholder(value: str) -> bool:
 def is_slug(value: str) -> bool:
     """Return whether the value consists of words and numbers, as in ``test-token-1``, and is not random."""
     parts = re.split(r"[-_.:/]", value)
-    return all(
+    are_words = all(
         part.isalpha() or part.isdigit() or re.fullmatch(r"[A-Za-z]{3,}\d{1,4}|[A-Za-z]+\d{1,2}", part)
-        for part in parts
-        if part
-    ) and not any(len(part) > 8 and is_mixed(part, 0.35) for part in parts)
+        for part in filter(None, parts)
+    )
+    return are_words and not is_mixed("".join(parts), 0.35)
 
 
 def is_mixed(value: str, share: float = 0.3) -> bool:

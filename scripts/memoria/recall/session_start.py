@@ -11,7 +11,7 @@ import sys
 import time
 
 from memoria.base import exclude, project
-from memoria.base.paths import ROOT, WRITING, regular
+from memoria.base.paths import ROOT, WRITING, private, regular
 from memoria.capture import hook
 from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import Spool
@@ -70,7 +70,7 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     if not message and source in ("startup", "clear"):
         message = take_day(paths.days, time.time()) if settings.day_notice else ""
     if not page and not message and not os.path.exists(paths.welcomed):
-        os.close(os.open(paths.welcomed, WRITING, 0o600))
+        os.close(private(paths.welcomed))
         message = _with("status", WELCOME)
     outcome = f"page of {len(page)} characters"
     waits = not refusal and any(job.session != event.session for job in Spool(paths.spool).jobs())
@@ -111,7 +111,7 @@ def _is_apart(paths: Paths) -> bool:
 def _tell_doubled(paths: Paths) -> dict[str, object] | None:
     """Return a message that the hooks run twice, the first time that it is noticed."""
     try:
-        os.close(os.open(paths.doubled, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        os.close(private(paths.doubled, WRITING | os.O_EXCL))
     except OSError:
         return None
     return {"systemMessage": _with("install", DOUBLED, ROOT)}

@@ -10,7 +10,7 @@ import os
 import time
 
 from memoria.base import quickjson
-from memoria.base.paths import WRITING, regular, safe_name
+from memoria.base.paths import WRITING, private, regular, safe_name
 from memoria.capture import hook
 
 TYPE_CHECKING = False
@@ -79,7 +79,7 @@ class ShownNotes:
         """Append objects to the session's file."""
         self._lines = None
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
-        descriptor = os.open(self.path, WRITING | os.O_APPEND, 0o600)
+        descriptor = private(self.path, WRITING | os.O_APPEND)
         try:
             os.write(descriptor, "".join(quickjson.dumps(line) + "\n" for line in lines).encode())
         finally:

@@ -82,10 +82,7 @@ class Material:
     def origin_of(self, quote: str) -> str:
         """Return the most trusted speaker whose text contains the quote; ``""`` when there is none."""
         wanted = _folded(quote)
-        for name in ORIGINS:
-            if wanted and wanted in _folded(getattr(self, name)):
-                return name
-        return ""
+        return next((name for name in ORIGINS if wanted and wanted in _folded(getattr(self, name))), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +132,7 @@ def check(
             dropped.append(str(reason))
             continue
         if len(facts) == MAX_FACTS and fact.id not in facts:
-            dropped.append(f"more than {MAX_FACTS} statements in one answer: {fact.content[:60]}")
+            dropped.append(f"more than {MAX_FACTS} statements in one answer: {fact.content}")
         else:
             facts.setdefault(fact.id, fact)
     for why in dropped:

@@ -24,6 +24,7 @@ from memoria.ground import clock
 Json = dict[str, Any]
 
 _DECODER = json.JSONDecoder(strict=False)
+_MORE = re.compile(r"[^ \t\r\n\0\ufeff]")
 _START = re.compile(r'\{\s*"(?:parentUuid|type|uuid|sessionId)"\s*:')
 _KINDS = ("assistant", "user", "attachment", "memoria-note", "queue-operation")  # of lines that turns can be made of
 _RECOVERIES = 16  # starts tried after a broken beginning; keeps a hostile line linear
@@ -167,15 +168,11 @@ def objects(line: bytes) -> list[Json]:
     text = line.decode("utf-8", "replace")
     found: list[Json] = []
     at, tries = 0, 0
-    while at < len(text) and tries < _RECOVERIES:
-        while at < len(text) and text[at] in " \t\r\n\0\ufeff":
-            at += 1
-        if at >= len(text):
-            break
+    while (begins := _MORE.search(text, at)) and tries < _RECOVERIES:
         try:
-            value, at = _DECODER.raw_decode(text, at)
+            value, at = _DECODER.raw_decode(text, begins.start())
         except (ValueError, RecursionError):
-            at = _next_start(text, at + 1)
+            at = _next_start(text, begins.end())
             tries += 1
             continue
         if isinstance(value, dict) and (not tries or _is_envelope(value)):

@@ -315,8 +315,8 @@ def _failure(block: dict[str, Any], text: str) -> str:
     lines = [line.rstrip() for line in text[code.end() if code else 0 :].splitlines() if line.strip()]
     if len(lines) > _ERROR_HEAD + _ERROR_TAIL:
         lines = [*lines[:_ERROR_HEAD], "…", *lines[-_ERROR_TAIL:]]
-    width = _ERROR_CHARS // max(1, len(lines))
-    short = "\n".join(line if len(line) <= max(width, 160) else line[: max(width, 160)] + "…" for line in lines)
+    width = max(160, _ERROR_CHARS // max(1, len(lines)))
+    short = "\n".join(line[:width] + "…" * (len(line) > width) for line in lines)
     number = code[1] if code else status[1] if status else ""
     return ": ".join(part for part in (f"exit {number}" if number else "", short) if part) or "failed without a word"
 

@@ -465,7 +465,7 @@ class Article:
 def _is_later(section: Section, heading: str) -> bool:
     """Return whether a section belongs below one with this heading."""
     known = [*_FIRST, *_LAST]
-    after = known[known.index(heading) + 1 :] if heading in known else list(_LAST)
+    after = known[known.index(heading) :] if heading in known else list(_LAST)
     own = heading in _FIRST and not any(map(section.named, known))
     return any(map(section.named, after)) or (own and any(claim.sources for _, claim in section.claims()))
 

@@ -113,9 +113,8 @@ def is_same_text(text: str, other: str) -> bool:
 def is_rewording(text: str, known: str) -> bool:
     """Return whether a text says what another says: the same numbers, names and negations, in other words."""
     new, old = comparison.words(text), comparison.words(known)
-    if (new.numbers, new.against) != (old.numbers, old.against):
-        return False
-    return _names(text) == _names(known) and comparison.similarity(new, old) >= REWORDED
+    is_same = (new.numbers, new.against, _names(text)) == (old.numbers, old.against, _names(known))
+    return is_same and comparison.similarity(new, old) >= REWORDED
 
 
 def _names(text: str) -> set[str]:

@@ -141,7 +141,7 @@ class Transactions:
             for n, (path, block) in enumerate(sorted((appended or {}).items()))
         ]
         step = Step(name, label, tuple(rows), tuple(ends))
-        files.replace(folder / "step.json", json.dumps(asdict(step), indent=1))
+        files.replace(folder / "step.json", json.dumps(asdict(step)))
         failpoints.reached("transaction.staged")
         files.replace(self.journal, json.dumps(asdict(step)))
         failpoints.reached("transaction.journaled")

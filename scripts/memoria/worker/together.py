@@ -90,7 +90,7 @@ def _server_of(home: Home) -> Server | None:
 
 def _tell_of_server(home: Home, records: Records) -> None:
     refused, denied = records.get("refused", {}), records.get("server", {}).get("denied")
-    first = next((f"{ident}: {reason}"[:160] for ident, (_, reason) in refused.items()), "")
+    first = next((f"{ident}: {reason}" for ident, (_, reason) in refused.items()), "")
     told = {
         "server refusals": f"memoria: the memory server refuses {counted(len(refused), 'fact')} ({first}). Nothing "
         f"changes on this machine; edit the fact or run {invocation.shown('sync')}." if refused else "",
