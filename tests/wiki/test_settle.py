@@ -47,8 +47,9 @@ class Home(WikiHome):
             change(keeper)
         self.settle()
 
-    def end(self, ident: str, successor: str = "") -> None:
-        self.change(lambda keeper: keeper.take([], endings=[Ending(ident, clock.now(), "user", successor)]))
+    def end(self, ident: str, successor: str = "", *, repetition: bool = False) -> None:
+        ending = Ending(ident, clock.now(), "user", successor, repetition)
+        self.change(lambda keeper: keeper.take([], endings=[ending]))
 
     def parts(self, slug: str = SLUG) -> tuple[str, str]:
         """Return what the article tells now, and its history."""
@@ -75,6 +76,9 @@ def test_a_line_follows_its_statement_to_another_day_and_goes_when_that_is_delet
     home.compile([])
     pages = Path(home.home.paths.page)
     assert [path for path in pages.glob("*.md") if "8080 now" in path.read_text()]
+    daily.path(date(2026, 11, 17)).unlink()
+    home.settle()
+    assert "8080" in home.text(SLUG), "a log that is lost may come back"
     daily.path(date(2026, 11, 17)).write_text("".join(row for row in text.splitlines(True) if "8080" not in row))
     home.compile([])
     assert "8080" not in home.text(SLUG)
@@ -137,8 +141,8 @@ def test_what_another_project_says_instead_is_not_told_and_what_holds_again_is_n
     assert [LISTENS in part for part in home.parts()] == [True, False]
     row = next(row for row in home.text(SLUG).split("\n") if row.startswith("project: "))
     home.edit(SLUG, row, "project: ''")  # as of 0.1.0, whose pages hold what all projects say
-    home.end("l-a10", there.id)
-    assert "1234" in home.parts()[0]
+    home.end("l-a10", there.id, repetition=True)
+    assert [words in home.text(SLUG) for words in ("1234", LISTENS)] == [True, False]
 
 
 # -- a person's hand
@@ -183,10 +187,11 @@ def test_a_deleted_line_ends_its_statement_and_one_of_two_only_its_place(home: H
     second = Path(home.home.paths.knowledge, "concepts", "hosts.md")
     row = next(row for row in home.text(SLUG).split("\n") if "8080" in row and row.startswith("- "))
     second.write_text(f"---\ntitle: Hosts\n---\n\n# Hosts\n\n## Behaviour\n\n{row}\n")
-    home.settle()
-    home.edit(SLUG, f"{row}\n", "")
-    home.settle()
-    assert LISTENS in home.facts(), "it stands on the other article"
+    gone, back = (f"{row}\n", ""), ("## Behaviour\n", f"## Behaviour\n\n{row}\n")
+    for change in (gone, back, gone):  # it moves, comes back as a copy, and goes again
+        home.edit(SLUG, *change)
+        home.settle()
+        assert LISTENS in home.facts(), "it stands on the other article"
     second.write_text(second.read_text().replace(f"{row}\n", ""))
     home.settle()
     assert LISTENS not in home.facts()

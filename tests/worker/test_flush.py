@@ -319,11 +319,12 @@ def test_a_job_whose_transcript_never_comes_does_not_hold_back_what_the_session_
 
 
 def test_a_range_the_hook_did_not_copy_is_read_from_the_transcript(bench: Bench) -> None:
-    old, new = exchange(1), exchange(2)
+    old, new = exchange(1) + b"torn\n", exchange(2)
     bench.transcript.write_bytes(old + new)
     bench.job(new, copied_from=len(old), end=len(old) + len(new))
-    bench.flush()
-    assert set(kept(bench)) == keys(old, new)
+    verb, _ = bench.flush()
+    assert set(kept(bench)) == keys(exchange(1), new)
+    assert "1 line of job" in verb.ledger.notes("missing")[0][3]
 
 
 @pytest.mark.parametrize("fate", ["gone", "folder", "fifo", "shorter"])
