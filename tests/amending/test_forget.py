@@ -223,10 +223,13 @@ def test_what_rests_on_other_entries_stays(home: Home) -> None:
 
 
 def test_a_text_takes_single_lines_and_leaves_the_rest_of_the_entry(home: Home) -> None:
+    entry(home, "01cc", "Said by its title alone")
+    article(home, "concepts/own", "Own", ("Ask Ada.", "01cc"))
     assert run(forget, home, "merger with  QUAGGASOFT closes", "--yes") == 0
     gone(home, "merger with quaggasoft closes")
+    assert "Ask Ada." in Wiki(home.paths).path("concepts/own").read_text()
     assert Ledger(home.paths).get(PLAIN) == PLAIN
-    (first, _) = DailyLog(home.paths).entries(DAY)
+    first = DailyLog(home.paths).entries(DAY)[0]
     assert (first.id, first.context, first.lessons) == ("01aa", "", ("Quaggasoft is secret.",))
     assert len(Archive.of(home.paths, 1).turns("01aa") or []) == 1
     taken_in_again(home, "offline")
@@ -237,7 +240,7 @@ def test_a_text_takes_single_lines_and_leaves_the_rest_of_the_entry(home: Home) 
 def test_a_forgotten_statement_leaves_its_article_with_every_sentence_about_it(what: str) -> None:
     wiki = WikiHome()
     wiki.log(wiki_entry("a1", title="Uploads", learned=stated("Uploads are stored at Quaggasoft.")))
-    wiki.log(wiki_entry("b2", title="Resume", learned=stated("Uploads are resumed.")))
+    wiki.log(wiki_entry("b2", title="Resume at Quaggasoft", learned=stated("Uploads are resumed.")))
     both: Any = {"text": "Uploads are resumed where they are stored.", "ids": ["l-a10", "l-b20"]}
     wiki.compile([placed("uploads-of-the-shop", title="Uploads of the shop", connections=[both])])
     assert both["text"] in wiki.text("concepts/uploads-of-the-shop"), "the premise"
@@ -247,6 +250,7 @@ def test_a_forgotten_statement_leaves_its_article_with_every_sentence_about_it(w
         assert {fact.content for fact in keeper.store.facts()} == {"Downloads are resumed.", "Ask Ada."}
     text = wiki.text("concepts/uploads-of-the-shop")
     assert [told in text for told in ("Quaggasoft", both["text"], "Downloads are resumed.")] == [False, False, True]
+    assert what != "Quaggasoft" or what not in Path(wiki.home.paths.knowledge, "log.md").read_text()
     day = Path(wiki.home.paths.daily, "2026-11-16.md").read_text()
     assert what == "e-a1" or "### Session (09:00) · shop · Uploads" in day
 

@@ -82,11 +82,13 @@ def test_a_text_is_found_and_forgotten_in_every_form(home: Home, form: str, caps
 
 
 def test_a_file_that_cannot_be_read_is_named(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    entry(home, "01aa", "Licences", context=TEXT)
-    broken = Path(home.paths.archive, f"{DAY}-01bb.jsonl.gz")
+    entry(home, "01aa", "Licences", context=f'{TEXT} "so".')
+    broken, kept = Path(home.paths.archive, f"{DAY}-01bb.jsonl.gz"), Path(home.paths.state, "kept.json")
     broken.write_bytes(b"\x1f\x8b no archive")
-    assert run(forget, home, TEXT, "--yes", "--as", "text") == 1
-    assert broken.name in capsys.readouterr().out
+    kept.write_text(json.dumps(json.dumps("\n".join(f'{TEXT} "so".'.split()))))  # whatever the escapes in it are
+    assert run(forget, home, f'{TEXT} "so".', "--yes", "--as", "text") == 1
+    told = capsys.readouterr().out
+    assert (broken.name in told, kept.name in told) == (True, True)
 
 
 class Live:
