@@ -211,9 +211,11 @@ def test_a_persons_summary_loses_what_ended_and_nothing_else(home: Home) -> None
 def test_a_new_bullet_is_a_statement_and_a_persons_own_list_is_none(home: Home) -> None:
     secret = "- The token is ghp_" + "a1B2" * 9 + "."
     home.edit(SLUG, "## Behaviour\n", f"## To buy\n\n- cables\n\n## Behaviour\n\n- The lamp is green.\n{secret}\n")
+    home.edit(SLUG, LISTENS, secret[2:])
     home.settle()
     facts = home.facts()
-    assert (secret in home.text(SLUG), any("ghp_" in content for content in facts)) == (True, False)
+    told = home.text(SLUG).count(secret), any("ghp_" in content for content in facts), LISTENS in facts
+    assert told == (2, False, True)
     assert facts["The lamp is green."].origin == "user"
     assert "cables" not in facts
     assert f"- The lamp is green. [[daily/{home.home.zone.day(clock.now())}#^" in home.text(SLUG)
