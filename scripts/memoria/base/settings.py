@@ -145,7 +145,10 @@ def _parse_bool(raw: object) -> bool:
 
 def _parse_projects(raw: object) -> dict[str, dict[str, dict[str, str]]]:
     """Return what is set for single projects, ``{"name or key": {"env": {"VARIABLE": "value"}}}``."""
-    projects = quickjson.loads(raw) if isinstance(raw, str) else raw
+    try:
+        projects = quickjson.loads(raw) if isinstance(raw, str) else raw
+    except ValueError:
+        projects = None
     if not isinstance(projects, dict):
         raise ValueError(EXPECTED_PROJECTS)
     for chosen in projects.values():
