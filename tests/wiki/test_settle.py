@@ -22,6 +22,8 @@ from memoria.index.index import Index
 from memoria.pages import refresh
 from memoria.statements.fact import MAX_STORED, Ending, Fact
 from memoria.statements.keeper import Keeper
+from memoria.wiki import lint_rules
+from memoria.wiki.lint_rules import Snapshot
 from memoria.wiki.settle import Settle
 from wiki_home import IS, LISTENS, PORT_PAGE, JsonObject, WikiHome, entry, placed, stated
 
@@ -260,6 +262,13 @@ def test_statements_hold_in_whatever_form_their_lines_are(home: Home, mark: str,
     home.edit(SLUG, f"\n- {LISTENS} [[daily/2026-11-16#^l-a10|16 Nov]]", "")
     home.settle()
     assert LISTENS not in home.facts()
+
+
+def test_a_row_that_is_left_alone_is_named_when_its_statement_ends(home: Home) -> None:
+    home.edit(SLUG, "\n- ", "\n> - ")
+    assert lint_rules.findings(Snapshot(home.home)) == []
+    home.end("l-a10")
+    assert [LISTENS in each.text for each in lint_rules.findings(Snapshot(home.home))] == [True]
 
 
 def test_an_edit_between_a_killed_step_and_the_next_look_is_taken(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from memoria.daily.day_text import DayText
 from memoria.ground import clock, home_files, markdown
 from memoria.ground.home import Home
 from memoria.ground.markdown import Link
+from memoria.statements.lines import Lines
 from memoria.wiki.article import Article
 from memoria.wiki.article_cache import LinkTargets
 from memoria.wiki.folder import Wiki, slugify
@@ -57,6 +58,16 @@ def missing_sources(snapshot: Snapshot) -> Found:
         for claim in article.claims:
             if not claim.sources and not claim.ids:
                 yield slug, f"no source for “{claim.text[:100]}”"
+
+
+def ended(snapshot: Snapshot) -> Found:
+    """Find statements that hold no longer in rows that a person gave another form, which memoria leaves alone."""
+    facts = [fact for day in snapshot.daily.days() for fact in Lines(snapshot.daily).read(day)]
+    over = {fact.id for fact in facts if fact.ended}
+    for slug, article in snapshot.articles.items():
+        for ident, claim in article.unread.items():
+            if ident in over:
+                yield slug, f"“{claim.text[:100]}” holds no longer; change the row, its form is yours"
 
 
 def block_ids(snapshot: Snapshot) -> Found:
@@ -114,6 +125,7 @@ RULES: dict[str, tuple[str, Callable[[Snapshot], Found]]] = {
     "dead-source": (ERROR, dead_sources),
     "block-id": (ERROR, block_ids),
     "frontmatter": (ERROR, frontmatter),
+    "ended": (WARNING, ended),
     "path": (WARNING, paths),
     "missing-source": (WARNING, missing_sources),
     "duplicate-title": (WARNING, duplicate_titles),
