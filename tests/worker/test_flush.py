@@ -324,6 +324,7 @@ def test_a_range_the_hook_did_not_copy_is_read_from_the_transcript(bench: Bench)
     bench.job(new, copied_from=len(old), end=len(old) + len(new))
     verb, _ = bench.flush()
     assert set(kept(bench)) == keys(exchange(1), new)
+    assert list(project.known(bench.home.paths.projects).folders) == ["/x/shop"], "it is learned where work is done"
     assert "1 line of job" in verb.ledger.notes("missing")[0][3]
 
 
