@@ -66,11 +66,11 @@ def test_the_users_latest_word_ends_the_older_one_of_whatever_kind(tmp_path: Pat
 @pytest.mark.parametrize("origin", ["assistant", "tool"])
 def test_nobody_else_ends_what_the_user_said(tmp_path: Path, origin: str, caplog: pytest.LogCaptureFixture) -> None:
     with keeper(tmp_path) as home:
-        old = a_fact("Installs run with pnpm.")
-        home.take([old])
-        home.take([a_fact("The lock file is Bun's.", "fact", day=1, origin=origin, supersedes=(old.id,))])
+        old, own = a_fact("Installs run with pnpm."), a_fact("It writes a lock file.", "fact", origin="assistant")
+        home.take([old, own])
+        home.take([a_fact("The lock file is Bun's.", "fact", day=1, origin=origin, supersedes=(old.id, own.id))])
         home.take([], endings=[Ending(old.id, old.time + timedelta(days=2), origin)])
-        assert home.store.get(old.id) == old
+        assert (home.store.get(old.id), own.content in contents(home)) == (old, False)
         assert caplog.text.count(f"{old.id} stands") == 2
 
 
