@@ -110,6 +110,9 @@ def test_the_same_uuid_is_the_same_key_in_whatever_file() -> None:
         use("AskUserQuestion")
         + result('Your questions have been answered: "q"="yes". You can now continue with these answers in mind.'),
         use("Edit") + result(f"{REFUSED} To tell you how to proceed, the user said:\nyes", is_error=True),
+        use("ExitPlanMode", plan="no")
+        + user([{"type": "tool_result", "tool_use_id": "t", "content": "In other words"}],
+               toolUseResult={"plan": "no\nyes", "isAgent": False, "planWasEdited": True}),
         user([{"type": "tool_result", "content": "a long file"}, {"type": "text", "text": "yes"}]),
         user([{"type": "text", "text": "yes"}, {"type": "tool_result", "content": "a long file"}]),
         user("<system-reminder>be good</system-reminder>yes"),
@@ -117,7 +120,7 @@ def test_the_same_uuid_is_the_same_key_in_whatever_file() -> None:
         attachment([{"type": "text", "text": "yes"}]),
         line(type="progress", sessionId="s", data={"message": {"type": "user"}}).strip() + user("yes"),
     ],
-)
+)  # fmt: skip
 def test_the_users_words_are_kept_wherever_they_stand(words: bytes) -> None:
     [turn] = [turn for turn in read(words.splitlines(keepends=True)) if turn.role == "user"]
     assert turn.text.endswith(("yes", '"yes"'))
