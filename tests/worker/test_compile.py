@@ -335,7 +335,9 @@ def test_undo_brings_the_wiki_back_and_its_entries_wait_again(
     before = wiki.files()
     wiki.log(LATER)
     wiki.compile([placed("port")])
+    wiki.ledger(lambda ledger: ledger.put(gate.COMPILED, "2026-01-01T00:00:00Z"))
     wiki.undo()
+    assert not wiki.ledger(lambda ledger: gate.is_due(ledger, wiki.home)), "it waits for one interval"
     assert wiki.files() == before
     assert wiki.ledger(Ledger.counts)["uncompiled"] == 1
     assert "1 entry waiting again" in capsys.readouterr().out
