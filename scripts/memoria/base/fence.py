@@ -134,6 +134,12 @@ def wrapped(text: str, width: int = LINE_CHARS) -> str:
     return "\n".join([piece for row in text.split("\n") for piece in (list(pieces(row, width)) or [""])])
 
 
+def ends(text: str, most: int) -> str:
+    """Return a text; of more than ``most`` characters its beginning and its end."""
+    half = most // 2
+    return text if len(text) <= most else f"{text[:half]} […] {text[-half:]}"
+
+
 def pieces(text: str, width: int) -> Iterator[str]:
     """Yield the text in pieces of at most ``width``, cut after a line or a word where one ends in the second half."""
     at = 0

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 TYPED = ("", "user", "sdk")  # sources of prompts that a person wrote; others are the client's, such as a wake-up
 VERB = "weigh"
 MODELS = ("claude", "ollama", "scripted")  # that can choose, by the first part of their names
-PROMPT_ENDS = (2_600, 1_400)  # characters of a long prompt's beginning and end: more than the model is told, so that
-# a secret that is cut here is redacted or left out there
+PROMPT_CHARS = 4_000  # of a long prompt's ends: more than the model is told, so that a secret that is cut here is
+# redacted or left out there
 TIMEOUT_MS = 60_000  # that the client is told; the process itself gives up earlier
 WORDS = 3  # a prompt with fewer content words ("yes, go on") asks nothing that can be looked up
 LETTERS_OF_WORD = 3  # of a word that may be one of them
@@ -95,9 +95,11 @@ def handed_over(event: hook.Event, settings: Settings, paths: Paths) -> dict[str
 
     What else there is to do waits until the client has that answer, because the user waits for it.
     """
+    from memoria.base import fence  # noqa: PLC0415 (most prompts are not handed over)
+
     told = {
         "session": event.session_id, "transcript": event.transcript, "cwd": event.cwd,
-        "at": time.time(), "client": os.getppid(), "prompt": _ends(event.text("prompt")),
+        "at": time.time(), "client": os.getppid(), "prompt": fence.ends(event.text("prompt"), PROMPT_CHARS),
         "recorded": open_sessions.OpenSessions(paths.where).latest_prompt(event.session),
     }  # fmt: skip
     event.after = lambda: _go_on(event, settings, paths, quickjson.dumps(told).encode())
@@ -115,11 +117,6 @@ def _go_on(event: hook.Event, settings: Settings, paths: Paths, request: bytes) 
         return
     hook.log(paths, f"{event.name} {event.session} goes on in the background")
     detach.go_on_as(places.own_command(python, VERB), paths, request)
-
-
-def _ends(prompt: str) -> str:
-    first, last = PROMPT_ENDS
-    return prompt if len(prompt) <= first + last else f"{prompt[:first]} […] {prompt[-last:]}"
 
 
 def searched(prompt: str) -> str:

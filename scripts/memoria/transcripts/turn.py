@@ -128,16 +128,10 @@ def _steps(part: Exchange, shorten: Callable[[str], str]) -> Iterator[Step]:
             continue
         if turn.text:
             is_whole = turn.role != "assistant" or turn is last or any(line.startswith(PLANS) for line in turn.tools)
-            yield turn.role, turn.text if is_whole else _ends(turn.text)
+            yield turn.role, turn.text if is_whole else fence.ends(turn.text, MAX_SAID)
         for number, line in enumerate(turn.tools):
             yield "tool", shorten(line)
             yield from errors.get(turn.uses[number], ()) if number < len(turn.uses) else ()
-
-
-def _ends(text: str) -> str:
-    """Return both ends of a text that is longer than what is told of it."""
-    half = MAX_SAID // 2
-    return text if len(text) <= MAX_SAID else f"{text[:half]} … {text[-half:]}"
 
 
 def _shortener(root: str) -> Callable[[str], str]:

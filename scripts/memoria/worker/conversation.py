@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from memoria.base import fence
 from memoria.base.paths import safe_name
 from memoria.capture import cursor
 from memoria.ground.home import Home
@@ -55,7 +56,7 @@ def answer_before(home: Home, intake: Intake) -> str:
 def last_answer(turns: Sequence[Turn], clean: Callable[[str], str]) -> str:
     """Return Claude's last words in turns, without what ``clean`` takes out of them."""
     said = (turn.text for turn in reversed(turns) if turn.role == "assistant" and turn.text)
-    return ends(" ".join(clean(next(said, "")).split()), ANSWER_CHARS)
+    return fence.ends(" ".join(clean(next(said, "")).split()), ANSWER_CHARS)
 
 
 def _turns(home: Home, session: str, transcript: str, end: int | None = None) -> list[Turn]:
@@ -74,13 +75,8 @@ def _turns(home: Home, session: str, transcript: str, end: int | None = None) ->
 
 
 def _told(turn: Turn, clean: Callable[[str], str]) -> str:
-    said = ends(" ".join(clean(turn.text).split()), TURN_CHARS)
-    return " ".join([said, *(f"[{ends(clean(line), TOOL_CHARS)}]" for line in turn.tools[-TOOLS:])]).strip()
-
-
-def ends(text: str, most: int) -> str:
-    """Return ``text``; of more than ``most`` characters two thirds from its beginning, the rest from its end."""
-    return text if len(text) <= most else f"{text[: most * 2 // 3]} […] {text[-(most // 3) :]}"
+    said = fence.ends(" ".join(clean(turn.text).split()), TURN_CHARS)
+    return " ".join([said, *(f"[{fence.ends(clean(line), TOOL_CHARS)}]" for line in turn.tools[-TOOLS:])]).strip()
 
 
 def is_urgent(turns: Iterable[Turn]) -> bool:

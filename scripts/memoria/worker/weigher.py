@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from memoria.base import exclude, project
+from memoria.base import exclude, fence, project
 from memoria.base.paths import Paths, safe_name
 from memoria.base.settings import Settings
 from memoria.base.visibility import Visibility
@@ -167,7 +167,7 @@ def _question(home: Home, request: Request, task: Task, material: JsonObject) ->
     if not _may_give(request):
         return None
     redact = Redactor(home.settings.redact_extra).redact
-    prompt = conversation.ends(redact(Tombstones(home.paths).without(request.prompt)), PROMPT_CHARS)
+    prompt = fence.ends(redact(Tombstones(home.paths).without(request.prompt)), PROMPT_CHARS)
     if not prompt.strip():
         return None
     before = conversation.recent(home, safe_name(request.session), request.transcript, request.prompt)
