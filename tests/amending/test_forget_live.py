@@ -17,6 +17,7 @@ from memoria.capture.spool import Spool
 from memoria.commands import forget
 from memoria.ground.home import Home
 from memoria.transcripts.archive import Archive
+from memoria.transcripts.screen import Tombstones
 from memoria.transcripts.turn import Turn
 from memoria.worker import observer, worker
 
@@ -184,3 +185,6 @@ def test_a_tombstone_does_not_hold_the_text(home: Home, live: Live) -> None:
     stones = Path(home.paths.forgotten)
     assert stones.stat().st_mode & 0o777 == 0o600
     assert not any(word in stones.read_text().casefold() for word in ("ngstr", "licence"))
+    text = {"length": 7, "digest": "a757203249ab65f5271830995e72f0fb", "begin": 1558}  # as it was written before
+    stones.write_text(json.dumps({"salt": "00", "texts": [text]}))
+    assert Tombstones(home.paths).holds("Noted: Quaggas.")
