@@ -52,14 +52,9 @@ def test_positions_spans_and_slices_are_as_they_were_before(tmp_path: Path, monk
     look("torn")
     assert cursor.spoken([b"1"], 0, None) == [b"1"]
     for text in (
-        b"",
-        b"no line",
-        b"one\n",
-        b"one\ntwo",
-        b"one\ntwo\nthree\nfour\nfive\nsix\nseven\n",
-        b"1" * 30 + b"\n2\n",
+        b"", b"no line", b"one\n", b"one\ntwo", b"one\ntwo\nthree\nfour\nfive\nsix\nseven\n", b"1" * 30 + b"\n2\n",
         b"1" * 40,
-    ):
+    ):  # fmt: skip
         transcript.write_bytes(text)
         for start, mark in ((0, b""), (4, b"one\n"), (4, b"two\n"), (4, b""), (99, b""), (len(text), text[-4:])):
             found = cursor.read_after(told[2], start, mark)

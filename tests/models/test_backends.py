@@ -272,8 +272,7 @@ def test_a_flush_carries_at_most_6000_bytes_beside_the_conversation(
         (Status(404, "not_found_error"), ModelUnavailableError, False),
         (Status(400, "invalid_request_error", "Your credit balance is too low"), ModelUnavailableError, False),
         (Status(429, "rate_limit_error"), ModelUnavailableError, False),
-        (Status(500), ModelUnavailableError, True),
-        (ConnectionError("dropped"), ModelUnavailableError, True),
+        (Status(500), ModelUnavailableError, True), (ConnectionError("dropped"), ModelUnavailableError, True),
         (Status(400, "invalid_request_error", "prompt is too long: 9 tokens > 8 maximum"), BadAnswerError, None),
         (Status(413, "request_too_large"), BadAnswerError, None),
         (Reply("I can't help with that.", "refusal"), BadAnswerError, None),
@@ -281,7 +280,7 @@ def test_a_flush_carries_at_most_6000_bytes_beside_the_conversation(
         (Reply([]), BadAnswerError, None),
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_what_went_wrong_with_claude_is_told_by_type(
     claude: Callable[..., tuple[Claude, MessagesApi]], said: Any, error: type[Exception], retry_now: bool | None
 ) -> None:

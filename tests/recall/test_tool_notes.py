@@ -211,16 +211,13 @@ NOT_THE_USERS = Document("d.md", "fact", "l-00000009", project=OWN, passages=(Pa
 @pytest.mark.parametrize(
     ("rule", "tool"),
     [
-        (fact(PUSH), "Bash"),
-        (fact(PUSH, importance=AGAIN, session="s1"), "Bash"),
+        (fact(PUSH), "Bash"), (fact(PUSH, importance=AGAIN, session="s1"), "Bash"),
         (fact("git is slow here.", importance=AGAIN), "Bash"),
-        (fact("Never git commit on Fridays.", importance=AGAIN), "Bash"),
-        (NOT_THE_USERS, "Bash"),
-        (claim(f"{PUSH} #ask"), "Bash"),
-        (fact(TABS, importance=AGAIN), "Write"),
+        (fact("Never git commit on Fridays.", importance=AGAIN), "Bash"), (NOT_THE_USERS, "Bash"),
+        (claim(f"{PUSH} #ask"), "Bash"), (fact(TABS, importance=AGAIN), "Write"),
     ],
     ids=["given once", "said here", "by its program", "another command", "not the user's", "of an article", "an edit"],
-)
+)  # fmt: skip
 def test_nobody_is_asked_over_anything_else(world: Paths, rule: Document, tool: str) -> None:
     remember(world, rule)
     assert "permissionDecision" not in force(world, tool=tool)

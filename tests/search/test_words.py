@@ -111,10 +111,8 @@ def test_the_opposite_is_no_duplicate(one: str, other: str) -> None:
     ("one", "other"),
     [
         ("Use tabs in Makefiles.", "Deploys go out on Tuesdays."),
-        ("The staging database is called db-legacy.", "The staging server is called kronos."),
-        ("", "Use tabs."),
-        ("Worker 3 uses port 9001.", "Worker 4 uses port 9002."),
-        ("Worker 3 is flaky.", "Worker 4 is flaky."),
+        ("The staging database is called db-legacy.", "The staging server is called kronos."), ("", "Use tabs."),
+        ("Worker 3 uses port 9001.", "Worker 4 uses port 9002."), ("Worker 3 is flaky.", "Worker 4 is flaky."),
         ("Queue A is drained by 4 workers.", "Queue B is drained by 4 workers."),
         ("Queue A of the clinic is drained by 4 workers.", "Queue B of the clinic is drained by 9 workers."),
         ("Production of the clinic is hosted at Fly, in Rome.", "Staging of the clinic is hosted at Fly, in Rome."),
@@ -123,7 +121,7 @@ def test_the_opposite_is_no_duplicate(one: str, other: str) -> None:
         ("In web/ use tabs, not spaces.", "In api/ use spaces, not tabs."),
         ("No, no tests.", "`mise run test` runs the unit tests before each commit."),
     ],
-)
+)  # fmt: skip
 def test_different_things_are_not_the_same(one: str, other: str) -> None:
     assert not same(one, other)
 

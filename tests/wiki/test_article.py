@@ -57,22 +57,13 @@ def article(text: str = PAGE) -> Article:
 @pytest.mark.parametrize(
     "text",
     [
-        PAGE,
-        PAGE.replace("\n", "\r\n"),
-        "\ufeff" + PAGE,
-        PAGE.replace("\n", "\r\n", 9),
-        PAGE.replace("\n", "\r\n").replace("\r\n", "\n", 9),
-        PAGE.rstrip("\n"),
-        PAGE + "\n\n\n",
-        "no frontmatter, no heading",
-        "---\n---\n# x\n",
-        "---\ntitle: x\n---",
-        "---\nnever closed\n",
+        PAGE, PAGE.replace("\n", "\r\n"), "\ufeff" + PAGE, PAGE.replace("\n", "\r\n", 9),
+        PAGE.replace("\n", "\r\n").replace("\r\n", "\n", 9), PAGE.rstrip("\n"), PAGE + "\n\n\n",
+        "no frontmatter, no heading", "---\n---\n# x\n", "---\ntitle: x\n---", "---\nnever closed\n",
         "# x\x0b\x0c\u2028\x85 y\n\n## Key Points\n```\n## no heading\n```\n",
-        "## Key Points\n\n\n\n- x\n   \n##  Spaced  \n",
-        "",
+        "## Key Points\n\n\n\n- x\n   \n##  Spaced  \n", "",
     ],
-)
+)  # fmt: skip
 def test_a_page_that_nothing_was_added_to_is_the_same_bytes(text: str) -> None:
     assert Wiki.encode(article(text)) == text.encode()
 
