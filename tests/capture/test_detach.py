@@ -58,9 +58,7 @@ os.rename({told!r} + ".new", {told!r})
 
 
 @pytest.mark.parametrize(
-    ("before", "is_leader"),
-    [("", True), (REFUSED, False)],
-    ids=["spawned", "where it cannot be spawned"],
+    ("before", "is_leader"), [("", True), (REFUSED, False)], ids=["spawned", "where it cannot be spawned"]
 )
 def test_what_an_ending_hook_starts_holds_nothing_of_it(
     paths: Paths, tmp_path: Path, before: str, is_leader: bool
