@@ -169,7 +169,8 @@ def test_the_full_screen_client_says_the_same_and_how_it_ended(world: World) -> 
 
 # A child waits for the gate, which the test opens only after the client has gone, and then says that it lives.
 CHILD = """
-import os, sys, time
+import os, signal, sys, time
+signal.alarm(120)  # also when the test fails before it opens the gate
 folder = sys.argv[1]
 with open(os.path.join(folder, "pid.part"), "w") as out:
     out.write(str(os.getpid()))

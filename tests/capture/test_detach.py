@@ -47,6 +47,7 @@ os.posix_spawn = refuse
 CHILD = """
 import json, os, signal
 from pathlib import Path
+signal.alarm(120)  # also when the test fails before it opens the gate
 while not os.path.exists({gate!r}):
     pass
 found = {{"cwd": os.getcwd(), "pid": os.getpid(), "sid": os.getsid(0), "env": sorted(os.environ),
