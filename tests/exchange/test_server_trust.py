@@ -23,7 +23,7 @@ from memoria.base.paths import Paths
 from memoria.commands import doctor, status
 from memoria.commands import sync as sync_command
 from memoria.daily.day_text import DayText, LearnedLine
-from memoria.exchange.memory_server import Page, Server
+from memoria.exchange.memory_server import Memory, Server
 from memoria.exchange.rounds import Round
 from memoria.exchange.rows import MOST_FORMER, to_memory
 from memoria.ground import locks
@@ -435,7 +435,7 @@ def test_a_row_that_changes_between_the_listing_and_our_writing_loses_no_wording
     meet(server, here, there, here)
     ask = Server.listing
 
-    def asked(self: Server) -> Page:
+    def asked(self: Server) -> list[Memory]:
         page = ask(self)
         monkeypatch.setattr(Server, "listing", ask)
         there.edit(fact.id, "Use bun.")

@@ -202,13 +202,10 @@ def _environment(clone: Path, *, is_far: bool) -> dict[str, str]:
 
 def _ssh(environment: Mapping[str, str]) -> str:
     """Return the user's own command for ssh, told to ask nothing where it is OpenSSH's."""
-    asked = ["git", "config", "--global", "core.sshCommand"]
-    own = os.environ.get("GIT_SSH_COMMAND", "")
+    asked, own = ["git", "config", "--global", "core.sshCommand"], os.environ.get("GIT_SSH_COMMAND", "")
     with suppress(OSError, subprocess.TimeoutExpired):
-        own = (
-            own
-            or subprocess.run(asked, env=environment, capture_output=True, text=True, timeout=10, check=False).stdout
-        )
+        found = subprocess.run(asked, env=environment, capture_output=True, text=True, timeout=10, check=False)
+        own = own or found.stdout
     words = shlex.split(own) or ["ssh"]
     return f"{own.strip() or 'ssh'} {_SSH}" if Path(words[0]).stem == "ssh" else own.strip()
 

@@ -412,9 +412,8 @@ def _part(claim: Claim, section: Section) -> str:
 
 def _reason(row: str) -> str:
     """Return a row; of one that says what holds instead, its link, because the words are that statement's."""
-    return (
-        f"{row[: row.index(': ') + 2]}{row[row.rindex('[[') :]}" if row.startswith(SINCE_ROWS) and "[[" in row else row
-    )
+    is_told = row.startswith(SINCE_ROWS) and "[[" in row
+    return row[: row.index(": ") + 2] + row[row.rindex("[[") :] if is_told else row
 
 
 def prose_part(heading: str) -> str:
@@ -424,8 +423,5 @@ def prose_part(heading: str) -> str:
 
 def _stripped(rows: list[str]) -> list[str]:
     """Return rows without blank ones at both ends."""
-    while rows and not rows[0].strip():
-        rows = rows[1:]
-    while rows and not rows[-1].strip():
-        rows = rows[:-1]
-    return rows
+    told = [number for number, row in enumerate(rows) if row.strip()]
+    return rows[told[0] : told[-1] + 1] if told else []

@@ -89,10 +89,8 @@ class Meeting:
                 raise CarrierError("The other machines' files are still on their way.")
             if self.key is None or self.key.open(sealed) != _PROOF:
                 why = "with another key" if self.key else "and this machine has no key"
-                ask = (
-                    f"{invocation.shown(f'sync {invocation.quoted(self.carrier.address)}')} asks for its twelve words."
-                )
-                raise WrongKeyError(f"What lies there is encrypted {why}. {ask}")
+                ask = invocation.shown(f"sync {invocation.quoted(self.carrier.address)}")
+                raise WrongKeyError(f"What lies there is encrypted {why}. {ask} asks for its twelve words.")
         return {place for place in listed if place[1].endswith(ENDING) or place[1] == ABOUT or place == TEST}
 
     # -- reading

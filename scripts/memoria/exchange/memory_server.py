@@ -12,7 +12,7 @@ import json
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
 from memoria.ground.errors import (
@@ -48,15 +48,12 @@ class Memory:
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Memory:
-        """Read one object of an answer. MemoryServerError when it is no row."""
+        """Read one object of an answer."""
         names = ("category", "tags", "expanded_keywords", "created_at")
         category, tags, keywords, created = (str(given.get(name) or "") for name in names)
-        try:
-            return cls(int(given["id"]), str(given.get("content") or ""), category or "facts", tags, keywords,
-                       float(given.get("importance", 0.5)), bool(given.get("is_sensitive")), created,
-                       bool(given.get("deleted_at")))  # fmt: skip
-        except (KeyError, TypeError, ValueError) as error:
-            raise MemoryServerError(f"the memory server sent something that is no memory: {error}") from error
+        return cls(int(given["id"]), str(given.get("content") or ""), category or "facts", tags, keywords,
+                   float(given.get("importance", 0.5)), bool(given.get("is_sensitive")), created,
+                   bool(given.get("deleted_at")))  # fmt: skip
 
     @property
     def mark(self) -> str:
@@ -68,13 +65,6 @@ class Memory:
         """What ``PUT /api/memories/{id}`` takes (a memory's category cannot be changed)."""
         return {"content": self.content, "tags": self.tags[:MAX_TAGS], "expanded_keywords": self.keywords[:MAX_TAGS],
                 "importance": self.importance}  # fmt: skip
-
-
-class Page(NamedTuple):
-    """The rows, deleted ones too; ``whole`` is false when some of them could not be read."""
-
-    memories: tuple[Memory, ...]
-    whole: bool
 
 
 class Server:
@@ -99,14 +89,13 @@ class Server:
         """Return the user of the key, ``""`` when the server does not say."""
         return str(self._call("GET", "/api/auth-check").get("user_id") or "")
 
-    def listing(self) -> Page:
-        """Return every row, deletions included."""
-        path = f"/api/memories/sync?since={quote(_EVERYTHING)}"
-        given = self._call("GET", path, None, LISTING_SECONDS).get("memories")
-        if not isinstance(given, list):
-            raise MemoryServerError("the memory server's sync holds no list of memories")
-        read = [memory for memory in map(_row, given) if memory]
-        return Page(tuple(read), len(read) == len(given))
+    def listing(self) -> list[Memory]:
+        """Return every row, deletions included; of one that cannot be read nothing could be said by its absence."""
+        given = self._call("GET", f"/api/memories/sync?since={quote(_EVERYTHING)}", None, LISTING_SECONDS)
+        try:
+            return [Memory.read(each) for each in given["memories"]]
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise MemoryServerError(f"the memory server sent something that is no memory: {error!r}") from error
 
     def add(self, memory: Memory) -> int:
         """Store a memory; returns its number."""
@@ -171,13 +160,6 @@ class Server:
                 return response.status, payload
         finally:
             connection.close()
-
-
-def _row(given: object) -> Memory | None:
-    try:
-        return Memory.read(given) if isinstance(given, dict) else None
-    except MemoryServerError:
-        return None
 
 
 def _is_own(payload: bytes) -> bool:

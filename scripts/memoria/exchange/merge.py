@@ -25,14 +25,13 @@ from memoria.exchange.record import (
     Record,
     beside,
     digest_in,
-    digest_of,
     packed,
-    words_of,
+    wording,
 )  # fmt: skip
 from memoria.statements.fact import GLOBAL, ORIGINS
 from memoria.wiki.article import HISTORY
 
-Wording = tuple[Record, str, str]
+Wording = tuple[Record, str, str | None]
 """The record that it comes from, its id, and its text."""
 
 
@@ -66,7 +65,7 @@ def wordings(ident: str, known: Sequence[Record]) -> list[Record]:
     common = set.intersection(*said.values())
     standing.sort(key=lambda record: (min(said[record.digest] - common, default=""), record.digest))
     first, kind = standing[0], standing[0].kind
-    told: list[Wording] = [(first, ident, str(first.text))]
+    told: Sequence[Wording] = [(first, ident, first.text)]
     if first.text is not None and kind in _MERGED:
         with suppress(ValueError, KeyError, TypeError):  # of a newer version
             told = _MERGED[kind](ident, standing, known)
@@ -74,14 +73,13 @@ def wordings(ident: str, known: Sequence[Record]) -> list[Record]:
     whole = {dot for digest, dots in same.items() if digest not in apart for dot in dots}
     made = []
     for number, (record, name, text) in enumerate(told):
-        dot = record.dot[:RANDOM] + digest_of(words_of(kind, text)) if text != record.text else record.dot
+        dot = record.dot[:RANDOM] + wording(kind, text) if text != record.text else record.dot
         over = tuple(sorted((same[record.digest] if number else whole) - {dot}))
-        made.append(Record(name, kind, dot, over, text if first.text is not None else None, record.project,
-                           record.machine))  # fmt: skip
+        made.append(Record(name, kind, dot, over, text, record.project, record.machine))
     return made
 
 
-def _entries(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
+def _entries(ident: str, live: Sequence[Record], _: object) -> Sequence[Wording]:
     first, *others = live
     told = [(first, ident, str(first.text))]
     for other in others:
@@ -94,7 +92,7 @@ def _entries(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
     return told
 
 
-def _statements(ident: str, live: Sequence[Record], known: Sequence[Record]) -> list[Wording]:
+def _statements(ident: str, live: Sequence[Record], known: Sequence[Record]) -> Sequence[Wording]:
     """Return one statement with what was counted of it anywhere, and each other wording as one of its own."""
     told = [(record, json.loads(str(record.text))) for record in live]
     reworded = [pair for pair in told if "worded" in pair[1]]  # what never was is what the others were made of
@@ -107,7 +105,7 @@ def _statements(ident: str, live: Sequence[Record], known: Sequence[Record]) -> 
     return found
 
 
-def _articles(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
+def _articles(ident: str, live: Sequence[Record], _: object) -> Sequence[Wording]:
     """Return one description of an article with the names of all, and its days; a person's summary is none of it."""
     told = [json.loads(str(record.text)) for record in live]
     whole = told[0] | {
@@ -119,7 +117,7 @@ def _articles(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
     return [(live[0], ident, packed(whole))]
 
 
-def _places(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
+def _places(ident: str, live: Sequence[Record], _: object) -> Sequence[Wording]:
     """Return one place with what a person nested below it on any machine."""
     rows = sorted((str(record.text).split("\n") for record in live), key=lambda rows: rows[0] == HISTORY)
     nested = list(dict.fromkeys(row for each in rows for row in each[2:]))
@@ -127,7 +125,7 @@ def _places(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
     return [(live[0], ident, text)]
 
 
-def _prose(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
+def _prose(ident: str, live: Sequence[Record], _: object) -> Sequence[Wording]:
     """Return each wording of a person's prose, the others under a heading that names their machine."""
     first, *others = live
     told = [(first, ident, str(first.text))]
@@ -146,22 +144,21 @@ def _summed(first: Mapping[str, Any], all_: Sequence[Mapping[str, Any]]) -> dict
     """Return a statement with what each machine counted of it, in every project where one of them found it."""
     places = list(dict.fromkeys(place for one in all_ for place in (one.get("project", ""), *one.get("also", ()))))
     whole = dict(first)
-    for name, of in (("seen", max), ("last", max), ("importance", max)):
-        found = [one[name] for one in all_ if name in one]
-        whole |= {name: of(found)} if found else {}
+    for name in ("seen", "last", "importance"):
+        whole |= {name: max(found)} if (found := [one[name] for one in all_ if name in one]) else {}
     whole["project"], also = (GLOBAL, []) if GLOBAL in places else (first.get("project", ""), places)
     whole["also"] = [place for place in also if place not in ("", whole["project"])]
     whole["origin"] = min((one.get("origin", "assistant") for one in all_), key=ORIGINS.index)
     return {name: value for name, value in whole.items() if value}
 
 
-def _ends(ident: str, live: Sequence[Record], _: object) -> list[Wording]:
+def _ends(ident: str, live: Sequence[Record], _: object) -> Sequence[Wording]:
     """Return the first end of a statement, or a box as closed as on any machine."""
     text = (max if live[0].kind == ITEM else min)(str(record.text) for record in live)
     return [(live[0], ident, text)]
 
 
-_MERGED: Final[Mapping[str, Callable[[str, Sequence[Record], Sequence[Record]], list[Wording]]]] = {
+_MERGED: Final[Mapping[str, Callable[[str, Sequence[Record], Sequence[Record]], Sequence[Wording]]]] = {
     ENTRY: _entries, STATEMENT: _statements, END: _ends, ITEM: _ends,
     ARTICLE: _articles, PLACE: _places, PROSE: _prose,
 }  # fmt: skip

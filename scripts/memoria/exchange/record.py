@@ -71,11 +71,6 @@ class Record:
         return digest_in(self.dot)
 
     @property
-    def full(self) -> str:
-        """The digest by which it is compared with what a file holds."""
-        return digest_of(self.text) if self.kind == STATEMENT else self.digest
-
-    @property
     def dots(self) -> tuple[str, ...]:
         """Its dot with all that it replaces."""
         return (self.dot, *self.over)
@@ -104,7 +99,7 @@ class Piece:
     @property
     def digest(self) -> str:
         """The digest by which an old copy of it is recognised."""
-        return digest_of(words_of(self.kind, self.text))
+        return wording(self.kind, self.text)
 
 
 def digest_of(text: str | None) -> str:
@@ -115,19 +110,19 @@ def digest_of(text: str | None) -> str:
     return GONE if text is None else sha256(_FORM.sub("", _ESCAPE.sub("", text)))[:8]
 
 
-def words_of(kind: str, text: str | None) -> str | None:
-    """Return what of a record's text tells an old copy from a new wording.
+def wording(kind: str, text: str | None) -> str:
+    """Return the digest that tells an old copy of a record's text from a new wording.
 
-    That is the words of a statement, and an entry or a section without its place.
+    It is that of the words of a statement, and of an entry or a section without its place.
     """
     if text and kind == STATEMENT:
         with suppress(ValueError, KeyError, TypeError):  # of a newer version
-            return str(json.loads(text)["content"])
+            return digest_of(str(json.loads(text)["content"]))
     if text and kind in (ENTRY, PROSE):
         head, _, bare = text.partition("\n")
         first = head[:10] if kind == ENTRY else head.partition("\t")[0]
-        return f"{first}\n{bare}"
-    return text
+        text = f"{first}\n{bare}"
+    return digest_of(text)
 
 
 def beside(ident: str, digest: str) -> str:

@@ -11,7 +11,7 @@ stands under the id, and each other one beside it, under an id of its own, until
 from __future__ import annotations
 
 import json
-import os
+import secrets
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from memoria.base.paths import Paths
 from memoria.exchange import merge
-from memoria.exchange.record import FORGET, GONE, PLACE, RANDOM, Piece, Record, digest_in, digest_of, nameless, words_of
+from memoria.exchange.record import FORGET, GONE, PLACE, RANDOM, STATEMENT, Piece, Record, digest_of, nameless, wording
 from memoria.ground import database
 from memoria.ground.errors import ExpectedError
 from memoria.ground.files import sha256
@@ -79,14 +79,10 @@ class NewerExchangeError(ExpectedError):
     """The records were written by a newer memoria."""
 
 
-def _random() -> str:
-    return os.urandom(RANDOM // 2).hex()
-
-
 class Records(AbstractContextManager["Records"]):
     """The records that one home knows."""
 
-    def __init__(self, path: Path, random: Callable[[], str] = _random) -> None:
+    def __init__(self, path: Path, random: Callable[[], str] = lambda: secrets.token_hex(RANDOM // 2)) -> None:
         """Open or create the file; one that cannot be read is set aside, and the next exchange fills a new one."""
         self.random = random
         self._known: dict[str, list[Record]] = {}  # by id, as they were last read
@@ -142,7 +138,7 @@ class Records(AbstractContextManager["Records"]):
     def _replace(self, record: Record) -> None:
         """Let no record live any more that this one replaces."""
         run = self.db.execute
-        for dot in (*record.over, *map(parted, record.over), *map(left_of, record.over)):
+        for dot in (*record.over, *map(made_of, record.over)):
             if record.dot.startswith(dot):
                 continue
             if run("INSERT OR IGNORE INTO replaced VALUES (?)", (dot,)).rowcount > 0:
@@ -189,7 +185,7 @@ class Records(AbstractContextManager["Records"]):
 
         ``about``: its project and machine; and ``dot``, where several machines must come to the same record.
         """
-        dot = (about.pop("dot", "") or self.random()) + digest_of(words_of(kind, text))
+        dot = (about.pop("dot", "") or self.random()) + wording(kind, text)
         record = Record(ident, kind, dot, tuple(sorted(set(over))), text, **about).written()
         self.add(record, mine=True)
         return record
@@ -209,7 +205,7 @@ class Records(AbstractContextManager["Records"]):
             return False
         if record.kind == PLACE and (left or "").split("\n")[:2] != str(record.text).split("\n")[:2]:
             left = ""  # what is nested below a row says nothing without it
-        made = self.put(record.id, record.kind, left or None, (record.dot, *record.over), dot=left_of(record.dot),
+        made = self.put(record.id, record.kind, left or None, (record.dot, *record.over), dot=made_of(record.dot),
                         project=record.project, machine=record.machine)  # fmt: skip
         shown = self.shown(record.id)
         if shown and record.dot in shown.dots:  # what the file holds without the text replaces this one too
@@ -290,7 +286,7 @@ class Records(AbstractContextManager["Records"]):
     def is_former(self, ident: str, digest: str) -> bool:
         """Return whether live records replaced a text of this digest by another."""
         known = self.known(ident)
-        former = {digest_in(dot) for record in known for dot in record.over}
+        former = {dot[RANDOM:] for record in known for dot in record.over}
         return digest in former - {record.digest for record in known}
 
     def spread(self) -> None:
@@ -332,7 +328,7 @@ class Records(AbstractContextManager["Records"]):
         for box in filter(None, map(self.standing, self.parts(ident) if self._boxed(ident) else ())):
             if not self._known[box.id]:
                 self.put(box.id, box.kind, box.text, (), project=box.project, machine=box.machine)
-        self.add(replace(found, dot=parted(found.dot) + found.digest, over=found.dots).written(), mine=True)
+        self.add(replace(found, dot=made_of(found.dot) + found.digest, over=found.dots).written(), mine=True)
         self.be_due([ident])
         return True
 
@@ -383,7 +379,7 @@ class Records(AbstractContextManager["Records"]):
     def wanted(self, ident: str) -> str:
         """Return the digest of what the files are to hold of an id."""
         found = self.standing(ident)
-        return found.full if found else GONE
+        return GONE if found is None else digest_of(found.text) if found.kind == STATEMENT else found.digest
 
     def held(self, piece: Piece) -> str:
         """Return the digest of what a file holds of an id: that of its record where memoria moved it."""
@@ -477,14 +473,12 @@ class Records(AbstractContextManager["Records"]):
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json.dumps(value, ensure_ascii=False)))
 
 
-def parted(dot: str) -> str:
-    """Return how the dot of a wording begins that has an id of its own now; who replaces the one replaces the other."""
-    return sha256(f"part {dot[:RANDOM]}")[:RANDOM]
+def made_of(dot: str) -> str:
+    """Return how the dot of what any machine makes of a record begins; who replaces the one replaces the other.
 
-
-def left_of(dot: str) -> str:
-    """Return how the dot of that begins which a forgetting left of a record: who replaces one replaces both."""
-    return sha256(dot)[:RANDOM]
+    That is a wording with an id of its own now, or what a forgetting left.
+    """
+    return sha256(dot[:RANDOM])[:RANDOM]
 
 
 def _shown(row: tuple[str, str, str, str]) -> Shown:

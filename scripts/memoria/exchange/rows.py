@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from memoria.exchange.forms import fact_of, texts_of
-from memoria.exchange.memory_server import MAX_TAGS, Memory, Page, Server
+from memoria.exchange.memory_server import MAX_TAGS, Memory, Server
 from memoria.exchange.record import END, GONE, STATEMENT, beside, digest_in, digest_of, packed
 from memoria.exchange.records import Records
 from memoria.ground import clock
@@ -178,32 +178,29 @@ class Rows:
 
         ``full``: take all the time that it needs, and try again what was refused.
         """
-        state = self.records.get("server", {})
+        self.home = self.records.get("server", {}).get("home", "")  # what waits there is counted, should it be away
         if full:
             self.records.keep("refused", {})
         try:
             self.home = f"{self.server.address} {self.server.user()}"
-            state = state if state.get("home") == self.home else {"home": self.home}
             self._exchange(time.monotonic() + (float("inf") if full else MOST_S))
         except MemoryServerError as failure:
             self.failure = failure
-        error, denied = self.failure, isinstance(self.failure, MemoryServerDeniedError)
-        if denied and not state.get("denied"):
-            log.warning("%s Facts stay on this machine until it does.", error)
-        elif error:
-            log.info("memory server: %s", error)
-        now = {"denied": denied, "problem": str(error or "")}
-        self.records.keep("server", state | now | {"waiting": len(self._unsent())})
+        if self.failure:
+            log.info("memory server: %s", self.failure)
+        denied, waiting = isinstance(self.failure, MemoryServerDeniedError), len(self._unsent())
+        told = {"home": self.home, "denied": denied, "problem": str(self.failure or ""), "waiting": waiting}
+        self.records.keep("server", told)
 
     def _exchange(self, deadline: float) -> None:
         """List everything, take in what changed, and send."""
-        page = self.server.listing()
-        self._live = {memory.id: memory for memory in page.memories if not memory.deleted}
+        listed = self.server.listing()
+        self._live = {memory.id: memory for memory in listed if not memory.deleted}
         with self.records.transaction():
-            for memory in sorted(page.memories, key=lambda memory: (memory.deleted, memory.id)):
+            for memory in sorted(listed, key=lambda memory: (memory.deleted, memory.id)):
                 self._bury(memory) if memory.deleted else self._take(memory)
             self.records.spread()
-        self._drop_missing(page)
+        self._drop_missing({memory.id for memory in listed})
         self._send(deadline)
 
     # -- what is known
@@ -358,14 +355,14 @@ class Rows:
             digests = {digest_of(memory.content), digest_of(told.fact.content), *told.was}
             self._put(ident, STATEMENT, None, self._over(ident, digests), mine)
 
-    def _drop_missing(self, page: Page) -> None:
+    def _drop_missing(self, there: set[int]) -> None:
         """Forget the rows that two listings lack.
 
         A deletion would have come as a tombstone: they were lost there, and are sent again.
         """
-        rows, there = self._rows("home = ? AND digest <> ?", self.home, GONE), {memory.id for memory in page.memories}
-        missing = [row for row in rows if row.number not in there] if page.whole else []
-        if missing and {row.number for row in missing} & {memory.id for memory in self.server.listing().memories}:
+        rows = self._rows("home = ? AND digest <> ?", self.home, GONE)
+        missing = [row for row in rows if row.number not in there]
+        if missing and {row.number for row in missing} & {memory.id for memory in self.server.listing()}:
             log.warning("the memory server's listing is not whole: it lacks rows that are there")
             return
         for row in missing:

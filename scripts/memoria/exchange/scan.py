@@ -115,7 +115,7 @@ class Scan:
             if shown.file != name:
                 self.records.show(piece.id, name, digest, shown.dots)
             return
-        is_known = live is not None and live.text is not None and live.full == digest
+        is_known = digest == self.records.wanted(piece.id)
         is_old = (shown is None or _is_older(piece, live)) and self.records.is_former(piece.id, piece.digest)
         if is_known or is_old or self.records.is_gone(piece.id):
             self.records.show(piece.id, name, digest, self.records.dots(piece.id) if is_known else ())
