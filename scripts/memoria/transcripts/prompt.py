@@ -202,10 +202,8 @@ def report(text: str) -> str:
         return "\n".join(_messages(text))
     begin, end = text.find("<result>"), text.rfind("</result>")
     result = text[begin + 8 : end].strip() if -1 < begin < end else ""
-    if not result:
-        return ""
     summary = _element(text[:begin], "summary")
-    return f"{answers.REPORTED}{': ' + summary if summary else ''})\n{result}"
+    return f"{answers.REPORTED}{': ' + summary if summary else ''})\n{result}" if result else ""
 
 
 def _messages(text: str) -> Iterator[str]:
