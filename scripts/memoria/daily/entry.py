@@ -154,10 +154,8 @@ PARTICULARS = Pattern(r"[ \t]+<!-- learned (\{.*\}) -->[ \t]*")
 
 def is_cut(text: str) -> bool:
     """Return whether the last entry of a log has no marker yet, as when its save stopped at the end of a line."""
-    for row in reversed(text.split("\n")):
-        if MARKER.fullmatch(row) or SESSION.fullmatch(row):
-            return SESSION.fullmatch(row) is not None
-    return False
+    found = (row for row in reversed(text.split("\n")) if MARKER.fullmatch(row) or SESSION.fullmatch(row))
+    return SESSION.fullmatch(next(found, "")) is not None
 
 
 def render(entry: Entry) -> str:

@@ -29,11 +29,9 @@ def compile_due(
     The first entries do not wait for the interval, unless the last compile ``failed``. A last compile in the future
     (the clock was set back) is ignored.
     """
-    if uncompiled == 0:
-        return False
-    if compiled < FIRST_ENTRIES and not failed:
-        return True
-    return last is None or last > now or now - last >= timedelta(minutes=interval_min)
+    is_first = compiled < FIRST_ENTRIES and not failed
+    has_passed = last is None or last > now or now - last >= timedelta(minutes=interval_min)
+    return uncompiled > 0 and (is_first or has_passed)
 
 
 def waiting(ledger: Ledger, home: Home, day: str = "", *, everything: bool = False) -> list[Booked]:

@@ -145,14 +145,11 @@ class _Wording:
     def is_same(self, other: _Wording) -> bool:
         """Return whether both name the same numbers and, but for a few words, the same things."""
         mine, theirs = self.words, other.words
-        if mine.numbers != theirs.numbers or mine.against != theirs.against:
-            return False
-        if self.names and other.names and self.names != other.names:
-            return False
         few, many = sorted((mine.stems, theirs.stems), key=len)
-        if len(few) >= MIN_WORDS and few <= many and len(many) - len(few) <= MAX_MORE:
-            return True
-        return jaccard(mine.stems, theirs.stems) >= ALIKE
+        is_part = len(few) >= MIN_WORDS and few <= many and len(many) - len(few) <= MAX_MORE
+        is_other = self.names != other.names and bool(self.names and other.names)
+        is_other |= (mine.numbers, mine.against) != (theirs.numbers, theirs.against)
+        return not is_other and (is_part or jaccard(few, many) >= ALIKE)
 
 
 def _groups(items: Iterable[Item]) -> list[list[Item]]:

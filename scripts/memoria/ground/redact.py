@@ -355,10 +355,9 @@ def _is_random(value: str) -> bool:
     digits, upper, lower = (sum(map(kind, value)) for kind in (str.isdigit, str.isupper, str.islower))
     if digits < 2 or upper < 3 or lower < 3 or len(set(value)) < min(18, len(value) * 0.6):
         return False
-    if len(value) % 4 == 0 and _BASE64.fullmatch(value) and base64.b64decode(value).isascii():
-        return False
+    is_text = len(value) % 4 == 0 and _BASE64.fullmatch(value) and base64.b64decode(value).isascii()
     is_drawn = not is_name(value) and is_mixed(value, 0.34 if len(value) >= 32 else 0.39)
-    return is_drawn and _TWO_NUMBERS.search(value) is not None
+    return not is_text and is_drawn and _TWO_NUMBERS.search(value) is not None
 
 
 def _in_block(text: str, token: re.Match[str]) -> bool:

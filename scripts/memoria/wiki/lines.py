@@ -211,11 +211,8 @@ def _is_stale(sentence: str, article: Article, ended: Collection[str]) -> bool:
     said, now = comparison.words(sentence), [comparison.words(claim.text) for claim in article.claims]
     best = max((comparison.covered(each, said) for each in now), default=0.0)
     numbers = said.numbers - {number for each in now for number in each.numbers}
-    for gone in map(comparison.words, ended):
-        share = comparison.covered(gone, said)
-        if share >= STALE and (share > best or numbers & gone.numbers):
-            return True
-    return False
+    shares = ((gone, comparison.covered(gone, said)) for gone in map(comparison.words, ended))
+    return any(share >= STALE and (share > best or numbers & gone.numbers) for gone, share in shares)
 
 
 def retract(article: Article, sources: Collection[str], idents: Collection[str] = (), needle: str = "") -> int:

@@ -426,10 +426,9 @@ def _row(article: Article, claim: Claim, fact: Fact, keeper: Keeper) -> Claim:
 
 def _is_stale(claim: Claim, fact: Fact, read: Place | None) -> bool:
     """Return whether a line has an earlier wording of its statement; another one is a person's, not yet taken."""
-    if lines.is_same_text(claim.text, fact.content):
-        return False
     former = [*fact.wordings, *([read.words] if read and read.is_same else [])]
-    return any(lines.is_same_text(claim.text, wording) for wording in former)
+    is_former = any(lines.is_same_text(claim.text, wording) for wording in former)
+    return is_former and not lines.is_same_text(claim.text, fact.content)
 
 
 def _resume(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], fact: Fact) -> bool:

@@ -178,12 +178,10 @@ def _may_give(request: Request) -> bool:
     """Return whether the prompt is still the session's last and unanswered, by the settings as they are now."""
     settings = Settings.load()
     paths = Paths.of(settings)
-    if settings.disabled or settings.refusal or exclude.reason(request.cwd, settings, paths):
-        return False
+    is_off = settings.disabled or settings.refusal or exclude.reason(request.cwd, settings, paths)
     session = safe_name(request.session)
-    return OpenSessions(paths.where).latest_prompt(session) == request.recorded and not _was_captured(
-        Path(paths.cursors, session), request.at
-    )
+    is_last = OpenSessions(paths.where).latest_prompt(session) == request.recorded
+    return is_last and not is_off and not _was_captured(Path(paths.cursors, session), request.at)
 
 
 def _was_captured(cursor: Path, since: float) -> bool:
