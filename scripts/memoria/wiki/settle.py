@@ -72,7 +72,6 @@ class Settle:
     _articles: dict[str, Article] = field(default_factory=dict)
     _read: dict[str, str] = field(default_factory=dict)
     _logged: dict[tuple[str, str], Fact] = field(default_factory=dict)  # by project and words
-    _said_before: dict[str, str] = field(default_factory=dict)  # what a person changed or removed, by id
 
     def run(self) -> list[str]:
         """Bring articles and statements in step; return the slugs of the articles that were written."""
@@ -111,7 +110,7 @@ class Settle:
         for slug in gone:
             store.forget_article(slug)
         before = {slug: Wiki.encode(article) for slug, article in self._articles.items()}
-        self._said_before = {edit.id: fact.content for edit in found if (fact := store.get(edit.id))}
+        over = [fact.content for edit in found if (fact := store.get(edit.id))]
         ends = self._take(found)
         if self._articles.keys() - known.keys() or (self.again and ours):
             self._logged = {(fact.project, lines.folded(fact.content)): fact
@@ -121,7 +120,6 @@ class Settle:
         for slug in sorted(self._articles):
             if slug not in known or (self.again and slug in ours):
                 self._name(self._articles[slug])
-            over = [self._said_before[edit.id] for edit in found if edit.slug == slug and edit.id in self._said_before]
             bring(self._articles[slug], self.keeper, over, told)
         written = {slug: page for slug, page in self._articles.items() if Wiki.encode(page) != before[slug]}
         if written or self.ends:
@@ -351,8 +349,8 @@ def _add_past(article: Article, claim: Claim, day: date, instead: Claim | None =
 def bring(article: Article, keeper: Keeper, over: Iterable[str] = (), told: Collection[str] = ()) -> bool:
     """Let every line of an article show what its statement says now; return whether anything changed.
 
-    ``over``: what a person took from the page. ``told``: the ids of statements that stand on an article already, and
-    take no other's place.
+    ``over``: what a person changed or took from a page. ``told``: the ids of statements that stand on an article
+    already, and take no other's place.
     """
     ended = list(over)
     changed = article.forget_reasons(keeper.store.gone().__contains__)
