@@ -272,8 +272,6 @@ class Writer:
         items = self.items.of(session.project)
         if last:
             items = [item for item in items if item.day <= self.home.zone.day(last).isoformat()]
-        if len(items) <= MAX_SHOWN:
-            return items
         said = comparison.words(" ".join(turn.text for turn in stretch.turns)).stems
         newest = items[-MAX_SHOWN // 4 :]
         ranked = sorted(items, key=lambda item: (item not in newest, -overlap(comparison.words(item.text).stems, said)))
