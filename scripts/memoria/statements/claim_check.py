@@ -150,17 +150,17 @@ def asked(claims: object, unasked: Collection[str]) -> dict[str, tuple[str, ...]
 def _checked(claim: Mapping[str, Any], material: Material, stamp: Stamp, shown: Collection[str], ground: str) -> Fact:
     kind = str(claim.get("kind", "")).strip().lower()
     if kind not in KINDS:
-        raise _Refused(f"there is no kind {kind[:30]!r}")
+        raise _Refused(f"there is no kind {kind!r}")
     quote, origin = _proof(claim, material, stamp)
     content = _grounded(plain(claim.get("content")), quote, origin, ground)
     if not MIN_CONTENT <= len(content) <= MAX_CONTENT:
         raise _Refused(f"content of {len(content)} characters, not {MIN_CONTENT} to {MAX_CONTENT}")
     if origin == "tool" and (kind in _PERSONAL or _ORDER.search(content)):
-        raise _Refused(f"came from a tool or a page and would be a {kind} or an instruction: {content[:60]}")
+        raise _Refused(f"came from a tool or a page and would be a {kind} or an instruction: {content}")
     if stamp.agent and kind in _PERSONAL:
         kind = "fact"
     if kind in _PERSONAL and origin != "user":
-        raise _Refused(f"a {kind} that the user did not say: {content[:60]}")
+        raise _Refused(f"a {kind} that the user did not say: {content}")
     ident = new_id(kind, content, stamp)
     return Fact(
         kind=kind,
@@ -182,11 +182,11 @@ def _checked(claim: Mapping[str, Any], material: Material, stamp: Stamp, shown: 
 def _ending(claim: Mapping[str, Any], material: Material, stamp: Stamp, shown: Collection[str], ground: str) -> Ending:
     named = _named(claim.get("id"))
     if named not in shown:
-        raise _Refused(f"ends a statement that was not shown: {_text(claim.get('id'))[:30]!r}")
+        raise _Refused(f"ends a statement that was not shown: {_text(claim.get('id'))!r}")
     _, origin = _proof(claim, material, stamp)
     remains = plain(claim.get("remains"), MAX_CONTENT)
     if remains and (absent := unheard(remains, ground)):
-        raise _Refused(f"what remains of {named} names {absent[0]!r}, of which nothing was said: {remains[:60]}")
+        raise _Refused(f"what remains of {named} names {absent[0]!r}, of which nothing was said: {remains}")
     return Ending(named, stamp.time, origin, remains=remains)
 
 
@@ -202,8 +202,8 @@ def _grounded(content: str, quote: str, origin: str, ground: str) -> str:
     if not absent:
         return content
     if len(quote.split()) < MIN_ALONE or origin == "tool":
-        raise _Refused(f"nothing was said of {absent[0]!r}: {content[:60]}")
-    log.warning("nothing was said of %r; the quote stands for: %s", absent[0], content[:60])
+        raise _Refused(f"nothing was said of {absent[0]!r}: {content}")
+    log.warning("nothing was said of %r; the quote stands for: %s", absent[0], content)
     return plain(quote, MAX_CONTENT)
 
 
@@ -246,7 +246,7 @@ def _proof(claim: Mapping[str, Any], material: Material, stamp: Stamp) -> tuple[
     quote = _on_one_line(_text(claim.get("quote")))
     origin = material.origin_of(quote) if len(quote) >= MIN_QUOTE else ""
     if not origin:
-        raise _Refused(f"the quote does not occur in what was said: {quote[:60]!r}")
+        raise _Refused(f"the quote does not occur in what was said: {quote!r}")
     return quote, "assistant" if stamp.agent and origin == "user" else origin
 
 

@@ -91,7 +91,7 @@ class Placing:
         for row in places:
             ident = ident_of(row["id"])
             if ident not in self.new and ident not in self.shown:
-                self.refused.append(f"{ident[:20]!r} was not shown")
+                self.refused.append(f"{ident!r} was not shown")
             elif not slugify(_name(row["article"])):
                 self.refused.append(f"{ident} stands on an article without a name")
             elif self._holds(ident):
@@ -256,7 +256,7 @@ class Placing:
         one, other = (self._known(row[side], {"title": "", "aliases": []}) for side in ("from", "to"))
         page, target = self.open(one), self.open(other)
         if page is None or target is None or not plain(row["why"]):
-            self.refused.append(f"no link between {row['from'][:60]!r} and {row['to'][:60]!r}")
+            self.refused.append(f"no link between {row['from']!r} and {row['to']!r}")
             return
         for here, there in ((page, target), (target, page)):
             if here.related < MAX_RELATED and self.owners.pages.get(there.slug, "") in ("", here.project):
@@ -272,7 +272,7 @@ class Placing:
         text = plain(row["text"])
         ground = "\n".join(fact.content for fact in known)
         if len(known) < ENOUGH or not text or unheard(text, ground):
-            self.refused.append(f"connects nothing that is known: {text[:80]!r}")
+            self.refused.append(f"connects nothing that is known: {text!r}")
             return
         page = next((page for page in self.articles.values() if page.shows(known[0].id)), None)
         page = page or self.open(self.shown.get(known[0].id, ""))
