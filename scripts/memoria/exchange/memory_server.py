@@ -52,7 +52,7 @@ class Memory:
         names = ("category", "tags", "expanded_keywords", "created_at")
         category, tags, keywords, created = (str(given.get(name) or "") for name in names)
         return cls(int(given["id"]), str(given.get("content") or ""), category or "facts", tags, keywords,
-                   float(given.get("importance", 0.5)), bool(given.get("is_sensitive")), created,
+                   float(given.get("importance") or 0), bool(given.get("is_sensitive")), created,
                    bool(given.get("deleted_at")))  # fmt: skip
 
     @property
