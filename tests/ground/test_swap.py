@@ -160,7 +160,7 @@ def test_a_save_into_the_replaced_file_after_the_exchange_becomes_a_conflict_cop
         editor.write(MINE)
     (copy,) = work.replaced.settle()
     assert (day.read_bytes(), copy.read_bytes(), copy.parent) == (NEW, MINE, day.parent)
-    assert conflict_copies(day.parent) == [copy]
+    assert [copy.name[-1:], *conflict_copies(day.parent)] == ["Z", copy]
     assert work.replaced.settle() == []
 
 

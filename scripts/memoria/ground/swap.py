@@ -332,9 +332,9 @@ def _stage(target: Path, data: bytes, expected: bytes | None, mode: int | None =
 
 
 def _copy_attributes(target: Path, descriptor: int) -> None:
-    status, ours = target.stat(), os.fstat(descriptor)
-    if hasattr(os, "fchown") and (status.st_uid, status.st_gid) != (ours.st_uid, ours.st_gid):
-        with suppress(PermissionError):  # only root may give files away
+    status = target.stat()
+    if hasattr(os, "fchown"):
+        with suppress(OSError):  # only root may give files away
             os.fchown(descriptor, status.st_uid, status.st_gid)
     if hasattr(os, "fchmod"):
         os.fchmod(descriptor, status.st_mode & 0o7777)
