@@ -350,7 +350,8 @@ def test_an_article_goes_with_links_to_it_and_undoable_steps(home: Home, capsys:
     for word, kind in (("merger", "article"), ("shop", "project")):
         with pytest.raises(ExpectedError, match=f"--as {kind}: .*; --as text: "):
             run(forget, home, word, "--yes")
-    assert run(forget, home, "concepts/merger", "--yes") == 0
+    article(home, "concepts/stripes", "Stripes", (PLAIN, "01bb"))
+    assert [run(forget, home, slug, "--yes") for slug in ("stripes", "concepts/merger")] == [0, 0], "nobody said stripes"
     assert asyncio.run(proof.search(home, ["and what they cost; also which turns"])).holding == [], "of the README"
     assert "Searched" not in capsys.readouterr().out
     wiki = Wiki(home.paths)
