@@ -351,7 +351,7 @@ def test_an_article_goes_with_links_to_it_and_undoable_steps(home: Home, capsys:
         with pytest.raises(ExpectedError, match=f"--as {kind}: .*; --as text: "):
             run(forget, home, word, "--yes")
     article(home, "concepts/stripes", "Stripes", (PLAIN, "01bb"))
-    assert [run(forget, home, slug, "--yes") for slug in ("stripes", "concepts/merger")] == [0, 0], "nobody said stripes"
+    assert [run(forget, home, slug, "--yes") for slug in ("stripes", "concepts/merger")] == [0, 0], "unasked"
     assert asyncio.run(proof.search(home, ["and what they cost; also which turns"])).holding == [], "of the README"
     assert "Searched" not in capsys.readouterr().out
     wiki = Wiki(home.paths)
