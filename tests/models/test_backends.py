@@ -210,12 +210,14 @@ def test_without_a_client_in_the_wheel_the_users_own_is_run_when_it_is_new_enoug
     old, own = tmp_path / "old" / "claude", tmp_path / "user" / ".local" / "bin" / "claude"
     for path in (old, own):
         path.parent.mkdir(parents=True)
+        path.write_text("#!/nowhere\n")
+        path.chmod(0o755)
     old.write_text("#!/bin/sh\necho '2.1.247 (Claude Code)'\n")
-    old.chmod(0o755)
     monkeypatch.setenv("PATH", f"{old.parent}:/usr/bin:/bin")
     with pytest.raises(ModelUnavailableError, match=r"2\.1\.248"):
         model.complete(FLUSH)
     assert api.messages == []
+    own.unlink()
     own.symlink_to(bundled_claude())
     model.complete(FLUSH)
     assert len(api.messages) == 1
