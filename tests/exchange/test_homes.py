@@ -16,7 +16,7 @@ from facts import BLOG, MONDAY, SHOP, a_fact
 from home_lives import Life, Machine
 from memoria.commands import status
 from memoria.daily import gate
-from memoria.daily.entry import Entry
+from memoria.daily.entry import Entry, tombstone
 from memoria.daily.ledger import Ledger
 from memoria.exchange.carriers import Folder
 from memoria.exchange.record import opened
@@ -470,11 +470,16 @@ def test_an_entry_that_is_forgotten_leaves_its_turns_alone_for_good(desk: Machin
 
 def test_a_new_machine_gets_the_tombstones(desk: Machine, laptop: Machine) -> None:
     learn(desk, "Use pnpm.")
-    desk.forget("zeppelin")
+    write_entry(desk)
+    for target in ("zeppelin", "e-aaa111"):
+        desk.forget(target)
+    stones = [("aaa111", ("kaaa111",)), ("-", ("k1",)), ("-", ("k2",))]  # turns that had no entry, the last two
+    desk.daily.edit(MONDAY.date(), lambda text: [text.append(tombstone(*stone)) for stone in stones[1:]])
     meet(desk, laptop)
     learn(laptop, "The zeppelin lands on Friday.")  # said on a machine that had not been met
     meet(laptop, desk)
     assert contents(laptop) == contents(desk) == {"Use pnpm."}
+    assert sorted(laptop.daily.read(MONDAY.date()).tombstones()) == sorted(stones)
 
 
 @pytest.mark.slow

@@ -46,7 +46,7 @@ def _written(records: Records, source: Source, file: str, idents: Sequence[str])
             parts.get(ident.partition("#")[0], set()).add(ident)
         done = {whole for whole in idents if all(records.is_as_seen(part, file, held) for part in parts[whole])}
         wrong = [part for whole in idents if whole in done for part in sorted(parts[whole])
-                 if held.get(part, GONE) != records.wanted(part)]  # fmt: skip
+                 if held.get(part, GONE) != records.wanted(part) or records.is_gone(part)]  # fmt: skip
         text = source.written(file, before, wrong) if wrong or before else before
         return text
 
