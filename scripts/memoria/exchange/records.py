@@ -11,7 +11,7 @@ stands under the id, and each other one beside it, under an id of its own, until
 from __future__ import annotations
 
 import json
-import secrets
+import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -82,7 +82,7 @@ class NewerExchangeError(ExpectedError):
 class Records(AbstractContextManager["Records"]):
     """The records that one home knows."""
 
-    def __init__(self, path: Path, random: Callable[[], str] = lambda: secrets.token_hex(RANDOM // 2)) -> None:
+    def __init__(self, path: Path, random: Callable[[], str] = lambda: os.urandom(RANDOM // 2).hex()) -> None:
         """Open or create the file; one that cannot be read is set aside, and the next exchange fills a new one."""
         self.random = random
         self._known: dict[str, list[Record]] = {}  # by id, as they were last read
