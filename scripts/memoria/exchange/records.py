@@ -146,7 +146,6 @@ class Records(AbstractContextManager["Records"]):
                 for (ident,) in run(f"SELECT id {these}", (dot,)).fetchall():
                     run(f"DELETE {these}", (dot,))
                     self._known.pop(ident, None)
-                    self.be_due([ident] if ident != record.id else ())
 
     def _forget(self, record: Record, *, mine: bool) -> bool:
         self._replace(record)
@@ -329,7 +328,6 @@ class Records(AbstractContextManager["Records"]):
             if not self._known[box.id]:
                 self.put(box.id, box.kind, box.text, (), project=box.project, machine=box.machine)
         self.add(replace(found, dot=made_of(found.dot) + found.digest, over=found.dots).written(), mine=True)
-        self.be_due([ident])
         return True
 
     def parts(self, ident: str) -> list[str]:
