@@ -474,7 +474,7 @@ def test_a_new_machine_gets_the_tombstones(desk: Machine, laptop: Machine) -> No
     for target in ("zeppelin", "e-aaa111"):
         desk.forget(target)
     stones = [("aaa111", ("kaaa111",)), ("-", ("k1",)), ("-", ("k2",))]  # turns that had no entry, the last two
-    desk.daily.edit(MONDAY.date(), lambda text: [text.append(tombstone(*stone)) for stone in stones[1:]])
+    desk.daily.edit(MONDAY.date(), lambda text: text.append("\n".join(tombstone(*stone) for stone in stones[1:])))
     meet(desk, laptop)
     learn(laptop, "The zeppelin lands on Friday.")  # said on a machine that had not been met
     meet(laptop, desk)

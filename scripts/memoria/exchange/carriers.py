@@ -52,12 +52,7 @@ class Folder:
         """Return the files that are there."""
         try:
             machines = [entry for entry in os.scandir(self.root) if entry.is_dir() and not entry.name.startswith(".")]
-            return {
-                (machine.name, entry.name)
-                for machine in machines
-                for entry in os.scandir(machine.path)
-                if not entry.name.startswith(".")
-            }
+            return {(machine.name, entry.name) for machine in machines for entry in os.scandir(machine.path)}
         except OSError as error:
             raise CarrierError(f"{self.root} cannot be read ({error.strerror}).") from error
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -75,10 +74,6 @@ class Shown:
     dots: tuple[str, ...] = ()
 
 
-class NewerExchangeError(ExpectedError):
-    """The records were written by a newer memoria."""
-
-
 class Records(AbstractContextManager["Records"]):
     """The records that one home knows."""
 
@@ -87,9 +82,7 @@ class Records(AbstractContextManager["Records"]):
         self.random = random
         self._known: dict[str, list[Record]] = {}  # by id, as they were last read
         self._beside: dict[str, list[str]] | None = None
-        self.db: sqlite3.Connection = database.open_or_replace(
-            path, lambda: database.open_(path, _MIGRATIONS, newer=NewerExchangeError)
-        )
+        self.db = database.open_or_replace(path, lambda: database.open_(path, _MIGRATIONS, newer=ExpectedError))
 
     @classmethod
     def of(cls, paths: Paths) -> Records:
