@@ -75,6 +75,8 @@ MIGRATIONS = (
     ) WITHOUT ROWID;
     UPDATE logs SET stamp = ''
     """,
+    # Edited since a compile took it in, by fingerprints of another form, which are not compared with those of today.
+    "UPDATE entries SET took = '------------' WHERE length(took) = length(text) AND took <> text",
 )
 
 
@@ -299,11 +301,11 @@ class Ledger:
 
     def mark_compiled(self, took: Mapping[str, str]) -> None:
         """Record that a compile included these entries, given with their fingerprints then (``""`` if unknown)."""
-        rows = [(_stamp(None), text, entry, text) for entry, text in took.items()]
+        rows = [(_stamp(None), text, entry, text, text) for entry, text in took.items()]
         with self.transaction():
             self.db.executemany(
                 "UPDATE entries SET compiled = CASE compiled WHEN '' THEN ? ELSE compiled END, took = ? "
-                "WHERE id = ? AND (compiled = '' OR took <> ?)",
+                "WHERE id = ? AND (compiled = '' OR (? <> '' AND took <> ?))",
                 rows,
             )
 
