@@ -250,6 +250,8 @@ def test_a_day_is_read_and_changed_as_its_whole_text_tells() -> None:
     assert (day.block_ids(), day.tombstones()) == ({"e-one": 1}, [("two", ("k3",))])
     assert (day.mark(DAY), day.name(day.ids()), day.text) == (4, 4, marked)
     assert (day.mark(DAY), day.name(day.ids()), day.text) == (0, 0, marked)
+    again = DayText(told.replace("- [decision] Use npm.", "- Use npm.\n- [decision] Use npm."))
+    assert (again.mark(DAY), again.name(again.ids())) == (4, 4), "what repeats a statement gets no id"
     twice = DayText("## Plans\n\nI know.\n" * 2)
     assert (twice.mark(DAY), len(twice.ids()), twice.name(twice.ids())) == (2, 2, 2)
     for item, state in zip(list(day.items()), (TICKED, DROPPED, OPEN, TICKED, OPEN), strict=False):

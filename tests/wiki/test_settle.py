@@ -351,7 +351,7 @@ def test_an_article_that_was_never_read_gets_ids_where_its_lines_stand(wiki: Wik
     path = Path(home.home.paths.knowledge, "concepts", "old.md")
     path.parent.mkdir(parents=True)
     path.write_text(
-        "---\ntitle: Old\nupdated: '2026-10-14'\nproject: shop · shop-1a2b3c\n---\n\n# Old\n\nIn short.\n\n"
+        text := "---\ntitle: Old\nupdated: '2026-10-14'\nproject: shop · shop-1a2b3c\n---\n\n# Old\n\nIn short.\n\n"
         "## Behaviour\n\n- Uploads use the queue. [[daily/2026-10-14#^e-zz9|14 Oct]]\n"
         "- The port of the listener is 8080. [[daily/2026-11-16#^e-a1|16 Nov]]\n- By a person.\n"
     )
@@ -368,6 +368,10 @@ def test_an_article_that_was_never_read_gets_ids_where_its_lines_stand(wiki: Wik
     assert "Uploads use the queue. [[daily/2026-10-14#^l-" in history, "it is written in the log of its day now"
     home.settle()
     assert "Uploads use the queue." not in home.facts()
+    home.end("l-a10")
+    path.with_name("older.md").write_text(text)
+    home.settle()
+    assert ["8080" in part for part in home.parts("concepts/older")] == [False, True], "what ended before it was read"
 
 
 def test_what_an_article_alone_tells_goes_with_it(wiki: WikiHome) -> None:

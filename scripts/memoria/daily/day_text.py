@@ -311,9 +311,9 @@ class DayText:
         """Give an id to each statement of these entries that has none; return how many there were.
 
         That is what stands under the labels of statements, and in an entry that a person wrote each item and each
-        paragraph of one short row.
+        paragraph of one short row; but not what repeats a statement of the day, as the lists of 0.2.0 did.
         """
-        count = 0
+        count, told = 0, {line.learned.text for line in self.learned()}
         ours = self._ours()
         for span in self._spans():
             label = ""
@@ -321,7 +321,7 @@ class DayText:
                 row = self.rows[number].rstrip()
                 label = found["label"] if (found := LABEL.match(row)) else label
                 text = "" if ours[number] else self._unnamed(number, label, by_hand=span.marker[5] == HAND)
-                if text:
+                if text and text not in told:
                     ident = sha256(f"{span.marker[1]} {text}")[:8]
                     kind = KIND_IN.get(label, "") if not LEARNED.fullmatch(row) else ""
                     self._put(number, number + 1, [f"{f'- [{kind}] {text}' if kind else row} ^l-{ident}"])

@@ -162,12 +162,14 @@ class Store(AbstractContextManager["Store"]):
                 "AND id IN (SELECT id FROM facts WHERE id = ?1 OR successor = ?1)",
                 (fact.id,),
             )
+        held = self.db.execute("SELECT entry FROM facts WHERE id = ?", (fact.id,)).fetchone() or ("",)
         self._remove(fact.id)
         body = json.dumps(fact.to_dict(), ensure_ascii=False)
         ended = fact.ended.isoformat() if fact.ended else ""
-        row = (fact.id, day, fact.kind, fact.time.isoformat(), ended, fact.successor, body)
+        row = (fact.id, day, fact.kind, fact.time.isoformat(), ended, fact.successor, body, *held)
         cursor = self.db.execute(
-            "INSERT INTO facts (id, day, kind, time, ended, successor, body) VALUES (?, ?, ?, ?, ?, ?, ?)", row
+            "INSERT INTO facts (id, day, kind, time, ended, successor, body, entry) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            row,
         )
         stems = " ".join(sorted(comparison.words(fact.content).stems))
         texts = (fact.content, " ".join(fact.keywords), " ".join(fact.tags), stems)

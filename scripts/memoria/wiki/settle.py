@@ -71,7 +71,7 @@ class Settle:
     held: int = 0
     _articles: dict[str, Article] = field(default_factory=dict)
     _read: dict[str, str] = field(default_factory=dict)
-    _logged: dict[tuple[str, str], Fact] = field(default_factory=dict)  # by project and words
+    _logged: dict[tuple[str, str], Fact] = field(default_factory=dict)  # by project, or its entry, and words
 
     def run(self) -> list[str]:
         """Bring articles and statements in step; return the slugs of the articles that were written."""
@@ -113,8 +113,9 @@ class Settle:
         over = [fact.content for edit in found if (fact := store.get(edit.id))]
         ends = self._take(found)
         if self._articles.keys() - known.keys() or (self.again and ours):
-            self._logged = {(fact.project, lines.folded(fact.content)): fact
-                            for fact in store.facts() if store.day(fact.id)}  # fmt: skip
+            held = store.entries()  # of what ended, only the line that cites its entry shows it
+            self._logged = {(f"e-{held.get(fact.id)}" if fact.ended else fact.project, lines.folded(fact.content)): fact
+                            for fact in store.facts(live=False) if store.day(fact.id)}  # fmt: skip
         told = store.told(self._articles)
         told |= {claim.id for article in self._articles.values() for claim in article.claims}
         for slug in sorted(self._articles):
@@ -253,7 +254,9 @@ class Settle:
         for section, number, claim in lines.unnamed(article):
             fact = lines.found_on(article, section, claim, undated, origins)
             alike = (other for other in store.twins(fact) if other.project == fact.project and store.day(other.id))
-            twin = self._logged.get((fact.project, lines.folded(fact.content))) or next(alike, None)
+            places = (fact.project, *(source.partition("#^")[2] for source in claim.sources))
+            logged = (self._logged.get((place, lines.folded(fact.content))) for place in places)
+            twin = next(filter(None, logged), None) or next(alike, None)
             if twin and not article.shows(twin.id):
                 section.put(number, replace(lines.claim_of(twin, store), text=claim.text).render())
             elif twin is None:
