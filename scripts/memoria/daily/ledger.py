@@ -449,4 +449,5 @@ def _translated() -> Iterator[None]:
             raise LedgerDamagedError(f"The ledger is damaged ({error}).") from error
         if not database.is_refused(error):
             raise
-        raise LedgerError(f"The ledger cannot be used now ({error}); nothing is lost, memoria tries again.") from error
+        where = f"The ledger cannot be used now ({error}): check free space and permissions."
+        raise LedgerError(f"{where} Nothing is lost, memoria tries again.") from error
