@@ -52,23 +52,21 @@ def _renew(home: Home, keeper: Keeper, touched: Collection[str] | None) -> list[
         with locks.held(Path(home.paths.compile_lock)) as mine:  # a compile does it when it begins
             slugs = _settle(home, keeper, index) if mine else []
             articles = _write_index_page(home, index) if mine else ""
+        page.prepare(home, ledger, DailyLog(home.paths), index, keeper, touched)
         if touched is None:
-            _prepare_all(home, ledger, index, keeper, articles)
-        else:
-            page.prepare(home, ledger, DailyLog(home.paths), index, keeper, touched)
+            ledger.put(housekeeping.PAGES_DUE, value=False)
+            ledger.put(housekeeping.WIKI_STATE, articles)
+            keeper.store.set_meta("unshown", "")
     return slugs
 
 
 def prepare_all(home: Home, ledger: Ledger, index: Index, keeper: Keeper) -> None:
-    """Let the wiki's index page and all pages for new sessions tell what holds; the caller holds the compile lock."""
-    _prepare_all(home, ledger, index, keeper, _write_index_page(home, index))
+    """Let the wiki's index page and all pages for new sessions tell what holds; the caller holds the compile lock.
 
-
-def _prepare_all(home: Home, ledger: Ledger, index: Index, keeper: Keeper, articles: str) -> None:
+    What is due stays due, because a worker may write beside this.
+    """
+    _write_index_page(home, index)
     page.prepare(home, ledger, DailyLog(home.paths), index, keeper)
-    ledger.put(housekeeping.PAGES_DUE, value=False)
-    ledger.put(housekeeping.WIKI_STATE, articles)
-    keeper.store.set_meta("unshown", "")
 
 
 def settle(home: Home, keeper: Keeper) -> None:

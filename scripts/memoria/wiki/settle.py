@@ -110,7 +110,7 @@ class Settle:
         for slug in gone:
             store.forget_article(slug)
         before = {slug: Wiki.encode(article) for slug, article in self._articles.items()}
-        over = [fact.content for edit in found if (fact := store.get(edit.id))]
+        over = [(edit.slug, fact.content) for edit in found if (fact := store.get(edit.id))]
         ends = self._take(found)
         if self._articles.keys() - known.keys() or (self.again and ours):
             held = store.entries()  # of what ended, only the line that cites its entry shows it
@@ -121,7 +121,7 @@ class Settle:
         for slug in sorted(self._articles):
             if slug not in known or (self.again and slug in ours):
                 self._name(self._articles[slug])
-            bring(self._articles[slug], self.keeper, over, told)
+            bring(self._articles[slug], self.keeper, [text for page, text in over if page == slug], told)
         written = {slug: page for slug, page in self._articles.items() if Wiki.encode(page) != before[slug]}
         if written or self.ends:
             self._commit(written, [*self.ends, *ends])
@@ -352,7 +352,7 @@ def _add_past(article: Article, claim: Claim, day: date, instead: Claim | None =
 def bring(article: Article, keeper: Keeper, over: Iterable[str] = (), told: Collection[str] = ()) -> bool:
     """Let every line of an article show what its statement says now; return whether anything changed.
 
-    ``over``: what a person changed or took from a page. ``told``: the ids of statements that stand on an article
+    ``over``: what a person changed or took from it. ``told``: the ids of statements that stand on an article
     already, and take no other's place.
     """
     ended = list(over)

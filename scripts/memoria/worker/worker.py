@@ -327,6 +327,7 @@ def _bring_up_to_date(worker: Worker, report: Report) -> None:
     if (
         housekeeping.are_pages_outdated(home)
         or not layout.is_current(home.paths.index)
+        or report.entries  # whoever renews the pages beside this worker may have seen none of them
         or worker.keeper.store.meta().get("unshown")
         or worker.ledger.get(housekeeping.PAGES_DUE)
         or (worker.ledger.get(housekeeping.WIKI_STATE) or "") != housekeeping.wiki_state(home.paths)
