@@ -159,16 +159,18 @@ def test_a_line_in_other_words_is_the_same_statement(home: Home) -> None:
     assert home.parts()[1] == ""
 
 
+@pytest.mark.parametrize("name", [SLUG, "concepts/renamed"])
 @pytest.mark.parametrize("text", [NOW_9090, "The port of the listener is not 8080.", "The port of Caddy is 8080."])
 def test_a_line_with_another_number_name_or_negation_is_the_users_statement_and_ends_the_old(
-    home: Home, text: str
+    home: Home, text: str, name: str
 ) -> None:
     home.edit(SLUG, LISTENS, text)
+    Path(home.home.paths.knowledge, f"{SLUG}.md").rename(Path(home.home.paths.knowledge, f"{name}.md"))
     home.settle()
     facts = home.facts(live=False)
     new, old = facts[text], facts[LISTENS]
     assert (new.origin, old.successor, old.ended is not None) == ("user", new.id, True)
-    now, history = home.parts()
+    now, history = home.parts(name)
     assert f"- {text} [[daily/{home.home.zone.day(clock.now())}#^{new.id}|" in now
     assert LISTENS in history
     assert home.settle().held == 0

@@ -98,8 +98,11 @@ class Settle:
         for slug in {*changed, *store.out_of_step()} & marks.keys():
             self._open(wiki, slug)
         gone = known.keys() - marks.keys()
-        found = [edit for slug in changed if slug in known and slug in self._articles and slug not in ours
-                 for edit in _edits(self._articles[slug], store.places(slug), store)]  # fmt: skip
+        read = {slug: store.places(slug) for slug in gone | (self._articles.keys() & known.keys())}
+        moved = {ident: place for places in read.values() for ident, place in places.items()}
+        found = [edit for slug in changed if slug in self._articles and slug not in ours
+                 for edit in _edits(self._articles[slug], read.get(slug, moved), store)
+                 if slug in known or (edit.id in moved and edit.what != GONE)]  # fmt: skip
         self.held = 0
         found = self._without_half_saved(found, known, marks)
         if not self.takes_all and not is_a_person(found, len(store.placed())):
@@ -107,11 +110,11 @@ class Settle:
             for slug in {edit.slug for edit in found}:
                 del self._articles[slug]
             found = []
-        for slug in gone:
-            store.forget_article(slug)
         before = {slug: Wiki.encode(article) for slug, article in self._articles.items()}
         over = [(edit.slug, fact.content) for edit in found if (fact := store.get(edit.id))]
         ends = self._take(found)
+        for slug in gone:
+            store.forget_article(slug)
         if self._articles.keys() - known.keys() or (self.again and ours):
             held = store.entries()  # of what ended, only the line that cites its entry shows it
             self._logged = {(f"e-{held.get(fact.id)}" if fact.ended else fact.project, lines.folded(fact.content)): fact
