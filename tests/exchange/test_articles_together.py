@@ -284,6 +284,23 @@ def test_an_article_that_a_person_deletes_goes_but_for_a_line_new_elsewhere(desk
     assert rows(desk, "Behaviour") == rows(laptop, "Behaviour") == {"It drops none."}
 
 
+def test_an_article_that_two_people_empty_is_gone_and_what_one_made_of_it_is_the_same(
+    desk: Machine, laptop: Machine
+) -> None:
+    place(desk, "Behaviour", "The queue holds 500 jobs.")
+    place(desk, "Behaviour", "A shed takes 20 jobs.", "A full shed is closed.", slug="concepts/shed")
+    meet(desk, laptop)
+    taken = [row for row in text(desk, "concepts/shed").splitlines(True) if row.startswith("- ")]
+    save(laptop, lambda page: page.replace("## Behaviour\n\n", "## Behaviour\n\n" + "".join(taken)))
+    path(laptop, "concepts/shed").unlink()
+    save(desk, lambda page: page.replace(taken[1], ""), "concepts/shed")
+    path(desk, "concepts/full").write_text(f"# Full\n\nBy hand.\n\n## Rules\n\n{taken[1]}")
+    meet(laptop, desk, laptop)
+    assert not [each for each in (desk, laptop) if path(each, "concepts/shed").exists()]
+    assert rows(laptop, "Behaviour") == {"The queue holds 500 jobs.", "A shed takes 20 jobs.", "A full shed is closed."}
+    assert text(laptop, "concepts/full") == text(desk, "concepts/full")
+
+
 def delete_articles(machine: Machine, count: int) -> None:
     for number in range(count):
         path(machine, f"concepts/page{number}").unlink()

@@ -374,7 +374,8 @@ class Page(Article):
         raw, _, above = head.partition("\t")
         if part == LEAD:
             title, summary = [row for row in self.lead if row.startswith("# ")], self._opening()[0]
-            self.lead = [row for part in (title, summary, rows) if part for row in ("", *part)] + [""]
+            lead = [row for part in (title, summary, rows) if part for row in ("", *part)]
+            self.lead = [*lead[not self.front.raw :], ""]
             return
         section = next((each for each in self.sections if prose_part(each.heading) == part), None)
         others = [each for each in self.sections if each is not section]
@@ -393,9 +394,11 @@ class Page(Article):
 def new_page(slug: str, text: str) -> Page:
     """Return the page of an article's record, without lines; raise ValueError when it holds none."""
     told = json.loads(text)
-    created = str(told["created"])
+    created, title = str(told["created"]), str(told["title"])
     day = date.fromisoformat(created) if clock.is_day(created) else clock.now().date()
-    page = Page.new(slug, str(told["title"]), str(told.get("summary", "")), day, str(told["project"]))
+    page = Page.new(slug, title, str(told.get("summary", "")), day, str(told["project"]))
+    if not created:  # by hand, without a frontmatter
+        page = Page(slug, f"# {markdown.line(title)}\n")
     page.describe(told)
     return page
 

@@ -243,15 +243,19 @@ class Articles:
                 page = new_page(slug, live.text)
             elif page is not None and not self._is_strange(part):
                 self._change(page, part.partition("#")[2], live)
-        is_deleted = about is None or about.text is None
-        if page is None or (is_deleted and not any(piece.kind in (PLACE, PROSE) for piece in page.pieces())):
+        is_deleted = any(record.text is None for record in self.records.known(slug)) or about is None
+        if page is None:
+            return None
+        if is_deleted and not any(piece.kind in (PLACE, PROSE) for piece in page.pieces()):
+            if about and about.text is not None:  # all that it told stands elsewhere now
+                self.records.put(slug, ARTICLE, None, self.records.dots(slug))
             return None
         known = self.records.wordings
         page.forget_reasons(lambda it: self.records.is_gone(it) or any(one.text is None for one in known(it)[:1]))
         retell(page, self.keeper)
         if page.wrote_summary and lines.has_stale_summary(page):  # one that another machine wrote before an end
             page.summarise(lines.summary_of(page))
-        if is_deleted:  # something was added to it here meanwhile
+        if about is None or about.text is None:  # something was added to it here meanwhile
             anew = next(page.pieces())
             self.records.put(slug, ARTICLE, anew.text, self.records.dots(slug), project=anew.project)
         return page.render()
