@@ -14,10 +14,11 @@ from memoria.base import project
 from memoria.commands import share
 from memoria.daily.ledger import Ledger
 from memoria.exchange import team
+from memoria.ground import clock
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.pages import refresh
-from memoria.statements.fact import Fact
+from memoria.statements.fact import Ending, Fact
 from memoria.statements.keeper import Keeper
 from wiki_home import WikiHome
 
@@ -119,6 +120,29 @@ def test_what_the_user_deletes_stays_deleted(wiki: WikiHome, clone: Path, tmp_pa
     merge(tmp_path / "mara", (clone / team.FOLDER / "mara-kern.md").read_text() + "- Tests run in parallel.\n")
     follow(wiki.home, clone)
     assert sorted(text.partition(" (")[0] for text in facts(wiki.home)) == ["Tests run in parallel.", RULE]
+
+
+def test_what_a_review_rewords_is_the_same_statement_and_what_the_user_ended_or_reworded_is_theirs(
+    wiki: WikiHome, clone: Path, tmp_path: Path
+) -> None:
+    wiki.run(share, "--accept")
+    ident = {text.partition(" (")[0]: fact.id for text, fact in facts(wiki.home).items()}
+    with Keeper.at(wiki.home) as keeper:
+        keeper.take([], endings=[Ending(ident[QUEUE], clock.now(), "user")])
+    before = (clone / team.FOLDER / "mara-kern.md").read_text()
+    words = before.replace("Mara Kern", "Mara").replace("in Make", "in all Make").replace("the queue", "queues")
+    merge(tmp_path / "mara", words)
+    follow(wiki.home, clone)
+    (rule,) = facts(wiki.home).values()
+    assert (rule.id, rule.content) == (ident[RULE], "Use tabs in all Makefiles. (from the team, Mara, 2026-11-03)")
+    wiki.run(share, "--decline")
+    wiki.run(share, "--accept")
+    assert list(facts(wiki.home)) == [rule.content], "what the user ended does not come back"
+    with Keeper.at(wiki.home) as keeper:
+        keeper.edit(rule.id, "Use blanks in Makefiles.", is_users=True)
+    merge(tmp_path / "mara", "# Shared by Mara\n")
+    follow(wiki.home, clone)
+    assert list(facts(wiki.home)) == ["Use blanks in Makefiles."]
 
 
 def test_a_no_that_comes_while_a_worker_reads_is_kept(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any, Final
@@ -47,11 +47,12 @@ class Shared:
     source: str
 
     def as_fact(self, key: str, redactor: Redactor) -> Fact:
-        """Return the statement for a project; its id depends on nothing but what stands in the file."""
+        """Return the statement for a project; its id comes from the row's, or else from its words."""
         said = ", ".join(filter(None, ("from the team", plain(self.who, 40), self.day)))
         content = redactor.redact(f"{plain(self.text, MAX_CONTENT)} ({said})")
         kind = self.kind if self.kind in KINDS and self.kind not in _RULES else "decision" if self.kind else "fact"
-        ident = new_id(kind, content, Stamp(key, TEAM, datetime.combine(date.min, time(), UTC)))
+        named = ("", self.source) if self.source else (kind, content)
+        ident = new_id(*named, Stamp(key, TEAM, datetime.combine(date.min, time(), UTC)))
         return Fact(kind, content, 0.5, "tool", key, clock.now(), ident, TEAM)
 
 
@@ -156,12 +157,15 @@ def follow(home: Home, ledger: Ledger, keeper: Keeper) -> tuple[int, int]:
         shares = offered(place, tree) if tree else []
         wanted = {fact.id: fact for each in shares if not _is_own(keeper, each)
                   for fact in [each.as_fact(about["key"], redactor)]}  # fmt: skip
-        gone = keeper.store.gone()
-        new = [fact for ident, fact in wanted.items() if ident not in gone and keeper.store.get(ident) is None]
+        went += _drop(keeper, set(about["ids"]) - wanted.keys())
+        gone, held = keeper.store.gone(), {ident: keeper.store.get(ident) for ident in wanted}
+        for ident, fact in wanted.items():
+            if (known := held[ident]) and _is_teams(known) and not known.ended and known.content != fact.content:
+                keeper.write(replace(known, kind=fact.kind, content=fact.content))
+        new = [fact for ident, fact in wanted.items() if ident not in gone and held[ident] is None]
         new = [fact for fact in new if keeper.repeated(fact) is None]
         with suppress(MemoryStoreError):  # they wait
             came += len(keeper.take(new, project.name_of(about["key"])).added)
-        went += _drop(keeper, set(about["ids"]) - wanted.keys())
         now = ledger.get(TEAM) or {}
         if now.get(git) == about:
             ledger.put(TEAM, {**now, git: about | {"tree": tree, "ids": sorted(wanted)}})
@@ -175,12 +179,18 @@ def _is_own(keeper: Keeper, shared: Shared) -> bool:
     return fact is not None and fact.session != TEAM
 
 
+def _is_teams(fact: Fact) -> bool:
+    """Return whether a statement says what a repository brought, and nothing that a person made of it."""
+    return fact.session == TEAM and not fact.history
+
+
 def _drop(keeper: Keeper, ids: Iterable[str]) -> int:
     count = 0
     for ident in ids:
         fact = keeper.store.get(ident)
-        if fact and fact.session == TEAM:
+        if fact and _is_teams(fact):
             keeper.delete(ident)
-            keeper.store.unmark_deleted(ident)  # the repository may bring it back
+            if fact.ended is None:  # the repository may bring it back
+                keeper.store.unmark_deleted(ident)
             count += 1
     return count
