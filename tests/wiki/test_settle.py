@@ -133,6 +133,14 @@ def test_the_history_says_what_holds_instead_in_present_words_on_whatever_page_t
     assert "9090" not in home.text("concepts/hosts")
 
 
+def test_a_page_says_that_nothing_of_it_holds_while_it_is_so(home: Home) -> None:
+    for fact in home.facts().values():
+        home.end(fact.id)
+    assert "\nNothing of this holds any longer.\n" in home.text(SLUG)
+    home.change(lambda keeper: keeper.write(replace(keeper.known("l-a10"), ended=None)))
+    assert f"\n{LISTENS}\n" in home.text(SLUG)
+
+
 def test_what_another_project_says_instead_is_not_told_and_what_holds_again_is_no_history(home: Home) -> None:
     there = Fact("fact", "The port of the bank is 1234.", 0.5, "user", "bank-1a2b3c", clock.now(), "l-bank0001")
     home.change(lambda keeper: keeper.take([there]))
@@ -348,8 +356,11 @@ def test_an_undone_step_is_no_persons_deletion(home: Home) -> None:
 # -- articles of earlier versions, and by hand
 
 
-def test_an_article_that_was_never_read_gets_ids_where_its_lines_stand(wiki: WikiHome) -> None:
+@pytest.mark.parametrize("is_everywhere", [False, True])
+def test_an_article_that_was_never_read_gets_ids_where_its_lines_stand(wiki: WikiHome, is_everywhere: bool) -> None:
     home = Home()
+    if is_everywhere:
+        home.change(lambda keeper: keeper.promote("l-a10"))
     path = Path(home.home.paths.knowledge, "concepts", "old.md")
     path.parent.mkdir(parents=True)
     path.write_text(

@@ -49,7 +49,7 @@ SECTION_OF: Final = {
 REWORDED: Final = 0.5  # share of their words that two wordings of one statement have in common at least
 KINDS: Final = (KEY_POINTS, BEHAVIOUR, CONVENTIONS, HOW_TO, DECISIONS, GOTCHAS, CONNECTIONS)  # sections of any page
 CHARS: Final = 300  # of a summary that code writes
-NOTHING: Final = "Nothing of this holds any longer."
+NOTHING: Final = "Nothing of this holds any longer"
 STALE: Final = 0.6  # a sentence with this part of an ended statement's words, and less of every current one's, tells it
 
 _DAY = re.compile(r"\[\[(daily/\d{4}-\d{2}-\d{2})")
@@ -168,7 +168,7 @@ def found_on(article: Article, section: Section, claim: Claim, undated: date, or
 def is_supported(text: str, article: Article) -> bool:
     """Return whether every number and name of a summary stands on the page, in lines that hold."""
     said = (claim.text for claim in (*article.claims, *article.unread.values()))
-    return not unheard(text, "\n".join([article.title, *article.aliases, *said]))
+    return not text.startswith(NOTHING) and not unheard(text, "\n".join([article.title, *article.aliases, *said]))
 
 
 def renew_summary(article: Article, ended: Collection[str]) -> None:
@@ -187,16 +187,18 @@ def renew_summary(article: Article, ended: Collection[str]) -> None:
 
 
 def has_stale_summary(article: Article) -> bool:
-    """Return whether a sentence of the summary tells what stands in the page's history."""
+    """Return whether a sentence of the summary tells what stands in the page's history, or that nothing else does."""
     ended = [claim.text for claim in article.past]
-    return any(_is_stale(part, article, ended) for part in _SENTENCE_END.split(article.summary))
+    return article.summary.startswith(NOTHING) or any(
+        _is_stale(part, article, ended) for part in _SENTENCE_END.split(article.summary)
+    )
 
 
 def summary_of(article: Article) -> str:
     """Return a summary from the current lines: the newest of the first section that has one with the title."""
     claims = article.headed_claims
     if not claims:
-        return article.title if article.unread else NOTHING
+        return article.title if article.unread else f"{NOTHING}."
     topics = list(dict.fromkeys(heading for heading, _ in claims if heading not in KINDS))
     if len(topics) > 1:  # a project's page, whose lines are about many things
         return markdown.cut(f"{', '.join(topics)}.", CHARS)

@@ -256,8 +256,9 @@ class Settle:
         store, undated = self.keeper.store, _undated(article, self.keeper)
         for section, number, claim in lines.unnamed(article):
             fact = lines.found_on(article, section, claim, undated, origins)
-            alike = (other for other in store.twins(fact) if other.project == fact.project and store.day(other.id))
-            places = (fact.project, *(source.partition("#^")[2] for source in claim.sources))
+            held = (fact.project, GLOBAL)
+            alike = (other for other in store.twins(fact) if other.project in held and store.day(other.id))
+            places = (*held, *(source.partition("#^")[2] for source in claim.sources))
             logged = (self._logged.get((place, lines.folded(fact.content))) for place in places)
             twin = next(filter(None, logged), None) or next(alike, None)
             if twin and not article.shows(twin.id):
@@ -364,7 +365,7 @@ def bring(article: Article, keeper: Keeper, over: Iterable[str] = (), told: Coll
         if not any(_bring_line(article, keeper, line, ended, told) for line in list(article.lines())):
             break
         changed = True
-    if ended:
+    if ended or article.summary.startswith(lines.NOTHING):
         lines.renew_summary(article, ended)
     return _renew_reasons(article, keeper) or changed
 
