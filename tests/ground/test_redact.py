@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
+from collections.abc import Iterator
+from zlib import crc32
 
 import pytest
 from hypothesis import given, settings
@@ -58,7 +61,33 @@ def test_each_text_of_the_sets_is_left_as_it_was_before() -> None:
     for kind, _, beginnings in PREFIXES:  # how much must follow the beginning of each service's keys
         at = {[kind in redact(begin + KEY[4:][:n]) for n in range(37)].index(True) for begin in beginnings.split()}
         rows.append(f"{kind} {at}")
-    same("read/redacted.txt", rows)
+    same("read/redacted.txt", [*rows, *drawn_texts()])
+
+
+SIGNS = [
+    "password=", "the password is ", "pwd: ", "PASSWORD = ", "my_key = ", "api key ", "the key is ", "KEY_SECRET=", "pin ",
+    "clave: ", "pin is ", "login\n ", "auth: ", "secret ", "identified by '", "Cookie: s=", "Basic ", "Bearer ", "/", ": ",
+    "https://u:", "-u u:", "mysql -p", "zip -p ", 'connect("a", "u", "', "echo\n ", "setPassword('", "hmac.new('", ".\n",
+    "codes: ", "token:\n ", "--secret ", "-us1", " ", '"', "'", "@h ", "", "sudo -S ", "`", "[redacted:x]", ")",
+]  # fmt: skip
+SHAPES = ("0123456789", "abcdefgh", "abc3", "aB3xK9dQ7z", "aBcDeFgH", "a#1B!", "word-", "aB3/xK9+dQ", "x ", "abcd123")
+LENGTHS = [*range(1, 22)] * 2 + [24, 30, 31, 32, 33, 36, 39, 40, 41, 58, 59, 60, 61, 119, 120, 121, 160, 201]
+
+
+def drawn_texts() -> Iterator[int]:
+    """Yield digests of what becomes of drawn values of all lengths, and of known texts that are changed a little."""
+    draw, known = random.Random(26), [example.text for example in SECRETS + PLAIN]
+    for _ in range(80):
+        texts = []
+        for _ in range(25):
+            texts += ["", draw.choice(known)]
+            for _ in range(2):
+                drawn, sign = draw.choices(draw.choice(SHAPES), k=draw.choice(LENGTHS)), draw.choice(SIGNS)
+                texts[-2] += draw.choice(SIGNS) + "".join(drawn) + sign * draw.choice((0, 1, 1, 4))
+                at = draw.randrange(len(texts[-1]) + 1)
+                more = draw.choice((*SIGNS, *SHAPES, *[""] * 5)) * draw.choice((1, 1, 1, 12))
+                texts[-1] = texts[-1][:at] + more + texts[-1][at + draw.choice((0, 1, 2, 5)) :]
+        yield crc32("\0".join(map(redact, texts)).encode())
 
 
 PIECES = [example.text for example in SECRETS + PLAIN] + ["token: ", "password=", "[redacted:token]", "\n", '"', "\\n"]

@@ -19,7 +19,7 @@ import os
 from memoria.base import quickjson
 from memoria.base.paths import private, regular
 
-COPY_BYTES = 8 * 1024 * 1024  # maximum that a hook copies; of an older remainder, only the range is recorded
+COPY_BYTES = 8 << 20  # maximum that a hook copies; of an older remainder, only the range is recorded
 MARK_BYTES = 256  # bytes before a position: enough to hold a line's time or uuid, not only its usual end
 _FOLDER = b'"cwd"'
 

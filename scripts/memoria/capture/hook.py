@@ -38,7 +38,7 @@ DOCTOR = "{} says what to do; what is said meanwhile is read from the transcript
 CLAUDE = "claude"
 ENTRYPOINT = "CLAUDE_CODE_ENTRYPOINT"  # set by Claude Code itself: ``cli``, ``sdk-cli``
 MAX_LOGGED = 2_000  # characters of one line of the log
-MAX_INPUT_BYTES = 64 * 1024 * 1024  # bytes of stdin read at most; the client's largest field is one answer
+MAX_INPUT_BYTES = 64 << 20  # bytes of stdin read at most; the client's largest field is one answer
 
 
 class Event:

@@ -222,7 +222,7 @@ def read_entry(
     key = written_key(marker)
     if not title and marker[5] == HAND:
         first = said.text or next((each.text for each in said.learned), "")
-        title = first.split("\n")[0][:_TITLE_CHARS]
+        title = first.partition("\n")[0][:_TITLE_CHARS]
     return Entry(
         id=marker[1],
         day=day,

@@ -147,7 +147,7 @@ class Ledger:
     def entry_of(self, key: str) -> str | None:
         """Return the id of a turn's entry, ``""`` when it needed none, None when the turn is not recorded."""
         row = self.db.execute("SELECT entry FROM turns WHERE key = ?", (key,)).fetchone()
-        return None if row is None else str(row[0])
+        return None if row is None else str(*row)
 
     def turn_counts(self) -> Counter[str]:
         """Return the number of turns of each entry."""
@@ -158,13 +158,14 @@ class Ledger:
         row = self.db.execute("SELECT entry, reason FROM turns WHERE key = ?", (key,)).fetchone()
         if row is None:
             return None
-        return "" if row[0] else str(row[1]) or "nothing worth an entry"
+        entry, reason = row
+        return "" if entry else str(reason) or "nothing worth an entry"
 
     def session_of(self, key: str) -> str:
         """Return the session whose entry a turn stands in, ``""`` when it stands in none."""
         query = "SELECT entries.session FROM turns JOIN entries ON entries.id = turns.entry WHERE turns.key = ?"
         row = self.db.execute(query, (key,)).fetchone()
-        return str(row[0]) if row else ""
+        return str(*row) if row else ""
 
     def record(self, entry: Booked) -> None:
         """Record an entry that is in its daily log, and its turns."""
@@ -319,24 +320,24 @@ class Ledger:
 
         That is the new entries, those that were edited since a compile took them in, and parts written by hand.
         """
-        one = self.db.execute(f"SELECT count(*), coalesce(sum({_WAITS}), 0) FROM entries").fetchone()  # noqa: S608
-        turns = self.db.execute("SELECT count(*) FROM turns").fetchone()
-        return {"entries": one[0], "uncompiled": one[1] + self.by_hand(), "turns": turns[0]}
+        query = f"SELECT count(*), coalesce(sum({_WAITS}), 0), (SELECT count(*) FROM turns) FROM entries"  # noqa: S608
+        entries, waiting, turns = self.db.execute(query).fetchone()
+        return {"entries": entries, "uncompiled": waiting + self.by_hand(), "turns": turns}
 
     def compiled(self) -> int:
         """Return the number of entries that a compile has taken in."""
-        return int(self.db.execute("SELECT count(*) FROM entries WHERE compiled <> ''").fetchone()[0])
+        return int(*self.db.execute("SELECT count(*) FROM entries WHERE compiled <> ''").fetchone())
 
     def by_hand(self) -> int:
         """Return the number of parts that a person wrote and that are no entries yet."""
-        return int(self.db.execute("SELECT coalesce(sum(unmarked), 0) FROM logs").fetchone()[0])
+        return int(*self.db.execute("SELECT coalesce(sum(unmarked), 0) FROM logs").fetchone())
 
     # attempts
 
     def tries(self, job: str) -> tuple[int, float, str]:
         """Return how often a job failed, when it may run again (seconds since the epoch), and why it failed last."""
         row = self.db.execute("SELECT count, not_before, reason FROM tries WHERE job = ?", (job,)).fetchone()
-        return (0, 0.0, "") if row is None else (row[0], row[1], row[2])
+        return tuple(row or (0, 0.0, ""))
 
     def failed(self, jobs: Iterable[str], *, counted: bool, not_before: float, reason: str) -> None:
         """Record that these jobs failed; ``counted`` says whether the jobs themselves may be the cause."""
@@ -376,7 +377,7 @@ class Ledger:
     def calls_since(self, when: datetime) -> list[tuple[datetime, Call]]:
         """Return the calls since ``when``, oldest first."""
         rows = self.db.execute("SELECT * FROM calls WHERE time >= ? ORDER BY time", (_stamp(when),))
-        return [(datetime.fromisoformat(row[0]), Call(*row[1:])) for row in rows]
+        return [(datetime.fromisoformat(time), Call(*call)) for time, *call in rows]
 
     def note(self, kind: str, subject: str, text: str) -> None:
         """Record one line that may be needed later (a missing range, a claim that was not written)."""
@@ -412,7 +413,7 @@ class Ledger:
     def get(self, name: str) -> Any:
         """Return the value stored under this name, None when there is none."""
         row = self.db.execute("SELECT value FROM named WHERE name = ?", (name,)).fetchone()
-        return json.loads(row[0]) if row else None
+        return json.loads(*row) if row else None
 
     def put(self, name: str, value: Any) -> None:
         """Store a JSON value of any length under a name."""

@@ -196,7 +196,7 @@ def reworded(text: str) -> str:
 def day_of(text: str) -> tuple[date, str]:
     """Return the day and the text of an entry from its record; raise ValueError when it holds none."""
     head, _, bare = text.partition("\n")
-    if not MARKER.fullmatch(bare.rsplit("\n", 1)[-1]):
+    if not MARKER.fullmatch(bare.rpartition("\n")[2]):
         raise ValueError("no entry")
     return date.fromisoformat(head[:10]), bare
 

@@ -59,8 +59,8 @@ class Meeting:
             listed = self._checked(self.carrier.listed())
             with self.records.transaction():
                 scrub = self._read(listed)
-            places = [place for place in listed if place[1] == ABOUT and place[0] != self.machine]
-            self.others = {place[0]: self._told(data) for place, data in self.carrier.read(places)}
+            places = [(machine, name) for machine, name in listed if name == ABOUT and machine != self.machine]
+            self.others = {machine: self._told(data) for (machine, _), data in self.carrier.read(places)}
             failpoints.reached("exchange.read")
             new, gone = self._changes(listed, scrub)
             if (not new and not gone) or self._write(new, gone):
@@ -72,7 +72,7 @@ class Meeting:
     def rekey(self, key: Key | None) -> None:
         """Write everything anew with another key, and delete what was sealed with the old one, or with none."""
         self.hold()
-        listed = {place for place in self.carrier.listed() if place[1].endswith(ENDING) or place[1] == ABOUT}
+        listed = {place for place in self.carrier.listed() if _is_ours(place)}
         self.key = key
         with self.records.transaction():
             self.records.release(self.records.segments())
@@ -91,7 +91,7 @@ class Meeting:
                 why = "with another key" if self.key else "and this machine has no key"
                 ask = invocation.shown(f"sync {invocation.quoted(self.carrier.address)}")
                 raise WrongKeyError(f"What lies there is encrypted {why}. {ask} asks for its twelve words.")
-        return {place for place in listed if place[1].endswith(ENDING) or place[1] == ABOUT or place == TEST}
+        return {place for place in listed if _is_ours(place) or place == TEST}
 
     # -- reading
 
@@ -99,11 +99,11 @@ class Meeting:
         """Take in what is new; return the segments that hold what is forgotten."""
         known = self.records.segments()
         self.records.release(known - listed)
-        fresh = {place for place in listed - known if place[1].endswith(ENDING)}
-        for place, data in self.carrier.read(fresh):
+        fresh = {(machine, name) for machine, name in listed - known if name.endswith(ENDING)}
+        for (machine, name), data in self.carrier.read(fresh):
             found = opened(data, self.key)
-            self.records.scrub([record.dot for record in found if self._take(record, place[0])])
-            self.records.hold(*place, found)
+            self.records.scrub([record.dot for record in found if self._take(record, machine)])
+            self.records.hold(machine, name, found)
         return self.records.forgotten_in()
 
     def _take(self, record: Record, machine: str) -> bool:
@@ -123,13 +123,13 @@ class Meeting:
         self.sent = Counter(_counted(Record.parse(line)) for line in lines)
         others: dict[Place, bytes] = {}
         gone = set(scrub)
-        for place in gone:
-            left = self.records.alive(*place)
-            if place[0] == self.machine:
+        for machine, name in gone:
+            left = self.records.alive(machine, name)
+            if machine == self.machine:
                 lines += left
             else:
-                others |= self._sealed(place[0], left)
-        own = [place for place in listed if place[0] == self.machine and place not in gone]
+                others |= self._sealed(machine, left)
+        own = [(machine, name) for machine, name in listed - gone if machine == self.machine]
         for place in self._outgrown(own, lines):
             gone.add(place)
             lines += self.records.alive(*place)
@@ -192,6 +192,11 @@ class Meeting:
 def opens(key: Key, carrier: Carrier) -> bool:
     """Return whether a key opens what lies there."""
     return all(key.open(data[:-_DIGEST]) == _PROOF for _, data in carrier.read([TEST]))
+
+
+def _is_ours(place: Place) -> bool:
+    _, name = place
+    return name == ABOUT or name.endswith(ENDING)
 
 
 def _counted(record: Record) -> str:

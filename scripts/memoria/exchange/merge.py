@@ -83,7 +83,7 @@ def _entries(ident: str, live: Sequence[Record], _: object) -> Sequence[Wording]
     first, *others = live
     told = [(first, ident, str(first.text))]
     for other in others:
-        head, bare = str(other.text).split("\n", 1)
+        head, _, bare = str(other.text).partition("\n")
         rows = bare.split("\n")
         name = beside(ident, other.digest)
         rows[0] += f" ({other.machine})" if SESSION.fullmatch(rows[0]) and other.machine else ""

@@ -207,7 +207,7 @@ class Records(AbstractContextManager["Records"]):
     def gone(self, ident: str) -> Record | None:
         """Return the record by which an id was forgotten."""
         row = self.db.execute("SELECT line FROM gone WHERE id = ?", (ident,)).fetchone()
-        return Record.parse(row[0]) if row else None
+        return Record.parse(*row) if row else None
 
     def forgotten(self) -> list[str]:
         """Return the ids that were forgotten."""
@@ -407,7 +407,7 @@ class Records(AbstractContextManager["Records"]):
     def count_shown(self, folder: str) -> int:
         """Return how many ids the files of a folder held, without their parts."""
         query = "SELECT count(*) FROM shown WHERE digest <> ? AND file GLOB ? AND instr(id, '#') = 0"
-        return int(self.db.execute(query, (GONE, f"{folder}*")).fetchone()[0])
+        return int(*self.db.execute(query, (GONE, f"{folder}*")).fetchone())
 
     # -- segments
 
@@ -441,8 +441,8 @@ class Records(AbstractContextManager["Records"]):
         """Return how many records a segment has, how many of them live, and their size."""
         count = "SELECT count(*) FROM held WHERE machine = ?1 AND name = ?2"
         query = f"SELECT ({count}), count(*), total(length(line)) FROM ({_ALIVE})"  # noqa: S608 (constants)
-        row = self.db.execute(query, (machine, name)).fetchone()
-        return int(row[0]), int(row[1]), int(row[2])
+        records, live, size = self.db.execute(query, (machine, name)).fetchone()
+        return records, live, int(size)
 
     def forgotten_in(self) -> set[tuple[str, str]]:
         """Return the segments that hold what was forgotten."""
@@ -457,7 +457,7 @@ class Records(AbstractContextManager["Records"]):
     def get(self, key: str, default: Any = None) -> Any:
         """Return one of the small values."""
         row = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return json.loads(row[0]) if row else default
+        return json.loads(*row) if row else default
 
     def keep(self, key: str, value: Any) -> None:
         """Store one of the small values."""

@@ -18,7 +18,7 @@ from typing import BinaryIO, NamedTuple
 
 from memoria.ground import clock
 
-MAX_BYTES = 64 * 1024 * 1024  # of one file; a wiki's log of many years is shorter
+MAX_BYTES = 64 << 20  # of one file; a wiki's log of many years is shorter
 ARTICLE_FOLDERS = ("concepts", "connections", "qa")
 GENERATED = ("index.md", "all-articles.md", "log.md")  # made from the articles, as the lists of earlier versions were
 
@@ -193,7 +193,7 @@ def _status(path: str, top: str) -> os.stat_result:
     if not stat.S_ISREG(status.st_mode):
         raise RefusedFileError(path, "is no regular file")
     if status.st_size > MAX_BYTES:
-        raise RefusedFileError(path, f"is larger than {MAX_BYTES // 1024 // 1024} MiB")
+        raise RefusedFileError(path, f"is larger than {MAX_BYTES >> 20} MiB")
     if top and hasattr(os, "geteuid") and status.st_uid != os.geteuid():
         around = os.stat(os.path.dirname(path))  # noqa: PTH116, PTH120 (as above)
         if status.st_uid != around.st_uid and not around.st_mode & stat.S_IWGRP:  # a home may be shared on purpose

@@ -124,7 +124,7 @@ def article(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> Do
     front, body = markdown.read_page(text)
     body = _SOURCE.sub(r"\1", body)  # whose statement a line shows decides where it is shown
     title = (
-        front.text("title") or markdown.first_heading(body.split("\n")) or path.rsplit("/", 1)[-1].removesuffix(".md")
+        front.text("title") or markdown.first_heading(body.split("\n")) or path.rpartition("/")[2].removesuffix(".md")
     )
     opening = layout.SUMMARY if front.text("summary_digest") and "#^l-" in body else ""
     told = [passage for passage in _sections(body, title, opening=opening) if passage.label.casefold() != HISTORY]

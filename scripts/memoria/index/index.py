@@ -101,7 +101,7 @@ class Index(AbstractContextManager["Index"]):
 
     def __len__(self) -> int:
         """Return the number of documents."""
-        return int(self._db.execute("SELECT count(*) FROM documents").fetchone()[0])
+        return int(*self._db.execute("SELECT count(*) FROM documents").fetchone())
 
     def entries(self) -> dict[str, About]:
         """Return the fields of every daily entry, by its id."""
@@ -122,7 +122,7 @@ class Index(AbstractContextManager["Index"]):
         def work() -> int:
             digest = digest_of(aliases)
             row = self._db.execute("SELECT value FROM facts WHERE name = 'aliases'").fetchone()
-            if (row[0] if row else "") == digest:
+            if (row or ("",)) == (digest,):
                 return 0
             with self._transaction():
                 self._db.execute("UPDATE sources SET mtime_ns = -1")
@@ -403,7 +403,7 @@ class DocumentRows:
         """Add or update a document; return False when it is stored as it is."""
         row = self._db.execute("SELECT digest FROM documents WHERE key = ?", (document.key,)).fetchone()
         digest = document.digest
-        if row and row[0] == digest:
+        if row == (digest,):
             return False
         if row:
             self.drop(document.key)
@@ -472,7 +472,8 @@ class DocumentRows:
         them.
         """
         gone = self._number(_GONE)
-        if not gone or _PURGE * gone < (self._db.execute("SELECT sum(passages) FROM totals").fetchone()[0] or 0):
+        (passages,) = self._db.execute("SELECT coalesce(sum(passages), 0) FROM totals").fetchone()
+        if not gone or _PURGE * gone < passages:
             return
         present = {number for (number,) in self._db.execute("SELECT id FROM documents")}
         held = defaultdict(list)
@@ -488,7 +489,7 @@ class DocumentRows:
 
     def _number(self, name: str) -> int:
         row = self._db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return int(row[0]) if row else 0
+        return int(*row) if row else 0
 
 
 def _terms(document: Document, parts: tuple[Passage, ...]) -> Iterator[list[str]]:

@@ -163,7 +163,7 @@ def _apostrophe_only(chunk: str) -> bool:
 
 def _file_name(path: str) -> Iterator[str]:
     """Yield the last part of a path as one word: ``abpy`` for ``scripts/a_b.py``."""
-    words = _words(path.rstrip("/").rsplit("/", 1)[-1])
+    words = _words(path.rstrip("/").rpartition("/")[2])
     name = "".join(words).lower()
     if len(words) > 1 and len(name) <= MAX_TOKEN:
         yield name

@@ -191,12 +191,12 @@ class Store(AbstractContextManager["Store"]):
     def get(self, ident: str) -> Fact | None:
         """Return the fact with this id."""
         row = self.db.execute("SELECT body FROM facts WHERE id = ?", (ident,)).fetchone()
-        return _fact(row[0]) if row else None
+        return _fact(*row) if row else None
 
     def day(self, ident: str) -> date | None:
         """Return the day whose log contains a fact's lines, None when none does."""
         row = self.db.execute("SELECT day FROM facts WHERE id = ? AND day NOT LIKE '%/%'", (ident,)).fetchone()
-        return date.fromisoformat(row[0]) if row else None
+        return date.fromisoformat(*row) if row else None
 
     def entries(self) -> dict[str, str]:
         """Return the id of the entry that holds each fact, for those that are in one."""
@@ -204,7 +204,7 @@ class Store(AbstractContextManager["Store"]):
 
     def count_of(self, day: date) -> int:
         """Return the number of facts whose lines a day's log contains."""
-        return int(self.db.execute("SELECT COUNT(*) FROM facts WHERE day = ?", (day.isoformat(),)).fetchone()[0])
+        return int(*self.db.execute("SELECT COUNT(*) FROM facts WHERE day = ?", (day.isoformat(),)).fetchone())
 
     def facts(self, *, live: bool = True, project: str = "") -> list[Fact]:
         """Return facts, oldest first; ``live``: only those that hold; ``project``: only its own and global ones."""

@@ -34,7 +34,7 @@ KILLED = "UserPromptSubmit"  # nothing more will come either: the client died ov
 ALONE = ("PostCompact", KILLED)  # hold what the hook was told, and nothing of the transcript
 NIGHT = timedelta(hours=2)  # without a turn, over midnight; after a shorter pause the work goes on
 NOWHERE = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.ENOENT, errno.EINVAL)  # the last: no regular file
-MAX_LINE = 32 * 1024 * 1024  # bytes; a longer line is passed over, so that memory stays flat
+MAX_LINE = 32 << 20  # bytes; a longer line is passed over, so that memory stays flat
 
 
 @dataclass(slots=True)

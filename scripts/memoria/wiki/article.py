@@ -245,7 +245,7 @@ class Article:
     @property
     def name(self) -> str:
         """The slug's last part."""
-        return self.slug.rsplit("/", 1)[-1]
+        return self.slug.rpartition("/")[2]
 
     @property
     def title(self) -> str:
@@ -446,7 +446,7 @@ class Article:
 
     def relate(self, slug: str, title: str, why: str = "") -> bool:
         """Link another page under Related unless the page links it already; return whether a link was added."""
-        name = slug.rsplit("/", 1)[-1]
+        name = slug.rpartition("/")[2]
         if slug == self.slug or any(link.target.removesuffix(".md") in (slug, name) for link in self.links):
             return False
         reason = f": {markdown.line(why)}" if why else ""

@@ -73,7 +73,7 @@ class ArticleCache:
             article = self.wiki.get(slug)
         except (ValueError, OSError):  # lint reports broken frontmatter; the slug is taken nevertheless
             article = None
-        return Row.of(article) if article else Row(slug, slug.rsplit("/", 1)[-1], "", "", readable=False)
+        return Row.of(article) if article else Row(slug, slug.rpartition("/")[2], "", "", readable=False)
 
 
 def _row(stored: dict[str, Any]) -> Row:
@@ -96,7 +96,7 @@ class LinkTargets:
         self._names: dict[str, str] = {}
         self._anchors: dict[str, tuple[set[str], set[str]]] = {}
         for page in self._pages.values():
-            self._name(page.rsplit("/", 1)[-1], page)
+            self._name(page.rpartition("/")[2], page)
         for article in articles:
             for name in (article.title, *article.aliases):
                 self._name(name, f"knowledge/{article.slug}")
@@ -126,7 +126,7 @@ class LinkTargets:
         part = link.anchor.lstrip("#")
         if part.startswith("^"):
             return "" if part[1:] in blocks else f"{page} has no block {part}"
-        wanted = _plain(part.rsplit("#", 1)[-1])  # [[page#part#subpart]]
+        wanted = _plain(part.rpartition("#")[2])  # [[page#part#subpart]]
         return "" if wanted in headings else f"{page} has no heading {part!r}"
 
     def _anchors_of(self, page: str) -> tuple[set[str], set[str]]:

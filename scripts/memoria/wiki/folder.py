@@ -106,7 +106,7 @@ def find_slug(name: str, slugs: set[str]) -> str:
     wanted = name.strip().removesuffix(".md").removeprefix("knowledge/")
     if wanted in slugs:
         return wanted
-    bare = slugify(wanted.rsplit("/", 1)[-1])
+    bare = slugify(wanted.rpartition("/")[2])
     return next((f"{folder}/{bare}" for folder in home_files.ARTICLE_FOLDERS if f"{folder}/{bare}" in slugs), "")
 
 

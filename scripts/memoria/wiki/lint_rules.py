@@ -103,7 +103,7 @@ def paths(snapshot: Snapshot) -> Found:
     for stray in snapshot.strays():
         yield stray.name, f"{stray.reason} and is not read"
     for slug in snapshot.pages:
-        name = slug.split("/", 1)[1]
+        name = slug.partition("/")[2]
         if slugify(name) != name:
             yield slug, f"is not a valid name for an article; `{slugify(name) or 'untitled'}` would be"
 

@@ -287,4 +287,4 @@ def ident_of(text: str) -> str:
 
 
 def _name(slug: str) -> str:
-    return slug.strip().removesuffix(".md").rsplit("/", 1)[-1]
+    return slug.strip().removesuffix(".md").rpartition("/")[2]

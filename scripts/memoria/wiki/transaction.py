@@ -159,13 +159,13 @@ class Transactions:
 
     def _next_name(self) -> str:
         """Return a name that sorts after every existing step, even if the clock was set back."""
-        last = max((int(path.parent.name.split("-")[0]) for path in self._plans()), default=0)
+        last = max((int(path.parent.name.partition("-")[0]) for path in self._plans()), default=0)
         return f"{last + 1:08d}-{clock.now():%Y%m%dT%H%M%S}"
 
     def _plans(self) -> list[Path]:
         """Return the files that describe the steps, oldest first."""
         found = self.folder.glob("*/step.json") if self.folder.is_dir() else ()
-        return sorted(path for path in found if path.parent.name.split("-")[0].isdigit())
+        return sorted(path for path in found if path.parent.name.partition("-")[0].isdigit())
 
     def _swap(self, step: Step, *, back: bool = False) -> list[str]:
         """Bring every file from one side of the step to the other; return those that a person has changed.

@@ -79,7 +79,7 @@ class Requests:
             ],
             "articles": [_article(article, lines, hidden) for article in full],
             "index": [
-                {"slug": slug.rsplit("/", 1)[-1], "title": rows[slug].title, "summary": rows[slug].summary}
+                {"slug": slug.rpartition("/")[2], "title": rows[slug].title, "summary": rows[slug].summary}
                 for slug in near[NEAR_ARTICLES:]
                 if slug not in slugs
             ],

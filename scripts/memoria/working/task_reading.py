@@ -106,7 +106,7 @@ def _observe_use(state: Json, ident: str, name: str, detail: str) -> None:
 
 def _observe_answer(state: Json, text: str) -> None:
     """Set the open question when the assistant's text ends in one, else clear it; a sub-agent's report asks nobody."""
-    end = text.strip().rsplit("\n", 1)[-1].strip()
+    end = text.strip().rpartition("\n")[2].strip()
     if end and not text.startswith(REPORTED):
         state["question"] = _kept(end, _QUESTION) if end.endswith("?") else ""
 
