@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,9 @@ def test_positions_spans_and_slices_are_as_they_were_before(tmp_path: Path, monk
     look("begun")
     steps = (("pause", 5, False), ("resume", 9, False), ("pause", 12, False), ("pause", 20, False),
              ("resume", 30, True), ("pause", 33, True), ("pause", 3, False), ("resume", 40, True))  # fmt: skip
-    for verb, size, starts in steps:
+    draw = random.Random(26)
+    drawn = [(draw.choice(("pause", "resume")), draw.randrange(40), draw.random() < 0.5) for _ in range(60)]
+    for verb, size, starts in (*steps, *drawn):
         transcript.write_bytes(b"x" * size)
         cursor.write(*told[:2], Cursor(told[2], 2, b""))
         getattr(cursor, verb)(*told, starts=starts)

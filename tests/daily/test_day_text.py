@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from as_before import same
+from as_before import bent, digest, same
 from facts import MONDAY, SHOP, a_fact, parsed
 from memoria.amending import forget_plan
 from memoria.base.paths import Paths
@@ -269,4 +269,21 @@ def test_entries_are_read_and_written_as_they_were_before() -> None:
     for path in sorted([*DAYS.glob("*.md"), *more]):
         for found in DayText(path.read_text("utf-8"), {SHOP: "store-1a2b3c"}).entries(DAY):
             rows += [found, found.source, found.booked, fingerprint(found), render(found)]
+        for bits in bent(path.read_text("utf-8").split("\n"), 30):
+            day = DayText("\n".join(bits), {SHOP: "store-1a2b3c"})
+            seen = [*day.parts(DAY), *day.entries(DAY), *day.items(), *day.learned(), day.tombstones(), day.unmarked()]
+            seen += [sorted(day.ids()), sorted(day.block_ids().items()), day.mark(DAY), day.name(day.ids()), day.text]
+            for item, state in zip(list(day.items()), (TICKED, DROPPED, OPEN, TICKED), strict=False):
+                day.set_box(item, state)
+            if learned := list(day.learned()):
+                day.change(learned[0], Learned("fact", "Told anew.", "l-anew"))
+                day.remove(list(day.learned())[-1])
+            day.add(Learned("fact", "Added.", "l-added"), "14:05", "shop")
+            seen.append(day.text)
+            day.strike(lambda row: "npm" in row)
+            day.take_in(DayText(path.read_text("utf-8")), DAY)
+            seen.append(day.text)
+            day.withdraw(sorted(day.ids())[:1])
+            day.bury(set(sorted(day.ids())[-1:]))
+            rows.append(digest([*seen, day.text]))
     same("read/entries.txt", rows)

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import exchange_lives as lives
-from as_before import same
+from as_before import bent, same
+from as_before import digest as digest_of_rows
 from bench import exchange_model
 from facts import MONDAY, a_fact
 from memoria.daily.entry import DROPPED, TICKED, Learned
@@ -219,7 +220,27 @@ def test_pages_and_days_are_taken_apart_and_put_together_as_they_were_before() -
     made = new_page("concepts/new", next(piece.text for piece in page.pieces()))
     rows += ["==", made.render()]
     made.describe({"title": "Port", "tags": [], "aliases": [], "summary": "In short.", **about})
-    same("read/exchanged.txt", [*rows, "==", made.render()])
+    rows += ["==", made.render()]
+    for bits in bent((DAYS / "marked.md").read_text("utf-8").split("\n"), 80):
+        day = Day("\n".join(bits))
+        seen: list[object] = [*day.pieces(MONDAY.date())]
+        day.set_item("one", item_ident("Write it"), DROPPED)
+        day.put_entry("one", told.replace("Why.", "Because."), [Learned("decision", "Use pnpm.", "l-new4")])
+        day.put_entry("six", six, [learned["l-rain1"]])
+        seen += ["==", day.text, day.line_of("l-rain1")]
+        day.drop_entry("two")
+        rows.append(digest_of_rows([*seen, "==", day.text]))
+    front, _, bare = (DAYS / "page.md").read_text("utf-8").rpartition("---\n")
+    for bits in bent(bare.split("\n"), 80):
+        page = Page("concepts/port", f"{front}---\n" + "\n".join(bits))
+        seen = [*page.pieces()]
+        page.describe({"title": "Port", "tags": ["http"], "aliases": ["port"], "summary": "Not mine.", **about})
+        page.displace("l-b2")
+        page.write_prose("p-", "\nAda's own words.")
+        page.write_prose(prose_part("Behaviour"), "## behaviour\nOther words.")
+        page.write_prose(prose_part("Mine"), "## Mine\nNew words.")
+        rows.append(digest_of_rows([*seen, "==", page.render(), *page.pieces()]))
+    same("read/exchanged.txt", rows)
 
 
 def test_rows_of_a_memory_server_tell_what_they_did_before() -> None:

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from as_before import same
+from as_before import digest, same
 from memoria.ground import markdown
 from places import TESTS
 
@@ -82,16 +82,18 @@ def _outside_code(text: str) -> tuple[str, list[str]]:
 
 
 def test_no_mixture_of_signs_stays_active_and_a_second_call_changes_nothing() -> None:
-    dice = random.Random(13)
+    dice, made = random.Random(13), list[str]()
     for _ in range(3_000):
         said = "".join(dice.choices(PIECES, k=dice.randint(1, 14)))
         written = markdown.line(said)
         assert markdown.line(written) == written, said
         for short in (written, markdown.cut(written, dice.randint(0, 30))):
+            made.append(short)
             rest, codes = _outside_code(short)
             assert not LIVE.search(rest), (said, short)
             assert not any(re.match(r"`+\s*\$?=|`+\s*INPUT\[", code) or "<%" in code for code in codes), (said, short)
             assert not re.match(r"\s*(?:>|~~~|#{1,6}\s|```(?!.*```))", short), (said, short)
+    same("read/lines.txt", [digest(made[at : at + 200]) for at in range(0, len(made), 200)])
 
 
 def test_a_cut_leaves_whole_words_and_whole_code() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from as_before import same
+from as_before import digest, same
 from memoria.base import project, state
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
@@ -256,4 +257,13 @@ def test_what_tool_uses_touch_and_texts_mention_is_as_it_was_before(monkeypatch:
         rows += ["".join(str(int(each)) for each in may), naming_notes._terms(touched)]
     for text, kind, tool, values in told["ranked"]:
         rows.append(f"{naming_notes._rank(tool_notes.of_tool(tool, values, '/a/b'), kind, text)} {text}")
+    draw, words = random.Random(26), [word for line in (*told["shell"], *texts) for word in line.split(" ")]
+    for _ in range(40):
+        seen = list[object]()
+        for _ in range(20):
+            line, text = (" ".join(draw.choices(words, k=draw.randint(1, 6))) for _ in range(2))
+            touched = tool_notes.of_tool("Bash", {"command": line}, "/a/b")
+            about = [touched.commands, touched.files, touched.may_be_named(naming_notes.names_in([text]))]
+            seen += [about, naming_notes._terms(touched), naming_notes._rank(touched, "fact", text)]
+        rows.append(digest(seen))
     same("read/touched.txt", [*rows, naming_notes.names_in(texts)])

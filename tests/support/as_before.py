@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from typing import AnyStr
+from zlib import crc32
 
 from places import TESTS
 
@@ -15,3 +18,23 @@ def same(name: str, rows: Iterable[object]) -> None:
         path.write_text(found, "utf-8")
         raise AssertionError(f"{name} is new")
     assert found == path.read_text("utf-8")
+
+
+def digest(rows: Iterable[object]) -> int:
+    """Return a number in place of many rows."""
+    return crc32("\n".join(map(str, rows)).encode("utf-8", "replace"))
+
+
+def bent(rows: Sequence[AnyStr], times: int) -> Iterator[list[AnyStr]]:
+    """Yield the rows with up to four of them lost, doubled, moved or shortened, in the same ways each time."""
+    draw = random.Random(26)
+    for _ in range(times):
+        made = list(rows)
+        for _ in range(draw.randint(1, min(4, len(rows)))):
+            at, to = draw.randrange(len(made)), draw.randrange(len(made))
+            row = made.pop(at)
+            cut = draw.randrange(len(row) + 1)
+            short = row[:cut] + row[cut + draw.choice((1, 5)) :]
+            at = draw.choice((at, to))
+            made[at:at] = draw.choice(([], [row, row], [row], [short], [short]))
+        yield made or list(rows)

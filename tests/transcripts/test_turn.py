@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import memoria
-from as_before import same
+from as_before import bent, digest, same
 from memoria.transcripts import client_files, clients
 from memoria.transcripts.turn import LINE, Turn, describe, exchanges, split, steps
 from memoria.transcripts.turn_reader import Reader
@@ -84,8 +85,13 @@ def shown(turns: list[Turn]) -> Iterator[str]:
 
 @pytest.mark.parametrize("path", [*OWN, *CODEX], ids=lambda path: path.stem)
 def test_a_transcript_is_read_as_it_was_before(path: Path) -> None:
-    reader = Reader(decode=clients.CODEX.decoder() if path in CODEX else client_files.decode)
-    same(f"turns/{path.stem}.txt", shown([*reader.read(lines_of(path)), *reader.settle()]))
+    whole = lines_of(path)
+    rows, *others = (
+        list(shown([*reader.read(lines), *reader.settle()]))
+        for lines in (whole, *bent(whole, 30))
+        for reader in [Reader(decode=clients.CODEX.decoder() if path in CODEX else client_files.decode)]
+    )
+    same(f"turns/{path.stem}.txt", [*rows, *map(digest, others)])
 
 
 def test_sub_agents_are_left_out_unless_asked_for() -> None:
@@ -224,7 +230,11 @@ def test_a_failing_tool_leaves_its_status_and_its_first_and_last_lines() -> None
 
 def test_a_tool_use_is_one_line_with_what_identifies_it_in_any_language() -> None:
     uses = json.loads((TRANSCRIPTS.parent / "tool_uses.json").read_text("utf-8"))["described"]
-    same("read/described.txt", (describe(name, given) for name, given in uses))
+    longer = json.loads(
+        re.sub(r': "((?:[^"\\]|\\.)+)"', lambda found: f': "{f"{found[1]} x" * 1_500}"', json.dumps(uses))
+    )
+    rows, long = ([describe(name, given) for name, given in each] for each in (uses, longer))
+    same("read/described.txt", [*rows, *map(len, long), digest(long)])
 
 
 def test_a_tool_line_is_bounded_and_names_what_it_left_out() -> None:

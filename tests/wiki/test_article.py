@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from as_before import same
+from as_before import bent, digest, same
 from memoria.wiki import lines
 from memoria.wiki.article import Article, Claim, heading_of
 from memoria.wiki.folder import Wiki
@@ -218,4 +218,21 @@ def test_what_is_forgotten_leaves_a_page_with_what_may_tell_of_it() -> None:
         rows += [row for row in ndiff(text.splitlines(), page.render().splitlines()) if row[0] in "-+"]
     page = article(text)
     lines.unlink(page, "concepts/shop")
-    same("read/retracted.txt", [*rows, "", page.render()])
+    rows += ["", page.render()]
+    front, _, bare = text.rpartition("---\n")
+    for bits in bent(bare.split("\n"), 60):
+        page = article(f"{front}---\n" + "\n".join(bits))
+        seen: list[object] = [page.headed_claims, page.past, page.links, page.related, page.summary, page.updated]
+        seen += [
+            (section.heading, number, claim, page.since(section, number)) for section, number, claim in page.lines()
+        ]
+        seen += [page.relate("concepts/shop", "Shop"), page.relate("concepts/quay", "The Quay", "it is near")]
+        page.add(Claim("Added.", (S3,), "l-e5"))
+        page.summarise("In short.")
+        for section, number, claim in list(page.lines())[:1]:
+            page.retire(section, number, "2026-11-18", claim)
+        seen += [lines.retract(page, [S1], ["l-c3"], "by hand"), page.forget_reasons(lambda ident: ident == "l-d4")]
+        page.rename("The Harbour")
+        page.touch(date(2026, 11, 19))
+        rows.append(digest([*seen, page.render()]))
+    same("read/retracted.txt", rows)
