@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import memoria
 from as_before import bent, digest, same
 from memoria.transcripts import client_files, clients
-from memoria.transcripts.turn import LINE, Turn, describe, exchanges, split, steps
+from memoria.transcripts.turn import Turn, describe, exchanges, split, steps
 from memoria.transcripts.turn_reader import Reader
 from places import SHARED, TRANSCRIPTS
 
@@ -235,15 +235,6 @@ def test_a_tool_use_is_one_line_with_what_identifies_it_in_any_language() -> Non
     )
     rows, long = ([describe(name, given) for name, given in each] for each in (uses, longer))
     same("read/described.txt", [*rows, *map(len, long), digest(long)])
-
-
-def test_a_tool_line_is_bounded_and_names_what_it_left_out() -> None:
-    command = "echo " + "x " * 2_000 + "&& run_the_tests --fail-fast"
-    shown = describe("Bash", {"command": command})
-    assert shown.endswith("run_the_tests --fail-fast")
-    assert len(shown) < 800
-    every = {"content": " ".join(f"name_{number}" for number in range(10_000)), "file_path": "a"}
-    assert len(describe("Write", every)) <= LINE
 
 
 def turn(role: Any, text: str, number: int, *tools: str) -> Turn:

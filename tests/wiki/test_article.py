@@ -16,38 +16,7 @@ from memoria.wiki.folder import Wiki
 from places import TESTS
 
 S1, S2, S3 = "daily/2026-11-16#^e-a1", "daily/2026-11-17#^e-b2", "daily/2026-11-18#^e-c3"
-PAGE = f"""---
-title: "The port"   # mine
-cssclass: wide
-aliases: []
-tags:
-    - net # first
-    - shop
-sources:
-- '[[daily/2026-11-16]]'
-created: 2026-11-16
-updated: '2026-11-16'
----
-
-# The port
-
-Where the shop listens.
-
-
-## Notes of mine
-
-A *free* text with [[other|a link]].
-
-## Key Points
-
-- The port is `8080` [[{S1}]] ^port
-  and this line explains it.
-* A starred one [[{S1}|then]]
-
-## Related
-
-- [[concepts/shop|shop]]
-"""
+PAGE, NEW = ((TESTS / "fixtures" / "pages" / f"{name}.md").read_text("utf-8") for name in ("port", "new"))
 
 
 def article(text: str = PAGE) -> Article:
@@ -148,24 +117,7 @@ def test_a_page_has_the_names_days_and_owner_that_it_is_given() -> None:
     for day in (16, 17, 18, 17):
         page.touch(date(2026, 11, day))
     page.rename("Listener")
-    assert (
-        page.render()
-        == """---
-title: Listener
-aliases:
-  - The port
-tags: []
-created: '2026-11-16'
-updated: '2026-11-18'
-summary_digest: bc9af2a4
-project: shop-1a2b3c
----
-
-# Listener
-
-Where *it* listens.
-"""
-    )
+    assert page.render() == NEW
     page.give_to("")
     assert page.project == "shop-1a2b3c"
     page.give_to("blog-4d5e6f")

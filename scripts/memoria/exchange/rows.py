@@ -425,10 +425,11 @@ class Rows:
         if fact is None:
             return any(deleted)
         if own:
-            row = replace(own[0], digest=digest(fact), dots=dots)
-            if row.digest != own[0].digest:
+            first, *_ = own
+            row = replace(first, digest=digest(fact), dots=dots)
+            if row.digest != first.digest:
                 memory = to_memory(replace(fact, id=row.named), row.number, self._more(ident, fact))
-                return self._write(own[0], replace(row, mark=memory.mark), memory)
+                return self._write(first, replace(row, mark=memory.mark), memory)
             self._keep(row)
             return False
         where = "id = ? AND named = '' AND digest = ? AND (home = ? OR adopted)"
