@@ -45,7 +45,6 @@ from memoria.statements.keeper import Keeper
 from memoria.transcripts.screen import Tombstones, stone_of
 from memoria.wiki.folder import Wiki
 
-OFTEN_S: Final = 600  # an exchange that is younger is not repeated when a session starts
 STONE: Final = "stone"  # a record by which a forgotten text is recognised
 
 
@@ -258,15 +257,6 @@ def _look_again(records: Records, stones: Tombstones) -> None:
 def label() -> str:
     """Return what this machine is called."""
     return platform.node().partition(".")[0].casefold() or "a machine"
-
-
-def is_due(paths: Paths, now: datetime) -> bool:
-    """Return whether the last try is some time ago, by a clock that may have been set."""
-    try:
-        last = float(Path(paths.exchanged).read_text(encoding="ascii"))
-    except (OSError, ValueError):
-        return True
-    return abs(now.timestamp() - last) >= OFTEN_S
 
 
 def note_try(paths: Paths, now: datetime) -> None:

@@ -74,7 +74,7 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
         message = _with("status", WELCOME)
     outcome = f"page of {len(page)} characters"
     waits = not refusal and any(job.session != event.session for job in Spool(paths.spool).jobs())
-    if waits or (settings.sync and not refusal and _is_apart(paths)):
+    if waits or (settings.sync and not refusal and is_apart(paths)):
         # Turns of a session that never ended (a killed terminal, a crash) are still waiting, or other machines do.
         from memoria.capture import detach  # noqa: PLC0415 (needed when turns wait, which is rare)
 
@@ -99,8 +99,8 @@ def codex(event: hook.Event, settings: Settings, paths: Paths) -> dict[str, obje
     return None
 
 
-def _is_apart(paths: Paths) -> bool:
-    """Return whether the last exchange with other machines is some time ago."""
+def is_apart(paths: Paths) -> bool:
+    """Return whether the last exchange with other machines is some time ago, by a clock that may have been set."""
     try:
         with open(paths.exchanged, "rb", opener=regular) as file:
             return abs(time.time() - float(file.read(20))) >= OFTEN_S

@@ -27,6 +27,7 @@ from memoria.ground.errors import ExpectedError, MemoryServerError
 from memoria.ground.home import Home
 from memoria.ground.printable import counted
 from memoria.pages import housekeeping, notices, refresh
+from memoria.recall import session_start
 from memoria.search.words import folded
 from memoria.statements.keeper import Keeper
 from memoria.transcripts.screen import Tombstones
@@ -45,7 +46,7 @@ def run(home: Home, *, is_news: bool = False) -> None:
         if not mine:
             return
         server = _server_of(home)
-        is_due = home.settings.sync and (is_news or rounds.is_due(home.paths, clock.now()))
+        is_due = home.settings.sync and (is_news or session_start.is_apart(home.paths))
         if is_due:
             rounds.note_try(home.paths, clock.now())
         elif not server:
