@@ -257,6 +257,8 @@ def test_rows_of_a_memory_server_tell_what_they_did_before() -> None:
     ]
     for category in ("facts", "preferences", "decisions", "other"):
         known += [Memory(3, "Likes  tea", category, each, "k,l", created="2026-11-20T08:00:00+00:00") for each in tags]
+    for bits in bent(",".join(known[0].tags.split(",") * 2).split(","), 60):
+        known.append(Memory(3, "Likes tea", "facts", ",".join(bits), "k", created="2026-11-20T08:00:00+00:00"))
     rows: list[object] = [digest(rich), said("Use  PNPM!")]
     for memory in (*known, Memory(4, " ")):
         told = to_told(memory)

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from as_before import same
+from as_before import bent, digest, same
 from facts import MONDAY, SHOP, a_fact, rendered
 from memoria.index import documents
 from memoria.index.index import Index
@@ -111,7 +111,13 @@ def test_pages_and_days_are_cut_as_they_were_before() -> None:
     for name, path in files.items():
         for found in documents.of_file(name, path.read_text("utf-8"), {SHOP: "store-1a2b3c"}):
             rows += [f"== {found.key}", replace(found, passages=()), found.digest, *found.passages]
+        if "---" in (whole := path.read_text("utf-8")):
+            front, _, bare = whole.rpartition("---\n")
+            texts = [f"{front}---\n" + "\n".join(bits) for bits in bent(bare.split("\n"), 30)]
+        else:
+            texts = ["\n".join(bits) for bits in bent(whole.split("\n"), 30)]
+        rows += [digest(documents.of_file(name, text, {SHOP: "store-1a2b3c"})) for text in texts]
     same("read/documents.txt", rows)
-    texts = ["x" * 5_000, "word " * 900, "row\n" * 900, " ", "y" * 1_200]
+    texts = ["x" * 5_000, "word " * 900, "row\n" * 900, " ", "y" * 1_200, "y" * 1_199, "y" * 1_201]
     cuts = [(len(each.text), each.text[-3:], each.own) for text in texts for each in documents.cut(text, "", own=True)]
     same("read/passages.txt", cuts)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from as_before import same
+from as_before import bent, same
 from facts import SHOP, a_fact
 from memoria.amending import forget_plan, removal
 from memoria.commands import learned
@@ -125,4 +125,7 @@ def test_texts_say_name_and_speak_of_what_ended_as_they_did_before() -> None:
         for text in told["texts"]:
             said = [past.is_said_by(text, cited=True), past.is_said_by(text, cited=False), past.is_named_in(text)]
             rows.append(f"{''.join('01'[each] for each in (*said, past.is_spoken_in(text)))} {text}")
+        texts = [" ".join(words) for words in bent(f"{content} {quote or instead}".split(" "), 90)]
+        found = ((past.is_said_by(text, cited=True), past.is_named_in(text), past.is_spoken_in(text)) for text in texts)
+        rows += ["".join("01"[each] for each in said) for said in zip(*found, strict=True)]
     same("read/ended.txt", rows)

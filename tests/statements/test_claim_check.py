@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from as_before import same
+from as_before import bent, digest, same
 from facts import MONDAY, SHOP
 from memoria.statements.claim_check import Material, check
 from memoria.statements.fact import Stamp
@@ -70,6 +70,9 @@ def test_each_claim_becomes_what_it_did_before(agent: str) -> None:
     for given in told["claims"]:
         checked = check([claim(**given)], SAID, stamp, shown=shown, told="Told by `eu-3`.")
         rows += ["", given, *(fact.to_dict() for fact in checked.facts), *checked.dropped]
+        for words in bent(str(given.get("content", "")).split(" "), 12):
+            one = check([claim(**given | {"content": " ".join(words)})], SAID, stamp, shown=shown, told="By `eu-3`.")
+            rows.append(digest([*(fact.to_dict() for fact in one.facts), *one.dropped]))
     checked = check([], SAID, stamp, shown=shown, ended=told["ended"])
     rows += ["", *(end.to_dict() for end in checked.endings), *checked.dropped]
     same(f"read/claims{agent}.txt", rows)

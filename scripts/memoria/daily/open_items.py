@@ -18,7 +18,7 @@ from memoria.daily.day_text import DayText
 from memoria.daily.entry import DROPPED, TICKED
 from memoria.daily.ledger import Item, Ledger
 from memoria.ground.errors import FileBusyError
-from memoria.ground.files import sha256
+from memoria.ground.files import short_id
 from memoria.search.words import jaccard
 
 # What says no more than that an item is open: "the tests are not written yet" is "write the tests".
@@ -49,9 +49,7 @@ class OpenItem:
 
 def ident(text: str) -> str:
     """Return the id of an item, which depends on the letters and digits of its text alone."""
-    plain = "".join(sign for sign in text.casefold() if sign.isalnum())
-    number = int(sha256(plain)[:10], 16)  # 40 bits
-    return "o-" + "".join("0123456789abcdefghjkmnpqrstvwxyz"[number >> shift & 31] for shift in range(35, -1, -5))
+    return "o-" + short_id("".join(sign for sign in text.casefold() if sign.isalnum()))
 
 
 def is_same(one: str, other: str) -> bool:

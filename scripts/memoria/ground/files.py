@@ -62,3 +62,9 @@ def sha256(data: str | bytes) -> str:
     import hashlib  # noqa: PLC0415 (loads OpenSSL, 3 ms, and most processes have nothing to identify)
 
     return hashlib.sha256(data.encode("utf-8", "replace") if isinstance(data, str) else data).hexdigest()
+
+
+def short_id(text: str) -> str:
+    """Return eight letters and digits that stand for a text: 40 bits of its SHA-256."""
+    number = int(sha256(text)[:10], 16)
+    return "".join("0123456789abcdefghjkmnpqrstvwxyz"[number >> shift & 31] for shift in range(35, -1, -5))

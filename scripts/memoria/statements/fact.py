@@ -16,6 +16,7 @@ from typing import Any, Final
 from memoria.base import fence
 from memoria.base.pattern import Pattern
 from memoria.ground import clock, markdown
+from memoria.ground.files import short_id
 
 KINDS: Final = ("correction", "preference", "decision", "fact", "debugging", "workaround", "operational")
 ORIGINS: Final = ("user", "assistant", "tool")  # most trusted first
@@ -220,11 +221,7 @@ def phrases(value: object) -> tuple[str, ...]:
 
 def new_id(kind: str, content: str, stamp: Stamp) -> str:
     """Return the id of a claim; it depends only on claim and stamp, so that a repeated run adds nothing."""
-    seed = "\n".join((kind, content.casefold(), stamp.project, stamp.session, stamp.time.isoformat()))
-    import hashlib  # noqa: PLC0415 (loads OpenSSL: four megabytes in every MCP server)
-
-    number = int.from_bytes(hashlib.sha256(seed.encode("utf-8", "replace")).digest()[:5], "big")
-    return "l-" + "".join("0123456789abcdefghjkmnpqrstvwxyz"[number >> shift & 31] for shift in range(35, -1, -5))
+    return "l-" + short_id("\n".join((kind, content.casefold(), stamp.project, stamp.session, stamp.time.isoformat())))
 
 
 # -- which of two holds
