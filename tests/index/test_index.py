@@ -22,38 +22,8 @@ from memoria.search import layout
 from memoria.search.reader import Finder, UnreadableError
 from places import TESTS
 
-ARTICLE = """---
-title: The flush lock
-aliases: [worker lock]
-tags: [concurrency]
-sources: [daily/2026-11-21]
-created: 2026-11-20
-updated: 2026-11-21
----
-# The flush lock
-One worker holds it.
-
-## Key Points
-- It is a lease on a descriptor [[daily/2026-11-21#^e-01k9x2]]
-- Zebra stripes matter ^l-1111
-"""
-DAILY = """# 2026-11-21
-
-### Session (14:05) · memoria · Fix the flush race
-**Context:** Two workers met.
-**Learned:**
-- [correction] Use tabs in Makefiles, never spaces ^l-7f3a
-- [fact] The port is 8731 ^l-7f3b
-
-^e-01k9x2
-<!-- memoria entry=01k9x2 session=abc-1 turns=a.b project=memoria-1f2e3d model=haiku -->
-
-### Session (16:30) · other · Colour of the button
-**Context:** It became turquoise.
-
-^e-01k9x3
-<!-- memoria entry=01k9x3 session=abc-2 turns=c project=other-aaaaaa model=haiku -->
-"""
+ARTICLE = (TESTS / "fixtures" / "pages" / "lock.md").read_text("utf-8")
+DAILY = (TESTS / "fixtures" / "pages" / "races.md").read_text("utf-8")
 
 
 @pytest.fixture

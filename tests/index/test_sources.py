@@ -14,27 +14,10 @@ from memoria.index import sources
 from memoria.index.index import Index
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
+from places import TESTS
 
 ENDED = '"ended": "2026-11-21T09:30:00+00:00"'
-TOLD = '"importance": 0.9, "origin": "user", "project": "shop-000001", "tags": ["net"], "time": "2026-11-20T09:30Z"'
-DAY = f"""# 2026-11-20
-
-### Session (14:05) · shop · Port of the listener
-
-**Context:** Chose a port.
-
-**Learned:**
-
-- [decision] The listener uses port 8080. ^l-aaaaaaaa
-  > use 8080
-  <!-- learned {{{TOLD}, {ENDED}, "successor": "l-bbbbbbbb"}} -->
-- [fact] Wombats were tried once. ^l-cccccccc
-  <!-- learned {{"importance": 0.5, {ENDED}}} -->
-
-^e-abcdefgh
-
-<!-- memoria entry=abcdefgh session=s-1 turns=t1 project=shop-000001 model=scripted -->
-"""
+DAY = (TESTS / "fixtures" / "pages" / "sources.md").read_text("utf-8")
 NEXT = """# 2026-11-21
 
 ### Learned (10:30) · shop

@@ -9,27 +9,10 @@ import pytest
 from memoria.index import documents
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
+from places import TESTS
 
 FACT = "Use pnpm instead of npm for the shop, because the lock file is pnpm's."
-DAY = f"""# Daily Log: 2026-11-20
-
-### Session (14:05) · shop · Package manager
-
-**Context:** The build of the shop was set up anew.
-
-**Lessons Learned:**
-
-- The build cache lies in `node_modules/.cache`.
-
-**Learned:**
-
-- [preference] {FACT} ^l-abc12345
-  > no, we always use pnpm here
-
-^e-abcdefgh
-
-<!-- memoria entry=abcdefgh session=s1 turns=t1 project=shop-000001 model=m -->
-"""
+DAY = (TESTS / "fixtures" / "pages" / "duplicates.md").read_text("utf-8")
 
 
 def article(*claims: str) -> str:

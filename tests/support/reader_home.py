@@ -23,6 +23,7 @@ from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
 from memoria.wiki.article import Article, Claim
 from memoria.wiki.folder import Wiki
+from places import TESTS
 
 DAY = date(2026, 11, 20)
 PORT = 4711
@@ -96,23 +97,7 @@ ARTICLES: list[dict[str, Any]] = [
 
 
 # an article that tries to run and to load things
-HOSTILE = """---
-title: "<script>alert(1)</script>"
-aliases: ["<img src=x onerror=alert(2)>"]
----
-
-# <script>alert(1)</script>
-
-<script>alert(3)</script> <iframe src="https://example.com"></iframe> <style>body { display: none }</style>
-
-## Key Points
-
-- <svg onload=alert(4)><image href="https://example.com/x.png"></svg>
-- ![pixel](https://example.com/pixel.png) and ![local](file:///etc/passwd)
-- [run](javascript:alert(5)) [RUN](JaVaScRiPt:alert(6)) [file](file:///etc/passwd) [data](data:text/html,x)
-- [break](https://example.com/"onmouseover="alert(7)) [other](//example.com/x) [up](../../../../etc/passwd)
-- [[concepts/checkout|<b onclick=alert(8)>here</b>]] and [[concepts/"onclick="alert(9)]]
-"""
+HOSTILE = (TESTS / "fixtures" / "pages" / "hostile.md").read_text("utf-8")
 
 
 def fill(

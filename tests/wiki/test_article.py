@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from as_before import bent, digest, same
 from memoria.wiki import lines
-from memoria.wiki.article import Article, Claim, heading_of
+from memoria.wiki.article import Article, Claim
 from memoria.wiki.folder import Wiki
 from places import TESTS
 
@@ -123,20 +123,6 @@ def test_a_page_has_the_names_days_and_owner_that_it_is_given() -> None:
     page.give_to("blog-4d5e6f")
     assert (page.front.text("project"), page.project) == ("blog · blog-4d5e6f", "blog-4d5e6f")
     assert [article(text).title for text in ("---\ntitle: A\n---\n# B", "# B", "x")] == ["A", "B", "port"]
-
-
-def test_a_line_and_a_heading_are_read_without_their_marks() -> None:
-    rows = [f"- x [[{S1}|16 Nov]] ^l-a1", "* x", "x", "- x ^port  "]
-    assert [Claim.parse(row) for row in rows] == [
-        Claim("x", (S1,), "l-a1"), Claim("x", ()), None, Claim("x", (), "port"),
-    ]  # fmt: skip
-    own, many = (Claim.parse(row) for row in (rows[0], f"- x [[{S1[:16]}#^l-c1]] [[{S2[:16]}#^l-d4]]"))
-    assert own
-    assert many
-    assert (own.is_own, own.ids, own.id, own.day) == (True, ("l-a1",), "l-a1", S1[6:16])
-    assert (many.is_own, many.ids, many.id, many.day) == (False, ("l-c1", "l-d4"), "", S2[6:16])
-    said = ["## Own *topic* :", "Related", "history", "...", "x" * 100, "A [[b]]"]
-    assert list(map(heading_of, said)) == ["Own *topic*", "", "", "", "x" * 60, r"A \[\[b]]"]
 
 
 @pytest.mark.parametrize(
