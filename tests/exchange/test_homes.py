@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext
@@ -11,6 +12,8 @@ from unittest import mock
 
 import pytest
 
+import home_lives
+from as_before import digest, same
 from exchange_lives import Killed
 from facts import BLOG, MONDAY, SHOP, a_fact
 from home_lives import Life, Machine
@@ -491,8 +494,15 @@ def test_the_same_over_git(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
-def test_random_lives_lose_nothing_and_bring_nothing_back(tmp_path: Path, seed: int) -> None:
-    assert Life(tmp_path, seed, 2 + seed % 2).play(30) == []
+def test_random_lives_lose_nothing_bring_nothing_back_and_end_as_before(
+    tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(home_lives, "SECONDS", itertools.count())
+    life = Life(tmp_path, seed, 2 + seed % 2)
+    assert life.play(30) == []
+    tops = [Path(top) for each in life.machines for top in (each.home.paths.daily, each.home.paths.knowledge)]
+    files = [path for top in tops for path in sorted(top.rglob("*.md"))]
+    same(f"read/life{seed}.txt", (f"{digest([path.read_bytes()])} {path.relative_to(tmp_path)}" for path in files))
 
 
 def test_page_and_reader_say_when_machines_met_and_what_waits_for_a_person(desk: Machine, laptop: Machine) -> None:

@@ -29,7 +29,7 @@ from memoria.models.ollama import Ollama, grammar, window
 from memoria.models.protocol import JsonObject, Model, Prompt
 from messages_api import Hang, MessagesApi, Reply, Status
 from ollama_api import OllamaApi
-from places import ROOT
+from places import ROOT, TESTS
 from real_client import bundled_claude, users_env
 from scripted_model import Scripted
 
@@ -153,21 +153,7 @@ def test_the_sdk_is_loaded_without_what_serves_tools_unless_it_needs_more(
     assert done.stdout.strip() == left
 
 
-ONLY_LOCKED = """
-import importlib.metadata, pathlib, re, sys
-locked = {name.replace("-", "_") for name in re.findall(r"^([a-z0-9-]+)==", open(sys.argv[1]).read(), re.MULTILINE)}
-owners = importlib.metadata.packages_distributions()
-class NotInstalled:
-    def find_spec(self, name, path=None, target=None):
-        if not {owner.lower().replace("-", "_") for owner in owners.get(name, locked)} & locked:
-            raise ModuleNotFoundError(name)
-sys.meta_path.insert(0, NotInstalled())
-from memoria.models import claude, protocol
-model = claude.Claude("haiku", cwd=pathlib.Path(sys.argv[2]), timeout_s=60)
-asked = protocol.Prompt("flush", "Say it.", {"type": "object", "properties": {"title": {}}})
-print(model.complete(asked).data["title"])
-import mcp
-"""
+ONLY_LOCKED = (TESTS / "fixtures" / "programs" / "only-locked.txt").read_text("utf-8")
 
 
 @pytest.mark.slow

@@ -15,28 +15,14 @@ import sysconfig
 from pathlib import Path
 from typing import Any
 
-from places import ROOT
+from places import ROOT, TESTS
 
 TREE = (
     ".claude-plugin", "bin", "plugin", "hooks", "scripts",
     "pyproject.toml", "requirements.lock", "README.md", "LICENSE",
 )  # fmt: skip
 # A kernel takes no blank in the path of an interpreter, so that a shell starts it.
-FAKE_UV = """#!/bin/sh
-''':'
-exec {python} "$0" "$@"
-'''
-import json, os, shutil, sys, time
-folder = {folder!r}
-with open(os.path.join(folder, "calls"), "a") as out:
-    out.write(json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]) + chr(10))
-if os.path.exists(os.path.join(folder, "fail")):
-    sys.exit("no route to the index")
-if sys.argv[1] == "venv":
-    shutil.copytree({made!r}, sys.argv[-1], symlinks=True)
-    while os.path.exists(os.path.join(folder, "wait")):
-        time.sleep(0.01)
-"""
+FAKE_UV = (TESTS / "fixtures" / "programs" / "fake-uv.txt").read_text("utf-8")
 IDENTITY = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
 
 

@@ -424,8 +424,10 @@ def test_a_wiki_lives_as_it_did_before(monkeypatch: pytest.MonkeyPatch, capsys: 
         known.update(files)
 
     home.log(entry("a1", 16, learned=stated(LISTENS, IS), title="Port"), entry("b2", 17, learned=stated(NOW_9090)))
-    home.log(entry("b3", 17, learned=stated("Ada keeps the listener.", "It logs to `port.log`.", kind="decision")))
-    home.log(entry("s1", 17, project="sea", project_key="sea-9f9f9f", learned=stated("Tides rise.", "Tides fall.")))
+    home.log(
+        entry("b3", 17, learned=stated("Ada keeps the listener.", "It logs to `port.log`.", kind="decision")),
+        entry("s1", 17, project="sea", project_key="sea-9f9f9f", learned=stated("Tides rise.", "Tides fall.")),
+    )
     ends: JsonObject = {"id": "l-a10", "by": "l-b20"}
     link: JsonObject = {"from": "port", "to": "logs", "why": "it  writes them"}
     both: JsonObject = {"text": "The listener of the shop logs to `port.log`.", "ids": ["l-a11", "l-b31"]}
@@ -458,9 +460,9 @@ def test_a_wiki_lives_as_it_did_before(monkeypatch: pytest.MonkeyPatch, capsys: 
     told("deleted")
     home.undo()
     told("undone")
-    rows.extend(f"{fact.to_dict()}" for fact in home.facts(live=False).values())
-    day = Path(home.home.paths.daily, "2026-11-17.md")
-    same("read/wiki.txt", [*rows, *bent_by_hand(home, home.wiki.path(slug)), *bent_by_hand(home, day)])
+    rows += [f"{fact.to_dict()}" for fact in home.facts(live=False).values()]
+    paths = (home.wiki.path(slug), Path(home.home.paths.daily, "2026-11-17.md"))
+    same("read/wiki.txt", itertools.chain(rows, *(bent_by_hand(home, path) for path in paths)))
 
 
 def bent_by_hand(home: Home, path: Path) -> Iterator[int]:

@@ -19,6 +19,7 @@ from memoria.ground import files
 from memoria.ground.swap import Swap
 from memoria.wiki import transaction
 from memoria.wiki.transaction import ChangedError, Transactions, digest
+from places import TESTS
 
 OLD = {"a.md": b"old a", "sub/b.md": b"old b"}
 NEW: dict[str, bytes | None] = {"a.md": b"new a", "sub/b.md": None, "sub/c.md": b"new c"}
@@ -46,22 +47,7 @@ def read() -> dict[str, str]:
 
 AFTER = {"a.md": b"new a", "sub/c.md": b"new c"}
 
-RUN = """
-import sys
-from pathlib import Path
-sys.path.insert(0, sys.argv[1])
-from memoria.base.paths import Paths
-from memoria.wiki.transaction import Transactions, digest
-root = Path(sys.argv[2])
-work = Transactions(Paths(str(root.parent), str(root.parent)))
-work.recover()
-if sys.argv[3] == "undo":
-    work.undo()
-else:
-    old = {name: (root / name).read_bytes() for name in ("a.md", "sub/b.md")}
-    new = {"a.md": b"new a", "sub/b.md": None, "sub/c.md": b"new c"}
-    work.commit(new, {name: digest(data) for name, data in old.items()}, "a test")
-"""
+RUN = (TESTS / "fixtures" / "programs" / "transaction.txt").read_text("utf-8")
 
 
 def killed(root: Path, what: str, at: str) -> int:
