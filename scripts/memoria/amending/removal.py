@@ -39,12 +39,10 @@ from memoria.statements.keeper import Keeper, Outbox
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.screen import Tombstones
 from memoria.wiki.settle import Settle
-from memoria.wiki.transaction import ChangedError, Transactions
+from memoria.wiki.transaction import TRIES, ChangedError, Transactions
 from memoria.working import session_of
 from memoria.working.shared_store import open_store
 from memoria.working.task_reading import pass_over
-
-REPLANS = 5  # new plans when a person saves a page in the meantime
 
 
 def carry_out(home: Home, plan: Plan) -> None:
@@ -203,7 +201,7 @@ def _archive(home: Home, plan: Plan) -> None:
 
 def _wiki(home: Home, plan: Plan) -> None:
     """Write the pages of the plan; a plan that a person's save has overtaken is made again."""
-    for _ in range(REPLANS):
+    for _ in range(TRIES):
         try:
             Transactions(home.paths).commit(plan.pages, plan.read, "forget")
         except ChangedError:

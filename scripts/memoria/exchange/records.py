@@ -361,7 +361,8 @@ class Records(AbstractContextManager["Records"]):
 
     def shown_in(self, file: str) -> dict[str, Shown]:
         """Return what a file held when it was last looked at, by id."""
-        return {row[0]: _shown(row) for row in self.db.execute("SELECT * FROM shown WHERE file = ?", (file,))}
+        rows = map(_shown, self.db.execute("SELECT * FROM shown WHERE file = ?", (file,)))
+        return {shown.id: shown for shown in rows}
 
     def show(self, ident: str, file: str, digest: str, dots: Iterable[str]) -> None:
         """Record what a file holds of an id."""

@@ -119,15 +119,14 @@ class Index(AbstractContextManager["Index"]):
         """Use these present keys of projects; when they have changed, the next ``sync`` reads every file again."""
         self.aliases = aliases
 
-        def work() -> int:
+        def work() -> None:
             digest = digest_of(aliases)
             row = self._db.execute("SELECT value FROM facts WHERE name = 'aliases'").fetchone()
             if (row or ("",)) == (digest,):
-                return 0
+                return
             with self._transaction():
                 self._db.execute("UPDATE sources SET mtime_ns = -1")
                 self._db.execute("INSERT OR REPLACE INTO facts VALUES ('aliases', ?)", (digest,))
-            return 1
 
         self._guarded(work)
 
@@ -206,9 +205,9 @@ class Index(AbstractContextManager["Index"]):
     def prepare(self, labels: Collection[str], write: Callable[[list[str]], object]) -> None:
         """Have ``write`` write what stands under these labels, unless that was done since a document changed."""
 
-        def work() -> int:
+        def work() -> None:
             if self._db.execute("SELECT 1 FROM facts WHERE name = ?", (layout.PREPARED,)).fetchone():
-                return 0
+                return
             rows = self._db.execute(
                 "SELECT text FROM documents JOIN passages ON passages.id BETWEEN documents.id << ?"  # noqa: S608 (question marks)
                 " AND ((documents.id + 1) << ?) - 1 WHERE kind IN ('fact', 'article') AND label IN"
@@ -218,7 +217,6 @@ class Index(AbstractContextManager["Index"]):
             write([text for (text,) in rows])
             with self._transaction():
                 self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, '')", (layout.PREPARED,))
-            return 1
 
         try:
             self._guarded(work)
@@ -235,7 +233,7 @@ class Index(AbstractContextManager["Index"]):
         """
         cached: dict[str, str] = {}
 
-        def work() -> int:
+        def work() -> None:
             query = "SELECT name, mtime_ns, size, text FROM kept_1 WHERE kind = ?"
             rows = self._db.execute(query, (kind,)).fetchall()
             cached.update({name: text for name, mtime, size, text in rows if found.get(name) == (mtime, size)})
@@ -247,7 +245,6 @@ class Index(AbstractContextManager["Index"]):
                     new = [(kind, name, *found[name], text) for name, text in fresh.items()]
                     self._db.executemany("INSERT OR REPLACE INTO kept_1 VALUES (?, ?, ?, ?, ?)", new)
                     self._db.executemany("DELETE FROM kept_1 WHERE kind = ? AND name = ?", gone)
-            return len(fresh)
 
         self._guarded(work)
         return {name: cached[name] if name in cached else read(name) for name in found}
@@ -297,10 +294,10 @@ class Index(AbstractContextManager["Index"]):
             with self._transaction():
                 self._db.execute("INSERT INTO terms (terms) VALUES ('optimize')")
 
-    def _guarded(self, work: Callable[[], int]) -> int:
+    def _guarded(self, work: Callable[[], int | None]) -> int:
         """Do the work; retry once on a new file if the file is corrupt, give up if it is locked or the disk full."""
         try:
-            return work()
+            return work() or 0
         except sqlite3.OperationalError as error:
             log.warning("search: the index was not brought up to date: %s", error)
             self.is_whole = False
@@ -309,7 +306,7 @@ class Index(AbstractContextManager["Index"]):
             self._db.close()
             database.set_aside(self.path)
             self._connected()
-            return work()
+            return work() or 0
 
     # --- one source ---------------------------------------------------------------------------------------------
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from memoria.base.paths import Paths
     from memoria.base.settings import Settings
 
-MAX_CHARS = 900  # of the whole output
-NOTES = 2
 LINES = 3  # of the error that are looked up
 LINE_CHARS = 300
 READ_CHARS = 20_000  # of the error's end
@@ -52,7 +50,7 @@ def post_tool_use_failure(event: hook.Event, settings: Settings, paths: Paths) -
         shown_notes.no_notes(event, settings, paths, error)
         return None
     chosen = [each for each in notes.new(found, shown) if helps(each.text, lines)]
-    told = notes.rendered(chosen, view.own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)
+    told = notes.rendered(chosen, view.own, intro=INTRO, most_chars=notes.BESIDE_CHARS, most_notes=notes.BESIDE_NOTES)
     return shown_notes.given(event, paths, shown, told)
 
 

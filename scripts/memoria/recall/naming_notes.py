@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from memoria.recall.tool_notes import Touched
     from memoria.search.hit import Statement
 
-MAX_CHARS = 900  # of the whole output
-NOTES = 2
 HOLDING = 40  # documents that may hold a name: what more hold says nothing in particular
 KIND = 1  # by something that others share: its folder, its extension, its program
 NAME = 2  # by its file name
@@ -75,7 +73,7 @@ def answer(event: hook.Event, settings: Settings, paths: Paths, touched: Touched
     keys, page = shown.keys(), shown.page()
     new = [each for each in named if notes.key(each) not in keys]
     new = [each for each in new if each.label in RULES or not notes.stands(each, page)]
-    told = notes.rendered(new, view.own, intro=INTRO, most_chars=MAX_CHARS, most_notes=NOTES)
+    told = notes.rendered(new, view.own, intro=INTRO, most_chars=notes.BESIDE_CHARS, most_notes=notes.BESIDE_NOTES)
     question = _question(rule) if rule else {}
     output = shown_notes.given(event, paths, shown, told, **question)
     if rule and output:

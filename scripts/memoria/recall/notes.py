@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MAX_CHARS = 1_500  # of all that a prompt is given
 NOTES = 4  # that it is given
+BESIDE_CHARS, BESIDE_NOTES = 900, 2  # of all that a tool use is given
 NOTE_CHARS = 360  # of a note's text
 TITLE_CHARS = 80
 KINDS = ("article", "entry", "fact")  # a turn holds for its moment: what the user said there may be reversed since

@@ -7,6 +7,7 @@ where facts come from.
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import os
@@ -59,12 +60,11 @@ class Outbox:
     def __init__(self, folder: Path) -> None:
         """The folder is created by the first ``put``."""
         self.folder = folder
-        self._count = 0
+        self._numbers = itertools.count()
 
     def put(self, body: Mapping[str, Any]) -> Path:
         """Add an item and return its file, which is on disk; raise OSError when it cannot be written."""
-        self._count += 1
-        path = self.folder / f"{time.time_ns():020d}-{os.getpid()}-{self._count:04d}.json"
+        path = self.folder / f"{time.time_ns():020d}-{os.getpid()}-{next(self._numbers):04d}.json"
         files.replace(path, json.dumps({"body": dict(body)}, ensure_ascii=False) + "\n")
         return path
 

@@ -7,6 +7,7 @@ fact has a line. A fact that only an article of an earlier version tells is a ro
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import math
@@ -358,7 +359,7 @@ class Store(AbstractContextManager["Store"]):
     def places(self, slug: str) -> dict[str, Place]:
         """Return the lines of facts that an article had when it was last read, by id."""
         rows = self.db.execute("SELECT id, day, is_current, words, is_same FROM places WHERE slug = ?", (slug,))
-        return {row[0]: Place(*row) for row in rows}
+        return {place.id: place for place in itertools.starmap(Place, rows)}
 
     def read_article(self, slug: str, mark: str, places: Collection[Place]) -> None:
         """Record the lines of facts that an article has now; ``mark`` changes with its file."""

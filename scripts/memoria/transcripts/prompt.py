@@ -60,8 +60,7 @@ _PERSON_KINDS = ("human",)
 _PERSON_SOURCES = ("typed", "queued", "sdk")  # sdk: a program or an editor's window, which sends what a person typed
 _PERSON_TURNS = ("human", "sdk")
 _VERBATIM = ("typed", "queued")  # nothing of the client's is mixed into these
-_MAX_ENTRIES = 1_000  # entries remembered; machine notices may stay open for a whole session
-_MAX_GIVEN = 100  # prompts remembered that were given out
+_MAX_ENTRIES = 1_000  # remembered, and of prompts given out; machine notices may stay open for a whole session
 _SUMMARY_FLAGS = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
 
 
@@ -363,7 +362,7 @@ class Queue:
         return self._give(lost)
 
     def _give(self, lost: list[Queued]) -> list[Queued]:
-        self.given = [*self.given, *(_normal(entry.text) for entry in lost)][-_MAX_GIVEN:]
+        self.given = [*self.given, *(_normal(entry.text) for entry in lost)][-_MAX_ENTRIES:]
         return lost
 
     def _forget(self) -> None:

@@ -26,11 +26,10 @@ from memoria.wiki.article import HISTORY, Article, Claim, Section
 from memoria.wiki.article_cache import ArticleCache
 from memoria.wiki.folder import Wiki
 from memoria.wiki.index_page import commit
-from memoria.wiki.transaction import ChangedError, End, Transactions, digest
+from memoria.wiki.transaction import TRIES, ChangedError, End, Transactions, digest
 
 log = logging.getLogger(__name__)
 
-TRIES = 3  # when a person saves a page meanwhile
 UNREAD = 500  # articles that were never read, of one run: the next one goes on
 BOUND = 10_000  # changes of one article in one run
 BROUGHT = "brought "  # begins the name of a step that follows from the statements alone

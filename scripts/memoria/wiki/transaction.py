@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 KEPT_STEPS = 20  # how many transactions can be undone
 SWAPPED = "swapped.json"  # in the folder of the steps
-TRIES = 5  # to append to a file that a person replaces meanwhile
+TRIES = 5  # when a person saves a file meanwhile
 
 
 Row = dict[str, Any]

@@ -39,7 +39,7 @@ from memoria.wiki.folder import LOG, NOBODY, Owners, Wiki
 from memoria.wiki.index_page import commit
 from memoria.wiki.placing import Placing, ident_of
 from memoria.wiki.settle import Settle
-from memoria.wiki.transaction import ChangedError, End, Transactions
+from memoria.wiki.transaction import TRIES, ChangedError, End, Transactions
 from memoria.worker.request import Requests, near_pairs
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,6 @@ log = logging.getLogger(__name__)
 SHOWN_REASONS = 20  # what was wrong with the last answer
 BAD_ANSWERS = 3  # after as many batches in a row that failed the fault is the model's, and more calls only cost money
 AGAIN = "Placed already: does it end or repeat a line?"  # in a request, above statements that are asked about once more
-REDRAFTS = 5  # new drafts of one batch when a person saves a page in the meantime
 LOOKED = "last_consolidation"  # in the ledger: the user's day of the last look at pairs of statements
 LOOKED_AT = "looked_again"  # in the ledger: the ids of the live statements that were asked about again
 SINCE = "statements_since"  # in the ledger: the day from which statements that are in no entry are placed
@@ -224,7 +223,7 @@ class Compile:
             answer = self._answer(material, shown, batch)
             failpoints.reached("compile.answered")
             ends = self._end(answer, batch, shown)
-            for _ in range(REDRAFTS):
+            for _ in range(TRIES):
                 placing = self._place(answer, batch, shown)
                 try:
                     self._commit(placing, batch, ends)
