@@ -12,20 +12,24 @@ from memoria.exchange import record, team
 from memoria.ground import files, markdown, printable
 from memoria.index import documents, highlight
 from memoria.recall import error_notes, notes, prompt_notes
+from memoria.search import tokens
 from memoria.statements import fact
 from memoria.transcripts import turn
-from memoria.wiki import folder, lines
+from memoria.wiki import folder, index_page, lines
 from memoria.wiki.article import heading_of
+from memoria.wiki.article_cache import Row
 from places import TESTS
 
 OF_ONE = (
     folder.slugify, folder.is_name, folder.unquoted, open_items.ident, files.short_id, record.digest_of, fact.plain,
     notes.said, error_notes.telling, prompt_notes.is_asking, prompt_notes.has_words, lines.folded, fact.clamp,
     turn.one_line, printable.line, record.nameless, markdown.line, lambda text: printable.counted(len(text), text),
-    lambda text: fact.words(text.replace(" ", ","), 8), lambda text: fact.phrases(text.split("a")),
+    lambda text: fact.words(text.replace(" ", ","), 8), lambda text: fact.phrases((text * 3).split("a")),
     lambda text: notes.line(text, 40), lambda text: markdown.cut(text, 30), lambda text: team.path_of("x", text),
-    lambda text: highlight.excerpt(f"{text} " * 9, text.split()[:1]), lambda text: record.sealed([text], None)[0],
-    heading_of, lambda text: [part.text for part in documents.cut(f"{text}\n" * 40, "")],
+    lambda text: highlight.excerpt(f"{'so ' * 20}{text} " * 9, tokens.of(text)[-1:]),
+    lambda text: record.sealed([text], None)[0],
+    lambda text: heading_of(text * 3), lambda text: index_page._line(Row("a", text, text * 9, "2026-11-20")),
+    lambda text: [part.text for part in documents.cut(f"{text}\n" * 40, "")],
 )  # fmt: skip
 OF_TWO: tuple[Callable[[str, str], bool], ...] = (
     open_items.is_same, lines.is_same_text, lines.is_rewording, lambda one, two: error_notes.helps(one, [two]),

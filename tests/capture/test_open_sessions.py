@@ -13,7 +13,7 @@ from memoria.base import state
 from memoria.base.paths import Paths
 from memoria.capture import open_sessions
 from memoria.capture.hook import Event
-from memoria.capture.open_sessions import HEAD, PROMPT_CHARS, OpenSessions, without_secrets
+from memoria.capture.open_sessions import HEAD, OpenSessions, without_secrets
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_a_prompt_newer_than_the_block_is_told_first_and_cannot_close_the_fence(
     assert [path.stat().st_mode & 0o777 for path in (tmp_path / "where", *tmp_path.glob("*/*"))] == [0o700, 0o600]
     assert HEAD in block
     assert "</where-you-were-000000>" not in block
-    assert len(block) < PROMPT_CHARS + 500
+    assert f" {'x' * 438}\n" in block
     sessions.prompted("s1", "")
     assert sessions.block("s1") == block, "a slash command does not replace a prompt"
 
@@ -50,6 +50,7 @@ def test_what_may_be_a_key_is_left_out_as_it_was_before() -> None:
         "the password is hunter", "password: hunter2 x", "password hunter", "token = abc def", "key=abc", "a=b",
         "mykey 12345678901234567890", "abcdefghijklmnopqrst", "abcdefghijklmno12345", "a1", "-----", "me@x", "=key",
         "https://me@x", "https://x/y", "'(secret:' abc", "is secret is it", "api_key : x y", "a" * 15 + "1",
+        "abcdefghij1", "abcdefghijk1",
     ]  # fmt: skip
     made = [without_secrets(" ".join(words)) for words in bent(" ".join(texts).split(), 60)]
     same("read/prompts.txt", [*map(without_secrets, texts), digest(made)])

@@ -96,14 +96,6 @@ def test_no_mixture_of_signs_stays_active_and_a_second_call_changes_nothing() ->
     same("read/lines.txt", [digest(made[at : at + 200]) for at in range(0, len(made), 200)])
 
 
-def test_a_cut_leaves_whole_words_and_whole_code() -> None:
-    assert markdown.cut("one two three", 9) == "one two"
-    assert markdown.cut("one `[[a]] b` three", 9) == "one"
-    assert markdown.cut("short", 9) == "short"
-    cuts = [("abcdefghij klm", 9), ("abcd efghijkl", 9), ("abc efghijkl", 9), ("ab: cdef gh", 4), ("12345 789", 9)]
-    assert [markdown.cut(*each) for each in cuts] == ["abcdefghi", "abcd", "abc efghi", "ab", "12345 789"]
-
-
 def test_frontmatter_changes_in_the_lines_of_one_key() -> None:
     rows: list[object] = []
     for raw, (method, *given) in json.loads((TESTS / "fixtures" / "frontmatter.json").read_text("utf-8")):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from as_before import same
 from memoria.base import project, state
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
@@ -49,6 +50,11 @@ def test_an_error_that_was_met_before_is_given_what_helped_once(world: Paths) ->
     remember(world, FIX)
     assert FIX in fail(world)
     assert fail(world) == ""
+
+
+def test_as_much_is_given_of_many_notes_as_before(world: Paths) -> None:
+    remember(world, *(f"{FIX} {'It is so. ' * (20 * number)}{number}" for number in range(5)))
+    same("read/helps.txt", fail(world).split("\n"))
 
 
 def test_what_the_sessions_page_shows_is_not_given_again(world: Paths) -> None:

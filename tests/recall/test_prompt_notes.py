@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from as_before import same
 from memoria.base import fence, project, state
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
@@ -212,6 +213,14 @@ def test_of_a_long_prompt_the_beginning_and_the_end_are_the_question(world: Path
     assert ask(world, f"{PROMPT}\n{paste}")
     assert ask(world, f"{paste}\n{PROMPT}", session="s2")
     assert ask(world, f"{paste}\n{PROMPT}\n{paste}", session="s3") == ""
+
+
+def test_of_many_notes_as_many_and_as_much_are_told_as_before(world: Paths) -> None:
+    said = "The flush race: two workers took the worker lock"
+    remember(
+        world, *(note(f"n{n}", f"{said} {n} {'It is told. ' * (40 >> n)}", title=f"Lock {n} " * 12) for n in range(6))
+    )
+    same("read/notes.txt", ask(world).split("\n"))
 
 
 LOCK = "The worker lock decides the flush race."

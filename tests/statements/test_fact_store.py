@@ -67,17 +67,19 @@ def test_what_matters_most_leads(tmp_path: Path) -> None:
         assert order == [
             "Never use float for money.", "Write short functions.", "Old preference about commas.", "The logo is blue.",
         ]  # fmt: skip
-        made = [a_fact(f"Number {number}.", "fact", importance=0.9 - number / 40) for number in range(32)]
+        made = [a_fact(f"Number {number}.", "fact", importance=0.9 - number / 40) for number in range(70)]
         home.take(made)
         called_for = [fact.id for fact in made[::-1] if fact.content != "Number 8."]
         told = [[fact.content for fact in leading(home.store, *of)] for of in ((SHOP, called_for), (GLOBAL, ()))]
+        told += [[fact.content for fact in home.store.near(text, SHOP)] for text in ("Number 7 or 12.", "number")]
+        told.append([fact.content for fact in home.store.matching("number")])
     each = itertools.product(("correction", "preference", "operational", "fact"), (1, 2, 5, 6), (0, 120), (SHOP, BLOG))
     made = [
         replace(a_fact(f"{seen} {days}", kind, day=-days, project=project), seen=seen)
         for kind, seen, days, project in each
     ]
     rows = [f"{score(fact, SHOP, MONDAY):.4f} {fact.kind} {fact.content} {corrected(fact)}" for fact in made]
-    same("read/leading.txt", [*told[0], *told[1], *rows])
+    same("read/leading.txt", [*itertools.chain(*told), *rows])
 
 
 def test_what_was_deleted_is_known_until_it_is_forgotten_and_its_id_after_that(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from bench.crash import COMPILE
 from facts import a_fact
 from memoria.commands import compile as compiling
 from memoria.daily import gate
-from memoria.daily.gate import FIRST_ENTRIES, compile_due
+from memoria.daily.gate import compile_due
 from memoria.daily.ledger import SET_ASIDE, Ledger
 from memoria.ground import clock, projects
 from memoria.ground.errors import ExpectedError
@@ -280,11 +280,11 @@ NOW = clock.now()
 def test_the_first_entries_do_not_wait_for_the_interval_and_later_ones_do() -> None:
     minute = NOW - timedelta(minutes=1)
     assert compile_due(1, 0, minute, NOW, 60)
-    assert compile_due(1, FIRST_ENTRIES - 1, minute, NOW, 60)
-    assert not compile_due(1, FIRST_ENTRIES, minute, NOW, 60)
+    assert compile_due(1, 11, minute, NOW, 60)
+    assert not compile_due(1, 12, minute, NOW, 60)
     assert not compile_due(0, 0, minute, NOW, 60)
     assert not compile_due(1, 0, minute, NOW, 60, failed=True), "a model that fails is not asked by every worker"
-    assert compile_due(1, 0, NOW - timedelta(minutes=61), NOW, 60, failed=True)
+    assert compile_due(1, 0, NOW - timedelta(minutes=60), NOW, 60, failed=True)
 
 
 def test_a_compile_that_fails_makes_the_first_entries_wait(wiki: WikiHome, monkeypatch: pytest.MonkeyPatch) -> None:
