@@ -374,7 +374,7 @@ def test_the_memory_server_is_told_and_only_of_the_number(home: Home) -> None:
     assert {method for method, _ in server.written()} == {"POST", "DELETE"}
 
 
-TARGETS = ("01aa", "s1", "Quaggasoft", "shop-aaaaaa", "concepts/merger", "l-00000001", "daily/2026-11-20", "Fridays")
+TARGETS = ("01aa", "s1", "Quaggasoft", "shop-aaaaaa", "concepts/merger", "l-00000001", "Fridays")
 
 
 def test_a_dry_run_shows_everything_and_changes_nothing(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
@@ -383,8 +383,9 @@ def test_a_dry_run_shows_everything_and_changes_nothing(home: Home, capsys: pyte
     for what in TARGETS:
         rows += [f"== {what}: {run(forget, home, what, '--dry-run')}", *capsys.readouterr().out.splitlines()]
     same("read/forgotten.txt", (row.replace(home.paths.home, "~") for row in rows))
-    with pytest.raises(ExpectedError, match="nothing to forget"):
-        run(forget, home, "nobody said this", "--as", "text", "--dry-run")
+    for unsaid in ("nobody said this", "daily/2026-11-20", "session", "importance", "Learned"):
+        with pytest.raises(ExpectedError, match="nothing to forget"):
+            run(forget, home, unsaid, "--as", "text", "--dry-run")
     assert {path: data for path, data in contents(home) if path.suffix not in _CHANGING} == before
 
 
@@ -475,6 +476,11 @@ def test_a_tombstone_holds_ids_alone_and_a_lost_ledger_learns_of_it(home: Home) 
     stones = Tombstones(home.paths)
     stones.add("I am")  # as short as may be, and found up to the end of a text
     assert (stones.found("so I am"), stones.found("so I a"), stones.without("so I\nam")) == ("i am", None, "")
+    stones.add("acme")
+    for kept in ('{"content": "Tabs.", "project": "acme-1a2b3c"}', "<!-- memoria entry=a1 project=acme-1a2b3c -->"):
+        assert stones.without(kept) == kept
+    assert stones.without('{"content": "For Acme.", "project": "acme-1a2b3c"}') == ""
+    assert stones.without('Tabs.\n  <!-- learned {"history": ["Acme."]} -->\n') == "Tabs.\n"
 
 
 def test_what_the_copy_of_a_sync_program_or_a_broken_page_holds_is_forgotten_too(

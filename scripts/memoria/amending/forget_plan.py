@@ -27,6 +27,7 @@ from memoria.ground import home_files, projects
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.replaced import conflict_copies
+from memoria.ground.said import said, said_in
 from memoria.search.words import folded, holds
 from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
@@ -287,7 +288,7 @@ class _Planner:
                 quoted = plan.kind == "entry" and fact.session in sessions and fact.quote and any(
                     folded(fact.quote) in text for text in spoken.values())  # fmt: skip
                 named = plan.target == fact.session if plan.kind == "session" else plan.project == fact.project != ""
-                if fact.id in stands or quoted or named or plan.held(json.dumps(fact.to_dict())):  # fmt: skip # noqa: E501
+                if fact.id in stands or quoted or named or plan.held(said(json.dumps(fact.to_dict()))):  # fmt: skip # noqa: E501
                     plan.facts.append(fact)
 
     def _jobs(self, plan: Plan) -> None:
@@ -384,7 +385,7 @@ def _without(text: str, plan: Plan) -> str:
         if line.learned.id in facts:
             day.remove(line)
     day.bury(plan.ids)
-    day.strike(lambda row: holds(row, plan.needle) or any(ident in row for ident in cited))
+    day.strike(lambda row: holds(said_in(row), plan.needle) or any(ident in row for ident in cited))
     return day.text
 
 
@@ -396,7 +397,7 @@ def words(turn: Turn) -> str:
 def without_lines(text: str, needle: str) -> str:
     """Return a day's text without the lines that contain the needle, as ``DayText.strike`` removes them."""
     day = DayText(text)
-    day.strike(lambda row: holds(row, needle))
+    day.strike(lambda row: holds(said_in(row), needle))
     return day.text
 
 

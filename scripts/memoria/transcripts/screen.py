@@ -21,6 +21,7 @@ from memoria.base.paths import Paths
 from memoria.capture import cursor
 from memoria.ground import files, home_files
 from memoria.ground.home import Home
+from memoria.ground.said import said, said_in
 from memoria.search.words import folded
 from memoria.transcripts.client_files import objects
 
@@ -149,10 +150,11 @@ class Tombstones:
 
     def without(self, text: str) -> str:
         """Return ``text`` without the lines that contain a forgotten text; nothing when only several together do."""
-        if not self.holds(text):
+        if not self.holds(said(text)):
             return text
-        rest = "".join(line for line in text.splitlines(keepends=True) if not self.holds(line))
-        return "" if self.holds(rest) else rest
+        lines = text.splitlines(keepends=True)
+        rest = "".join(line for line in lines if len(lines) > 1 and not self.holds(said_in(line)))
+        return "" if self.holds(said(rest)) else rest
 
     def _stone(self, plain: str) -> Tombstone:
         return Tombstone(len(plain), _digest(plain, self.salt), self._code(plain[:MIN_TEXT], self.salt), self.salt)
