@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 _MARKUP: Final = re.compile(
-    r"^<!-- memoria .*|^### (?:Session|Learned) \(\d\d:\d\d\)(?: · [^·]+(?: · |$))?"
+    r"^<!-- memoria .*|^### (?:Session|Learned) \(\d\d:\d\d\)(?: · [^·]{1,200}(?: · |$))?"
     r"|^\*\*(?:Context|Key Exchanges|Decisions Made|Lessons Learned|Action Items|Learned):\*\*"
     r"|(?<=^- )\[(?:correction|preference|decision|fact|debugging|workaround|operational)\] "
     r"|^- Until \d{4}-\d\d-\d\d: |^  - Since then: "
-    r"|\[\[daily/[^\]\n]*\]\]|[ \t]\^[el]-[0-9a-z]+[ \t]*$"
+    r"|\[\[daily/[^\]\n]{0,400}\]\]|[ \t]\^[el]-[0-9a-z]{1,40}[ \t]{0,9}$"
 )
 _PARTICULARS: Final = re.compile(r"[ \t]+<!-- learned (\{.*\}) -->[ \t]*")
 _FIELDS: Final = (  # of records and statements, whose values nobody said
