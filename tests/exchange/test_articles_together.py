@@ -284,9 +284,7 @@ def test_an_article_that_a_person_deletes_goes_but_for_a_line_new_elsewhere(desk
     assert rows(desk, "Behaviour") == rows(laptop, "Behaviour") == {"It drops none."}
 
 
-def test_an_article_that_two_people_empty_is_gone_and_what_one_made_of_it_is_the_same(
-    desk: Machine, laptop: Machine
-) -> None:
+def test_an_article_that_two_people_empty_is_gone(desk: Machine, laptop: Machine) -> None:
     place(desk, "Behaviour", "The queue holds 500 jobs.")
     place(desk, "Behaviour", "A shed takes 20 jobs.", "A full shed is closed.", slug="concepts/shed")
     meet(desk, laptop)

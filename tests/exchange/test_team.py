@@ -97,9 +97,7 @@ def test_what_is_accepted_is_the_teams_and_no_rule_of_the_users(wiki: WikiHome, 
     assert queue in Path(wiki.home.paths.page, f"{key}.md").read_text()
 
 
-def test_what_the_repository_takes_out_goes_and_what_it_brings_back_comes(
-    wiki: WikiHome, clone: Path, tmp_path: Path
-) -> None:
+def test_what_the_repository_takes_out_or_brings_back(wiki: WikiHome, clone: Path, tmp_path: Path) -> None:
     wiki.run(share, "--accept")
     mara = tmp_path / "mara"
     before = (mara / team.FOLDER / "mara-kern.md").read_text()
@@ -122,9 +120,7 @@ def test_what_the_user_deletes_stays_deleted(wiki: WikiHome, clone: Path, tmp_pa
     assert sorted(text.partition(" (")[0] for text in facts(wiki.home)) == ["Tests run in parallel.", RULE]
 
 
-def test_what_a_review_rewords_is_the_same_statement_and_what_the_user_ended_or_reworded_is_theirs(
-    wiki: WikiHome, clone: Path, tmp_path: Path
-) -> None:
+def test_a_review_rewords_and_the_users_word_stands(wiki: WikiHome, clone: Path, tmp_path: Path) -> None:
     wiki.run(share, "--accept")
     ident = {text.partition(" (")[0]: fact.id for text, fact in facts(wiki.home).items()}
     with Keeper.at(wiki.home) as keeper:

@@ -169,9 +169,7 @@ def test_a_line_in_other_words_is_the_same_statement(home: Home) -> None:
 
 @pytest.mark.parametrize("name", [SLUG, "concepts/renamed"])
 @pytest.mark.parametrize("text", [NOW_9090, "The port of the listener is not 8080.", "The port of Caddy is 8080."])
-def test_a_line_with_another_number_name_or_negation_is_the_users_statement_and_ends_the_old(
-    home: Home, text: str, name: str
-) -> None:
+def test_a_line_that_says_otherwise_is_the_users_and_ends_the_old(home: Home, text: str, name: str) -> None:
     home.edit(SLUG, LISTENS, text)
     Path(home.home.paths.knowledge, f"{SLUG}.md").rename(Path(home.home.paths.knowledge, f"{name}.md"))
     home.settle()

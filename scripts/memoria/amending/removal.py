@@ -30,6 +30,7 @@ from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.projects import Projects
 from memoria.ground.replaced import Replaced
+from memoria.ground.said import said
 from memoria.ground.swap import Swap
 from memoria.index import sources
 from memoria.index.index import Index
@@ -160,7 +161,7 @@ def _outbox(outbox: Outbox, plan: Plan) -> None:
     """Remove the facts that wait to be stored and go, and whatever contains the text."""
     facts, held = {fact.id for fact in plan.facts}, plan.held
     for path, body in outbox.waiting().items():
-        if ("event" in body and body.get("id") in facts) or held(json.dumps(body)):
+        if ("event" in body and body.get("id") in facts) or held(said(json.dumps(body))):
             path.unlink(missing_ok=True)
 
 

@@ -147,7 +147,7 @@ class Ledger:
     def entry_of(self, key: str) -> str | None:
         """Return the id of a turn's entry, ``""`` when it needed none, None when the turn is not recorded."""
         row = self.db.execute("SELECT entry FROM turns WHERE key = ?", (key,)).fetchone()
-        return None if row is None else str(*row)
+        return None if row is None else str(row[0])
 
     def turn_counts(self) -> Counter[str]:
         """Return the number of turns of each entry."""
@@ -165,7 +165,7 @@ class Ledger:
         """Return the session whose entry a turn stands in, ``""`` when it stands in none."""
         query = "SELECT entries.session FROM turns JOIN entries ON entries.id = turns.entry WHERE turns.key = ?"
         row = self.db.execute(query, (key,)).fetchone()
-        return str(*row) if row else ""
+        return str(row[0]) if row else ""
 
     def record(self, entry: Booked) -> None:
         """Record an entry that is in its daily log, and its turns."""
@@ -326,18 +326,18 @@ class Ledger:
 
     def compiled(self) -> int:
         """Return the number of entries that a compile has taken in."""
-        return int(*self.db.execute("SELECT count(*) FROM entries WHERE compiled <> ''").fetchone())
+        return int(self.db.execute("SELECT count(*) FROM entries WHERE compiled <> ''").fetchone()[0])
 
     def by_hand(self) -> int:
         """Return the number of parts that a person wrote and that are no entries yet."""
-        return int(*self.db.execute("SELECT coalesce(sum(unmarked), 0) FROM logs").fetchone())
+        return int(self.db.execute("SELECT coalesce(sum(unmarked), 0) FROM logs").fetchone()[0])
 
     # attempts
 
     def tries(self, job: str) -> tuple[int, float, str]:
         """Return how often a job failed, when it may run again (seconds since the epoch), and why it failed last."""
         row = self.db.execute("SELECT count, not_before, reason FROM tries WHERE job = ?", (job,)).fetchone()
-        return tuple(row or (0, 0.0, ""))
+        return row or (0, 0.0, "")
 
     def failed(self, jobs: Iterable[str], *, counted: bool, not_before: float, reason: str) -> None:
         """Record that these jobs failed; ``counted`` says whether the jobs themselves may be the cause."""
@@ -413,7 +413,7 @@ class Ledger:
     def get(self, name: str) -> Any:
         """Return the value stored under this name, None when there is none."""
         row = self.db.execute("SELECT value FROM named WHERE name = ?", (name,)).fetchone()
-        return json.loads(*row) if row else None
+        return json.loads(row[0]) if row else None
 
     def put(self, name: str, value: Any) -> None:
         """Store a JSON value of any length under a name."""

@@ -24,7 +24,7 @@ from memoria.ground.errors import (
 from memoria.ground.files import sha256
 
 MAX_TAGS: Final = 500  # characters of ``tags`` and of ``expanded_keywords``
-MAX_ANSWER_BYTES: Final = 1 << 28
+MAX_ANSWER_BYTES: Final = 256 << 20
 TIMEOUT_SECONDS: Final = 5.0  # for a whole call
 LISTING_SECONDS: Final = 60.0  # for a call that lists everything
 _EVERYTHING: Final = "1970-01-01T00:00:00+00:00"  # a sync without a ``since`` brings no tombstones

@@ -207,7 +207,7 @@ class Records(AbstractContextManager["Records"]):
     def gone(self, ident: str) -> Record | None:
         """Return the record by which an id was forgotten."""
         row = self.db.execute("SELECT line FROM gone WHERE id = ?", (ident,)).fetchone()
-        return Record.parse(*row) if row else None
+        return Record.parse(row[0]) if row else None
 
     def forgotten(self) -> list[str]:
         """Return the ids that were forgotten."""
@@ -408,7 +408,7 @@ class Records(AbstractContextManager["Records"]):
     def count_shown(self, folder: str) -> int:
         """Return how many ids the files of a folder held, without their parts."""
         query = "SELECT count(*) FROM shown WHERE digest <> ? AND file GLOB ? AND instr(id, '#') = 0"
-        return int(*self.db.execute(query, (GONE, f"{folder}*")).fetchone())
+        return int(self.db.execute(query, (GONE, f"{folder}*")).fetchone()[0])
 
     # -- segments
 
@@ -458,7 +458,7 @@ class Records(AbstractContextManager["Records"]):
     def get(self, key: str, default: Any = None) -> Any:
         """Return one of the small values."""
         row = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return json.loads(*row) if row else default
+        return json.loads(row[0]) if row else default
 
     def keep(self, key: str, value: Any) -> None:
         """Store one of the small values."""

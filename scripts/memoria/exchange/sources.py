@@ -246,7 +246,8 @@ class Articles:
         is_deleted = any(record.text is None for record in self.records.known(slug)) or about is None
         if page is None:
             return None
-        if is_deleted and not any(piece.kind in (PLACE, PROSE) for piece in page.pieces()):
+        waits = slug in self.waiting
+        if is_deleted and not waits and not any(piece.kind in (PLACE, PROSE) for piece in page.pieces()):
             if about and about.text is not None:  # all that it told stands elsewhere now
                 self.records.put(slug, ARTICLE, None, self.records.dots(slug))
             return None

@@ -64,7 +64,7 @@ def open_(
         script = "\n".join(migrations)
         if missing := set(_TABLES.findall(script)) - set(_DROPPED.findall(script)) - there:
             raise DamagedError(f"the database lacks {', '.join(sorted(missing))}")
-        if reads_all and (found := str(*_execute(db, "PRAGMA quick_check(1)").fetchone())) != "ok":
+        if reads_all and (found := _execute(db, "PRAGMA quick_check(1)").fetchone()[0]) != "ok":
             raise DamagedError(found)
     except BaseException:
         db.close()
@@ -148,7 +148,7 @@ def shred(db: sqlite3.Connection) -> None:
 
 def version(db: sqlite3.Connection) -> int:
     """Return the number of migrations that were applied."""
-    return int(*_execute(db, "PRAGMA user_version").fetchone())
+    return int(_execute(db, "PRAGMA user_version").fetchone()[0])
 
 
 def is_damaged(error: sqlite3.Error) -> bool:

@@ -40,14 +40,17 @@ def said_in(row: str) -> str:
 
 def _values(text: str) -> str:
     try:
-        values = json.loads(text)
+        return "\n".join(_strings(json.loads(text)))
     except (ValueError, RecursionError):
         return text
-    return "\n".join(_strings({name: value for name, value in values.items() if name not in _FIELDS}))
 
 
 def _strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _strings(each)
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            yield from _strings(each) if name not in _FIELDS else ()
+    elif isinstance(value, list):
+        for each in value:
+            yield from _strings(each)

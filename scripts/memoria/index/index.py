@@ -101,7 +101,7 @@ class Index(AbstractContextManager["Index"]):
 
     def __len__(self) -> int:
         """Return the number of documents."""
-        return int(*self._db.execute("SELECT count(*) FROM documents").fetchone())
+        return int(self._db.execute("SELECT count(*) FROM documents").fetchone()[0])
 
     def entries(self) -> dict[str, About]:
         """Return the fields of every daily entry, by its id."""
@@ -122,7 +122,7 @@ class Index(AbstractContextManager["Index"]):
         def work() -> None:
             digest = digest_of(aliases)
             row = self._db.execute("SELECT value FROM facts WHERE name = 'aliases'").fetchone()
-            if (row or ("",)) == (digest,):
+            if (row[0] if row else "") == digest:
                 return
             with self._transaction():
                 self._db.execute("UPDATE sources SET mtime_ns = -1")
@@ -400,7 +400,7 @@ class DocumentRows:
         """Add or update a document; return False when it is stored as it is."""
         row = self._db.execute("SELECT digest FROM documents WHERE key = ?", (document.key,)).fetchone()
         digest = document.digest
-        if row == (digest,):
+        if row and row[0] == digest:
             return False
         if row:
             self.drop(document.key)
@@ -486,7 +486,7 @@ class DocumentRows:
 
     def _number(self, name: str) -> int:
         row = self._db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return int(*row) if row else 0
+        return int(row[0]) if row else 0
 
 
 def _terms(document: Document, parts: tuple[Passage, ...]) -> Iterator[list[str]]:

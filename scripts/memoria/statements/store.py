@@ -7,7 +7,6 @@ fact has a line. A fact that only an article of an earlier version tells is a ro
 
 from __future__ import annotations
 
-import itertools
 import json
 import logging
 import math
@@ -192,12 +191,12 @@ class Store(AbstractContextManager["Store"]):
     def get(self, ident: str) -> Fact | None:
         """Return the fact with this id."""
         row = self.db.execute("SELECT body FROM facts WHERE id = ?", (ident,)).fetchone()
-        return _fact(*row) if row else None
+        return _fact(row[0]) if row else None
 
     def day(self, ident: str) -> date | None:
         """Return the day whose log contains a fact's lines, None when none does."""
         row = self.db.execute("SELECT day FROM facts WHERE id = ? AND day NOT LIKE '%/%'", (ident,)).fetchone()
-        return date.fromisoformat(*row) if row else None
+        return date.fromisoformat(row[0]) if row else None
 
     def entries(self) -> dict[str, str]:
         """Return the id of the entry that holds each fact, for those that are in one."""
@@ -205,7 +204,7 @@ class Store(AbstractContextManager["Store"]):
 
     def count_of(self, day: date) -> int:
         """Return the number of facts whose lines a day's log contains."""
-        return int(*self.db.execute("SELECT COUNT(*) FROM facts WHERE day = ?", (day.isoformat(),)).fetchone())
+        return int(self.db.execute("SELECT COUNT(*) FROM facts WHERE day = ?", (day.isoformat(),)).fetchone()[0])
 
     def facts(self, *, live: bool = True, project: str = "") -> list[Fact]:
         """Return facts, oldest first; ``live``: only those that hold; ``project``: only its own and global ones."""
@@ -359,7 +358,7 @@ class Store(AbstractContextManager["Store"]):
     def places(self, slug: str) -> dict[str, Place]:
         """Return the lines of facts that an article had when it was last read, by id."""
         rows = self.db.execute("SELECT id, day, is_current, words, is_same FROM places WHERE slug = ?", (slug,))
-        return {place.id: place for place in itertools.starmap(Place, rows)}
+        return {row[0]: Place(*row) for row in rows}
 
     def read_article(self, slug: str, mark: str, places: Collection[Place]) -> None:
         """Record the lines of facts that an article has now; ``mark`` changes with its file."""

@@ -18,7 +18,7 @@ from memoria.transcripts.screen import Screen
 from memoria.transcripts.turn import Turn
 from memoria.transcripts.turn_reader import Reader
 
-TAIL_BYTES = 1 << 18  # of the transcript that are read
+TAIL_BYTES = 256 << 10  # of the transcript that are read
 ANSWER_CHARS = 800  # of the answer that the next words may refer to
 TURNS = 6  # that are told
 TURN_CHARS = 400  # of one; of a longer one its beginning and its end

@@ -104,7 +104,8 @@ class Worker:
         if self.ledger.get(housekeeping.TEAM):
             from memoria.exchange import team  # noqa: PLC0415 (as in ``flush``)
 
-            team.follow(self.home, self.ledger, self.keeper)
+            with suppress(ExpectedError):  # of a log that is being saved: the next worker looks again
+                team.follow(self.home, self.ledger, self.keeper)
         for job in self.spool.jobs(self.spool.cur):  # left by a worker that died, since this one holds the lock
             self.spool.release(job)
         self._pick_up()
