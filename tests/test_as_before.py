@@ -44,9 +44,7 @@ def test_what_texts_become_is_as_before() -> None:
     for _ in range(60):
         drawn = draw.choices(words, k=draw.randint(1, 14))
         pairs += [(" ".join(drawn), " ".join(other)) for other in bent(drawn, 4)]
-    texts, rows = [text for pair in pairs for text in pair], list[str]()
-    for number, single in enumerate(OF_ONE):
-        rows.append(f"{number} {digest(map(single, texts))}")
-    for number, double in enumerate(OF_TWO):
-        rows.append(f"{number} {''.join('01'[double(*pair)] for pair in pairs)}")
+    texts = [text for pair in pairs for text in pair]
+    rows = [f"{number} {digest(map(single, texts))}" for number, single in enumerate(OF_ONE)]
+    rows += [f"{number} {''.join('01'[double(*pair)] for pair in pairs)}" for number, double in enumerate(OF_TWO)]
     same("read/texts.txt", rows)

@@ -1,4 +1,4 @@
-"""The documents are true: every path, test selection and link they name leads somewhere."""
+"""The documents are true: every path, test selection and link they name, the settings and the commands."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 
 from bench import mutants
+from memoria.base.settings import Settings
+from memoria.cli import VERBS
 from places import ROOT
 from syntax import nodes
 
@@ -125,3 +127,20 @@ def test_each_decision_has_a_number_of_its_own_which_its_heading_says() -> None:
 
 def test_every_mutant_of_the_bench_still_stands_once_in_its_module() -> None:
     assert len([mutant.place(ROOT / mutants.PACKAGE) for mutant in mutants.read(mutants.LIST.read_text("utf-8"))]) > 200
+
+
+def test_every_setting_is_in_its_document_with_default_and_sentence() -> None:
+    text = " ".join((ROOT / "docs" / "settings.md").read_text("utf-8").split())
+    for field in Settings.fields():
+        given = field.default
+        written = ",".join(map(str, given)) if isinstance(given, tuple) else str(given)
+        default = f"`{written.lower() if isinstance(given, bool) else written}`" if written else "empty"
+        other = "" if field.variable == f"MEMORIA_{field.name.upper()}" else f" (`{field.variable}`)"
+        row = f"- `{field.name}`{other}, {default}: {field.sentence}"
+        assert text.count(f"{row} ") == 1, f"docs/settings.md needs once: {row}"
+
+
+def test_the_readme_takes_a_minute_and_every_command_has_its_row() -> None:
+    assert (ROOT / "README.md").stat().st_size <= 10_000
+    commands = (ROOT / "docs" / "commands.md").read_text("utf-8")
+    assert [verb for verb, line in VERBS.items() if f"| `memoria {verb}` | {line} |" not in commands] == []

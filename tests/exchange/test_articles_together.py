@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -448,6 +450,24 @@ def test_what_is_forgotten_leaves_the_articles_of_all(desk: Machine, laptop: Mac
         with laptop.at_work():
             assert len(together.spread_forgetting(laptop.home)) == behind, "also who has not heard of a text alone"
         laptop.forget("ask bob")
+
+
+@pytest.mark.parametrize("is_sent", [False, True])
+def test_a_line_reworded_unseen_goes_with_its_statement(desk: Machine, laptop: Machine, is_sent: bool) -> None:
+    [fact] = place(desk, "Behaviour", "The zeppelin lands on Friday.")
+    meet(desk, laptop)
+    for day in ("Saturday.", "Sunday."):
+        save(laptop, partial(re.sub, "[A-Z][a-z]+day[.]", day))
+        with laptop.at_work(), laptop.keeper() as keeper:
+            refresh.settle(laptop.home, keeper)
+    meet(*(laptop, desk) * is_sent)
+    desk.forget(fact.id)
+    desk.sync()
+    with laptop.at_work(), Records.of(laptop.home.paths) as records:
+        done = together.exchange(laptop.home, records, together.carrier_of(laptop.home))
+    assert done.lost == 2 * (not is_sent), "and that is told"
+    meet(laptop, desk)
+    assert [path(machine).exists() for machine in (desk, laptop)] == [is_sent, is_sent]
 
 
 def test_an_article_that_is_forgotten_whole_is_missed_by_nobody(desk: Machine, laptop: Machine) -> None:

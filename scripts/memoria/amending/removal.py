@@ -236,11 +236,7 @@ def _caches(home: Home, ledger: Ledger) -> None:
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
         # Prepared pages, shown notes (one may be repeated), positions of sessions (written again after a turn).
-        for folder, pattern in (
-            (home.paths.page, "**/*"),
-            (home.paths.hints, "*"),
-            (home.paths.where, "*.[mps]*"),
-        ):
+        for folder, pattern in ((home.paths.page, "**/*"), (home.paths.hints, "*"), (home.paths.where, "*.[mps]*")):
             for path in Path(folder).glob(pattern):
                 if path.is_file():
                     path.unlink()

@@ -56,12 +56,7 @@ class Field:
     __slots__ = ("choices", "default", "is_path", "name", "sentence", "variable")
 
     def __init__(
-        self,
-        default: Any,
-        sentence: str,
-        variable: str = "",
-        is_path: bool = False,
-        choices: tuple[str, ...] = (),
+        self, default: Any, sentence: str, variable: str = "", is_path: bool = False, choices: tuple[str, ...] = ()
     ) -> None:
         self.name = ""  # until ``Settings.fields`` is asked
         self.choices = choices
@@ -204,8 +199,7 @@ class Settings:
         is_path=True,
     )
     model: str = setting(
-        "claude:haiku",
-        "Models tried in order, e.g. `claude:haiku,ollama:qwen2.5:3b`; `offline` uses no model at all.",
+        "claude:haiku", "Models tried in order, e.g. `claude:haiku,ollama:qwen2.5:3b`; `offline` uses no model at all."
     )
     ollama_url: str = setting("http://127.0.0.1:11434", "Address of the ollama server.")
     split_worktrees: bool = setting(False, "Treat each git worktree as a project of its own.")
@@ -220,8 +214,7 @@ class Settings:
         "", "Where your machines exchange their memory: a git address or a folder. `memoria sync` sets it."
     )
     compile_interval_min: int = setting(
-        60,
-        "Minutes between automatic compiles of the wiki; its first dozen entries do not wait.",
+        60, "Minutes between automatic compiles of the wiki; its first dozen entries do not wait."
     )
     notes: str = setting(
         "all",

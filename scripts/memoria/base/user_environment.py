@@ -88,10 +88,7 @@ def user_settings(environ: Mapping[str, str]) -> dict[str, str]:
         managed = "/Library/Application Support/ClaudeCode"
     else:
         managed = "C:\\Program Files\\ClaudeCode" if os.name == "nt" else "/etc/claude-code"
-    return {
-        **_env_of(user_file(environ))[0],
-        **_env_of(os.path.join(managed, "managed-settings.json"))[0],
-    }
+    return {**_env_of(user_file(environ))[0], **_env_of(os.path.join(managed, "managed-settings.json"))[0]}
 
 
 def file_text(path: str) -> str:

@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Final
 
 from memoria.base import failpoints, invocation
@@ -101,7 +102,8 @@ class Meeting:
         known = self.records.segments()
         self.records.release(known - listed)
         fresh = {(machine, name) for machine, name in listed - known if name.endswith(ENDING)}
-        for (machine, name), data in self.carrier.read(fresh):
+        own = {place for place in fresh if place[0] == self.machine}  # first: what was sent is known by it
+        for (machine, name), data in chain(self.carrier.read(own), self.carrier.read(fresh - own)):
             found = opened(data, self.key)
             self.records.scrub([record.dot for record in found if self._take(record, machine)])
             self.records.hold(machine, name, found)

@@ -151,9 +151,8 @@ class Records(AbstractContextManager["Records"]):
         if not mine:
             self.keep(TO_FORGET, True)
         self._known.clear()
-        unseen = self.db.execute("SELECT line FROM records WHERE id = ? AND mine", (record.id,)).fetchall()
-        if not mine and any(Record.parse(line).over for (line,) in unseen):
-            self.keep(LOST, self.get(LOST, 0) + 1)
+        if not mine:
+            self._forget_edits(record.id)
         named = [name for name in self.names() if nameless(name) == record.id] if record.id.startswith("n-") else []
         for ident in (record.id, *named):
             for part in (ident, *self.parts(ident)):
@@ -162,6 +161,19 @@ class Records(AbstractContextManager["Records"]):
             self.db.execute(f"INSERT OR IGNORE INTO scrubbed {these}", (ident,))
         self.be_due([record.id, *named])
         return known is None
+
+    def _forget_edits(self, ident: str) -> None:
+        """Forget, and count, what was edited here unseen by others: under its id, or as an article's new line."""
+        mine = "SELECT line, dot IN (SELECT dot FROM held) FROM records WHERE mine AND instr(line, ?)"
+        for line, is_sent in self.db.execute(mine, (ident,)).fetchall():
+            edit = Record.parse(line)
+            told = json.loads(edit.text or "0") if edit.kind == STATEMENT and not is_sent else {}
+            if edit.id == ident and edit.over:
+                self.keep(LOST, self.get(LOST, 0) + 1)
+            elif ident in told.get("supersedes", ()) and not told.get("session"):
+                self.keep(LOST, self.get(LOST, 0) + 1)
+                self.put(edit.id, FORGET, None, self.dots(edit.id))
+                self._forget_edits(edit.id)
 
     def names(self) -> set[str]:
         """Return the ids of all articles of which anything is known."""

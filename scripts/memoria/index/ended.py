@@ -182,10 +182,7 @@ def of(paths: Paths) -> Ended:
             found[fact.session].append(Past(fact.content, "", quote=fact.quote))
         return found
 
-    return Ended(
-        lambda ident: known().get(ident),
-        lambda session: deleted().get(session, ()) if session else (),
-    )
+    return Ended(lambda ident: known().get(ident), lambda session: deleted().get(session, ()) if session else ())
 
 
 def _opened(paths: Paths, read: Callable[[Store], list[Fact]]) -> list[Fact]:

@@ -47,10 +47,7 @@ def refresh(index: Index, paths: Paths, *, anew: bool = False, until: float = ma
     more = _archived(index, Archive.of(paths), Path(paths.home), told)
     changed += index.sync(paths.home, more=more, ended=told, tops=("daily",), until=until)
     if index.is_whole:
-        index.prepare(
-            naming_notes.LEVELS,
-            lambda texts: files.replace(Path(paths.named), naming_notes.names_in(texts)),
-        )
+        index.prepare(naming_notes.LEVELS, lambda texts: files.replace(Path(paths.named), naming_notes.names_in(texts)))
     return changed
 
 

@@ -151,11 +151,7 @@ OWN: dict[str, Callable[[Json], Json]] = {
 
 
 def _described(tool: Tool) -> Json:
-    hints = {
-        "readOnlyHint": tool.reads_only,
-        "destructiveHint": tool.destroys,
-        "openWorldHint": tool.is_open,
-    }
+    hints = {"readOnlyHint": tool.reads_only, "destructiveHint": tool.destroys, "openWorldHint": tool.is_open}
     about = {"name": tool.name, "description": tool.description}
     return {**about, "inputSchema": _outlined(tool.schema), "annotations": hints}
 

@@ -152,11 +152,7 @@ TOOLS = (
     Tool(
         "facts",
         "List the learned facts that hold in this project, the latest first, each with its id (l-…).",
-        arguments(
-            kind={"enum": ["correction", "preference", *STATED]},
-            limit=_whole(200),
-            first_character=_START,
-        ),
+        arguments(kind={"enum": ["correction", "preference", *STATED]}, limit=_whole(200), first_character=_START),
         "fact_tools.facts",
         reads_only=True,
     ),

@@ -141,12 +141,7 @@ def _letters(text: str) -> str:
 
 
 def prepare(
-    home: Home,
-    ledger: Ledger,
-    daily: DailyLog,
-    index: Index,
-    keeper: Keeper,
-    touched: Collection[str] | None = None,
+    home: Home, ledger: Ledger, daily: DailyLog, index: Index, keeper: Keeper, touched: Collection[str] | None = None
 ) -> None:
     """Write the pages of the projects that have changed.
 

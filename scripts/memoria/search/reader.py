@@ -187,14 +187,7 @@ class Finder:
         return self._found(query, limit, project, view, kinds, is_folded=len(kinds) != 1)[0]
 
     def _found(
-        self,
-        query: str,
-        limit: int,
-        project: str,
-        view: Visibility | None,
-        kinds: Collection[str],
-        *,
-        is_folded: bool,
+        self, query: str, limit: int, project: str, view: Visibility | None, kinds: Collection[str], *, is_folded: bool
     ) -> tuple[list[Hit], dict[str, float]]:
         """Return the hits of a search, and the information in each word of the query."""
         words = tokens.of_query(query[:_QUERY_CHARS])[:QUERY_WORDS]

@@ -219,12 +219,7 @@ def _queued_turn(entry: Queued) -> Turn:
     key = _digest("\n".join((entry.session, entry.time, entry.text)))
     text, is_mark = prompt.queued_words(entry.text)
     return Turn(
-        key,
-        "note" if is_mark else "user",
-        text,
-        time=clock.parse(entry.time),
-        cwd=entry.cwd,
-        branch=entry.branch,
+        key, "note" if is_mark else "user", text, time=clock.parse(entry.time), cwd=entry.cwd, branch=entry.branch
     )
 
 

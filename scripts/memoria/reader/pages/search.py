@@ -18,12 +18,7 @@ LIMIT, TYPED_LIMIT = 30, 8
 TITLES = 5  # articles whose title begins with what is typed
 MAX_QUERY = 500  # characters
 _MARKS = re.compile(r"^[-*+] |\bdaily/\d{4}-\d{2}-\d{2}#\^[el]-[0-9a-z]+")  # of Markdown, which passages hold as it is
-KINDS = {
-    "article": "Articles",
-    "entry": "Entries",
-    "fact": "Facts",
-    "turn": "Conversations",
-}
+KINDS = {"article": "Articles", "entry": "Entries", "fact": "Facts", "turn": "Conversations"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +44,7 @@ def show(site: Site, asked: Asked) -> View:
     kind = kind if kind in layout.KINDS else ""
     key, is_part = asked.query.get("project", ""), bool(asked.query.get("part"))
     found, lacking = _find(site, query, kind, key, TYPED_LIMIT if is_part else LIMIT) if query else ([], "")
-    values = {
-        "words": query,
-        "kind": kind,
-        "project": key,
-        "kinds": KINDS,
-        "results": found,
-        "lacking": lacking,
-    }
+    values = {"words": query, "kind": kind, "project": key, "kinds": KINDS, "results": found, "lacking": lacking}
     return View("parts/results.html" if is_part else "search.html", f"{query} · Search" if query else "Search", values)
 
 
