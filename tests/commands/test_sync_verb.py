@@ -167,7 +167,7 @@ def test_what_cannot_be_reached_is_an_error_of_one_line_that_status_repeats(tmp_
     learn("The zeppelin lands on Friday.")
     assert "hold it until the next exchange" in run("desk", "forget", "zeppelin", "--yes")
     Path(Home.open().paths.projects).write_text('{"folders": {"/home/ada/shop": "shop-bbbbbb"}}')
-    assert "keep the project's name" in run("desk", "forget", "--project", "shop", "--yes")
+    assert "had not sent yet, and the project's name" in run("desk", "forget", "--project", "shop", "--yes")
     told = json.loads(run("desk", "sync", "--status", "--json")[2:])["problem"]
     assert "cannot be" in told
     assert all(told in run("desk", verb) for verb in ("status", "doctor"))

@@ -88,6 +88,8 @@ def _lines(data: bytes | None) -> list[str]:
 
 
 def _list(transactions: Transactions) -> None:
+    if not transactions.steps():
+        print("Nothing can be undone.")
     for number, step in enumerate(transactions.steps(), 1):
         changed = [*(row["path"] for row in step.files), *(f"fact {end['id']}" for end in step.facts)]
         print(f"{number:>3}  {step.label}: {', '.join(changed)}")

@@ -130,9 +130,10 @@ def _listener(port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((security.HOST, port))
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         listener.close()
-        raise ExpectedError(f"port {port} cannot be used ({error.strerror}); name another, or none.") from error
+        reason = getattr(error, "strerror", error)
+        raise ExpectedError(f"port {port} cannot be used ({reason}); name another, or none.") from error
     return listener
 
 
