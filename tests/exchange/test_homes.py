@@ -126,23 +126,23 @@ def test_two_people_change_different_things_of_one_entry(desk: Machine, laptop: 
     save(laptop, "It was slow.", "It was slow at night.")
     learn(laptop, "The queue holds 500 jobs.", kind="decision", day=2, session="s-2")  # said again
     meet(laptop, desk)
-    assert day(laptop).read_text() == day(desk).read_text()
-    text = day(desk).read_text()
+    assert day(laptop).read_text() == (text := day(desk).read_text())
     assert text.count("### Session") == 1
     assert "- [x] Write the test" in text
     assert "It was slow at night." in text
     assert [fact.seen for fact in desk.facts()] == [2]
 
 
-def test_the_boxes_of_a_persons_own_notes_travel_before_a_compile_has_seen_them(desk: Machine, laptop: Machine) -> None:
+def test_a_persons_own_notes_travel_whole_before_a_compile_has_seen_them(desk: Machine, laptop: Machine) -> None:
     write_entry(desk)
-    day(desk).write_text(f"{day(desk).read_text()}\nBefore the release:\n\n- [ ] Call Bob\n- [ ] Rotate the pager\n")
+    note = "Before the release:\n\n- [ ] Call Bob\n- [ ] Rotate the pager\n\nAsk Ada.\n\nThen again:\n\nAsk Ada.\n"
+    day(desk).write_text(f"{day(desk).read_text()}\n{note}")
     meet(desk, laptop)
     day(laptop).write_text(day(laptop).read_text().replace("- [ ] Call Bob", "- [x] Call Bob"))
     meet(laptop, desk)
     assert day(laptop).read_text() == day(desk).read_text()
     assert "\n\n- [x] Call Bob\n- [ ] Rotate the pager\n" in day(desk).read_text()
-    assert day(desk).read_text().count("Before the release:") == 1
+    assert [day(desk).read_text().count(said) for said in ("Before the release:", "Ask Ada. ^l-")] == [1, 2]
 
 
 def test_two_wordings_at_once_both_stand_and_the_second_names_its_machine(desk: Machine, laptop: Machine) -> None:

@@ -136,7 +136,7 @@ def _proven(home: Home, plan: Plan, found: Proof) -> Iterator[str]:
     if home.settings.memory_api_url:
         yield "The memory server is told to delete its copies of the facts with the next exchange."
     if home.settings.sync and plan.folders:
-        yield "Other machines forget this too. What they had not sent yet, and the project's name, forget there as well."
+        yield "Other machines forget this. What they had not sent yet, and the project's name, forget there too."
     if found.client:
         yield "Files of coding agents or of a team contain it; memoria does not change them and keeps nothing of it:"
         yield from (f"- {printable.line(path)}" for path in found.client)

@@ -219,11 +219,13 @@ def block(bare: str, statements: Sequence[Learned], day: date) -> str:
     match = MARKER.fullmatch(marker)
     if match is None:
         raise ValueError("no entry")
-    left = {learned.id: learned for learned in statements}
+    known = {learned.id: learned for learned in statements}
+    left = dict(known)  # those without a row of a person's, who may have written one twice
     for number in reversed(range(len(rows) if match[5] == HAND else 0)):
         there = rows[number].removeprefix(_bullet(rows[number]))
         if there.startswith("^l-"):
-            learned = left.pop(there[1:], None)
+            left.pop(there[1:], None)
+            learned = known.get(there[1:])
             rows[number : number + 1] = _by_hand(_bullet(rows[number]), learned, marker, day) if learned else []
     rows = _with_statements([*rows, ""], list(left.values()))
     return "\n".join([*rows, f"^e-{match[1]}", "", marker]) + "\n"
