@@ -33,18 +33,15 @@ def user(content: Any, **more: Any) -> bytes:
 RESULT = [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]
 
 
-@pytest.mark.parametrize(
-    ("raw", "form"),
-    [
-        (line(type="human-turn", body={"words": WORDS}), "type 'human-turn'"),
-        (user([{"type": "voice", "transcript": WORDS}]), "user: block 'voice'"),
-        (line(type="assistant", message={"content": [{"type": "speech", "said": WORDS}]}), "assistant: block 'speech'"),
-        (user(WORDS, origin={"kind": "hologram"}), "origin.kind 'hologram'"),
-        (user(WORDS, promptSource="dictated"), "promptSource 'dictated'"),
-        (user(RESULT, toolDenialKind="user-postponed"), "toolDenialKind 'user-postponed'"),
-        (b'{"type":"user", torn\n', "no JSON object"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("raw", "form"), [
+    (line(type="human-turn", body={"words": WORDS}), "type 'human-turn'"),
+    (user([{"type": "voice", "transcript": WORDS}]), "user: block 'voice'"),
+    (line(type="assistant", message={"content": [{"type": "speech", "said": WORDS}]}), "assistant: block 'speech'"),
+    (user(WORDS, origin={"kind": "hologram"}), "origin.kind 'hologram'"),
+    (user(WORDS, promptSource="dictated"), "promptSource 'dictated'"),
+    (user(RESULT, toolDenialKind="user-postponed"), "toolDenialKind 'user-postponed'"),
+    (b'{"type":"user", torn\n', "no JSON object"),
+])  # fmt: skip
 def test_a_form_that_the_reader_does_not_know_is_named(raw: bytes, form: str) -> None:
     assert forms([user("hello there", uuid="first"), raw, raw.replace(b'"uuid": "u"', b'"uuid": "v"')]) == {form: 2}
 

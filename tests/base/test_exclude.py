@@ -10,25 +10,22 @@ import pytest
 from memoria.base.exclude import MARKER, excluded_by
 
 
-@pytest.mark.parametrize(
-    ("pattern", "inside", "outside"),
-    [
-        ("/jobs/secret", ["/jobs/secret", "/jobs/secret/a/b"], ["/jobs/secret2", "/jobs", "/x/jobs/secret"]),
-        ("/jobs/secret/", ["/jobs/secret", "/jobs/secret/a"], ["/jobs"]),
-        ("/jobs/*/legal", ["/jobs/acme/legal", "/jobs/acme/legal/x"], ["/jobs/legal", "/jobs/a/b/legal"]),
-        ("/jobs/**/legal", ["/jobs/legal", "/jobs/a/b/legal/c"], ["/legal", "/other/legal"]),
-        ("**/clients/**", ["/clients", "/home/a/clients/x"], ["/home/a/client"]),
-        ("clients/acme", ["/home/a/clients/acme/src"], ["/home/a/clients/other"]),
-        ("client-*", ["/home/a/client-1", "/home/client-x/src"], ["/home/a/client", "/home/a/my-client-1"]),
-        ("notes?", ["/a/notes1"], ["/a/notes", "/a/notes12"]),
-        ("*", ["/a", "/a/b"], []),
-        ("/", [], ["/a"]),
-        (".", [], ["/a"]),
-        ("/.", [], ["/a"]),
-        ("", [], ["/a", "/"]),
-        ("/a/*b*c", ["/a/xbxc", "/a/bc/d"], ["/a/xb", "/a/cb"]),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "inside", "outside"), [
+    ("/jobs/secret", ["/jobs/secret", "/jobs/secret/a/b"], ["/jobs/secret2", "/jobs", "/x/jobs/secret"]),
+    ("/jobs/secret/", ["/jobs/secret", "/jobs/secret/a"], ["/jobs"]),
+    ("/jobs/*/legal", ["/jobs/acme/legal", "/jobs/acme/legal/x"], ["/jobs/legal", "/jobs/a/b/legal"]),
+    ("/jobs/**/legal", ["/jobs/legal", "/jobs/a/b/legal/c"], ["/legal", "/other/legal"]),
+    ("**/clients/**", ["/clients", "/home/a/clients/x"], ["/home/a/client"]),
+    ("clients/acme", ["/home/a/clients/acme/src"], ["/home/a/clients/other"]),
+    ("client-*", ["/home/a/client-1", "/home/client-x/src"], ["/home/a/client", "/home/a/my-client-1"]),
+    ("notes?", ["/a/notes1"], ["/a/notes", "/a/notes12"]),
+    ("*", ["/a", "/a/b"], []),
+    ("/", [], ["/a"]),
+    (".", [], ["/a"]),
+    ("/.", [], ["/a"]),
+    ("", [], ["/a", "/"]),
+    ("/a/*b*c", ["/a/xbxc", "/a/bc/d"], ["/a/xb", "/a/cb"]),
+])  # fmt: skip
 def test_a_pattern_excludes_the_folder_and_all_below_and_no_other(
     pattern: str, inside: list[str], outside: list[str]
 ) -> None:

@@ -29,14 +29,11 @@ def key(folder: Path, paths: Paths, **given: bool) -> str:
     return project.of(str(folder), settings, paths)
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        SSH, HTTPS, f"{HTTPS}.git", f"{HTTPS}/", "https://user:token@GIT.example.com:8443/client1/api.git",
-        "ssh://git@git.example.com:2222/client1/api.git", "git://git.example.com//client1/api",
-        "git.example.com:client1/api", "git+ssh://git@git.example.com/client1/./api.git/",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("url", [
+    SSH, HTTPS, f"{HTTPS}.git", f"{HTTPS}/", "https://user:token@GIT.example.com:8443/client1/api.git",
+    "ssh://git@git.example.com:2222/client1/api.git", "git://git.example.com//client1/api",
+    "git.example.com:client1/api", "git+ssh://git@git.example.com/client1/./api.git/",
+])  # fmt: skip
 def test_one_repository_is_one_project_whatever_its_remote_is_written_like(url: str) -> None:
     assert project.remote_identity(url) == "git.example.com/client1/api"
 

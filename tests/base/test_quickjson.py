@@ -65,13 +65,10 @@ def test_a_fresh_interpreter_refuses_with_a_value_error_and_says_why(python: str
     assert len(done.stdout.splitlines()) == len(REFUSED)
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        (r'"\ud800"', "?"), (r'"a\uDFFF"', "a?"),
-        (r'{"\udc80": ["\ud800", {"x": "\ud800"}]}', {"?": ["?", {"x": "?"}]}),
-        (r'"\ud83d\ude00"', "\U0001f600"), (r'["\\ud800", 7, null]', ["\\ud800", 7, None]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "value"), [
+    (r'"\ud800"', "?"), (r'"a\uDFFF"', "a?"),
+    (r'{"\udc80": ["\ud800", {"x": "\ud800"}]}', {"?": ["?", {"x": "?"}]}),
+    (r'"\ud83d\ude00"', "\U0001f600"), (r'["\\ud800", 7, null]', ["\\ud800", 7, None]),
+])  # fmt: skip
 def test_what_no_file_and_no_database_can_hold_is_replaced(text: str, value: object) -> None:
     assert quickjson.loads(text) == value

@@ -95,13 +95,10 @@ def test_a_list_of_words_takes_nothing_else(tmp_path: Path, given: object) -> No
     assert [problem for problem in settings.problems if "exclude must be a list of strings, not" in problem]
 
 
-@pytest.mark.parametrize(
-    ("stored", "is_refused"),
-    [
-        ({"exclude": 7}, True), ({"disabled": "perhaps"}, True), ({"home": 7}, True), ({"state": "relative"}, True),
-        ({"tz": 7}, False), ({"exclude": None}, False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("stored", "is_refused"), [
+    ({"exclude": 7}, True), ({"disabled": "perhaps"}, True), ({"home": 7}, True), ({"state": "relative"}, True),
+    ({"tz": 7}, False), ({"exclude": None}, False),
+])  # fmt: skip
 def test_a_wrong_value_of_what_says_whether_and_where_to_keep_keeps_nothing(
     tmp_path: Path, stored: object, is_refused: bool
 ) -> None:

@@ -203,14 +203,11 @@ def test_a_file_that_somebody_has_open_is_replaced_as_soon_as_it_is_closed(
     assert path.read_bytes() == b"new"
 
 
-@pytest.mark.parametrize(
-    ("path", "uri"),
-    [
-        (r"C:\Users\Ada Ö\memoria\.memoria\index.db", "file:/C:/Users/Ada Ö/memoria/.memoria/index.db"),
-        (r"\\server\share\index.db", "file:////server/share/index.db"),
-        (r"D:\100%\a#b?.db", "file:/D:/100%25/a%23b%3f.db"),
-    ],
-)
+@pytest.mark.parametrize(("path", "uri"), [
+    (r"C:\Users\Ada Ö\memoria\.memoria\index.db", "file:/C:/Users/Ada Ö/memoria/.memoria/index.db"),
+    (r"\\server\share\index.db", "file:////server/share/index.db"),
+    (r"D:\100%\a#b?.db", "file:/D:/100%25/a%23b%3f.db"),
+])  # fmt: skip
 def test_a_database_on_a_drive_or_a_server_has_a_uri(path: str, uri: str, windows: None) -> None:
     assert sqlite.uri(path) == uri
 

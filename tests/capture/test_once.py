@@ -12,14 +12,11 @@ from memoria.capture import hook
 from places import ROOT
 
 
-@pytest.mark.parametrize(
-    ("settings", "is_replaced"),
-    [
-        ({"enabledPlugins": {"memoria@memoria": True}}, True),
-        ({"enabledPlugins": {"memoria@memoria": False, "another@memoria": True}}, False),
-        ({"enabledPlugins": ["memoria@memoria"]}, False), ({"env": {"X": "memoria@memoria"}}, False), ({}, False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("settings", "is_replaced"), [
+    ({"enabledPlugins": {"memoria@memoria": True}}, True),
+    ({"enabledPlugins": {"memoria@memoria": False, "another@memoria": True}}, False),
+    ({"enabledPlugins": ["memoria@memoria"]}, False), ({"env": {"X": "memoria@memoria"}}, False), ({}, False),
+])  # fmt: skip
 def test_hooks_in_the_settings_leave_it_to_a_plugin_that_is_switched_on(
     settings: object, is_replaced: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,25 +45,22 @@ def test_each_setting_is_listed_with_the_source_of_its_value(
     assert "Megabytes of redacted, compressed turns" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("name", "words", "stored"),
-    [
-        ("model", ["ollama:qwen2.5:3b"], "ollama:qwen2.5:3b"),
-        ("day_notice", ["off"], False),
-        ("daily_budget_usd", ["0.5"], 0.5),
-        ("exclude", ["~/jobs/secret", "**/clients/**"], ["~/jobs/secret", "**/clients/**"]),
-        ("exclude", ["a,b"], ["a", "b"]),
-        ("exclude", ['["~/jobs/a, b", "c"]'], ["~/jobs/a, b", "c"]),
-        ("exclude", ["[a-c]*"], ["[a-c]*"]),
-        ("redact_extra", [r"ACME-\d{3,5}"], [r"ACME-\d{3,5}"]),
-        ("redact_extra", ["[A-Z]{2,3}-9", "b,c"], ["[A-Z]{2,3}-9", "b,c"]),
-        ("redact_extra", [r'["a{1,2}", "b\\d"]'], ["a{1,2}", r"b\d"]),
-        ("MEMORIA_COMPILE_INTERVAL_MIN", ["90"], 90),
-        ("archive-mb", ["800"], 800),
-        ("projects", ['{"shop": {"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}}}'],
-         {"shop": {"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}}}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "words", "stored"), [
+    ("model", ["ollama:qwen2.5:3b"], "ollama:qwen2.5:3b"),
+    ("day_notice", ["off"], False),
+    ("daily_budget_usd", ["0.5"], 0.5),
+    ("exclude", ["~/jobs/secret", "**/clients/**"], ["~/jobs/secret", "**/clients/**"]),
+    ("exclude", ["a,b"], ["a", "b"]),
+    ("exclude", ['["~/jobs/a, b", "c"]'], ["~/jobs/a, b", "c"]),
+    ("exclude", ["[a-c]*"], ["[a-c]*"]),
+    ("redact_extra", [r"ACME-\d{3,5}"], [r"ACME-\d{3,5}"]),
+    ("redact_extra", ["[A-Z]{2,3}-9", "b,c"], ["[A-Z]{2,3}-9", "b,c"]),
+    ("redact_extra", [r'["a{1,2}", "b\\d"]'], ["a{1,2}", r"b\d"]),
+    ("MEMORIA_COMPILE_INTERVAL_MIN", ["90"], 90),
+    ("archive-mb", ["800"], 800),
+    ("projects", ['{"shop": {"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}}}'],
+     {"shop": {"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}}}),
+])  # fmt: skip
 def test_a_value_is_written_as_its_type(surroundings: Path, name: str, words: list[str], stored: object) -> None:
     surroundings.parent.mkdir(parents=True)
     surroundings.write_text('{"tz": "Europe/Vienna", "of another version": 1}')
@@ -75,26 +72,23 @@ def test_a_value_is_written_as_its_type(surroundings: Path, name: str, words: li
     assert not Settings.load().problems or Settings.load().problems[0].count("of another version")
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["archive_mb", "many"], "a whole number"), (["exclude", "[1]"], "a list of strings"),
-        (["hints", "false"], "hints is no setting any more: say which notes you want with `notes`"),
-        (["hints", "true"], "config unset hints"),
-        (["notes", "many"], "all or prompt or none"), (["day_notice", "perhaps"], "true or false"),
-        (["home", "relative/folder"], "absolute path"), (["model", "claude:haiku", "offline"], "one value"),
-        (["modle", "offline"], "did you mean model"), (["model", "gpt4"], "possible are claude:haiku"),
-        (["model", "claude:haiku,gpt4"], "model names 'gpt4'"),
-        (["ollama_url", "localhost:11434"], "must begin with http:// or https://"),
-        (["memory_api_url", "memory.example"], "must begin with http:// or https://"),
-        (["redis_url", "http://redis.example"], "must begin with redis://"),
-        (["python", "/nowhere/python3"], "no program '/nowhere/python3'"),
-        (["tz", "Nowhere/Vienna"], "no time zone 'Nowhere/Vienna'"), (["projects", "{"], "must be an object"),
-        (["projects", '{"a": {"env": 1}}'], "an object"),
-        (["redact_extra", "("], "'(' is not a regular expression"),
-        (["redact_extra", "a*"], "'a*' matches the empty text"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("words", "told"), [
+    (["archive_mb", "many"], "a whole number"), (["exclude", "[1]"], "a list of strings"),
+    (["hints", "false"], "hints is no setting any more: say which notes you want with `notes`"),
+    (["hints", "true"], "config unset hints"),
+    (["notes", "many"], "all or prompt or none"), (["day_notice", "perhaps"], "true or false"),
+    (["home", "relative/folder"], "absolute path"), (["model", "claude:haiku", "offline"], "one value"),
+    (["modle", "offline"], "did you mean model"), (["model", "gpt4"], "possible are claude:haiku"),
+    (["model", "claude:haiku,gpt4"], "model names 'gpt4'"),
+    (["ollama_url", "localhost:11434"], "must begin with http:// or https://"),
+    (["memory_api_url", "memory.example"], "must begin with http:// or https://"),
+    (["redis_url", "http://redis.example"], "must begin with redis://"),
+    (["python", "/nowhere/python3"], "no program '/nowhere/python3'"),
+    (["tz", "Nowhere/Vienna"], "no time zone 'Nowhere/Vienna'"), (["projects", "{"], "must be an object"),
+    (["projects", '{"a": {"env": 1}}'], "an object"),
+    (["redact_extra", "("], "'(' is not a regular expression"),
+    (["redact_extra", "a*"], "'a*' matches the empty text"),
+])  # fmt: skip
 def test_a_wrong_name_or_value_is_refused_with_what_is_right(
     surroundings: Path, capsys: pytest.CaptureFixture[str], words: list[str], told: str
 ) -> None:

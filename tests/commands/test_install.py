@@ -127,17 +127,14 @@ def test_hooks_of_an_older_install_are_taken_out_and_nothing_else(
     assert json.loads((tmp_path / ".claude" / "settings.local.json").read_text()) == {}
 
 
-@pytest.mark.parametrize(
-    "theirs",
-    [
-        handler("uv run --directory /home/x/claude-memory-compiler python hooks/session-end.py"),
-        handler("python3", "/home/x/claude-memory-compiler/hooks/stop.py"),
-        handler("python3 '/home/x/unbalanced/hooks/stop.py"), handler("python3", "/home/x/memoria/other/stop.py"),
-        handler("/home/x/tool/hooks/run everything"),
-        {"hooks": [{"type": "prompt", "prompt": "/gone/memoria/hooks/stop.py"}]}, {"hooks": []},
-        {"hooks": "of no known form"}, "nor this",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("theirs", [
+    handler("uv run --directory /home/x/claude-memory-compiler python hooks/session-end.py"),
+    handler("python3", "/home/x/claude-memory-compiler/hooks/stop.py"),
+    handler("python3 '/home/x/unbalanced/hooks/stop.py"), handler("python3", "/home/x/memoria/other/stop.py"),
+    handler("/home/x/tool/hooks/run everything"),
+    {"hooks": [{"type": "prompt", "prompt": "/gone/memoria/hooks/stop.py"}]}, {"hooks": []},
+    {"hooks": "of no known form"}, "nor this",
+])  # fmt: skip
 def test_another_tools_hooks_are_never_taken_for_ours(file: Path, theirs: Any) -> None:
     before = given_file(file, json.dumps({"hooks": {"SessionEnd": [theirs]}}))
     assert run("--remove") == 0

@@ -90,29 +90,23 @@ def test_closing_edits_one_line_and_leaves_the_rest_of_the_file_as_a_person_left
     assert texts(items) == ["Write the changelog."]
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (RETRY, "Add a retry to the uploader"),
-        (RETRY, "Add the retry to the uploader with backoff"),
-        ("Run the load test", "Run the load tests again"),
-        ("Handle public holidays in the timetable.", "Public holidays in the timetable are not handled yet."),
-        ("Load test auf dem Server", "Load test auf dem Server noch nicht"),
-        ("Den Retry in den Uploader einbauen", "Retry in den Uploader einbauen."),
-        ("Fix the flaky test in `test_sync.py` on CI", "Fix the flaky test in test_sync.py"),
-    ],
-)
+@pytest.mark.parametrize(("one", "other"), [
+    (RETRY, "Add a retry to the uploader"),
+    (RETRY, "Add the retry to the uploader with backoff"),
+    ("Run the load test", "Run the load tests again"),
+    ("Handle public holidays in the timetable.", "Public holidays in the timetable are not handled yet."),
+    ("Load test auf dem Server", "Load test auf dem Server noch nicht"),
+    ("Den Retry in den Uploader einbauen", "Retry in den Uploader einbauen."),
+    ("Fix the flaky test in `test_sync.py` on CI", "Fix the flaky test in test_sync.py"),
+])  # fmt: skip
 def test_wordings_of_one_item_are_recognised(one: str, other: str) -> None:
     assert is_same(one, other)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (RETRY, "Add the retry to the downloader"), ("Move worker 3 to port 9001", "Move worker 4 to port 9002"),
-        ("Update `a.py`", "Update `b.py`"), ("Write tests for the parser module", "Write tests for the lexer module"),
-        ("Test on Windows", "Test on Linux"), ("Decide whether to use redis", "Decide not to use redis"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("one", "other"), [
+    (RETRY, "Add the retry to the downloader"), ("Move worker 3 to port 9001", "Move worker 4 to port 9002"),
+    ("Update `a.py`", "Update `b.py`"), ("Write tests for the parser module", "Write tests for the lexer module"),
+    ("Test on Windows", "Test on Linux"), ("Decide whether to use redis", "Decide not to use redis"),
+])  # fmt: skip
 def test_items_that_only_look_alike_stay_apart(one: str, other: str) -> None:
     assert not is_same(one, other)

@@ -38,15 +38,12 @@ def test_the_next_model_is_asked_when_one_fails_and_the_failure_is_told(error: M
     assert [failure.model for failure in completion.failures] == ["first"]
 
 
-@pytest.mark.parametrize(
-    ("errors", "expected", "retry_now"),
-    [
-        ([gone(retry_now=False), gone()], ModelUnavailableError, True),
-        ([BadAnswerError("junk"), gone()], ModelUnavailableError, True),
-        ([BadAnswerError("junk"), gone(retry_now=False)], BadAnswerError, None),
-        ([gone(retry_now=False), gone(retry_now=False)], ModelUnavailableError, False),
-    ],
-)
+@pytest.mark.parametrize(("errors", "expected", "retry_now"), [
+    ([gone(retry_now=False), gone()], ModelUnavailableError, True),
+    ([BadAnswerError("junk"), gone()], ModelUnavailableError, True),
+    ([BadAnswerError("junk"), gone(retry_now=False)], BadAnswerError, None),
+    ([gone(retry_now=False), gone(retry_now=False)], ModelUnavailableError, False),
+])  # fmt: skip
 def test_when_all_fail_the_most_hopeful_error_tells_all_reasons(
     errors: list[ModelError], expected: type[ModelError], retry_now: bool | None
 ) -> None:
@@ -88,16 +85,13 @@ def test_a_scripted_answer_can_name_the_statements_it_is_asked_about(tmp_path: P
     assert [place["id"] for place in data["places"]] == ["l-e7", "l-e8", "l-e8", "l-e7"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"worth_saving": true, "title": "Fix the race"}',
-        'Here it is:\n```json\n{"worth_saving": true, "title": "Fix the race"}\n```\nAnything else?',
-        'I thought of {} and {"a": 1} first. {"worth_saving": true, "title": "Fix the race"} {',
-        '{"worth_saving": true, "title": "Fix\\u0000 \\u001b\\ud800the \\u202erace", "extra": 1, "action_items": null}',
-        '\ufeff{"worth_saving": true, "title": "Fix\x07 the race"}',
-    ],
-)
+@pytest.mark.parametrize("text", [
+    '{"worth_saving": true, "title": "Fix the race"}',
+    'Here it is:\n```json\n{"worth_saving": true, "title": "Fix the race"}\n```\nAnything else?',
+    'I thought of {} and {"a": 1} first. {"worth_saving": true, "title": "Fix the race"} {',
+    '{"worth_saving": true, "title": "Fix\\u0000 \\u001b\\ud800the \\u202erace", "extra": 1, "action_items": null}',
+    '\ufeff{"worth_saving": true, "title": "Fix\x07 the race"}',
+])  # fmt: skip
 def test_an_answer_is_found_cleaned_and_completed(text: str) -> None:
     data = answer.read(text, PROMPT)
     assert data["title"] == "Fix the race"
@@ -105,25 +99,22 @@ def test_an_answer_is_found_cleaned_and_completed(text: str) -> None:
     assert "extra" not in data
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("", "is empty"),
-        ("   \n", "is empty"),
-        ("I cannot help with that.", "no JSON object"),
-        ("[1, 2]", "must be of type object"),
-        ('{"worth_saving": tr', "no JSON object"),
-        ("{" * 5_000, "no JSON object"),
-        ('{"a":' * 3_000, "no JSON object"),
-        ("{}", "lacks worth_saving"),
-        ('{"worth_saving": "perhaps"}', "worth_saving must be of type boolean"),
-        (json.dumps({"worth_saving": True, "context": "x" * 2_001}), "context is longer than 2000 characters"),
-        (
-            json.dumps({"worth_saving": True, "action_items": list(map(str, range(41)))}),
-            "action_items has more than 40 items",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "reason"), [
+    ("", "is empty"),
+    ("   \n", "is empty"),
+    ("I cannot help with that.", "no JSON object"),
+    ("[1, 2]", "must be of type object"),
+    ('{"worth_saving": tr', "no JSON object"),
+    ("{" * 5_000, "no JSON object"),
+    ('{"a":' * 3_000, "no JSON object"),
+    ("{}", "lacks worth_saving"),
+    ('{"worth_saving": "perhaps"}', "worth_saving must be of type boolean"),
+    (json.dumps({"worth_saving": True, "context": "x" * 2_001}), "context is longer than 2000 characters"),
+    (
+        json.dumps({"worth_saving": True, "action_items": list(map(str, range(41)))}),
+        "action_items has more than 40 items",
+    ),
+])  # fmt: skip
 def test_a_bad_answer_is_refused_with_its_first_reason(text: str, reason: str) -> None:
     with pytest.raises(BadAnswerError, match=reason):
         answer.read(text, PROMPT)

@@ -71,15 +71,12 @@ def test_nothing_is_given_in_an_excluded_folder_over_a_stopped_command_or_unaske
     assert FIX in fail(world)
 
 
-@pytest.mark.parametrize(
-    ("error", "text"),
-    [
-        (ERROR, "ModuleNotFoundError: no yaml worker"),
-        ("[lint] ERROR task failed", "The lint task failed with an error: the factories return interfaces on purpose."),
-        ("no such file: types/README.md", "README.md got a section about the preview, and a call to open issues."),
-        ("ld: cannot find libzebra", "The zebra stripes in libzebra are counted at noon by two people."),
-    ],
-)
+@pytest.mark.parametrize(("error", "text"), [
+    (ERROR, "ModuleNotFoundError: no yaml worker"),
+    ("[lint] ERROR task failed", "The lint task failed with an error: the factories return interfaces on purpose."),
+    ("no such file: types/README.md", "README.md got a section about the preview, and a call to open issues."),
+    ("ld: cannot find libzebra", "The zebra stripes in libzebra are counted at noon by two people."),
+])  # fmt: skip
 def test_a_note_that_only_repeats_the_error_or_shares_less_is_not_given(world: Paths, error: str, text: str) -> None:
     remember(world, text)
     assert fail(world, error) == ""

@@ -89,14 +89,11 @@ def test_it_is_given_again_after_a_compaction_and_to_a_subagent_which_knows_noth
     assert use(world, "Edit", file_path=f"{CWD}/Makefile")
 
 
-@pytest.mark.parametrize(
-    ("kind", "file", "is_given"),
-    [
-        ("correction", "src/prices.py", True), ("preference", "src/prices.py", True), ("decision", "prices.py", True),
-        ("fact", "src/prices.py", True), ("fact", "prices.py", False), ("decision", ".py", False),
-        ("correction", ".py", True), ("correction", "lib/prices.py", False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("kind", "file", "is_given"), [
+    ("correction", "src/prices.py", True), ("preference", "src/prices.py", True), ("decision", "prices.py", True),
+    ("fact", "src/prices.py", True), ("fact", "prices.py", False), ("decision", ".py", False),
+    ("correction", ".py", True), ("correction", "lib/prices.py", False),
+])  # fmt: skip
 def test_a_note_is_given_that_names_the_file_as_exactly_as_its_kind_asks(
     world: Paths, kind: str, file: str, is_given: bool
 ) -> None:
@@ -225,14 +222,11 @@ def test_nobody_is_asked_over_anything_else(world: Paths, rule: Document, tool: 
 
 
 @pytest.mark.usefixtures("person")
-@pytest.mark.parametrize(
-    ("environ", "fields"),
-    [
-        ({hook.ENTRYPOINT: "sdk-cli"}, {}), ({}, {"permission_mode": ""}), ({"CLAUDE_CODE_SESSION_ATTENDED": "0"}, {}),
-        ({}, {"permission_mode": "bypassPermissions"}), ({}, {"permission_mode": "dontAsk"}), ({}, {"agent_id": "a1"}),
-        ({}, {"MEMORIA_NOTES": "prompt"}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("environ", "fields"), [
+    ({hook.ENTRYPOINT: "sdk-cli"}, {}), ({}, {"permission_mode": ""}), ({"CLAUDE_CODE_SESSION_ATTENDED": "0"}, {}),
+    ({}, {"permission_mode": "bypassPermissions"}), ({}, {"permission_mode": "dontAsk"}), ({}, {"agent_id": "a1"}),
+    ({}, {"MEMORIA_NOTES": "prompt"}),
+])  # fmt: skip
 def test_a_program_a_subagent_and_who_wants_no_questions_are_not_asked(
     world: Paths, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], fields: dict[str, Any]
 ) -> None:

@@ -39,13 +39,10 @@ def test_a_claim_in_the_same_words_is_not_shown_beside_the_fact(tmp_path: Path) 
     assert len(hits) == 1
 
 
-@pytest.mark.parametrize(
-    "claim",
-    [
-        "Use npm instead of pnpm for the shop, because the lock file is npm's.",
-        "The lock file of the shop is checked by the release job, and pnpm instead of npm is used there.",
-    ],
-)
+@pytest.mark.parametrize("claim", [
+    "Use npm instead of pnpm for the shop, because the lock file is npm's.",
+    "The lock file of the shop is checked by the release job, and pnpm instead of npm is used there.",
+])  # fmt: skip
 def test_a_claim_that_says_something_else_is_a_passage_of_the_one_result(tmp_path: Path, claim: str) -> None:
     ((_, passages),) = found(tmp_path, "pnpm instead of npm lock file", article(claim))
     assert any(FACT in passage for passage in passages)

@@ -13,15 +13,12 @@ from memoria.search.words import stems
 # -- tokens
 
 
-@pytest.mark.parametrize(
-    ("text", "terms"),
-    [
-        ("The code is under the MIT licence", ["code", "mit", "licence"]),
-        ("Wir bauen auf dem Server", ["bauen", "server"]),
-        ("Le serveur est dans la zone", ["serveur", "zone"]),
-        ("do NOT push", ["push"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "terms"), [
+    ("The code is under the MIT licence", ["code", "mit", "licence"]),
+    ("Wir bauen auf dem Server", ["bauen", "server"]),
+    ("Le serveur est dans la zone", ["serveur", "zone"]),
+    ("do NOT push", ["push"]),
+])  # fmt: skip
 def test_stop_words_are_no_terms(text: str, terms: list[str]) -> None:
     assert tokens.of(text) == [porter(term) for term in terms]
 
@@ -78,50 +75,41 @@ def same(one: str, other: str) -> bool:
     return comparison.same(comparison.words(one), comparison.words(other))
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Use tabs in Makefiles.", "Makefiles use tabs, always."),
-        ("Never commit directly to main; open a pull request.", "Do not commit to main directly, open pull requests."),
-        ("The user prefers short functions.", "I prefer short functions in this codebase"),
-        ("Tests need the emulator running.", "The emulator needs to be running for tests."),
-        ("Bitte keine Emojis in der Dokumentation", "In der Dokumentation keine Emojis."),
-    ],
-)
+@pytest.mark.parametrize(("one", "other"), [
+    ("Use tabs in Makefiles.", "Makefiles use tabs, always."),
+    ("Never commit directly to main; open a pull request.", "Do not commit to main directly, open pull requests."),
+    ("The user prefers short functions.", "I prefer short functions in this codebase"),
+    ("Tests need the emulator running.", "The emulator needs to be running for tests."),
+    ("Bitte keine Emojis in der Dokumentation", "In der Dokumentation keine Emojis."),
+])  # fmt: skip
 def test_the_same_said_otherwise_is_the_same(one: str, other: str) -> None:
     assert same(one, other)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Use tabs, not spaces.", "Use spaces, not tabs."), ("Use pnpm instead of npm.", "Use npm instead of pnpm."),
-        ("Use tabs for indentation.", "Don't use tabs for indentation."),
-        ("Wir nutzen Poetry, nicht pip.", "Wir nutzen pip, nicht Poetry."),
-        ("The API listens on port 8080.", "The API listens on port 9090."),
-        ("Worker 3 uses port 9001.", "Worker 3 uses port 9005."), ("The timeout is 30s.", "The timeout is 60s."),
-        ("Use two spaces for indentation, not tabs.", "Use tabs for indentation."),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("one", "other"), [
+    ("Use tabs, not spaces.", "Use spaces, not tabs."), ("Use pnpm instead of npm.", "Use npm instead of pnpm."),
+    ("Use tabs for indentation.", "Don't use tabs for indentation."),
+    ("Wir nutzen Poetry, nicht pip.", "Wir nutzen pip, nicht Poetry."),
+    ("The API listens on port 8080.", "The API listens on port 9090."),
+    ("Worker 3 uses port 9001.", "Worker 3 uses port 9005."), ("The timeout is 30s.", "The timeout is 60s."),
+    ("Use two spaces for indentation, not tabs.", "Use tabs for indentation."),
+])  # fmt: skip
 def test_the_opposite_is_no_duplicate(one: str, other: str) -> None:
     assert not same(one, other)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Use tabs in Makefiles.", "Deploys go out on Tuesdays."),
-        ("The staging database is called db-legacy.", "The staging server is called kronos."), ("", "Use tabs."),
-        ("Worker 3 uses port 9001.", "Worker 4 uses port 9002."), ("Worker 3 is flaky.", "Worker 4 is flaky."),
-        ("Queue A is drained by 4 workers.", "Queue B is drained by 4 workers."),
-        ("Queue A of the clinic is drained by 4 workers.", "Queue B of the clinic is drained by 9 workers."),
-        ("Production of the clinic is hosted at Fly, in Rome.", "Staging of the clinic is hosted at Fly, in Rome."),
-        ("Builds upload reports to staging.", "Builds upload reports to staging, never logs, traces, dumps or cores."),
-        ("Deploy from main at noon on Tuesday.", "Deploy from main at noon on Thursday."),
-        ("In web/ use tabs, not spaces.", "In api/ use spaces, not tabs."),
-        ("No, no tests.", "`mise run test` runs the unit tests before each commit."),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("one", "other"), [
+    ("Use tabs in Makefiles.", "Deploys go out on Tuesdays."),
+    ("The staging database is called db-legacy.", "The staging server is called kronos."), ("", "Use tabs."),
+    ("Worker 3 uses port 9001.", "Worker 4 uses port 9002."), ("Worker 3 is flaky.", "Worker 4 is flaky."),
+    ("Queue A is drained by 4 workers.", "Queue B is drained by 4 workers."),
+    ("Queue A of the clinic is drained by 4 workers.", "Queue B of the clinic is drained by 9 workers."),
+    ("Production of the clinic is hosted at Fly, in Rome.", "Staging of the clinic is hosted at Fly, in Rome."),
+    ("Builds upload reports to staging.", "Builds upload reports to staging, never logs, traces, dumps or cores."),
+    ("Deploy from main at noon on Tuesday.", "Deploy from main at noon on Thursday."),
+    ("In web/ use tabs, not spaces.", "In api/ use spaces, not tabs."),
+    ("No, no tests.", "`mise run test` runs the unit tests before each commit."),
+])  # fmt: skip
 def test_different_things_are_not_the_same(one: str, other: str) -> None:
     assert not same(one, other)
 
@@ -134,17 +122,14 @@ def test_of_texts_that_say_the_same_the_last_is_distinct() -> None:
 # -- identifiers
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("see scripts/memoria/flush.py and a/b.py", ["scripts/memoria/flush.py", "a/b.py"]),
-        ("the probe asks /health, the config is ~/.memoria/settings", ["/health", "~/.memoria/settings"]),
-        ("`uv run pytest` with --no-cov", ["uv run pytest", "--no-cov"]),
-        ("flush_session calls parseUrl and SQLite", ["flush_session", "parseUrl", "SQLite"]),
-        ("MAX_LINES at most", ["MAX_LINES"]),
-        ("@types/node and setup.cfg", ["@types/node", "setup.cfg"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "names"), [
+    ("see scripts/memoria/flush.py and a/b.py", ["scripts/memoria/flush.py", "a/b.py"]),
+    ("the probe asks /health, the config is ~/.memoria/settings", ["/health", "~/.memoria/settings"]),
+    ("`uv run pytest` with --no-cov", ["uv run pytest", "--no-cov"]),
+    ("flush_session calls parseUrl and SQLite", ["flush_session", "parseUrl", "SQLite"]),
+    ("MAX_LINES at most", ["MAX_LINES"]),
+    ("@types/node and setup.cfg", ["@types/node", "setup.cfg"]),
+])  # fmt: skip
 def test_names_in_prose(text: str, names: list[str]) -> None:
     assert identifiers.in_prose(text) == names
 
@@ -166,28 +151,22 @@ def test_a_called_name_in_code_keeps_its_arguments() -> None:
 # -- cues
 
 
-@pytest.mark.parametrize(
-    ("said", "kind"),
-    [
-        ("No, use tabs in Makefiles.", "correction"), ("Nein, die Tests laufen mit pnpm.", "correction"),
-        ("That's wrong, the port is 9090.", "correction"), ("Never push to main on a Friday.", "preference"),
-        ("Schreib Commits immer auf Englisch.", "preference"), ("From now on ask before you deploy.", "preference"),
-        ("We decided to keep carts in Postgres.", "decision"), ("Wir haben uns für SQLite entschieden.", "decision"),
-        ("Let's go with Redis for the queue.", "decision"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("said", "kind"), [
+    ("No, use tabs in Makefiles.", "correction"), ("Nein, die Tests laufen mit pnpm.", "correction"),
+    ("That's wrong, the port is 9090.", "correction"), ("Never push to main on a Friday.", "preference"),
+    ("Schreib Commits immer auf Englisch.", "preference"), ("From now on ask before you deploy.", "preference"),
+    ("We decided to keep carts in Postgres.", "decision"), ("Wir haben uns für SQLite entschieden.", "decision"),
+    ("Let's go with Redis for the queue.", "decision"),
+])  # fmt: skip
 def test_a_cue_says_what_a_sentence_states(said: str, kind: str) -> None:
     assert cues.stated(f"Please look at the importer. {said}") == [(said, kind)]
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Add a test for the importer.", "Should we always use uv for this?", "/compact never lose this",
-        "See this:\n```\nnever call me directly\n```",
-        "> we always use pnpm\nand what they wrote below it never counts", "<log>always failing</log>",
-        f"never {'x ' * 800}",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("said", [
+    "Add a test for the importer.", "Should we always use uv for this?", "/compact never lose this",
+    "See this:\n```\nnever call me directly\n```",
+    "> we always use pnpm\nand what they wrote below it never counts", "<log>always failing</log>",
+    f"never {'x ' * 800}",
+])  # fmt: skip
 def test_requests_questions_and_what_is_quoted_hold_no_cue(said: str) -> None:
     assert cues.stated(said) == []

@@ -54,14 +54,11 @@ def test_an_error_stands_beside_its_command_when_several_ran_at_once() -> None:
     assert found[1:] == [("tool", "Bash make lint"), ("error", "exit 1: line too long"), ("tool", "Bash make test")]
 
 
-@pytest.mark.parametrize(
-    ("command", "shown"),
-    [
-        (f"cat {CWD}/src/a.c", "Bash cat src/a.c"), (f"cd {CWD} && make", "Bash make"),
-        (f"cat '{CWD}/a' {CWD}/b", "Bash cat 'a' b"), (f"cat {CWD}-old/a.c", f"Bash cat {CWD}-old/a.c"),
-        (f"cat /mnt{CWD}/a.c", f"Bash cat /mnt{CWD}/a.c"), ("cat /etc/hosts", "Bash cat /etc/hosts"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("command", "shown"), [
+    (f"cat {CWD}/src/a.c", "Bash cat src/a.c"), (f"cd {CWD} && make", "Bash make"),
+    (f"cat '{CWD}/a' {CWD}/b", "Bash cat 'a' b"), (f"cat {CWD}-old/a.c", f"Bash cat {CWD}-old/a.c"),
+    (f"cat /mnt{CWD}/a.c", f"Bash cat /mnt{CWD}/a.c"), ("cat /etc/hosts", "Bash cat /etc/hosts"),
+])  # fmt: skip
 def test_paths_in_the_project_are_relative_and_others_are_not(command: str, shown: str) -> None:
     assert tools(told(user("Look."), uses("a", "Bash", command=command))) == [shown]
 

@@ -108,40 +108,34 @@ def test_the_same_uuid_is_the_same_key_in_whatever_file() -> None:
     assert read([user("hello", "u-2")])[0].key != one.key
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        use("AskUserQuestion")
-        + result('User has answered your questions: "q"="yes". You can now continue with the user\'s answers in mind.'),
-        use("AskUserQuestion")
-        + result('Your questions have been answered: "q"="yes". You can now continue with these answers in mind.'),
-        use("Edit") + result(f"{REFUSED} To tell you how to proceed, the user said:\nyes", is_error=True),
-        use("ExitPlanMode", plan="no")
-        + user([{"type": "tool_result", "tool_use_id": "t", "content": "In other words"}],
-               toolUseResult={"plan": "no\nyes", "isAgent": False, "planWasEdited": True}),
-        user([{"type": "tool_result", "content": "a long file"}, {"type": "text", "text": "yes"}]),
-        user([{"type": "text", "text": "yes"}, {"type": "tool_result", "content": "a long file"}]),
-        user("<system-reminder>be good</system-reminder>yes"),
-        attachment("yes"),
-        attachment([{"type": "text", "text": "yes"}]),
-        line(type="progress", sessionId="s", data={"message": {"type": "user"}}).strip() + user("yes"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("words", [
+    use("AskUserQuestion")
+    + result('User has answered your questions: "q"="yes". You can now continue with the user\'s answers in mind.'),
+    use("AskUserQuestion")
+    + result('Your questions have been answered: "q"="yes". You can now continue with these answers in mind.'),
+    use("Edit") + result(f"{REFUSED} To tell you how to proceed, the user said:\nyes", is_error=True),
+    use("ExitPlanMode", plan="no")
+    + user([{"type": "tool_result", "tool_use_id": "t", "content": "In other words"}],
+           toolUseResult={"plan": "no\nyes", "isAgent": False, "planWasEdited": True}),
+    user([{"type": "tool_result", "content": "a long file"}, {"type": "text", "text": "yes"}]),
+    user([{"type": "text", "text": "yes"}, {"type": "tool_result", "content": "a long file"}]),
+    user("<system-reminder>be good</system-reminder>yes"),
+    attachment("yes"),
+    attachment([{"type": "text", "text": "yes"}]),
+    line(type="progress", sessionId="s", data={"message": {"type": "user"}}).strip() + user("yes"),
+])  # fmt: skip
 def test_the_users_words_are_kept_wherever_they_stand(words: bytes) -> None:
     [turn] = [turn for turn in read(words.splitlines(keepends=True)) if turn.role == "user"]
     assert turn.text.endswith(("yes", '"yes"'))
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        user("This session is being continued from a previous conversation that ran out of context."),
-        queue("enqueue", "01", content="<bash-stdout></bash-stdout>Read the output file to retrieve the result: /x"),
-        user("<local-command-stdout>out</local-command-stdout>"),
-        assistant("API Error: 500", "a").replace(b'"message"', b'"isApiErrorMessage":true,"message"'),
-        queue("enqueue", "01", content='{"task_id":"b1","description":"build"}'),
-    ],
-)
+@pytest.mark.parametrize("words", [
+    user("This session is being continued from a previous conversation that ran out of context."),
+    queue("enqueue", "01", content="<bash-stdout></bash-stdout>Read the output file to retrieve the result: /x"),
+    user("<local-command-stdout>out</local-command-stdout>"),
+    assistant("API Error: 500", "a").replace(b'"message"', b'"isApiErrorMessage":true,"message"'),
+    queue("enqueue", "01", content='{"task_id":"b1","description":"build"}'),
+])  # fmt: skip
 def test_what_nobody_typed_is_no_turn(words: bytes) -> None:
     assert read([words]) == []
 

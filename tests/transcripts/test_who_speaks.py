@@ -73,15 +73,12 @@ def test_the_report_of_a_sub_agent_that_ran_in_the_foreground_is_kept_as_the_ass
     assert texts(turns, "assistant") == [f"(a sub-agent reported: look at the shuttle)\n{FOUND}"]
 
 
-@pytest.mark.parametrize(
-    ("tool", "fields"),
-    [
-        ("Agent", {"toolUseResult": {**ENDED, "status": "async_launched"}}),
-        ("Agent", {"toolUseResult": {**ENDED, "content": []}}),
-        ("mcp__notes__agent", {"toolUseResult": ENDED}),
-        ("Read", {}),
-    ],
-)
+@pytest.mark.parametrize(("tool", "fields"), [
+    ("Agent", {"toolUseResult": {**ENDED, "status": "async_launched"}}),
+    ("Agent", {"toolUseResult": {**ENDED, "content": []}}),
+    ("mcp__notes__agent", {"toolUseResult": ENDED}),
+    ("Read", {}),
+])  # fmt: skip
 def test_what_is_no_sub_agents_report_stays_a_tools_output(tool: str, fields: dict[str, Any]) -> None:
     turns = read(use(tool, prompt="p"), result(REPORT, **fields))
     assert not [turn for turn in turns if "shuttle" in turn.text]

@@ -23,16 +23,13 @@ def article(text: str = PAGE) -> Article:
     return Wiki.parse("concepts/port", text.encode())
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        PAGE, PAGE.replace("\n", "\r\n"), "\ufeff" + PAGE, PAGE.replace("\n", "\r\n", 9),
-        PAGE.replace("\n", "\r\n").replace("\r\n", "\n", 9), PAGE.rstrip("\n"), PAGE + "\n\n\n",
-        "no frontmatter, no heading", "---\n---\n# x\n", "---\ntitle: x\n---", "---\nnever closed\n",
-        "# x\x0b\x0c\u2028\x85 y\n\n## Key Points\n```\n## no heading\n```\n",
-        "## Key Points\n\n\n\n- x\n   \n##  Spaced  \n", "",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", [
+    PAGE, PAGE.replace("\n", "\r\n"), "\ufeff" + PAGE, PAGE.replace("\n", "\r\n", 9),
+    PAGE.replace("\n", "\r\n").replace("\r\n", "\n", 9), PAGE.rstrip("\n"), PAGE + "\n\n\n",
+    "no frontmatter, no heading", "---\n---\n# x\n", "---\ntitle: x\n---", "---\nnever closed\n",
+    "# x\x0b\x0c\u2028\x85 y\n\n## Key Points\n```\n## no heading\n```\n",
+    "## Key Points\n\n\n\n- x\n   \n##  Spaced  \n", "",
+])  # fmt: skip
 def test_a_page_that_nothing_was_added_to_is_the_same_bytes(text: str) -> None:
     assert Wiki.encode(article(text)) == text.encode()
 
@@ -77,16 +74,13 @@ def test_what_is_retired_goes_to_history_with_its_lines_and_comes_back_with_them
     assert "History" not in page.render()
 
 
-@pytest.mark.parametrize(
-    ("text", "was", "now"),
-    [
-        ("# T", "", "# T\n\nNew one\n"),
-        ("", "", "\nNew one\n"),
-        ("x\n\n## A\n", "x", "\nNew one\n\n## A\n"),
-        ("# T\n\nold\nrow\n\nmore\n\n## A", "old row", "# T\n\nNew one\n\nmore\n\n## A"),
-        ("# T\nold\n## A", "old", "# T\n\nNew one\n\n## A"),
-    ],
-)
+@pytest.mark.parametrize(("text", "was", "now"), [
+    ("# T", "", "# T\n\nNew one\n"),
+    ("", "", "\nNew one\n"),
+    ("x\n\n## A\n", "x", "\nNew one\n\n## A\n"),
+    ("# T\n\nold\nrow\n\nmore\n\n## A", "old row", "# T\n\nNew one\n\nmore\n\n## A"),
+    ("# T\nold\n## A", "old", "# T\n\nNew one\n\n## A"),
+])  # fmt: skip
 def test_a_summary_is_the_first_paragraph_below_the_title(text: str, was: str, now: str) -> None:
     page = article(text)
     assert (page.summary, page.wrote_summary) == (was, not was)

@@ -146,14 +146,11 @@ def test_one_of_two_new_ones_that_say_the_same_is_placed_and_none_is_refused(wik
     assert refused(wiki) == []
 
 
-@pytest.mark.parametrize(
-    ("proposed", "stands"),
-    [
-        ("The listener of the shop is on port 8080.", True),
-        ("The listener of the shop is on port 8081.", False),
-        ("The listener of the shop is in `server.go`.", False),
-    ],
-)
+@pytest.mark.parametrize(("proposed", "stands"), [
+    ("The listener of the shop is on port 8080.", True),
+    ("The listener of the shop is on port 8081.", False),
+    ("The listener of the shop is in `server.go`.", False),
+])  # fmt: skip
 def test_a_summary_stands_if_every_number_and_name_in_it_does(wiki: WikiHome, proposed: str, stands: bool) -> None:
     wiki.compile([{**PORT_PAGE, "summary": proposed}])
     article = wiki.wiki.get(SLUG)
@@ -238,15 +235,12 @@ def test_links_come_in_both_directions_with_their_reason_and_none_without(wiki: 
     assert "concepts/shop" not in wiki.text("concepts/tides")
 
 
-@pytest.mark.parametrize(
-    ("text", "ids", "stands"),
-    [
-        ("The listener of the shop listens on 8080.", ["l-a10", "l-a11"], True),
-        ("The listener of the shop listens on 9090.", ["l-a10", "l-a11"], False),
-        ("The listener listens on 8080.", ["l-a10"], False),
-        ("The listener listens on 8080.", ["l-a10", "l-none"], False),
-    ],
-)
+@pytest.mark.parametrize(("text", "ids", "stands"), [
+    ("The listener of the shop listens on 8080.", ["l-a10", "l-a11"], True),
+    ("The listener of the shop listens on 9090.", ["l-a10", "l-a11"], False),
+    ("The listener listens on 8080.", ["l-a10"], False),
+    ("The listener listens on 8080.", ["l-a10", "l-none"], False),
+])  # fmt: skip
 def test_a_connection_cites_two_statements_and_says_what_they_name(
     wiki: WikiHome, text: str, ids: list[str], stands: bool
 ) -> None:
