@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -151,6 +153,19 @@ def test_a_folder_that_cannot_lock_is_broken(home: Home, monkeypatch: pytest.Mon
 
 
 @pytest.mark.skipif(not Path("/proc/locks").exists(), reason="only Linux says who holds a lock")
+def test_a_folder_that_leads_nowhere_and_a_disk_that_is_nearly_full_are_told(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert one(checks.check_disk(home), OK)
+    Path(home.paths.knowledge).rmdir()
+    Path(home.paths.knowledge).symlink_to("gone/away")
+    assert f"{home.paths.knowledge}: No such file" in one(checks.check_disk(home), BROKEN).text
+    Path(home.paths.knowledge).unlink()
+    for free, level in ((checks.FREE_WARN_MB, OK), (checks.FREE_WARN_MB - 1, NOTE), (checks.FREE_MB - 1, BROKEN)):
+        monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: SimpleNamespace(free=free * 1_000_000))
+        assert one(checks.check_disk(home), level)
+
+
 def test_a_process_that_holds_a_lock_without_progress_is_named(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     program = "import fcntl, sys; f = open(sys.argv[1], 'a'); fcntl.flock(f, 2); print('', flush=True); input()"
     for lock in (home.paths.worker_lock, home.paths.compile_lock, home.paths.observer_lock):

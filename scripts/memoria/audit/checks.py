@@ -248,7 +248,7 @@ def check_disk(home: Home) -> Findings:
     refused = []
     for folder in (home.paths.home, home.paths.daily, home.paths.knowledge, home.paths.state, home.paths.spool):
         place = Path(folder)
-        while not place.exists():  # it is made when something is kept
+        while not (place.exists() or place.is_symlink()):  # it is made when something is kept
             place = place.parent
         try:
             with tempfile.TemporaryFile(dir=place) as file:
