@@ -66,6 +66,14 @@ def test_articles_entries_and_learned_facts_are_found(home: Path, path: Path) ->
     assert fact.date == "2026-11-21"
 
 
+def test_what_is_found_is_of_the_project_by_its_present_key(home: Path, path: Path) -> None:
+    with Index(path) as index:
+        for aliases in ({}, {"memoria-1f2e3d": "shop-000001"}):
+            index.resolve(aliases)
+            index.sync(home)
+        assert index.projects() == {"shop-000001", "other-aaaaaa"}
+
+
 def test_an_id_finds_just_what_it_names(home: Path, path: Path) -> None:
     with Index(path) as index:
         index.sync(home)

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from hooks import Client, exchange
+from hooks import SESSION, Client, exchange
 from memoria.base import project, state
+from memoria.recall.shown_notes import ShownNotes
 from places import ROOT
 
 
@@ -30,6 +31,7 @@ def test_a_session_starts_with_its_projects_page_byte_for_byte(client: Client, s
     assert said[0] == said[1]
     output = json.loads(said[0])
     assert output == {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "Läuft ✓\n"}}
+    assert ShownNotes(client.paths.hints, SESSION).page() == "Läuft ✓\n", "so that no note repeats it"
 
 
 def test_a_setting_of_a_wrong_type_is_told_at_the_start_until_it_is_corrected(client: Client) -> None:

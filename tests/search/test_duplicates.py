@@ -12,6 +12,7 @@ from memoria.index.index import Index
 from places import TESTS
 
 FACT = "Use pnpm instead of npm for the shop, because the lock file is pnpm's."
+CONTEXT = "The build of the shop was set up anew."
 DAY = (TESTS / "fixtures" / "pages" / "duplicates.md").read_text("utf-8")
 
 
@@ -66,6 +67,12 @@ def test_the_documents_of_one_session_are_one_result_that_names_the_others(tmp_p
         index.add([*documents.of_file("daily/2026-11-20.md", DAY), turns])
         (hit,) = index.search("pnpm, npm and the lock file, when the build was set up")
         assert len(index.search("pnpm, npm and the lock file", kinds=("fact",))) == 1
-        assert [each.kind for each in index.search("pnpm for the shop", kinds=("fact", "turn"))] == ["fact"]
+        for query, kinds, shown, passages in (
+            ("pnpm for the shop", (), "entry", [FACT, CONTEXT]), ("pnpm in the shop", ("fact", "turn"), "fact", [FACT]),
+            ("pnpm for the shop", ("entry", "turn"), "entry", [turns.path, CONTEXT]),
+            ("how was the shop set up for pnpm?", ("entry", "turn"), "entry", [CONTEXT]),
+        ):  # fmt: skip
+            (each,) = index.search(query, kinds=kinds)
+            assert (each.kind, each.passages) == (shown, passages)
     found_keys = {hit.key, *hit.also}
     assert found_keys == {"archive/abcdefgh", "daily/2026-11-20.md#^e-abcdefgh", "daily/2026-11-20.md#^l-abc12345"}

@@ -52,6 +52,12 @@ def test_the_index_leads_by_project_the_last_changed_first_and_tells_when(tmp_pa
     assert text.removeprefix(index_page.INTRO) == told
 
 
+def test_the_log_says_which_entries_were_taken_in_and_their_text_then() -> None:
+    took = "\n- Took in: [[daily/2026-11-18#^e-a1|x]], [[daily/2026-11-18#^e-b2|y]]\n"
+    log = f"{took}\n<!-- memoria took=a1:ecab19cd8e4d b2:49150181 -->\n"
+    assert index_page.fingerprints(log) == {"a1": "ecab19cd8e4d", "b2": ""}
+
+
 @pytest.fixture
 def cache(tmp_path: Path) -> Iterator[ArticleCache]:
     """The cache of a wiki of three articles."""
@@ -88,6 +94,7 @@ def test_the_article_cache_reads_what_changed_and_only_that(cache: ArticleCache,
     assert now["concepts/b"] == Row("concepts/b", "another title", "", "", ("x", "y"))
     assert cache.rows() == now
     assert read == ["concepts/b"]
+    assert cache.index._db.execute("SELECT count(*) FROM kept_1").fetchone()[0] == 2, "nothing stays of what is gone"
 
 
 def test_the_article_cache_survives_a_rebuilt_and_an_emptied_index(

@@ -211,13 +211,11 @@ def link_interpreter() -> None:
     home = os.environ.get("HOME", "")
     cache = os.environ.get("XDG_CACHE_HOME") or (home and os.path.join(home, ".cache"))
     link = os.path.join(cache, "memoria", "python3")
-    if not os.path.isabs(cache) or sys.executable == link:
-        return
     real = os.path.realpath(sys.executable)
+    if not os.path.isabs(cache) or os.path.realpath(link) == real:
+        return
     beside = f"{link}.{os.getpid()}"
     try:
-        if os.path.lexists(link) and os.readlink(link) == real:
-            return
         os.makedirs(os.path.dirname(link), mode=0o700, exist_ok=True)
         os.symlink(real, beside)
         os.replace(beside, link)

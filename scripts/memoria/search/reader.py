@@ -363,8 +363,8 @@ def _add(hits: list[Hit], hit: Hit) -> None:
     if any(_same(sentence(known.passages[0]), said) for known in others):
         return
     for known in others:
-        hit.passages[1:] = _without(hit.passages[1:], sentence(known.passages[0]))
-        known.passages[1:] = _without(known.passages[1:], said)
+        hit.passages = _without(hit.passages, sentence(known.passages[0]))
+        known.passages = _without(known.passages, said)
     hits.append(hit)
 
 

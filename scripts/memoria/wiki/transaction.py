@@ -148,7 +148,6 @@ class Transactions:
         self._swap(step)
         for old in self._plans()[:-KEPT_STEPS]:
             shutil.rmtree(old.parent, ignore_errors=True)
-        self._sweep()
         return name
 
     def _staged_block(self, step: Path, path: str, number: int, block: bytes) -> Row:
