@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from memoria import cli
 from memoria.base.paths import Paths
-from memoria.capture import detach
 from memoria.ground.home import Home
 from memoria.pages import housekeeping
 from memoria.recall.shown_notes import ShownNotes
 
 
-@pytest.mark.parametrize(("now", "more"), [(0, 10), (4, 6), (15, 0)])
+@pytest.mark.parametrize(("verb", "now", "more"), [("flush", 0, 10), ("observe", 4, 6), ("search --wait", 15, 0)])
 def test_a_worker_waits_for_everything_else_on_the_machine(
-    monkeypatch: pytest.MonkeyPatch, now: int, more: int
+    monkeypatch: pytest.MonkeyPatch, verb: str, now: int, more: int
 ) -> None:
     asked: list[int] = []
 
@@ -26,7 +26,8 @@ def test_a_worker_waits_for_everything_else_on_the_machine(
         return now
 
     monkeypatch.setattr(os, "nice", nice)
-    detach.lower_priority()
+    monkeypatch.setenv("MEMORIA_DETACHED", "1")
+    assert cli.main(verb.split()) == 0
     assert asked == [0, more]
 
 
