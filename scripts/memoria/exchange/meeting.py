@@ -80,7 +80,6 @@ class Meeting:
         new, _ = self._changes(set(), ())
         if not self._write(new, listed - new.keys()):
             raise CarrierError("Another machine was writing at the same time; try again.")
-        self.carrier.shred()
 
     def _checked(self, listed: set[Place]) -> set[Place]:
         """Return the files that concern us; raise WrongKeyError when another key, or none, is in use there."""
