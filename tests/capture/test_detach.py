@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -26,14 +27,15 @@ def settings(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Settings:
     return Settings.load()
 
 
-ENDING = """
-import json, os, sys, signal
+HOOK = """
+import os, sys, signal
 from memoria.capture import detach
 from memoria.base.paths import Paths
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 paths = Paths({home!r})
 {before}
-detach.start([sys.executable, "-c", {child!r}], paths, is_ending=True)
+command = [sys.executable, "-c", {child!r}]
+{call}
 os._exit(0)
 """
 REFUSED = """
@@ -66,7 +68,8 @@ def test_what_an_ending_hook_starts_holds_nothing_of_it(
 ) -> None:
     state.open_state(paths)
     told, gate = tmp_path / "told.json", tmp_path / "gate"
-    code = ENDING.format(home=paths.home, before=before, child=CHILD.format(told=str(told), gate=str(gate)))
+    child, call = CHILD.format(told=str(told), gate=str(gate)), "detach.start(command, paths, is_ending=True)"
+    code = HOOK.format(home=paths.home, before=before, child=child, call=call)
     env = {"PYTHONPATH": str(Path(ROOT, "scripts")), "PATH": os.defpath, "CLAUDECODE": "1", "ANYTHING": "else"}
     ours, theirs = os.pipe()  # as a client may leave one open in a hook
     hook = subprocess.Popen(
@@ -91,6 +94,33 @@ def test_what_an_ending_hook_starts_holds_nothing_of_it(
 def test_what_no_pipe_holds_is_handed_to_no_command_and_waited_for_by_nobody(paths: Paths) -> None:
     with pytest.raises(OSError, match="does not hold"):
         detach.go_on_as(["/bin/true"], paths, b"x" * 5_000_000)
+
+
+def test_what_a_hook_becomes_reads_what_it_was_handed_and_holds_nothing_of_the_users(
+    paths: Paths, tmp_path: Path
+) -> None:
+    state.open_state(paths)
+    child = (
+        "import os, signal, sys; is_heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler;"
+        "print(os.getcwd(), is_heeded, 'ANYTHING' in os.environ, sys.stdin.read()); sys.exit('failed')"
+    )
+    code = HOOK.format(home=paths.home, before="", child=child, call="detach.go_on_as(command, paths, b'asked')")
+    env = {"PYTHONPATH": str(Path(ROOT, "scripts")), "ANYTHING": "else"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, cwd=tmp_path, capture_output=True, check=False)
+    assert done.stdout == f"{paths.state} True False asked\n".encode()
+    assert (done.stderr, Path(paths.worker_output).read_text()) == (b"", "failed\n")
+
+
+@pytest.mark.parametrize(
+    ("reason", "ago", "is_tried"),
+    [("", 0, True), ("no route", 40, False), ("no route", 80, True), ("no route", -40, True)],
+)
+def test_a_build_that_failed_is_tried_again_after_a_minute(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch, reason: str, ago: int, is_tried: bool
+) -> None:
+    monkeypatch.setattr(detach, "start", lambda *_: None)
+    monkeypatch.setattr(interpreter, "failure", lambda: (reason, time.time() - ago if reason else 0.0))
+    assert (detach.start_build(paths) == detach.BUILDING) is is_tried
 
 
 def test_while_a_worker_holds_its_lock_none_is_started(paths: Paths, settings: Settings) -> None:
