@@ -135,7 +135,7 @@ class Days:
     def _bury(self, rows: Day, ident: str, turns: str) -> None:
         name = ident.removeprefix("e-") if ident.startswith("e-") else "-"
         line = tombstone(name, turns.split("."))
-        if line not in rows.rows and (name == "-" or name not in rows.ids()):
+        if line not in rows.rows:
             rows.append(line)
 
     def tell(self, name: str, text: str | None, _: str, done: Iterable[str]) -> None:
