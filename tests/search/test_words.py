@@ -9,6 +9,7 @@ from memoria.search.comparison import LIGHT_WORDS
 from memoria.search.stemming import porter
 from memoria.search.tokens import FUNCTION_WORDS
 from memoria.search.words import stems
+from places import TESTS
 
 # -- tokens
 
@@ -57,9 +58,12 @@ def test_titles_that_differ_in_endings_and_little_words_are_one() -> None:
 
 
 def test_each_stemmer_cuts_as_deep_as_its_use_allows() -> None:
-    assert stemming.without_ending("verwendungen") == "verwend"
+    for word, stem in {"verwendungen": "verwend", "planned": "plan", "adds": "add", "walls": "wall", "access": "access",
+                       "used": "used", "verified": "verif", "see": "see"}.items():  # fmt: skip
+        assert stemming.without_ending(word) == stem
     assert stemming.porter("generation") == stemming.porter("general") == "gener"
-    assert [*map(porter, ("adoption", "employer", "controll", "roll"))] == ["adopt", "employ", "control", "roll"]
+    published = (TESTS / "fixtures" / "porter.txt").read_text("utf-8").split()
+    assert [*map(porter, published[::2])] == published[1::2]
     assert stemming.without_ending("generation") != stemming.without_ending("general")
 
 

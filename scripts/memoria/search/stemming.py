@@ -50,10 +50,6 @@ def _ends_short(part: str) -> bool:
     return _shape(part)[-3:] == "cvc" and part[-1] not in "wxy"
 
 
-def _doubled(part: str) -> bool:
-    return len(part) > 1 and part[-1] == part[-2] and part[-1] not in "aeiou"
-
-
 _STEP_2 = (
     ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"), ("abli", "able"),
     ("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"), ("ization", "ize"), ("ation", "ate"),
@@ -94,7 +90,7 @@ def _participle(word: str) -> str:
         return word
     if part.endswith(("at", "bl", "iz")):
         return part + "e"
-    if _doubled(part) and part[-1] not in "lsz":
+    if part[-2:-1] == part[-1] and part[-1] not in "aeioulsz":
         return part[:-1]
     return part + "e" if _measure(part) == 1 and _ends_short(part) else part
 
