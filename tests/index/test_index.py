@@ -151,9 +151,9 @@ def test_a_superseded_fact_leads_to_its_successor() -> None:
     new = note("new", "it listens on 9090")
     with Index(":memory:") as index:
         index.add([old, mid, new])
-        (hit,) = index.search("port 8080")
-        assert hit.key == "knowledge/concepts/new.md"
-        assert hit.passages == ["it listens on 9090"]
+        for query in ("port 8080", "port 8080, who listens?"):
+            (hit,) = index.search(query)
+            assert (hit.key, hit.passages) == ("knowledge/concepts/new.md", ["it listens on 9090"])
 
 
 # --- what happens to the file ---------------------------------------------------------------------------------------
