@@ -147,6 +147,7 @@ def _caches(home: Home) -> None:
     DailyLog(home.paths).refresh(ledger)
     ledger.mark_compiled({"01aa": "", "01bb": ""})
     ledger.note("refused", "01aa", f"not in the source: {SECRET}")
+    ledger.failed(["flush 01aa"], counted=True, not_before=0.0, reason=SECRET)
     for told in (SECRET, PLAIN):
         ledger.put(told, told)
     ShownNotes(home.paths.hints, "s9").add(["knowledge/concepts/quaggasoft-key.md"])

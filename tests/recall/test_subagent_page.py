@@ -34,10 +34,10 @@ def write(paths: Paths, rows: tuple[str, ...]) -> None:
     Path(paths.page_of("global")).write_text("Notes.\n" + fence.fenced("memoria-notes", "\n".join(rows)) + "\n")
 
 
-def fire(paths: Paths, name: str, **more: Any) -> str:
+def fire(paths: Paths, name: str, env: dict[str, str] | None = None, **more: Any) -> str:
     event = hook.Event({"session_id": "s1", "cwd": "/nowhere/shop", "hook_event_name": name, **more})
     handler = tool_notes.pre_tool_use if name == "PreToolUse" else subagent_page.subagent_start
-    output = handler(event, Settings.load({}), paths)
+    output = handler(event, Settings.load(env or {}), paths)
     told: Any = output["hookSpecificOutput"] if output else {"additionalContext": ""}
     return str(told["additionalContext"])
 
@@ -63,6 +63,14 @@ def test_subagents_that_are_started_together_share_their_tasks(world: Paths) -> 
         said = fire(world, "SubagentStart", agent_type="Explore", agent_id=agent)
         assert "zebra" in said
         assert "Boats" in said
+
+
+@pytest.mark.parametrize("env", [{"MEMORIA_EXCLUDE": "/nowhere/shop"}, {"MEMORIA_NOTES": "prompt"}])
+def test_nothing_is_kept_or_given_in_an_excluded_folder_or_unasked(world: Paths, env: dict[str, str]) -> None:
+    fire(world, "PreToolUse", env, tool_name="Agent", tool_input={"prompt": TASK, "subagent_type": "Explore"})
+    assert fire(world, "SubagentStart", agent_type="Explore", agent_id="a1") == ""
+    begin(world, TASK)
+    assert fire(world, "SubagentStart", env, agent_type="Explore", agent_id="a1") == ""
 
 
 def test_a_long_page_is_cut_between_rows(world: Paths) -> None:
