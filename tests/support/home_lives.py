@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import platform
 import random
 import re
 import shutil
@@ -27,7 +28,7 @@ from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
-from memoria.exchange import carriers, keys, rounds
+from memoria.exchange import carriers, keys
 from memoria.exchange.carriers import Carrier, CarrierError, Folder
 from memoria.exchange.forms import Day, Page
 from memoria.exchange.keys import Key
@@ -75,7 +76,7 @@ class Machine:
         with ExitStack() as stack:
             stack.enter_context(mock.patch.object(clock, "now", self._now))
             stack.enter_context(mock.patch.object(os, "urandom", self.rng.randbytes))
-            stack.enter_context(mock.patch.object(rounds, "label", return_value=self.name))
+            stack.enter_context(mock.patch.object(platform, "node", return_value=f"{self.name.title()}.local"))
             stack.enter_context(mock.patch.object(failpoints, "reached", reached))
             stack.enter_context(mock.patch.object(refresh, "renew"))
             with suppress(Killed):
