@@ -151,7 +151,7 @@ def test_many_exchanges_leave_few_segments_that_another_machine_reads(tmp_path: 
     for number in range(300):
         machine.put(f"l-{number}", "statement", f"The statement number {number} of a long life.")
         machine.sync()
-    assert len(machine.carrier.listed()) < 30
+    assert 8 < len(machine.carrier.listed()) < 30, "neither many, nor a few that are all written anew each time"
     late = Plain("b", Folder(tmp_path), random.Random(2))
     late.sync()
     assert late.view() == machine.view()
