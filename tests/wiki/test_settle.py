@@ -400,6 +400,7 @@ def test_what_an_article_alone_tells_goes_with_it(wiki: WikiHome) -> None:
     assert "Uploads use the queue." not in home.facts()
 
 
+@pytest.mark.slow
 def test_a_wiki_lives_as_it_did_before(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """All that compiles, ends, edits by hand, forgetting and undoing leave, and all that a model was asked."""
     moments = (datetime(2026, 11, 20, tzinfo=UTC) + timedelta(hours=number) for number in itertools.count())

@@ -200,6 +200,7 @@ async def test_a_hung_server_is_left_and_taken_up_again(
         assert await memory.get("k") == 2
 
 
+@pytest.mark.slow
 async def test_a_healthy_server_is_not_away_while_its_package_is_imported(
     server: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
