@@ -205,6 +205,22 @@ def test_an_entry_goes_from_everywhere_and_never_comes_back(home: Home) -> None:
     assert [ident for ident, _ in DailyLog(home.paths).read(DAY).tombstones()] == ["01aa"]
 
 
+@pytest.mark.parametrize("what", ["s1", "shop-aaaaaa", "01aa", "quaggasoft"])
+def test_what_an_entry_left_that_a_person_removed_is_forgotten(home: Home, what: str) -> None:
+    for path in Path(home.paths.spool, "new").glob("*"):
+        path.unlink()
+    DailyLog(home.paths).edit(DAY, lambda text: text.withdraw({"01aa"}))
+    with closing(Ledger(home.paths)) as ledger:
+        DailyLog(home.paths).refresh(ledger)
+    assert run(forget, home, what, "--yes") == 0
+    assert Archive.of(home.paths, 1).turns("01aa") is None
+    if what == "quaggasoft":
+        gone(home)
+    else:
+        taken_in_again(home, "offline")
+        assert [each.id for each in DailyLog(home.paths).entries(DAY)] == ["01bb"]
+
+
 def test_what_rests_on_other_entries_stays(home: Home) -> None:
     run(forget, home, "01aa", "--yes")
     wiki = Wiki(home.paths)

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from memoria.amending import proof
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
+from memoria.daily.daily_log import DailyLog
+from memoria.daily.entry import Entry
 from memoria.ground.clock import Zone
 from memoria.ground.home import Home
 from memoria.index import documents, sources
@@ -43,6 +45,7 @@ def home(tmp_path: Path) -> Home:
 
 def keep(home: Home, *said: Turn) -> None:
     Archive.of(home.paths, 10).keep("abcdefgh", DAY, said)
+    DailyLog(home.paths).append(Entry("abcdefgh", DAY, "09:00", "s-1", "zoo", "zoo-1", "Animals", model="m"))
 
 
 def test_a_conversation_is_shown_from_the_archive_and_stands_nowhere_else(home: Home) -> None:
@@ -63,7 +66,17 @@ def test_a_conversation_that_left_the_archive_meanwhile_shows_no_words(home: Hom
     with Index(home.paths.index) as index:
         sources.refresh(index, home.paths)
         Archive.of(home.paths).remove("abcdefgh")
-        assert [hit.passages for hit in index.search("pangolin")] == [["archive/abcdefgh"]]
+        assert [hit.passages for hit in index.search("pangolin")] == [["Animals"]]
+        sources.refresh(index, home.paths)
+        assert index.search("pangolin") == []
+
+
+def test_a_conversation_whose_entry_a_person_removed_is_found_no_more(home: Home) -> None:
+    keep(home, turn(0, "Where does the pangolin sleep?"))
+    with Index(home.paths.index) as index:
+        sources.refresh(index, home.paths)
+        assert [hit.project for hit in index.search("pangolin")] == ["zoo-1"]
+        DailyLog(home.paths).path(DAY).write_text("# Daily Log: 2026-11-20\n")
         sources.refresh(index, home.paths)
         assert index.search("pangolin") == []
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -21,6 +21,7 @@ from memoria.capture.spool import Job, Spool
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
 from memoria.daily.entry import ENTRY, FACT, FORGOTTEN, Entry, Reference
+from memoria.daily.ledger import Ledger
 from memoria.exchange.forms import Page
 from memoria.exchange.record import PROSE
 from memoria.ground import home_files, projects
@@ -142,6 +143,12 @@ class _Planner:
         self.home = home
         self.daily = DailyLog(home.paths)
         self.entries = [entry for day in self.daily.days() for entry in self.daily.entries(day)]
+        with closing(Ledger(home.paths)) as ledger:  # what a person removed is archived still
+            self.daily.refresh(ledger)
+            self.entries += [
+                Entry(each.id, date.fromisoformat(each.day), "", each.session, "", each.project, "", turns=each.turns)
+                for each in ledger.removed()
+            ]
         self.articles = {article.slug: article for article in Wiki(home.paths).articles()}
         self.read = {f"{slug}.md": digest(Wiki.encode(article)) for slug, article in self.articles.items()}
         self.archive = Archive.of(home.paths, max(1, home.settings.archive_mb))

@@ -21,7 +21,6 @@ from memoria.amending.forget_plan import Plan
 from memoria.base import atomic
 from memoria.capture import cursor
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.day_text import DayText
 from memoria.daily.entry import tombstone
 from memoria.daily.ledger import Ledger
 from memoria.exchange import rounds
@@ -138,13 +137,7 @@ def _deleted(keeper: Keeper, plan: Plan) -> list[str]:
 def _spool(home: Home, plan: Plan) -> None:
     """Remove the turns from jobs, and jobs left empty; a tombstone names the turns that never had an entry."""
     if plan.keys:
-        line = tombstone("-", plan.keys)
-
-        def bury(day: DayText) -> None:
-            if line not in day.rows:
-                day.append(line)
-
-        DailyLog(home.paths).edit(home.zone.day(clock.now()), bury)
+        _bury(home, home.zone.day(clock.now()), tombstone("-", plan.keys))
     held = plan.held
     for name, gone in plan.jobs.items():
         path = Path(name)
@@ -221,6 +214,12 @@ def _daily(home: Home, plan: Plan) -> None:
             log_.rewrite(day, lambda text: forget_plan.without_lines(text, plan.needle))
         if plan.ids:
             log_.edit(day, lambda text: text.bury(plan.ids))
+    for entry in plan.entries:
+        _bury(home, entry.day, tombstone(entry.id, entry.turns))  # of one that a person removed
+
+
+def _bury(home: Home, day: date, line: str) -> None:
+    DailyLog(home.paths).edit(day, lambda text: None if line in text.rows else text.append(line))
 
 
 def _others(home: Home, plan: Plan) -> None:

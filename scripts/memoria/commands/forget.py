@@ -96,7 +96,7 @@ def _shown(plan: Plan) -> Iterator[str]:
     yield f"To forget the {plan.kind} {plan.target!r}:"
     for entry in plan.entries:
         turns = printable.counted(len(entry.turns), "turn")
-        yield f"- entry {entry.source}: {printable.line(entry.title)[:SHOWN_CHARS]} ({turns})"
+        yield f"- entry {entry.source}: {printable.line(entry.title or 'removed by hand')[:SHOWN_CHARS]} ({turns})"
     for ident in sorted(plan.tombstones):
         yield f"- remaining copies of the forgotten entry {ident}"
     for day, row in plan.rows:

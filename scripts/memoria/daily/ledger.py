@@ -25,6 +25,7 @@ from memoria.ground.errors import LedgerDamagedError, LedgerError
 SET_ASIDE = 3  # after this many failed compiles an entry waits until a person asks for it or edits it
 _COMPILE = "compile "
 _GONE = "-"  # in place of the fingerprint of an entry that a person removed from its daily log
+_REMOVE = f"UPDATE entries SET text = '{_GONE}', title = '' WHERE day = ?"  # noqa: S608 (constant)
 # New, or edited since a compile took it in, still in its daily log, and not set aside as it is.
 _WAITS = f"""((compiled = '' OR (length(took) = length(text) AND took <> text)) AND text <> '{_GONE}' AND NOT EXISTS
     (SELECT 1 FROM tries WHERE job = '{_COMPILE}' || id || ' ' || text AND count >= {SET_ASIDE}))"""  # noqa: S608
@@ -77,6 +78,7 @@ MIGRATIONS = (
     """,
     # Edited since a compile took it in, by fingerprints of another form, which are not compared with those of today.
     "UPDATE entries SET took = '------------' WHERE length(took) = length(text) AND took <> text",
+    "UPDATE entries SET title = '' WHERE text = '-'",
 )
 
 
@@ -201,7 +203,7 @@ class Ledger:
         """
         with self.transaction():
             self._record_items(name, items)
-            self.db.execute("UPDATE entries SET text = ? WHERE day = ?", (_GONE, name))
+            self.db.execute(_REMOVE, (name,))
             for entry in entries:
                 self._record(entry)
             for ident, keys in forgotten:
@@ -250,7 +252,7 @@ class Ledger:
         with self.transaction():
             self.db.execute("DELETE FROM logs WHERE name = ?", (name,))
             self.db.execute("DELETE FROM items WHERE day = ?", (name,))
-            self.db.execute("UPDATE entries SET text = ? WHERE day = ?", (_GONE, name))
+            self.db.execute(_REMOVE, (name,))
 
     def _record(self, entry: Booked) -> None:
         self.db.execute(
@@ -298,6 +300,15 @@ class Ledger:
         return [
             Booked(ident, day, session, project, title, text=text)
             for ident, day, session, project, title, text in self.db.execute(query, (day, day))
+        ]
+
+    def removed(self) -> list[Booked]:
+        """Return the entries that a person removed from the daily logs, whose turns may still be archived."""
+        query = "SELECT entries.id, day, session, project, group_concat(key, '.') FROM entries "
+        query += f"LEFT JOIN turns ON entry = entries.id WHERE text = '{_GONE}' GROUP BY entries.id"
+        return [
+            Booked(ident, day, session, project, "", tuple(turns.split(".") if turns else ()))
+            for ident, day, session, project, turns in self.db.execute(query)
         ]
 
     def mark_compiled(self, took: Mapping[str, str]) -> None:

@@ -81,7 +81,9 @@ def _archived(index: Index, archive: Archive, home: Path, ended: Ended) -> dict[
     def conversation(kept: Kept) -> Iterable[Document]:
         if not known:
             known.update(index.entries())
-        about = known.get(kept.entry, About("", "", "", kept.day))
+        about = known.get(kept.entry)
+        if about is None:  # a person removed its entry
+            return []
         facts = [fact for fact in outdated(kept.day) if fact.session in ("", about.session)]
         past = [each for fact in facts for each in ended.of_fact(fact)]
         past += ended.deleted(about.session)

@@ -119,13 +119,11 @@ class Library:
         return ""
 
     def _archived(self, name: str) -> tuple[str, str, str]:
-        archive, entry = Archive.of(self.paths), name.removeprefix(ARCHIVED)
-        turns = archive.turns(entry)
-        owners = Filter(self.paths, self.visible).projects.get(f"e-{entry}", ())
-        if turns is None or not all(map(self.visible.shows, owners)):
+        turns = Archive.of(self.paths).turns(name.removeprefix(ARCHIVED))
+        entry = DailyLog(self.paths).entry(name.removeprefix(ARCHIVED))
+        if turns is None or entry is None or not self.visible.shows(entry.project_key):
             raise PageNotFoundError(name)
-        day = next((kept.day for kept in archive.listed() if kept.entry == entry), "")
-        return name, day, "\n\n".join("\n".join([f"{turn.role}:", turn.text, *turn.tools]) for turn in turns)
+        return name, f"{entry.day}", "\n\n".join("\n".join([f"{turn.role}:", turn.text, *turn.tools]) for turn in turns)
 
 
 def read(session: Session, given: Json) -> str:
