@@ -5,10 +5,7 @@ Inside memoria, all times are timezone-aware UTC; only text for people uses thei
 
 from __future__ import annotations
 
-import logging
 from datetime import UTC, date, datetime, tzinfo
-
-log = logging.getLogger(__name__)
 
 MAX_DELAY_S = 6 * 3600.0  # after a failure
 MAX_WAIT_S = 26 * 3600.0  # for any reason; a wait for tomorrow's budget can take 25 hours when clocks go back
@@ -78,12 +75,8 @@ class Zone:
     """The user's time zone: the setting ``tz`` when it names a known zone, else the system's."""
 
     def __init__(self, name: str = "") -> None:
-        """Look up ``name``; log a warning and use the system's zone when it is unknown."""
-        self.name = name
         # None means the system's, with its daylight saving rules.
         self.zone: tzinfo | None = zone_called(name) if name else None
-        if name and self.zone is None:
-            log.warning("tz: there is no time zone %r; using the system's", name)
 
     def local(self, moment: datetime) -> datetime:
         """Return the moment as the user's wall clock shows it."""

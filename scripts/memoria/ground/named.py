@@ -149,7 +149,7 @@ def _line_start(text: str, at: int) -> int:
 
 def _inside_mark(text: str, at: int) -> bool:
     opened = text.rfind("[redacted:", max(0, at - 40), at)
-    return opened >= 0 and text.find("]", opened, at) < 0
+    return opened >= 0 and "]" not in text[opened:at]
 
 
 def _fits(text: str, lowered: str, word: re.Match[str]) -> bool:

@@ -7,7 +7,6 @@ of a wallet, recovery codes. Knows places; ``values`` knows what looks like a se
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Callable, Iterator
 
@@ -25,25 +24,25 @@ _COOKIE = re.compile(
 def headers(text: str, lowered: str) -> Iterator[Span]:
     """Yield credentials in the headers Authorization (RFC 6750, RFC 7617), Cookie and Set-Cookie."""
     for match in matches(lowered, _BEARER, "bearer"):
-        value = text[match.start(1) : match.end(1)]
+        value = text[slice(*match.span(1))]
         if any(map(str.isdigit, value)) and not is_placeholder(value) and not is_slug(value):
-            yield match.start(1), match.end(1), "bearer-token"
+            yield *match.span(1), "bearer-token"
     for match in matches(lowered, _BASIC, "basic"):
-        if _is_basic(text[match.start(1) : match.end(1)]):
-            yield match.start(1), match.end(1), "basic-auth"
+        if _is_basic(text[slice(*match.span(1))]):
+            yield *match.span(1), "basic-auth"
     for match in matches(lowered, _COOKIE, "cookie"):
-        setting = lowered.endswith("set-", 0, match.start())
-        first = lowered.find(";", match.start(1), match.end(1)) if setting else -1
-        end = first if first >= 0 else match.end(1)
-        if any(looks(each.partition("=")[2]) >= Looks.MADE for each in text[match.start(1) : end].split(";")):
-            yield match.start(1), end, "cookie"
+        value = text[slice(*match.span(1))]
+        if lowered.endswith("set-", 0, match.start()):
+            value = value.partition(";")[0]  # its attributes follow
+        if any(looks(each.partition("=")[2]) >= Looks.MADE for each in value.split(";")):
+            yield match.start(1), match.start(1) + len(value), "cookie"
 
 
 def _is_basic(value: str) -> bool:
     """Return whether base64 text encodes ``user:password`` (RFC 7617)."""
     try:
-        plain = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
-    except (binascii.Error, ValueError):
+        plain = base64.b64decode(value + "==")
+    except ValueError:
         return False
     return b":" in plain and plain.isascii() and plain.decode("ascii").isprintable()
 
@@ -61,9 +60,9 @@ def urls(text: str, lowered: str) -> Iterator[Span]:
     for match in matches(text, _AUTHORITY, "://"):
         value = match.group(2)
         if not is_placeholder(value) and not _NO_PASSWORD.match(value) and "${" not in value:
-            yield match.start(2), match.end(2), "password"
+            yield *match.span(2), "password"
     for match in (*matches(lowered, _ORACLE, "jdbc:"), *matches(lowered, _DSN, "https://")):
-        yield match.start(1), match.end(1), "password"
+        yield *match.span(1), "password"
 
 
 _DIGIT = re.compile("[0-9]")
@@ -95,8 +94,8 @@ _TAKES = re.compile(r"[^\n]{0,60}?(?:passw|token|secret|sudo -s|cryptsetup|login
 def options(text: str, lowered: str) -> Iterator[Span]:
     """Yield passwords after short options, after the user's name and a colon, and piped into a command."""
     for match in (*matches(lowered, _AFTER_USER, "/user:", "/p:"), *_FIELDS.finditer(lowered)):
-        if looks(text[match.start(1) : match.end(1)]) >= Looks.MADE:
-            yield match.start(1), match.end(1), "password"
+        if looks(text[slice(*match.span(1))]) >= Looks.MADE:
+            yield *match.span(1), "password"
     for match in (
         *matches(text, _OPTION, " -", '"-', "'-", " /"),
         *matches(text, _ATTACHED, " -p", " -P"),
@@ -106,14 +105,13 @@ def options(text: str, lowered: str) -> Iterator[Span]:
     for match in matches(text, _PIPED, "echo ", "printf ", "<<<"):
         value = match.group(1)
         if looks(value) >= Looks.MADE and (match.group(2) != "|" or _TAKES.match(lowered, match.end())):
-            yield match.start(1), match.end(1), "password"
+            yield *match.span(1), "password"
 
 
 def _given(text: str, lowered: str, match: re.Match[str]) -> Iterator[Span]:
     start, end = match.span(1)
-    line = text.rfind("\n", max(0, match.start() - 120), match.start()) + 1
-    before = lowered[max(line, match.start() - 120) : start]
-    only = _PAIR if re.search("[:%]", text[match.start() + 1 : start]) else _ONLY
+    before = lowered[max(0, match.start() - 120) : start].rpartition("\n")[2]
+    only = _PAIR if re.search("[:%]", text[match.start() : start]) else _ONLY
     least = Looks.NAME if only.search(before) else Looks.MADE if _GIVES_USER.search(before) else Looks.STRONG
     seems = looks(text[start:end], quoted=re.search("[\"']", match[0]) is not None)
     if seems >= least or (seems >= Looks.CODE and re.search("[!#$%^&*?]", text[start:end])):
@@ -123,7 +121,7 @@ def _given(text: str, lowered: str, match: re.Match[str]) -> Iterator[Span]:
 _CALLS = ("hmac", "jwt.", "login", "connect", "auth", "credential", "client", "pdo", "crypt", "superuser")
 _CALL = re.compile(
     r"(?:hmac(?:\.new)?|jwt\.\w{4,6}|login|connect|connection|auth|credentials?|client|pdo|crypt|superuser)"
-    r"(?:[ \t]?=[ \t]?)?\((?=[^\n]{0,300}[\"'])"
+    r"(?:[ \t]?=[ \t]?)?\((?=([^\n]{0,300}[\"']))"
 )
 _ARGUMENT = re.compile(r"(?:[,(]|some\()[ \t]{0,4}[bru]?([\"'])([^\"'\s]{2,200})\1")
 
@@ -133,9 +131,7 @@ def calls(text: str, lowered: str) -> Iterator[Span]:
     if "(" not in text:
         return
     for call in matches(lowered, _CALL, *_CALLS):
-        line = text.find("\n", call.end(), call.end() + 300)
-        last = line if line >= 0 else call.end() + 300
-        for number, match in enumerate(_ARGUMENT.finditer(lowered, call.end() - 1, last)):
+        for number, match in enumerate(_ARGUMENT.finditer(lowered, call.end() - 1, call.end(1))):
             start, end = match.span(2)
             is_first = match[0].startswith("(") or call[0].startswith("client")
             # The third of ``connect("db", "user", "password")`` may be any word.
@@ -158,10 +154,10 @@ _CODES = re.compile(
 def phrases(_text: str, lowered: str) -> Iterator[Span]:
     """Yield the 12 to 24 words of a labelled wallet recovery phrase (BIP 39), and lists of recovery codes."""
     for match in matches(lowered, _PHRASE, "mnemonic", "phrase", "word"):
-        yield match.start(1), match.end(1), "seed-phrase"
+        yield *match.span(1), "seed-phrase"
     for match in matches(lowered, _CODES, "code"):
-        if any(map(str.isalpha, match[1])) and not is_slug(re.sub(r"[\s,;]+", "-", match[1])):
-            yield match.start(1), match.end(1), "password"
+        if not is_slug(re.sub(r"[\s,;*•]+", "-", match[1])):
+            yield *match.span(1), "password"
 
 
 def matches(lowered: str, pattern: re.Pattern[str], *beginnings: str) -> Iterator[re.Match[str]]:
@@ -172,7 +168,7 @@ def matches(lowered: str, pattern: re.Pattern[str], *beginnings: str) -> Iterato
             match = pattern.match(lowered, place)
             if match:
                 yield match
-            place = lowered.find(beginning, max(place + 1, match.end() if match else 0))
+            place = lowered.find(beginning, match.end() if match else place + 1)
 
 
 # A password that needs no word: a sign among letters and digits, or a word and a number with an exclamation mark.

@@ -145,7 +145,7 @@ class Projects(project.Known):
 
     def _write(self) -> None:
         stored = {"folders": dict(sorted(self.folders.items())), "aliases": dict(sorted(self.aliases.items()))}
-        files.replace(self.path, json.dumps(stored, ensure_ascii=False, indent=1), mode=PRIVATE)
+        files.replace(self.path, json.dumps(stored, ensure_ascii=False), mode=PRIVATE)
 
 
 def _is_plain(about: Mapping[str, str]) -> bool:
@@ -191,7 +191,7 @@ def forget_folders(paths: Paths, folders: Collection[str]) -> None:
 
 
 def _write_folders(paths: Paths, known: Mapping[str, list[str]]) -> None:
-    files.replace(Path(paths.folders), json.dumps(known, ensure_ascii=False, indent=1), mode=PRIVATE)
+    files.replace(Path(paths.folders), json.dumps(known, ensure_ascii=False), mode=PRIVATE)
 
 
 def labels(keys: Iterable[str], known: project.Known) -> dict[str, str]:

@@ -143,20 +143,17 @@ def _spans(text: str) -> Iterator[Span]:
 def _merged(text: str, spans: list[Span]) -> list[Span]:
     """Merge overlapping findings into one with the kind of the most reliable; existing marks are not findings."""
     rank = {span: number for number, span in reversed(list(enumerate(spans)))}
-    merged: list[Span] = []
-    best = 0
-    for span in sorted(set(spans)):
-        start, end, kind = span
+    merged: list[tuple[int, int, int]] = []
+    for span in sorted(rank):
+        start, end, _ = span
         if _MARK.fullmatch(text, start, end):
             continue
         if merged and start < merged[-1][1]:
-            first, last, known = merged.pop()
-            merged.append((first, max(last, end), kind if rank[span] < best else known))
-            best = min(best, rank[span])
+            first, last, best = merged.pop()
+            merged.append((first, max(last, end), min(best, rank[span])))
         else:
-            merged.append(span)
-            best = rank[span]
-    return merged
+            merged.append((start, end, rank[span]))
+    return [(start, end, spans[best][2]) for start, end, best in merged]
 
 
 # ── <private> ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -248,7 +245,7 @@ _RUN = re.compile(r"[A-Za-z0-9_+/=.~:%-]{12,}")
 _TELLING = re.compile(r"[A-Z0-9]")  # most paths and names are all lower case; no key is
 _IS_HASH = re.compile(r"sha\d{1,3}[=:-]")
 _NEXT_PIECE = re.compile(r"[ \t]*\\?\r?\n[ \t>|]{0,40}([A-Za-z0-9_+/=.~-]{4,})")
-_SHORT_PIECE = re.compile(r"(?<![A-Za-z0-9_+/.~-])([A-Za-z0-9_+/=.~:%-]{3,15})[ \t]?\\?\r?$")
+_SHORT_PIECE = re.compile(r"(?<![A-Za-z0-9_+/.~-])([A-Za-z0-9_+/=.~:%-]{3,15})[ \t]?\\?\r?\n[ \t]{0,40}\Z")
 _LONE_PIECE = re.compile(r"""[ \t]*\\?\r?\n[ \t>|]{0,40}([A-Za-z0-9+/_.~=-]{6,})(?=[\\"'`,;)\]}]*[ \t]*(?:\r?\n|\Z))""")
 
 
@@ -265,17 +262,14 @@ def _keys(text: str, runs: list[tuple[int, int]]) -> Iterator[Span]:
         found = False
         for key_start, key_end, kind in key_patterns.keys(text, start, end):
             found = True
-            yield key_start, _continued(text, key_start, key_end) if key_end == end else key_end, kind
+            yield key_start, _continued(text, key_start, key_end), kind
         if not found:
             yield from _cut(text, start, end)
 
 
 def _cut_before(text: str, start: int) -> Iterator[Span]:
     """Yield a key whose first piece, at the end of the line before, is too short to be a run."""
-    line = text.rfind("\n", max(0, start - 40), start)
-    if line < 0 or text[line:start].strip():
-        return
-    first = _SHORT_PIECE.search(text, max(0, line - 18), line)
+    first = _SHORT_PIECE.search(text, max(0, start - 60), start)
     if first and key_patterns.BEGINS.search(text, first.start(1), first.end(1)):
         yield from _cut(text, first.start(1), first.end(1))
 
@@ -294,7 +288,7 @@ def _cut(text: str, start: int, end: int) -> Iterator[Span]:
             length, place = next(pair for pair in ends if pair[0] >= key_end)
             if key_start < ends[0][0]:
                 last = place - (length - key_end)
-                yield start + key_start, _continued(text, start, last) if last == place else last, kind
+                yield start + key_start, _continued(text, start, last), kind
                 return
 
 
@@ -306,7 +300,7 @@ def _continued(text: str, start: int, end: int) -> int:
         value = piece.group(1)
         if not (is_mixed(value) and any(map(str.isdigit, value)) and any(map(str.isalpha, value))):
             break
-        if "/" in value[:1] or value.count(".") > 2 or value.count("=") > 2 or "=" in value.rstrip("="):
+        if value.startswith("/") or value.count(".") > 2 or value.count("=") > 2 or "=" in value.rstrip("="):
             break
         end = piece.end()
     return end

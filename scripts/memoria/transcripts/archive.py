@@ -83,7 +83,6 @@ class Archive:
         for turn in turns:
             kept[turn.key] = self._redacted(turn)
         lines = "".join(json.dumps(row(turn), ensure_ascii=False) + "\n" for turn in kept.values())
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         files.replace(path, gzip.compress(lines.encode("utf-8", "replace"), 6, mtime=0))
         self.prune(spare=path)
 

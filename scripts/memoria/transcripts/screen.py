@@ -170,7 +170,7 @@ class Tombstones:
 
     def _write(self) -> None:
         stored = {"salt": self.salt, "texts": [stone._asdict() for stone in self.stones]}
-        files.replace(self.path, json.dumps(stored, indent=1), mode=PRIVATE)
+        files.replace(self.path, json.dumps(stored), mode=PRIVATE)
 
 
 def _digest(text: str, salt: str) -> str:

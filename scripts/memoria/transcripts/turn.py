@@ -93,13 +93,10 @@ class Exchange:
 def exchanges(turns: Iterable[Turn]) -> list[Exchange]:
     """Group turns: a user turn opens an exchange unless only user turns and notes came since the last one opened."""
     groups: list[list[Turn]] = []
-    answered = True
     for turn in turns:
-        if not groups or (turn.role == "user" and answered):
+        if not groups or (turn.role == "user" and any(one.role in ("assistant", "error") for one in groups[-1])):
             groups.append([])
-            answered = False
         groups[-1].append(turn)
-        answered = answered or turn.role in ("assistant", "error")
     return [Exchange(tuple(group)) for group in groups]
 
 
@@ -166,13 +163,10 @@ def split(parts: Iterable[Exchange], limit: int) -> list[list[Exchange]]:
 
 
 def _divide(part: Exchange, limit: int) -> Iterator[Exchange]:
-    if part.size <= limit:
-        yield part
-        return
     group: list[Turn] = []
     room = limit
     for turn in (piece for whole in part.turns for piece in _pieces(whole, limit)):
-        if group and turn.size > room:
+        if turn.size > room:
             yield Exchange(tuple(group))
             group, room = [], limit
         group.append(turn)
