@@ -135,6 +135,7 @@ def test_the_users_words_are_kept_wherever_they_stand(words: bytes) -> None:
     user("<local-command-stdout>out</local-command-stdout>"),
     assistant("API Error: 500", "a").replace(b'"message"', b'"isApiErrorMessage":true,"message"'),
     queue("enqueue", "01", content='{"task_id":"b1","description":"build"}'),
+    attachment("go on").replace(b'"uuid"', b'"isMeta":true,"uuid"'),
 ])  # fmt: skip
 def test_what_nobody_typed_is_no_turn(words: bytes) -> None:
     assert read([words]) == []
@@ -182,26 +183,56 @@ def test_whole_or_in_random_slices_gives_the_same_turns(path: Path) -> None:
         assert in_slices(lines, cuts) == whole
 
 
-QUEUE_EVENTS = st.sampled_from(("enqueue", "remove", "dequeue", "popAll", "user", "attachment", "assistant"))
+KINDS = ("enqueue", "remove", "dequeue", "popAll", "user", "attachment", "assistant")
+GO = "<command-name>/go</command-name><command-message>go</command-message><command-args>a</command-args>"
+QUEUED = (
+    "a",
+    "b",
+    "a  b",
+    "b\na",
+    "/go",
+    "/go a",
+    "/model a",
+    GO,
+    "<system-reminder>b</system-reminder>a",
+    "/é a\ud800",
+)
+
+
+def queue_lines(events: Iterable[tuple[str, str, bool]]) -> Iterator[bytes]:
+    for number, (kind, text, named) in enumerate(events):
+        time = f"{number:02d}"
+        if kind == "user":
+            yield user(text, f"u{number}")
+        elif kind == "attachment":
+            yield attachment(text, f"q{number}")
+        elif kind == "assistant":
+            yield assistant("ok", f"a{number}", f"2026-03-01T09:00:{time}Z")
+        else:
+            yield queue(kind, time, **({"content": text} if named or kind == "enqueue" else {}))
+
+
+def test_queued_prompts_are_read_as_they_were_before() -> None:
+    draw, rows = Random(26), []
+    for _ in range(800):
+        kinds = draw.choices(("enqueue", "enqueue", *KINDS), k=draw.randint(1, 16))
+        texts = draw.choices(draw.sample(QUEUED, 3), k=16)
+        reader = Reader()
+        turns = [*reader.read(queue_lines((*each, draw.random() < 0.5) for each in zip(kinds, texts, strict=False)))]
+        rows.append(digest([*shown(turns), *shown([*reader.pending]), *shown(reader.settle())]))
+    same("read/queued.txt", [digest(rows[at::8]) for at in range(8)])
 
 
 @pytest.mark.slow
 @settings(max_examples=150, deadline=None)
-@given(events=st.lists(st.tuples(QUEUE_EVENTS, st.sampled_from("abc"), st.booleans()), max_size=14), data=st.data())
+@given(
+    events=st.lists(st.tuples(st.sampled_from(KINDS), st.sampled_from("abc"), st.booleans()), max_size=14),
+    data=st.data(),
+)
 def test_any_order_of_queue_lines_gives_the_same_turns_in_slices(
     events: list[tuple[str, str, bool]], data: st.DataObject
 ) -> None:
-    lines = []
-    for number, (kind, text, named) in enumerate(events):
-        time = f"{number:02d}"
-        if kind == "user":
-            lines.append(user(text, f"u{number}"))
-        elif kind == "attachment":
-            lines.append(attachment(text, f"q{number}"))
-        elif kind == "assistant":
-            lines.append(assistant("ok", f"a{number}", f"2026-03-01T09:00:{time}Z"))
-        else:
-            lines.append(queue(kind, time, **({"content": text} if named or kind == "enqueue" else {})))
+    lines = [*queue_lines(events)]
     whole = read(lines)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(lines)), max_size=4)))
     assert in_slices(lines, cuts) == whole

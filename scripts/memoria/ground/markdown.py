@@ -117,7 +117,7 @@ def _inert_code(span: str) -> str:
 def _inert_start(text: str) -> str:
     """Return a line that begins no block of its own: no callout, heading, fence, rule or definition."""
     ticks = len(text) - len(text.lstrip("`"))
-    if ticks >= 3 and next(iter(_code(text)), (1, 1))[0] != 0:  # no code span: a fence without an end
+    if ticks >= 3 and not any(start == 0 for start, _ in _code(text)):  # a fence without an end
         return r"\`" * ticks + text[ticks:]
     return "\\" + text if _START.match(text) else text
 

@@ -255,7 +255,7 @@ def _keys(text: str, runs: list[tuple[int, int]]) -> Iterator[Span]:
     for start, end in runs:
         if end - start < 16 or not telling(text, start, end) or _IS_HASH.match(text, start):
             continue
-        if text[start - 1 : start] in " \t\n" and start:
+        if text.endswith((" ", "\t", "\n"), 0, start):
             yield from _cut_before(text, start)
         if not begins(text, start, end):
             continue

@@ -66,9 +66,7 @@ _SUMMARY_FLAGS = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
 
 def clean(text: str) -> str:
     """Return text that can be written anywhere: no NULs and no lone surrogates (the client escapes both)."""
-    if "\0" in text:
-        text = text.replace("\0", "")
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
 def speaker(line: Mapping[str, Any]) -> Speaker:
