@@ -96,9 +96,7 @@ def test_what_no_pipe_holds_is_handed_to_no_command_and_waited_for_by_nobody(pat
         detach.go_on_as(["/bin/true"], paths, b"x" * 5_000_000)
 
 
-def test_what_a_hook_becomes_reads_what_it_was_handed_and_holds_nothing_of_the_users(
-    paths: Paths, tmp_path: Path
-) -> None:
+def test_what_a_hook_becomes_holds_nothing_but_what_it_was_handed(paths: Paths, tmp_path: Path) -> None:
     state.open_state(paths)
     child = (
         "import os, signal, sys; is_heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler;"
@@ -112,9 +110,7 @@ def test_what_a_hook_becomes_reads_what_it_was_handed_and_holds_nothing_of_the_u
 
 
 @pytest.mark.parametrize(("ago", "is_tried"), [(40, False), (80, True), (-40, True)])
-def test_a_build_that_failed_is_tried_again_after_a_minute(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch, ago: int, is_tried: bool
-) -> None:
+def test_a_failed_build_waits_a_minute(paths: Paths, monkeypatch: pytest.MonkeyPatch, ago: int, is_tried: bool) -> None:
     monkeypatch.setattr(detach, "start", lambda *_: None)
     monkeypatch.setattr(interpreter, "failure", lambda: ("no route", time.time() - ago))
     assert (detach.start_build(paths) == detach.BUILDING) is is_tried

@@ -6,7 +6,7 @@ import itertools
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from unittest import mock
 
@@ -131,6 +131,11 @@ def test_two_people_change_different_things_of_one_entry(desk: Machine, laptop: 
     assert "- [x] Write the test" in text
     assert "It was slow at night." in text
     assert [fact.seen for fact in desk.facts()] == [2]
+    day(laptop).rename(day(laptop).with_name("2026-11-22.md"))  # by a person
+    meet(laptop, desk)
+    learn(laptop, "Use tabs.")
+    meet(laptop, desk)
+    assert "- [x] Write the test" in desk.daily.path(date(2026, 11, 22)).read_text()
 
 
 def test_a_persons_own_notes_travel_whole_before_a_compile_has_seen_them(desk: Machine, laptop: Machine) -> None:
