@@ -473,7 +473,7 @@ def test_what_is_excluded_is_sent_no_more(server: MemoryServer, here: Keeper, mo
     monkeypatch.setattr(Round, "hides", property(lambda _: lambda key: key == SHOP))
     server.fault_for.clear()
     server.store(to_memory(a_fact(SHORT)).changes())
-    sync(here, server)
+    assert sync(here, server) == Synced(), "nor counted as sent"
     assert (said(here), server.live()) == ([PNPM], [SHORT])
 
 

@@ -507,6 +507,8 @@ def test_a_row_that_counts_less_takes_nothing_from_what_was_counted_here(server:
     sync(here, server)
     got = here.known(fact.id)
     assert (got.content, got.seen) == ("Use pnpm 9.", 5)
+    server.memories[1].update(tags=tags.replace("seen:5", "seen:3"), updated_at=server.now())
+    assert sync(here, server).pulled == 0
 
 
 @pytest.mark.parametrize("hidden", [set[int](), {1}], ids=["listed", "not listed"])
