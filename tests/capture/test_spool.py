@@ -22,7 +22,7 @@ def spool(paths: Paths) -> Spool:
     return Spool(paths.spool)
 
 
-def test_a_jobs_content_never_changes_on_its_way(spool: Spool) -> None:
+def test_a_jobs_content_never_changes_on_its_way_and_is_its_owners_alone(spool: Spool) -> None:
     job = Job(spool.add(HEADER, b"one\ntwo\n"))
     content = Path(spool.path(job)).read_bytes()
     spool.claim(job)
@@ -32,6 +32,7 @@ def test_a_jobs_content_never_changes_on_its_way(spool: Spool) -> None:
     assert Path(spool.failed, job.name + ".why").read_text(encoding="utf-8") == "poison\n"
     spool.retry(job)
     assert Path(spool.path(job)).read_bytes() == content
+    assert Path(spool.path(job)).stat().st_mode & 0o777 == 0o600
     assert list(Path(spool.failed).iterdir()) == []
     assert spool.header(job) == HEADER
     assert list(spool.lines(job)) == [b"one\n", b"two\n"]
@@ -127,11 +128,6 @@ def test_a_job_never_takes_the_place_of_another(spool: Spool, monkeypatch: pytes
     with pytest.raises(FileExistsError):
         spool.add(HEADER, b"")
     assert Path(spool.tmp, name).read_bytes() == b"being written"
-
-
-def test_a_job_is_its_owners_alone(spool: Spool) -> None:
-    path = Path(spool.path(Job(spool.add(HEADER, b""))))
-    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_claimed_job_is_listed_and_may_be_claimed_again(spool: Spool) -> None:

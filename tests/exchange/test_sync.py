@@ -295,9 +295,12 @@ def test_a_pull_that_breaks_off_here_is_made_again_and_one_that_succeeds_is_not(
 
 def test_what_is_marked_sensitive_is_not_taken_in(server: MemoryServer, here: Keeper, there: Keeper) -> None:
     exchanged(server, a_fact("Use pnpm, not npm."), there)
-    server.memories[1]["is_sensitive"] = True
+    server.memories[1].update(is_sensitive=True, content="[hidden]")
+    server.requests.clear()
+    unlink(there)
     sync(here, server)
-    assert said(here) == []
+    sync(there, server)
+    assert (said(here), server.written()) == ([], []), "nor sent again"
 
 
 @pytest.mark.parametrize(("kind", "project"), [("preference", BLOG), ("decision", SHOP)])
