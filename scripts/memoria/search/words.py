@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 _WORD = Pattern(r"\w+")
+_ESCAPE = Pattern(r"\\(?=[!-/:-@\[-`{-~])")
 # Soft hyphen, zero-width characters, direction marks, word joiner, variation selectors, byte order mark.
 _INVISIBLE = dict.fromkeys(
     (0xAD, 0x34F, 0x61C, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065), *range(0x2066, 0x2070),
@@ -42,13 +43,15 @@ def folded(text: str) -> str:
     """Return one form of a text for all its spellings: what a person would call the same, a comparison finds.
 
     Letter case, white space of any kind (including the line separators of Unicode), composed and decomposed letters,
-    and characters that are not shown make no difference.
+    characters that are not shown, and the escapes of Markdown make no difference.
     """
     if not text.isascii():
         import unicodedata  # noqa: PLC0415 (not for a hook)
 
         text = unicodedata.normalize("NFKC", text.translate(_INVISIBLE)).casefold()
         text = unicodedata.normalize("NFKC", text)  # casefolding may decompose letters
+    if "\\" in text or "&" in text:
+        text = _ESCAPE.sub("", text.replace("&lt;", "<").replace("&gt;", ">"))
     return " ".join(text.casefold().split())
 
 
