@@ -49,12 +49,11 @@ def test_a_constant_can_be_set_for_a_test_and_keeps_its_type(tmp_path: Path) -> 
     assert settings.gone == ()
 
 
-@pytest.mark.parametrize(
-    ("name", "raw"),
-    [("compile_interval_min", "soon"), ("compile_interval_min", "-1"), ("compile_interval_min", "2.5"),
-     ("daily_budget_usd", "nan"), ("daily_budget_usd", "inf"), ("disabled", "perhaps"), ("notes", "some"),
-     ("home", "notes"), ("state", "./state")],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "raw"), [
+    ("compile_interval_min", "soon"), ("compile_interval_min", "-1"), ("compile_interval_min", "2.5"),
+    ("daily_budget_usd", "nan"), ("daily_budget_usd", "inf"), ("disabled", "perhaps"), ("notes", "some"),
+    ("home", "notes"), ("state", "./state"),
+])  # fmt: skip
 def test_a_value_that_cannot_be_used_is_named_and_the_default_stands(tmp_path: Path, name: str, raw: str) -> None:
     variable = f"MEMORIA_{name.upper()}"
     settings = load(tmp_path, None, **{variable: raw})

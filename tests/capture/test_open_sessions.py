@@ -16,11 +16,10 @@ from memoria.capture.hook import Event
 from memoria.capture.open_sessions import HEAD, OpenSessions, without_secrets
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    ["use sk-live-4f9a81c2d7e3", "the password is hunter", "password: hunter", "DB_PASSWORD=hunter now",
-     "postgres://me:hunter@db/x"],
-)  # fmt: skip
+@pytest.mark.parametrize("prompt", [
+    "use sk-live-4f9a81c2d7e3", "the password is hunter", "password: hunter", "DB_PASSWORD=hunter now",
+    "postgres://me:hunter@db/x",
+])  # fmt: skip
 def test_words_that_may_be_keys_are_left_out(prompt: str) -> None:
     shown = without_secrets(prompt)
     assert "[…]" in shown

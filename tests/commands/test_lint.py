@@ -59,11 +59,10 @@ def test_a_link_to_nothing_is_an_error(home: Home, link: str, capsys: pytest.Cap
     assert "## Errors\n\n- **broken-link**" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    "link",
-    ["[[Deploys]]", "[[shipping|so]]", "[[deploys#Key Points]]", "[[concepts/deploys.md]]", f"[[daily/{DAY}#^e-01aa]]",
-     f"[[daily/{DAY}]]", "[[#Key Points]]", "`[[code]]`", "[[knowledge/concepts/deploys]]"],
-)  # fmt: skip
+@pytest.mark.parametrize("link", [
+    "[[Deploys]]", "[[shipping|so]]", "[[deploys#Key Points]]", "[[concepts/deploys.md]]", f"[[daily/{DAY}#^e-01aa]]",
+    f"[[daily/{DAY}]]", "[[#Key Points]]", "`[[code]]`", "[[knowledge/concepts/deploys]]",
+])  # fmt: skip
 def test_names_aliases_anchors_and_code_are_understood(home: Home, link: str) -> None:
     rewrite(home, "aliases: []", "aliases: [Shipping]", "concepts/deploys")
     rewrite(home, "Worker lock in short.", f"Worker lock in short: {link}.")

@@ -37,11 +37,10 @@ def test_backticks_that_open_no_code_shelter_no_link_and_no_picture(before: str)
     assert markdown.line(written) == written
 
 
-@pytest.mark.parametrize(
-    ("row", "wanted"),
-    [("##", (2, "")), ("## ", (2, "")), ("## A ##", (2, "A")), ("## C#", (2, "C#")), ("#x", (0, "")), ("x", (0, "")),
-     ("####### x", (0, "")), ("## #", (2, "")), ("#\tA #b\r", (1, "A #b")), ("", (0, ""))],
-)  # fmt: skip
+@pytest.mark.parametrize(("row", "wanted"), [
+    ("##", (2, "")), ("## ", (2, "")), ("## A ##", (2, "A")), ("## C#", (2, "C#")), ("#x", (0, "")), ("x", (0, "")),
+    ("####### x", (0, "")), ("## #", (2, "")), ("#\tA #b\r", (1, "A #b")), ("", (0, "")),
+])  # fmt: skip
 def test_a_heading_is_read_as_commonmark_has_it(row: str, wanted: tuple[int, str]) -> None:
     assert markdown.heading(row) == wanted
 

@@ -207,11 +207,10 @@ KNOWN = known(
 KEYS = ("api-111111", "api-222222", "shop-333333")
 
 
-@pytest.mark.parametrize(
-    ("given", "meant"),
-    [("shop", "shop-333333"), ("SHOP", "shop-333333"), ("webshop", "shop-333333"), ("me/shop", "shop-333333"),
-     ("client2-api", "api-222222"), ("api-111111", "api-111111"), ("/w/client1/api", "api-111111")],
-)  # fmt: skip
+@pytest.mark.parametrize(("given", "meant"), [
+    ("shop", "shop-333333"), ("SHOP", "shop-333333"), ("webshop", "shop-333333"), ("me/shop", "shop-333333"),
+    ("client2-api", "api-222222"), ("api-111111", "api-111111"), ("/w/client1/api", "api-111111"),
+])  # fmt: skip
 def test_a_person_may_name_a_project_as_they_know_it(given: str, meant: str) -> None:
     assert find(given, KEYS, KNOWN) == meant
 
@@ -222,11 +221,10 @@ def test_projects_of_one_name_are_told_apart_by_the_owner_or_else_the_folder() -
     assert labels(KEYS, two) == called
 
 
-@pytest.mark.parametrize(
-    ("given", "parts"),
-    [("api", ("2 projects", "api-111111  /w/client1/api", "api-222222  /w/client2/api")),
-     ("shpo", ("Did you mean", "shop-333333")), ("zzzzzz", ("There are: ", *KEYS))],
-)  # fmt: skip
+@pytest.mark.parametrize(("given", "parts"), [
+    ("api", ("2 projects", "api-111111  /w/client1/api", "api-222222  /w/client2/api")),
+    ("shpo", ("Did you mean", "shop-333333")), ("zzzzzz", ("There are: ", *KEYS)),
+])  # fmt: skip
 def test_an_unknown_name_is_an_error_with_suggestions_and_an_ambiguous_one_lists_the_keys(
     given: str, parts: Iterable[str]
 ) -> None:

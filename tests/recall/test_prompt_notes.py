@@ -73,12 +73,11 @@ def rows(said: str) -> list[str]:
     return [line for line in said.splitlines() if line.startswith("- ")]
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    ["", "  ", "yes, go on", "ok", "/compact keep the flush race and the worker lock",
-     "!git log flush race worker lock", "who took the blue bicycle of the office worker?",
-     "# flush race worker lock", "<task-notification>flush race worker lock</task-notification>"],
-)  # fmt: skip
+@pytest.mark.parametrize("prompt", [
+    "", "  ", "yes, go on", "ok", "/compact keep the flush race and the worker lock",
+    "!git log flush race worker lock", "who took the blue bicycle of the office worker?",
+    "# flush race worker lock", "<task-notification>flush race worker lock</task-notification>",
+])  # fmt: skip
 def test_commands_and_trivial_prompts_are_given_nothing(world: Paths, prompt: str) -> None:
     remember(world, note())
     assert ask(world, prompt) == ""
@@ -95,11 +94,10 @@ def test_a_note_comes_once_a_session_and_again_after_a_compaction(world: Paths) 
     assert ask(world) == ""
 
 
-@pytest.mark.parametrize(
-    ("source", "is_persons"),
-    [("user", True), ("sdk", True), ("", True), ("system", False), ("loop_wakeup", False), ("schedule_wakeup", False),
-     ("poll_event", False), ("of a later client", False)],
-)  # fmt: skip
+@pytest.mark.parametrize(("source", "is_persons"), [
+    ("user", True), ("sdk", True), ("", True), ("system", False), ("loop_wakeup", False), ("schedule_wakeup", False),
+    ("poll_event", False), ("of a later client", False),
+])  # fmt: skip
 def test_only_a_persons_prompt_is_given_notes_and_is_where_the_session_was(
     world: Paths, source: str, is_persons: bool
 ) -> None:

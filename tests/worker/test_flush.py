@@ -21,6 +21,7 @@ from as_before import same
 from facts import a_fact, keeper, sync
 from home_of import run
 from hooks import SESSION, exchange, line
+from memoria import cli
 from memoria.base import project
 from memoria.capture import detach
 from memoria.capture.spool import Job, Spool
@@ -495,6 +496,21 @@ def test_what_failed_is_told_at_the_next_start(bench: Bench) -> None:
     Path(bench.spool.new, name).write_bytes(b"\0\0\0")
     worker.work(bench.home)
     assert "set aside" in Path(bench.home.paths.state, "notice").read_text(encoding="utf-8")
+
+
+def test_a_pattern_of_the_users_that_removes_nothing_is_told(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench.script()
+    for pattern, is_told in (("ACME (", True), ("ACME", False)):
+        monkeypatch.setenv("MEMORIA_REDACT_EXTRA", pattern)
+        bench.job(exchange(1 + is_told))
+        worker.work(bench.home)
+        notice = Path(bench.home.paths.state, "notice")
+        assert (notice.exists() and "'ACME (' is not a regular" in notice.read_text("utf-8")) == is_told
+        for verb in ("status", "doctor"):
+            cli.main([verb])
+        assert capsys.readouterr().out.count("'ACME (' is not a regular") == 2 * is_told
 
 
 @pytest.mark.parametrize(("minutes", "starts"), [(None, 1), (59, 0), (61, 1)])

@@ -22,14 +22,12 @@ from memoria.base.settings import CHANGE_OPTION, FORMER, MEND_CONFIG, PLUGIN_OPT
 from memoria.ground import clock, printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import change_config
-from memoria.ground.redact import Redactor
 from memoria.ground.swap import Swap
 from memoria.models import protocol
 
 DEFAULT = "default"
 HIDDEN = "(set, not shown)"
 _KEYS = ("memory_api_key",)
-_PATTERNS = "redact_extra"  # may hold commas
 _SCHEMES = {  # what the address of a server begins with
     "ollama_url": ("http://", "https://"),
     "memory_api_url": ("http://", "https://"),
@@ -151,16 +149,14 @@ def _problem(field: Field, value: Any) -> str:
         return f"there is no program {value!r}"
     if (schemes := _SCHEMES.get(field.name)) and not value.startswith(schemes):
         return f"{field.name} must begin with {' or '.join(schemes)}, not {value!r}"
-    if field.name == _PATTERNS:
-        return next((problem.replace("; ignored", "; nothing was changed") for problem in Redactor(value).problems), "")
     tried = Settings()
     setattr(tried, field.name, value)
-    return next(iter(protocol.problems(tried)), "")
+    return next(iter(protocol.problems(tried)), "").replace("; ignored", "; nothing was changed")
 
 
 def _is_pattern(field: Field, word: str) -> bool:
     """Return whether a word is one regular expression, whose commas divide nothing, and no JSON list of them."""
-    return field.name == _PATTERNS and not word.lstrip().startswith('["')
+    return field.name == "redact_extra" and not word.lstrip().startswith('["')
 
 
 def _unset(args: argparse.Namespace, settings: Settings) -> int:

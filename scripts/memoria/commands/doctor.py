@@ -102,7 +102,7 @@ def _settings(home: Home) -> Findings:
         )
     unknown = protocol.problems(home.settings)
     for problem in unknown:
-        yield Finding("settings", BROKEN, problem, "correct `model` in config.json or MEMORIA_MODEL in the environment")
+        yield Finding("settings", BROKEN, problem, "correct it in config.json or in the environment")
     if not (home.settings.problems or home.settings.disabled or unknown):
         yield Finding("settings", OK, f"home {home.paths.home}, state version {STATE_VERSION}")
 

@@ -141,9 +141,14 @@ def _is_known(name: str) -> bool:
 
 
 def problems(settings: Settings) -> list[str]:
-    """Return what is wrong with the names of models in the settings."""
+    """Return what is wrong in the settings with the names of models and the patterns of what no model may see."""
     unknown = [name.strip() for name in settings.model.split(",") if name.strip() and not _is_known(name.strip())]
-    return [f"model names {name!r}, which is no model; possible are {POSSIBLE}" for name in unknown]
+    wrong = [f"model names {name!r}, which is no model; possible are {POSSIBLE}" for name in unknown]
+    if settings.redact_extra:
+        from memoria.ground.redact import Redactor  # noqa: PLC0415 (slow to import, and rarely needed)
+
+        wrong += Redactor(settings.redact_extra).problems
+    return wrong
 
 
 def _combined(failures: tuple[ModelError, ...]) -> ModelError:

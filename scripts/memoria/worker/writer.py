@@ -33,7 +33,7 @@ from memoria.ground.redact import Redactor, marker
 from memoria.models import tasks
 from memoria.models.metered import Metered
 from memoria.models.protocol import Completion, JsonObject
-from memoria.pages import housekeeping
+from memoria.pages import housekeeping, notices
 from memoria.search import comparison
 from memoria.search.words import overlap
 from memoria.statements import claim_check, lines
@@ -179,7 +179,12 @@ class Writer:
         self.ledger = ledger
         self.keeper = keeper
         self.model = Metered.of(home, ledger)
-        self.archive = Archive.of(home.paths, home.settings.archive_mb, Redactor(home.settings.redact_extra))
+        redactor = Redactor(home.settings.redact_extra)
+        self.archive = Archive.of(home.paths, home.settings.archive_mb, redactor)
+        if redactor.problems:
+            notices.tell(home.paths, "redact", f"memoria: {redactor.problems[0]}. What it was to remove is kept.")
+        else:
+            notices.clear(home.paths, "redact")
         self.items = OpenItems(daily, ledger)
 
     def unwritten_turns(self, intake: Intake, now: float, *, insist: bool = False) -> Unwritten:
