@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from bench.played_story import Look, Player, directed, staged
 from memoria.capture import detach
 from memoria.capture.hook import ENTRYPOINT, Event
 from memoria.models import offline
@@ -26,7 +27,6 @@ from memoria.recall.session_start import session_start
 from memoria.worker.weigher import Offer, Request
 from memory_server import MemoryServer
 from places import ROOT
-from played_story import Look, Player, directed, staged
 from scripted_model import Scripted
 from stories import Session, Statement, Story, is_marked
 from truthful_model import Truthful

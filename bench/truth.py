@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import stories
-from played_story import Look, played
+from bench.played_story import Look, played
 
 RECORDS = ("entry", "turn", "last sessions")  # parts of surfaces that say on which day it was said
 MISSING_GOAL, ENDED_GOAL, ITEMS_GOAL = 0.02, 0.95, 0.95

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import stories
-from played_story import played
+from bench.played_story import played
 
 SHORT = ("port",)  # played in every run; the others are slow together
 RECORDS = ("entry", "turn", "last sessions")  # what says on which day it was said
