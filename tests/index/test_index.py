@@ -64,13 +64,9 @@ def test_articles_entries_and_learned_facts_are_found(home: Path, path: Path) ->
     assert (fact.key, fact.session, fact.project) == ("daily/2026-11-21.md#^l-7f3a", "abc-1", "memoria-1f2e3d")
     assert fact.passages == ["Use tabs in Makefiles, never spaces"]
     assert fact.date == "2026-11-21"
-
-
-def test_what_is_found_is_of_the_project_by_its_present_key(home: Path, path: Path) -> None:
     with Index(path) as index:
-        for aliases in ({}, {"memoria-1f2e3d": "shop-000001"}):
-            index.resolve(aliases)
-            index.sync(home)
+        index.resolve({"memoria-1f2e3d": "shop-000001"})
+        index.sync(home)
         assert index.projects() == {"shop-000001", "other-aaaaaa"}
 
 

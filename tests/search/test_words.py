@@ -92,7 +92,8 @@ def test_the_same_said_otherwise_is_the_same(one: str, other: str) -> None:
 
 @pytest.mark.parametrize(("one", "other"), [
     ("Use tabs, not spaces.", "Use spaces, not tabs."), ("Use pnpm instead of npm.", "Use npm instead of pnpm."),
-    ("Use tabs for indentation.", "Don't use tabs for indentation."),
+    ("Write helper classes in tests.", "Don't write helper classes in tests."),
+    ("In tests write helper classes.", "Never in tests write helper classes."),
     ("Wir nutzen Poetry, nicht pip.", "Wir nutzen pip, nicht Poetry."),
     ("The API listens on port 8080.", "The API listens on port 9090."),
     ("Worker 3 uses port 9001.", "Worker 3 uses port 9005."), ("The timeout is 30s.", "The timeout is 60s."),
