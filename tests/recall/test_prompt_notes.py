@@ -74,7 +74,7 @@ def rows(said: str) -> list[str]:
 
 
 @pytest.mark.parametrize("prompt", [
-    "", "  ", "yes, go on", "ok", "/compact keep the flush race and the worker lock",
+    "", "  ", "yes, go on", "ok", "which worker lock?", "/compact keep the flush race and the worker lock",
     "!git log flush race worker lock", "who took the blue bicycle of the office worker?",
     "# flush race worker lock", "<task-notification>flush race worker lock</task-notification>",
 ])  # fmt: skip
@@ -242,9 +242,7 @@ def test_a_note_is_one_line_that_says_each_thing_once() -> None:
     turn = ["a", "a", "turn", "", "", "", "It listens", "2026-11-18"]
     cited = "- It listens. daily/2026-11-16#^l-a1"
     assert row(page, cited) == "- [article, 2026-11-16] The port: It listens."
-    assert (
-        row(page, "It listens on a port.", sourced=True) == "- [article, 2026-11-20] It listens on a port. (k/port.md)"
-    )
+    assert row(page, "The port is 8.", sourced=True) == "- [article, 2026-11-20] The port is 8. (k/port.md)"
     assert row(fact, "Use it.", "correction", own=True) == "- [correction, 2026-11-19, the user, blog] A title: Use it."
     assert row(turn, "> It listens", "assistant") == "- [turn, 2026-11-18, Claude] It listens"
     assert row(turn, " ") == ""

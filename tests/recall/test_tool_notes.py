@@ -117,6 +117,11 @@ def test_a_line_of_an_article_is_given_as_the_statement_that_it_shows(world: Pat
     assert [line for line in said.splitlines() if line.startswith("- ")] == [
         f"- [correction, 2026-11-20, the user] {rule} (daily/2026-11-20.md#^l-00000002)"
     ]
+    theirs = Document("daily/2026-11-20.md", "entry", anchor="e-1", project="blog-1a2b3c", passages=(Passage("x"),))
+    remember(world, theirs, claim("- src/prices.py is sorted. daily/2026-11-20#^e-1"))
+    Path(world.folders).write_text('{"blog-1a2b3c": ["/nowhere/blog"]}')
+    assert "sorted" in use(world, "Edit", file_path=f"{CWD}/src/prices.py")
+    assert "sorted" not in use(world, "Edit", "s2", file_path=f"{CWD}/src/prices.py", MEMORIA_EXCLUDE="/nowhere/blog")
 
 
 def test_only_a_rule_is_said_again_that_the_page_shows(world: Paths) -> None:

@@ -288,7 +288,9 @@ def test_what_killed_runs_staged_is_swept_and_whole_steps_are_not(root: Path) ->
     half = root.parent / "undo/00000009-20261121T000000"
     half.mkdir()
     (half / "0.new").write_bytes(b"secret")
+    (root / ".a.md.77.tmp").write_bytes(b"secret")
     assert not of(root).recover()
+    assert there(root) == AFTER
     assert not half.exists()
     assert len(of(root).steps()) == 1
 

@@ -70,7 +70,7 @@ def is_asking(prompt: str) -> bool:
     first = prompt.split(None, 1)[:1]
     if not first or first[0][0] in "!#<":
         return False
-    return not (first[0].startswith("/") and "/" not in first[0][1:])
+    return first[0].rfind("/") != 0  # /compact, and not /etc/hosts
 
 
 def has_words(asked: str) -> bool:

@@ -269,7 +269,7 @@ class Finder:
             return
         for ordinal, (text, label, own) in self._stored.parts(row).items():
             is_wanted = not only or only == ordinal or row[0] != document
-            if is_wanted and text and label != layout.ASKED and screen(text):
+            if is_wanted and label != layout.ASKED and screen(text):
                 found = self._stated(Hit(row[1:9], 0.0, [text]), label, is_own=own, view=view)
                 if found:
                     yield found

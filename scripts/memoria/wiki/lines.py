@@ -91,14 +91,14 @@ def place(article: Article, heading: str, rows: Sequence[str], ident: str, store
 
 def _rank(ident: str, store: Store) -> tuple[datetime, str, datetime, str] | None:
     """Return what decides where a statement stands; None for what is none."""
-    fact = first = store.get(ident) if ident else None
-    known = {ident}
-    while first and first.supersedes and first.supersedes[0] not in known:
-        known.add(first.supersedes[0])
-        if (former := store.get(first.supersedes[0])) is None:
-            break
+    fact = store.get(ident)
+    if fact is None:
+        return None
+    first, known = fact, {ident}
+    while first.supersedes and first.supersedes[0] not in known and (former := store.get(first.supersedes[0])):
+        known.add(former.id)
         first = former
-    return (first.time, first.id, fact.time, fact.id) if fact and first else None
+    return first.time, first.id, fact.time, fact.id
 
 
 def folded(text: str) -> str:
