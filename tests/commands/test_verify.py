@@ -129,8 +129,12 @@ def test_a_deleted_daily_log_is_named(client: Shelf, home: Home, capsys: pytest.
     fire(home, client.session(2))
     worker.work(home)
     (path,) = Path(home.paths.daily).glob("*.md")
+    path.write_text("# A day\n")
+    assert cli.main(["verify"]) == 0
+    assert "removed by hand from daily logs, and shown no more: 1 entry\n" in capsys.readouterr().out
     path.unlink()
     status, facts = verify(capsys)
+    assert facts["removed_entries"] == 0
     assert (status, facts["deleted_days"]) == (1, [{"day": path.stem, "entries": 1}])
     assert cli.main(["verify"]) == 1
     assert f"daily/{path.name} was deleted with 1 entry" in capsys.readouterr().out

@@ -55,14 +55,16 @@ def command(args: argparse.Namespace, home: Home) -> int:
         daily = DailyLog(home.paths)
         daily.refresh(ledger)
         there = {day.isoformat() for day in daily.days()}
-        deleted = Counter(entry.day for entry in ledger.entries() if entry.day not in there)
+        removed = Counter(entry.day for entry in ledger.removed())
+        deleted = {day: count for day, count in sorted(removed.items()) if day not in there}
         receipt = Receipt(home, ledger, Spool(home.paths.spool))
         accounts, unreadable = compare(receipt, forced=args.all)
         missing = [account for account in accounts if account.missing]
         lost = [text for _, _, _, text in ledger.notes("missing", 1000)]
         repaired = [receipt.capture(account, "Verify") for account in missing] if args.repair else []
     facts = _facts(home, receipt, accounts, lost) | {"unreadable": unreadable, "repaired": repaired}
-    facts["deleted_days"] = [{"day": day, "entries": count} for day, count in sorted(deleted.items())]
+    facts["deleted_days"] = [{"day": day, "entries": count} for day, count in deleted.items()]
+    facts["removed_entries"] = removed.total() - sum(deleted.values())
     if repaired:
         facts["worker"] = detach.start_worker(home.settings, home.paths)
     print(json.dumps(facts, indent=2, ensure_ascii=False) if args.json else "\n".join(_lines(facts)))
@@ -133,6 +135,8 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
         yield f"{lines} of an unknown form ({one['form']}), for example {one['example']}: what they say may be missed"
     for day in facts["deleted_days"]:
         yield f"daily/{day['day']}.md was deleted with {counted(day['entries'], 'entry')}; a backup may have it"
+    if facts["removed_entries"]:
+        yield f"removed by hand from daily logs, and shown no more: {counted(facts['removed_entries'], 'entry')}"
     yield from (f"cannot be read: {text}" for text in facts["unreadable"])
     yield from (f"never read: {text}" for text in facts["lost_ranges"])
 
