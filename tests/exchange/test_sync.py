@@ -367,7 +367,7 @@ def test_of_two_memories_that_are_one_fact_the_older_stays_and_the_fact_with_it(
     server.memories[2] = {**server.memories[1], "id": 2, "updated_at": server.now()}
     server.fault_for["DELETE"] = 503
     for _ in range(3):
-        sync(here, server, full=True)
+        assert sync(here, server, full=True).problems, "nobody is told that it is gone"
     server.fault_for.clear()
     sync(here, server, full=True)
     assert (server.memories[1]["deleted_at"], bool(server.memories[2]["deleted_at"])) == (None, True)

@@ -186,8 +186,6 @@ class Rows:
             self._exchange(time.monotonic() + (float("inf") if full else MOST_S))
         except MemoryServerError as failure:
             self.failure = failure
-        if self.failure:
-            log.info("memory server: %s", self.failure)
         denied, waiting = isinstance(self.failure, MemoryServerDeniedError), len(self._unsent())
         told = {"home": self.home, "denied": denied, "problem": str(self.failure or ""), "waiting": waiting}
         self.records.keep("server", told)
