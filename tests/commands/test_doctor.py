@@ -23,6 +23,7 @@ from memoria.base import interpreter
 from memoria.base import paths as places
 from memoria.capture.spool import Spool
 from memoria.commands import doctor
+from memoria.daily.ledger import Ledger
 from memoria.ground.errors import CannotLockError
 from memoria.ground.home import Home
 from places import ROOT
@@ -164,6 +165,21 @@ def test_a_folder_that_leads_nowhere_and_a_disk_that_is_nearly_full_are_told(
     for free, level in ((checks.FREE_WARN_MB, OK), (checks.FREE_WARN_MB - 1, NOTE), (checks.FREE_MB - 1, BROKEN)):
         monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: SimpleNamespace(free=free * 1_000_000))
         assert one(checks.check_disk(home), level)
+    Path(home.paths.ledger).touch()
+    monkeypatch.setattr(os, "access", lambda path, mode: path != home.paths.ledger or not mode & os.W_OK)
+    assert home.paths.ledger in "".join(finding.text for finding in checks.check_disk(home))
+
+
+def test_a_damaged_ledger_is_named_with_what_to_do_and_hides_nothing_else(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Ledger(home.paths).close()
+    whole = Path(home.paths.ledger).read_bytes()
+    Path(home.paths.ledger).write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+    assert cli.main(["doctor"]) == 1
+    told = capsys.readouterr().out
+    assert "flush` sets it aside" in told
+    assert told.count("damaged") > 1, "each check that needs it says so"
 
 
 def test_a_process_that_holds_a_lock_without_progress_is_named(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

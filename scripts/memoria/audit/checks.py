@@ -255,6 +255,8 @@ def check_disk(home: Home) -> Findings:
                 file.write(b"memoria")
         except OSError as error:
             refused.append(f"{folder}: {error.strerror}")
+    stores = filter(os.path.exists, (home.paths.ledger, home.paths.facts, home.paths.index))
+    refused += [f"{path}: no permission" for path in stores if not os.access(path, os.R_OK | os.W_OK)]
     free = shutil.disk_usage(home.paths.state).free // 1_000_000
     if refused:
         yield Finding("disk", BROKEN, f"cannot write {'; '.join(refused)}", "make it writable, or set MEMORIA_HOME")

@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from memoria.base import failpoints
+from memoria.base import failpoints, invocation
 from memoria.base.paths import Paths
 from memoria.ground import clock, database
 from memoria.ground.errors import LedgerDamagedError, LedgerError
@@ -458,7 +458,8 @@ def _translated() -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         if database.is_damaged(error):
-            raise LedgerDamagedError(f"The ledger is damaged ({error}).") from error
+            mended = f"{invocation.shown('flush')} sets it aside and makes a new one from the daily logs"
+            raise LedgerDamagedError(f"The ledger is damaged ({error}); {mended}.") from error
         if not database.is_refused(error):
             raise
         where = f"The ledger cannot be used now ({error}): check free space and permissions."
