@@ -249,10 +249,8 @@ def _extent(text: str, start: int, pattern: re.Pattern[str]) -> tuple[int, int, 
     bare = pattern.match(text, start)
     if not bare:
         return start, start, False
-    end = bare.end()
-    while end > start and text[end - 1] in ".,;:)]}*" and pattern is not _BARE_ENV:
-        end -= 1
-    return start, end, False
+    value = bare[0] if pattern is _BARE_ENV else bare[0].rstrip(".,;:)]}*")
+    return start, start + len(value), False
 
 
 def _is_password(value: str, quoted: bool, explicit: bool, alone: bool) -> bool:
@@ -320,8 +318,7 @@ def _around(text: str, begin: int, end: int, names: _Names) -> Iterator[Span]:
     if below and names < _Names.LOGIN and looks(below[1]) >= Looks.CODE and len(below[1]) >= (8, 16)[names]:
         yield *below.span(1), _KINDS[names]
     first = _line_start(text, begin)
-    line = text.find("\n", end, end + _NEAR)
-    last = line if line >= 0 else min(len(text), end + _NEAR)
+    last = end + len(text[end : end + _NEAR].partition("\n")[0])
     if names == _Names.PIN or not _DIGIT.search(text, first, last):
         return
     after = end

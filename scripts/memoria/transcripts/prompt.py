@@ -170,9 +170,8 @@ def _shell(text: str) -> str:
 
 def _element(text: str, name: str) -> str:
     """Return what the first element of this name holds, ``""`` when there is none."""
-    begin = text.find(f"<{name}>")
-    end = text.find(f"</{name}>", begin)
-    return text[begin + len(name) + 2 : end].strip() if -1 < begin < end else ""
+    inside, end, _ = text.partition(f"<{name}>")[2].partition(f"</{name}>")
+    return inside.strip() if end else ""
 
 
 def _without_elements(text: str) -> str:
@@ -197,9 +196,9 @@ def report(text: str) -> str:
     """Return what sub-agents reported in a notification or a message, with its summary; ``""`` for no result."""
     if text.lstrip().startswith(_MESSAGE):
         return "\n".join(_messages(text))
-    begin, end = text.find("<result>"), text.rfind("</result>")
-    result = text[begin + 8 : end].strip() if -1 < begin < end else ""
-    summary = _element(text[:begin], "summary")
+    before, _, rest = text.partition("<result>")
+    result = rest.rpartition("</result>")[0].strip()
+    summary = _element(before, "summary")
     return f"{answers.REPORTED}{': ' + summary if summary else ''})\n{result}" if result else ""
 
 
@@ -251,7 +250,7 @@ def _picture(block: object) -> str:
     if not isinstance(block, dict) or kind not in ("image", "document"):
         return ""
     title = block.get("title")
-    return f"[{kind}: {title}]" if isinstance(title, str) and title else f"[{kind}]"
+    return f"[{kind}: {title}]" if title else f"[{kind}]"
 
 
 def plain(content: object) -> str:
@@ -271,9 +270,9 @@ class Queued:
     text: str
     session: str
     time: str
-    cwd: str = ""
-    branch: str = ""
-    said: bool = False
+    cwd: str
+    branch: str
+    said: bool
     left: str = ""
 
 
@@ -344,7 +343,6 @@ class Queue:
             entry.said = True
             if not entry.left and self.unnamed:
                 entry.left, self.unnamed = "seen", self.unnamed - 1
-        self._forget()
 
     def certain(self, time: str) -> list[Queued]:
         """Return the prompts that had left before an answer at ``time`` and are lost, each once."""
@@ -356,7 +354,7 @@ class Queue:
     def settle(self) -> list[Queued]:
         """End the session: return the prompts that exist nowhere else, and empty the queue."""
         lost = self.open
-        self.entries, self.unnamed = [], 0
+        self.entries = []
         return self._give(lost)
 
     def _give(self, lost: list[Queued]) -> list[Queued]:
