@@ -71,6 +71,18 @@ def test_only_the_last_list_of_things_to_do_is_told() -> None:
     assert found == ["TodoWrite [completed] Measure the tension"]
 
 
+def test_a_task_is_called_by_its_subject_and_not_by_its_number() -> None:
+    made = fails("a", "Task #3 created successfully: Measure\n")
+    made["message"]["content"][0]["is_error"] = False
+    found = tools(told(
+        uses("a", "TaskCreate", subject="Measure"), made, uses("b", "TaskUpdate", taskId="3", status="completed"),
+        uses("c", "TaskUpdate", taskId="3", subject="Weigh"), uses("d", "TaskUpdate", taskId=3, status="pending"),
+    ))  # fmt: skip
+    assert [line[4:] for line in found] == [
+        "Create Measure", "Update [completed] Measure", "Update Weigh", "Update [pending] Weigh",
+    ]  # fmt: skip
+
+
 def test_a_long_report_of_a_sub_agent_keeps_both_ends() -> None:
     middle = "It is quite long. " * 200 + "The value weft_max is wrong. " + "And so on it goes. " * 200
     result = f"<summary>look</summary>\n<result>Begins. {middle} Ends.</result>"

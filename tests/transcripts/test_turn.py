@@ -186,18 +186,10 @@ def test_whole_or_in_random_slices_gives_the_same_turns(path: Path) -> None:
 
 KINDS = ("enqueue", "remove", "dequeue", "popAll", "user", "attachment", "assistant")
 GO = "<command-name>/go</command-name><command-message>go</command-message><command-args>a</command-args>"
-QUEUED = (
-    "a",
-    "b",
-    "a  b",
-    "b\na",
-    "/go",
-    "/go a",
-    "/model a",
-    GO,
-    "<system-reminder>b</system-reminder>a",
-    "/é a\ud800",
-)
+QUEUED = [
+    "a", "b", "a  b", "b\na", "/go", "/go a", "/model a", GO, "<system-reminder>b</system-reminder>a", "/é a\ud800",
+]  # fmt: skip
+EVENTS = st.lists(st.tuples(st.sampled_from(KINDS), st.sampled_from("abc"), st.booleans()), max_size=14)
 
 
 def queue_lines(events: Iterable[tuple[str, str, bool]]) -> Iterator[bytes]:
@@ -226,10 +218,7 @@ def test_queued_prompts_are_read_as_they_were_before() -> None:
 
 @pytest.mark.slow
 @settings(max_examples=150, deadline=None)
-@given(
-    events=st.lists(st.tuples(st.sampled_from(KINDS), st.sampled_from("abc"), st.booleans()), max_size=14),
-    data=st.data(),
-)
+@given(events=EVENTS, data=st.data())
 def test_any_order_of_queue_lines_gives_the_same_turns_in_slices(
     events: list[tuple[str, str, bool]], data: st.DataObject
 ) -> None:

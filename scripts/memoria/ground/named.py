@@ -241,16 +241,13 @@ def _extent(text: str, start: int, pattern: re.Pattern[str]) -> tuple[int, int, 
     """Return where the value at ``start`` begins and ends, and whether it is quoted."""
     opening = _OPENING.match(text, start)
     if opening:
-        close = text.find(opening.group().lstrip("[]byte(ru@"), opening.end(), opening.end() + 512)
-        line = text.find("\n", opening.end(), opening.end() + 512)
-        if close >= 0 and not 0 <= line < close:
-            return opening.end(), close, True
         start = opening.end()
+        inside, close, _ = text[start : start + 512].partition(opening.group().lstrip("[]byte(ru@"))
+        if close and "\n" not in inside:
+            return start, start + len(inside), True
     bare = pattern.match(text, start)
-    if not bare:
-        return start, start, False
-    value = bare[0] if pattern is _BARE_ENV else bare[0].rstrip(".,;:)]}*")
-    return start, start + len(value), False
+    value = bare[0] if bare else ""
+    return start, start + len(value if pattern is _BARE_ENV else value.rstrip(".,;:)]}*")), False
 
 
 def _is_password(value: str, quoted: bool, explicit: bool, alone: bool) -> bool:
@@ -411,7 +408,7 @@ def _judged(text: str, start: int, end: int, names: _Names, beside: bool) -> Ite
 
 def _whole(text: str, start: int) -> tuple[int, int, str]:
     """Return the place of the value that begins here, up to its closing quote or the next blank, and its quote."""
-    opened = text[start - 1 : start] if start else ""
+    opened = text[start - 1 : start]
     close = text.find(_QUOTES[opened], start, start + 1000) if opened in _QUOTES else -1
     if close > start and not re.search(r"\n" if close < start + 60 else r"\s", text[start:close]):
         return start, close - 2 * text.endswith(("\\r", "\\n"), start, close), opened

@@ -109,7 +109,7 @@ class Reader:
         if kind == "user":
             return self._user(value)
         turns = _queued_command(value)
-        if self._queue.entries and _is_queued(value):
+        if _is_queued(value):
             self._queue.seen(prompt.clean(prompt.plain(value["attachment"].get("prompt"))))
         return turns
 
@@ -252,8 +252,7 @@ def _holds_plan(use: dict[str, Any]) -> bool:
 def _prompt(value: dict[str, Any], content: Any, said: _Said) -> None:
     """Read what stands on a user line beside tool results."""
     text = prompt.plain(content)
-    plan = value.get("planContent")
-    if isinstance(plan, str) and plan:  # the client's "Implement the following plan", not typed
+    if plan := _string(value, "planContent"):  # the client's "Implement the following plan", not typed
         said.marks.append(answers.APPROVED)
         said.reports.append(plan)
         return
@@ -330,8 +329,7 @@ def _turn(value: dict[str, Any], role: Role, text: str, tools: tuple[str, ...] =
 
 def _key(value: dict[str, Any], part: str) -> str:
     """Return a turn's key; ``part`` distinguishes further turns of one line from its first."""
-    uuid = value.get("uuid")
-    if isinstance(uuid, str) and uuid:
+    if uuid := _string(value, "uuid"):
         return _digest(f"{uuid}#{part}" if part else uuid)
     body = json.dumps([value.get(name) for name in ("type", "timestamp", "message", "attachment")], sort_keys=True)
     return _digest(f"{body}#{part}")
