@@ -35,7 +35,6 @@ from memoria.ground.home import Home
 from memoria.mcp import fact_tools
 from memoria.mcp.calls import Session
 from memoria.models.protocol import Prompt
-from memoria.pages import housekeeping
 from memoria.statements.keeper import Keeper
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn_reader import Reader
@@ -483,11 +482,10 @@ def test_the_worker_makes_the_pages_for_a_new_entry_and_those_that_a_killed_one_
             path.unlink()
     worker.work(bench.home)
     assert pages(bench) == ""  # nothing new, nothing owed
-    verb = Worker(bench.home)
-    verb.ledger.put(housekeeping.PAGES_DUE, value=True)
-    verb.close()
+    bench.job(exchange(2))
+    bench.flush({**ANSWER, "title": "Its evening"})  # by one that is killed then
     worker.work(bench.home)
-    assert "A day's work" in pages(bench)
+    assert "Its evening" in pages(bench)
 
 
 def test_what_failed_is_told_at_the_next_start(bench: Bench) -> None:
