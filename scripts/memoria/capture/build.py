@@ -119,7 +119,7 @@ def find_python() -> str:
 def _run(command: list[str]) -> None:
     import subprocess  # noqa: PLC0415 (slow, and needed by the build only)
 
-    name = " ".join([os.path.basename(command[0]), *command[1:3]])
+    name = os.path.basename(command[0])
     try:
         done = subprocess.run(
             command, env=interpreter.clean(os.environ), cwd=interpreter.data_folder(), check=False,
