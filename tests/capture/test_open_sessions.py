@@ -58,9 +58,7 @@ def test_what_may_be_a_key_is_left_out_as_it_was_before() -> None:
     same("read/prompts.txt", [*map(without_secrets, texts), digest(made)])
 
 
-def test_a_stop_that_comes_late_leaves_the_prompt_that_was_sent_since(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_late_stop_leaves_the_prompt_that_was_sent_since(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
     def event(name: str, ident: str) -> Event:
         return Event({"hook_event_name": name, "session_id": "s1", "prompt_id": ident, "prompt": "go on"})
 

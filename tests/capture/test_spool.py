@@ -112,9 +112,7 @@ def test_any_text_becomes_a_file_name(text: str) -> None:
     assert not set(name) & set("./\\: \0")
 
 
-def test_a_disk_that_takes_a_few_bytes_at_a_time_gets_the_whole_job(
-    spool: Spool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_takes_a_few_bytes_at_a_time_gets_them_all(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
     write = os.write
     monkeypatch.setattr(os, "write", lambda descriptor, data: write(descriptor, bytes(data)[:7]))
     job = Job(spool.add(HEADER, b"one\ntwo\n"))

@@ -129,9 +129,7 @@ def test_pull_runs_when_push_fails(server: MemoryServer, here: Keeper, there: Ke
     assert server_state(here)["waiting"] == 1
 
 
-def test_what_the_server_refuses_is_set_aside_at_once_and_tried_again_once_it_was_changed(
-    server: MemoryServer, here: Keeper
-) -> None:
+def test_what_the_server_refuses_is_tried_again_once_it_was_changed(server: MemoryServer, here: Keeper) -> None:
     long, good = a_fact("Use pnpm, not npm."), a_fact("Write short functions.")
     here.take([long, good])
     here.edit(long.id, "word " * 400)  # more than the server takes
@@ -360,9 +358,7 @@ def test_a_memorys_tags_are_whole_parts_however_many_there_are(here: Keeper) -> 
     assert set(memory.tags.split(",")) <= {*to_memory(replace(fact, tags=())).tags.split(","), *fact.tags}
 
 
-def test_of_two_memories_that_are_one_fact_the_older_stays_and_the_fact_with_it(
-    server: MemoryServer, here: Keeper
-) -> None:
+def test_of_two_memories_that_are_one_fact_the_older_stays(server: MemoryServer, here: Keeper) -> None:
     exchanged(server, a_fact("Use pnpm, not npm."), here)
     server.memories[2] = {**server.memories[1], "id": 2, "updated_at": server.now()}
     server.fault_for["DELETE"] = 503
@@ -385,14 +381,11 @@ def test_a_younger_memory_known_first_gives_way_to_the_older_one(server: MemoryS
     assert (server.memories[3]["deleted_at"], bool(server.memories[7]["deleted_at"])) == (None, True)
 
 
-def test_what_is_being_deleted_here_does_not_come_back_though_another_program_rewrote_it(
-    server: MemoryServer, here: Keeper
-) -> None:
+def test_what_is_deleted_here_stays_so_though_another_program_rewrote_it(server: MemoryServer, here: Keeper) -> None:
     server.store({"content": "Likes tea", "category": "preferences"})
     sync(here, server)
     (fact,) = here.store.facts()
     here.delete(fact.id)
-    server.fault_for["DELETE"] = 503
     server.memories[1].update(content="Likes green tea", updated_at=server.now())
     sync(here, server)
     assert said(here) == []
@@ -453,9 +446,7 @@ def test_what_was_deleted_has_no_number_and_what_did_not_change_is_not_sent(serv
     assert server.live() == []
 
 
-def test_a_row_whose_time_is_a_little_earlier_than_the_last_one_seen_is_not_missed(
-    server: MemoryServer, here: Keeper
-) -> None:
+def test_a_row_from_a_little_before_the_last_one_seen_is_not_missed(server: MemoryServer, here: Keeper) -> None:
     server.store({"content": "Likes tea", "category": "preferences"})
     sync(here, server)
     server.store({"content": "Likes rye bread", "category": "preferences"})  # its transaction began before, ended later
@@ -475,9 +466,7 @@ def test_a_tombstone_buries_no_fact_that_another_row_stands_for(server: MemorySe
     assert here.known(fact.id).quote == fact.quote
 
 
-def test_a_fact_that_was_edited_here_does_not_follow_the_row_of_another_program(
-    server: MemoryServer, here: Keeper
-) -> None:
+def test_a_fact_edited_here_does_not_follow_another_programs_row(server: MemoryServer, here: Keeper) -> None:
     server.store({"content": "Likes tea", "category": "preferences"})
     sync(here, server)
     (fact,) = here.store.facts()
