@@ -34,9 +34,8 @@ def find() -> str:
 def bundled() -> str:
     """Return the client inside the Agent SDK's wheel, ``""`` where it was built without one."""
     spec = importlib.util.find_spec("claude_agent_sdk")
-    if spec is None or spec.origin is None:
-        return ""
-    return interpreter.find_in([str(Path(spec.origin).parent / "_bundled")], "claude")
+    origin = spec and spec.origin
+    return interpreter.find_in([str(Path(origin).parent / "_bundled")], "claude") if origin else ""
 
 
 def version(program: str) -> str:

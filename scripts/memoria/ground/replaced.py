@@ -69,7 +69,6 @@ class Replaced:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._next_look = 0.0
 
     def keep(self, aside: Path, path: Path, content: bytes) -> None:
         """Take over the file ``aside``, which had the name ``path`` and this content.
@@ -91,9 +90,6 @@ class Replaced:
             self._take(aside, self.folder / f"{name}.old", name, record)
         except OSError:  # another disk
             self._take(aside, aside.with_name(f".{name}.kept"), name, record)
-        if time.monotonic() >= self._next_look:
-            self._next_look = time.monotonic() + CLOSED_S
-            self.settle()
 
     def _take(self, aside: Path, kept: Path, name: str, record: dict[str, Any]) -> None:
         """Rename the file, after its record is written: without one nobody would find it."""

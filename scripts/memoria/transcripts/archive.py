@@ -166,7 +166,7 @@ class Archive:
 def row(turn: Turn) -> dict[str, Any]:
     """Return a turn as JSON has it: without empty fields and the ids of tool uses, which tell a reader nothing."""
     row = asdict(turn) | {"time": turn.time.isoformat() if turn.time else "", "uses": ()}
-    return {name: value for name, value in row.items() if value or name in ("key", "role")}
+    return {name: value for name, value in row.items() if value}
 
 
 def _read(path: Path) -> Iterator[Turn]:

@@ -129,7 +129,7 @@ class Tombstones:
         wanted: dict[str, dict[int, list[Tombstone]]] = {}
         for stone in self.stones:
             wanted.setdefault(stone.salt, {}).setdefault(stone.begin, []).append(stone)
-        for place in range(len(plain) - MIN_TEXT + 1):
+        for place in range(len(plain)):
             begin = plain[place : place + MIN_TEXT]
             for salt, by_code in wanted.items():
                 for stone in by_code.get(self._code(begin, salt), ()):

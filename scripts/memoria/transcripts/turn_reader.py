@@ -137,12 +137,11 @@ class Reader:
         message = value.get("message")
         content = message.get("content") if isinstance(message, dict) else message
         blocks = content if isinstance(content, list) else [content]
-        results = [block for block in blocks if _is_result(block)]
+        rest = [block for block in blocks if not _is_result(block)]
         said = _Said()
-        for block in results:
+        for block in filter(_is_result, blocks):
             self._result(value, block, said)
-        if len(results) < len(blocks):
-            rest = [block for block in blocks if not _is_result(block)] if results else content
+        if rest:
             _prompt(value, rest, said)
             if self._queue.entries:
                 for text in prompt.queued_forms(rest):
