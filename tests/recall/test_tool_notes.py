@@ -110,9 +110,7 @@ def test_a_line_of_an_article_is_given_as_the_statement_that_it_shows(world: Pat
         world, fact(lesson, "debugging", 1), claim(f"- {lesson} daily/2026-11-20#^l-00000001"),
         fact(rule, number=2), claim(f"- {rule} daily/2026-11-20#^l-00000002"),
     )  # fmt: skip
-    assert use(world, "Bash", command="npm run fmt && npm run lint") == "", (
-        "a lesson about an error waits for the error"
-    )
+    assert use(world, "Bash", command="npm run fmt && npm run lint") == "", "a lesson waits for its error"
     said = use(world, "Edit", file_path=f"{CWD}/src/prices.py")
     assert [line for line in said.splitlines() if line.startswith("- ")] == [
         f"- [correction, 2026-11-20, the user] {rule} (daily/2026-11-20.md#^l-00000002)"

@@ -139,18 +139,13 @@ def test_names_in_prose(text: str, names: list[str]) -> None:
     assert identifiers.in_prose(text) == names
 
 
-@pytest.mark.parametrize(
-    "text", ["read and/or write", "CI/CD", "see https://example.org/some/page", "Is it done? Yes."]
-)
+@pytest.mark.parametrize("text", ["read and/or write", "CI/CD", "see https://example.org/page", "Is it done? Yes."])
 def test_what_is_no_name(text: str) -> None:
     assert identifiers.in_prose(text) == []
 
 
 def test_a_called_name_in_code_keeps_its_arguments() -> None:
-    assert identifiers.in_code(["def load(path):", "x = parse_url(raw, True)"]) == [
-        "load(path)",
-        "parse_url(raw, True)",
-    ]
+    assert identifiers.in_code(["def load(path):", "x = a_b(raw, True)"]) == ["load(path)", "a_b(raw, True)"]
 
 
 # -- cues
