@@ -88,6 +88,8 @@ def test_a_note_comes_once_a_session_and_again_after_a_compaction(world: Paths) 
     assert "at noon" not in ask(world), "the context has what it said itself"
     assert ask(world) == ""
     assert ask(world, session="s2")
+    remember(world, note(text="The flush race lost the worker lock to a dog."))
+    assert "dog" in ask(world), "another line of the same article"
     event = hook.Event({"hook_event_name": "SessionStart", "session_id": "s1", "source": "compact", "cwd": "/nowhere"})
     session_start(event, Settings.load({}), world)
     assert "at noon" in ask(world)
@@ -215,9 +217,8 @@ def test_of_a_long_prompt_the_beginning_and_the_end_are_the_question(world: Path
 
 def test_of_many_notes_as_many_and_as_much_are_told_as_before(world: Paths) -> None:
     said = "The flush race: two workers took the worker lock"
-    remember(
-        world, *(note(f"n{n}", f"{said} {n} {'It is told. ' * (40 >> n)}", title=f"Lock {n} " * 12) for n in range(6))
-    )
+    told = (note(f"n{n}", f"{said} {n} {'It is told. ' * (40 >> n)}", title=f"Lock {n} " * 12) for n in range(6))
+    remember(world, *told)
     same("read/notes.txt", ask(world).split("\n"))
 
 

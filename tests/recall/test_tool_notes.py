@@ -27,10 +27,8 @@ TABS = "Use tabs in Makefiles, never spaces."
 
 def fact(text: str, kind: str = "correction", number: int = 1, **more: Any) -> Document:
     about: dict[str, Any] = {"project": OWN, "date": "2026-11-20", "session": "before", **more}
-    return Document(
-        path="daily/2026-11-20.md", kind="fact", anchor=f"l-{number:08d}",
-        passages=(Passage(text, kind, own=True),), **about,
-    )  # fmt: skip
+    passages = (Passage(text, kind, own=True),)
+    return Document("daily/2026-11-20.md", "fact", f"l-{number:08d}", passages=passages, **about)
 
 
 def claim(text: str, label: str = "Gotchas") -> Document:
