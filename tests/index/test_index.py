@@ -51,7 +51,7 @@ def keys(index: Index | Finder, query: str, **more: object) -> list[str]:
 
 def tables(path: Path) -> tuple[int, ...]:
     with sqlite3.connect(path) as db:
-        names = ("documents", "passages", "vocabulary")
+        names = ("documents", "passages", "vocabulary", "sources")
         return tuple(db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names)
 
 
@@ -91,7 +91,7 @@ def test_a_removed_file_is_found_no_more_and_leaves_nothing(home: Path, path: Pa
         (home / "daily/2026-11-21.md").unlink()
         index.sync(home)
         assert len(index) == 0
-    assert tables(path) == (0, 0, 0)
+    assert tables(path) == (0, 0, 0, 0)
 
 
 def drop(index: Index, *documents: str) -> None:
@@ -142,8 +142,8 @@ def test_further_sources_are_fed_and_follow_what_they_give(home: Path, path: Pat
 
 
 def test_a_superseded_fact_leads_to_its_successor() -> None:
-    old = note("old", "the port is 8080", superseded_by="knowledge/concepts/mid.md")
-    mid = note("mid", "a new listener", superseded_by="knowledge/concepts/new.md")
+    old = note("old", "the port is 8080", superseded_by="^l-00000001")
+    mid = note("mid", "a new listener", anchor="l-00000001", superseded_by="knowledge/concepts/new.md")
     new = note("new", "it listens on 9090")
     with Index(":memory:") as index:
         index.add([old, mid, new])
@@ -237,7 +237,7 @@ def test_readers_and_writers_in_several_processes_get_on(path: Path) -> None:
     with Index(path) as index:
         assert len(index) == 80
         drop(index, *(f"knowledge/concepts/{name}-{number}.md" for name in "ab" for number in range(40)))
-    assert tables(path) == (0, 0, 0)
+    assert tables(path) == (0, 0, 0, 0)
 
 
 # --- what people write ----------------------------------------------------------------------------------------------

@@ -133,9 +133,7 @@ class Index(AbstractContextManager["Index"]):
     def add(self, new: Iterable[Document], source: str = "") -> int:
         """Add or update documents; unchanged ones cost one query. Return how many were written."""
         with self._transaction():
-            written = sum(self._rows.put(document, source) for document in new)
-            self._merge(written)
-            return written
+            return sum(self._rows.put(document, source) for document in new)
 
     def sync(
         self,
