@@ -496,13 +496,6 @@ def corrected(fact: Fact) -> str:
     return "corrected twice" if fact.seen == TWICE else f"corrected {fact.seen} times"
 
 
-def tier(fact: Fact) -> int:
-    """Return the rank of a fact's kind: corrections made again, then the person's other rules, then everything else."""
-    if fact.kind not in _RULES:
-        return 2
-    return 0 if made_again(fact) else 1
-
-
 def leading(store: Store, project: str, called_for: Sequence[str] = ()) -> list[Fact]:
     """Return the facts that hold in this project or everywhere, the most important first, in a stable order.
 
@@ -515,10 +508,11 @@ def leading(store: Store, project: str, called_for: Sequence[str] = ()) -> list[
         return []
     places = {ident: place for place, ident in enumerate(called_for)}
 
-    def rank(fact: Fact) -> tuple[int, float, str]:
+    def rank(fact: Fact) -> tuple[bool, bool, float, str]:
+        """Let corrections made again lead, then the person's other rules, then everything else."""
         is_near = fact.id in places and fact.kind not in _RULES
         worth = score(fact, project, newest) * (1 + (0.5 ** (places[fact.id] / _HALF_AS_NEAR) if is_near else 0.0))
-        return tier(fact), -worth, fact.id
+        return not made_again(fact), fact.kind not in _RULES, -worth, fact.id
 
     ranked = sorted(facts, key=rank)
     return sorted(ranked, key=lambda fact: fact.project != GLOBAL) if project == GLOBAL else ranked
