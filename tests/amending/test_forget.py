@@ -272,6 +272,21 @@ def test_a_forgotten_statement_leaves_its_article_with_every_sentence_about_it(w
     assert what == "e-a1" or "### Session (09:00) · shop · Uploads" in day
 
 
+@pytest.mark.parametrize(("what", "stays"), [("e-a1", False), ("s-a1", False), ("l-a10", True)])
+def test_what_was_said_goes_in_the_words_that_a_person_gave_it(what: str, stays: bool) -> None:
+    wiki = WikiHome()
+    wiki.log(wiki_entry("a1", title="Uploads", learned=stated("Uploads are stored at Quaggasoft.")))
+    wiki.compile([placed("uploads-of-the-shop", title="Uploads of the shop")])
+    (slug,) = Wiki(wiki.home.paths).slugs()
+    for old, words in (("Uploads are stored at Quaggasoft.", "They lie in Graz."), ("They lie in Graz.", "Ask Bob.")):
+        wiki.edit(slug, f"- {old}", f"- {words}")
+        with Keeper.at(wiki.home) as keeper:
+            refresh.settle(wiki.home, keeper)
+    assert run(forget, wiki.home, what, "--yes") == 0
+    with Keeper.at(wiki.home) as keeper:
+        assert [fact.content for fact in keeper.store.facts()] == ["Ask Bob."] * stays
+
+
 def test_a_page_of_which_nothing_else_is_left_keeps_what_a_person_wrote_there() -> None:
     wiki = WikiHome()
     wiki.log(wiki_entry("a1", title="Uploads", learned=stated("Uploads are stored at Quaggasoft.")))

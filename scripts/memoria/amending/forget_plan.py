@@ -297,6 +297,11 @@ class _Planner:
                 named = plan.target == fact.session if plan.kind == "session" else plan.project == fact.project != ""
                 if fact.id in stands or quoted or named or plan.held(said(json.dumps(fact.to_dict()))):  # fmt: skip # noqa: E501
                     plan.facts.append(fact)
+        if plan.kind not in ("fact", "text"):  # also in the words that a person gave it in an article
+            reworded = {old: fact for fact in stored if not fact.session for old in fact.supersedes}
+            for fact in plan.facts:  # which grows
+                if (edit := reworded.pop(fact.id, None)) and edit not in plan.facts:
+                    plan.facts.append(edit)
 
     def _jobs(self, plan: Plan) -> None:
         gone = {key for entry in plan.entries for key in entry.turns}
