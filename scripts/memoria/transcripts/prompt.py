@@ -354,7 +354,7 @@ class Queue:
     def settle(self) -> list[Queued]:
         """End the session: return the prompts that exist nowhere else, and empty the queue."""
         lost = self.open
-        self.entries = []
+        self.entries, self.unnamed = [], 0
         return self._give(lost)
 
     def _give(self, lost: list[Queued]) -> list[Queued]:

@@ -93,10 +93,13 @@ class Exchange:
 def exchanges(turns: Iterable[Turn]) -> list[Exchange]:
     """Group turns: a user turn opens an exchange unless only user turns and notes came since the last one opened."""
     groups: list[list[Turn]] = []
+    answered = True
     for turn in turns:
-        if not groups or (turn.role == "user" and any(one.role in ("assistant", "error") for one in groups[-1])):
+        if not groups or (turn.role == "user" and answered):
             groups.append([])
+            answered = False
         groups[-1].append(turn)
+        answered = answered or turn.role in ("assistant", "error")
     return [Exchange(tuple(group)) for group in groups]
 
 
@@ -166,7 +169,7 @@ def _divide(part: Exchange, limit: int) -> Iterator[Exchange]:
     group: list[Turn] = []
     room = limit
     for turn in (piece for whole in part.turns for piece in _pieces(whole, limit)):
-        if turn.size > room:
+        if group and turn.size > room:
             yield Exchange(tuple(group))
             group, room = [], limit
         group.append(turn)
