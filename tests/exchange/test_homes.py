@@ -141,13 +141,17 @@ def test_two_people_change_different_things_of_one_entry(desk: Machine, laptop: 
 def test_a_persons_own_notes_travel_whole_before_a_compile_has_seen_them(desk: Machine, laptop: Machine) -> None:
     write_entry(desk)
     note = "Before the release:\n\n- [ ] Call Bob\n- [ ] Rotate the pager\n\nAsk Ada.\n\nThen again:\n\nAsk Ada.\n"
-    day(desk).write_text(f"{day(desk).read_text()}\n{note}")
+    day(desk).write_text(f"{day(desk).read_text()}\n- [ ] Buy rope\n\n{note}")
     meet(desk, laptop)
     day(laptop).write_text(day(laptop).read_text().replace("- [ ] Call Bob", "- [x] Call Bob"))
     meet(laptop, desk)
     assert day(laptop).read_text() == day(desk).read_text()
     assert "\n\n- [x] Call Bob\n- [ ] Rotate the pager\n" in day(desk).read_text()
     assert [day(desk).read_text().count(said) for said in ("Before the release:", "Ask Ada. ^l-")] == [1, 2]
+    for machine in (desk, laptop):
+        save(machine, "Rotate the pager", f"Rotate the {machine.name}")
+    meet(desk, laptop)
+    assert day(desk).read_text().count("- [ ] Buy rope\n") == 2, "in no other words than the person's"
 
 
 def test_two_wordings_at_once_both_stand_and_the_second_names_its_machine(desk: Machine, laptop: Machine) -> None:
