@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -367,3 +368,14 @@ def test_an_index_of_another_version_is_renewed(make: Make, monkeypatch: pytest.
     monkeypatch.setattr(layout, "VERSION", layout.VERSION + 1)
     assert world.weigh() == ""
     assert started == [1]
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_process_whose_client_is_gone_ends_in_any_case(monkeypatch: pytest.MonkeyPatch, *, ends: bool) -> None:
+    done = threading.Event()
+    left = mock.Mock(side_effect=lambda _: done.set())
+    monkeypatch.setattr(os, "kill", lambda *_: done.set() if ends else None)
+    monkeypatch.setattr(os, "_exit", left)
+    with mock.patch.multiple(weigher, LOOK_S=0.01, CLEANUP_S=0.01):
+        weigher._end_with(-1, done)
+    assert left.called is not ends
