@@ -124,9 +124,7 @@ def test_a_server_restored_from_a_backup_gets_back_what_it_lost_and_changes_noth
     assert untouched.content in daily(here)
 
 
-def test_an_edit_pushed_after_the_backup_does_not_revert_before_it_was_seen_again(
-    server: MemoryServer, here: Keeper
-) -> None:
+def test_an_edit_pushed_after_the_backup_stands_until_it_is_seen_again(server: MemoryServer, here: Keeper) -> None:
     (fact,) = learned(here, PNPM)
     sync(here, server)
     sync(here, server)
@@ -492,9 +490,7 @@ def test_a_line_that_a_person_changes_while_the_exchange_runs_is_not_overwritten
     assert said(here) == server.live() == ["Use bun.", "Use yarn."]
 
 
-def test_words_that_the_server_would_tell_back_otherwise_are_left_as_they_were_written(
-    server: MemoryServer, here: Keeper
-) -> None:
+def test_words_that_the_server_would_tell_back_otherwise_are_left(server: MemoryServer, here: Keeper) -> None:
     learned(here, PNPM)
     sync(here, server)
     path = here.lines.daily.path(MONDAY.date())

@@ -157,9 +157,7 @@ def test_a_refused_key_degrades_to_local_and_recovers(server: MemoryServer, here
     assert sync(here, server) == Synced(pushed=1)
 
 
-def test_the_worker_says_once_that_the_key_is_refused_and_takes_it_back(
-    server: MemoryServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_worker_says_once_that_the_key_is_refused(server: MemoryServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORY_API_URL", server.url)
     monkeypatch.setenv("MEMORY_API_KEY", "wrong")
     home = Home.open()
@@ -188,9 +186,7 @@ def test_an_address_that_is_none_stops_no_worker(monkeypatch: pytest.MonkeyPatch
         assert said(kept) == ["Use pnpm, not npm."]
 
 
-def test_what_stood_here_before_there_was_a_server_is_pushed_after_a_content_check(
-    tmp_path: Path, server: MemoryServer
-) -> None:
+def test_what_stood_here_before_a_server_is_pushed_after_a_content_check(tmp_path: Path, server: MemoryServer) -> None:
     server.store(
         {
             "content": "use pnpm, not npm",

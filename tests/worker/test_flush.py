@@ -362,9 +362,7 @@ def test_overlapping_slices_and_forks_count_once(bench: Bench) -> None:
     assert kept(bench) == Counter(dict.fromkeys(keys(*map(exchange, range(1, 5))), 1))
 
 
-def test_an_entry_whose_writer_died_before_it_booked_is_not_written_again(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_entry_whose_writer_died_is_not_written_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     def dies(*_: object) -> None:
         raise KeyboardInterrupt
 
