@@ -185,9 +185,9 @@ def test_whole_or_in_random_slices_gives_the_same_turns(path: Path) -> None:
 
 
 KINDS = ("enqueue", "remove", "dequeue", "popAll", "user", "attachment", "assistant")
-GO = "<command-name>/go</command-name><command-message>go</command-message><command-args>a</command-args>"
 QUEUED = [
-    "a", "b", "a  b", "b\na", "/go", "/go a", "/model a", GO, "<system-reminder>b</system-reminder>a", "/é a\ud800",
+    "a", "b", "a  b", "b\na", "/go", "/go a", "/model a", "<system-reminder>b</system-reminder>a", "/é a\ud800",
+    "<command-name>/go</command-name><command-message>go</command-message><command-args>a</command-args>",
 ]  # fmt: skip
 EVENTS = st.lists(st.tuples(st.sampled_from(KINDS), st.sampled_from("abc"), st.booleans()), max_size=14)
 
@@ -219,11 +219,8 @@ def test_queued_prompts_are_read_as_they_were_before() -> None:
 @pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(events=EVENTS, data=st.data())
-def test_any_order_of_queue_lines_gives_the_same_turns_in_slices(
-    events: list[tuple[str, str, bool]], data: st.DataObject
-) -> None:
-    lines = [*queue_lines(events)]
-    whole = read(lines)
+def test_queue_lines_give_the_same_turns_in_slices(events: list[tuple[str, str, bool]], data: st.DataObject) -> None:
+    whole = read(lines := [*queue_lines(events)])
     cuts = sorted(data.draw(st.lists(st.integers(0, len(lines)), max_size=4)))
     assert in_slices(lines, cuts) == whole
     enqueued = {text for kind, text, _ in events if kind in ("enqueue", "user", "attachment")}
@@ -267,6 +264,7 @@ def test_an_exchange_is_a_user_turn_and_what_answered_it() -> None:
     assert found[1].material() == {**material, "errors": ["exit 1"], "notes": ["stopped"]}
     assert exchanges([]) == []
     assert [part.size for part in found] == [18, 85, 10]
+    assert [[len(call) for call in split(found, limit)] for limit in (113, 112)] == [[3], [2, 1]]
     long = turn("user", "one two\nthree four five six", 7, "Bash make it all", "Bash ls")
     calls = split([*found, *exchanges([long])], 28)
     assert [[(turn.text, *turn.tools) for part in call for turn in part.turns] for call in calls] == [

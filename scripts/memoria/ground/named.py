@@ -148,8 +148,8 @@ def _line_start(text: str, at: int) -> int:
 
 
 def _inside_mark(text: str, at: int) -> bool:
-    opened = text.rfind("[redacted:", max(0, at - 40), at)
-    return opened >= 0 and "]" not in text[opened:at]
+    _, opened, inside = text[max(0, at - 40) : at].rpartition("[redacted:")
+    return bool(opened) and "]" not in inside
 
 
 def _fits(text: str, lowered: str, word: re.Match[str]) -> bool:
@@ -189,7 +189,7 @@ def _assigned(text: str, lowered: str, word: re.Match[str], names: _Names) -> Sp
     scheme = scheme if scheme and (scheme[1] or tail == "orization") else None
     start, end, quoted = _extent(text, scheme.end() if scheme else start, _BARE_ENV if env else _BARE)
     value = text[start:end]
-    whose = _WHOSE_KEY.search(lowered, max(0, word.start() - 16), word.start())
+    whose = _WHOSE_KEY.search(before.lower())
     joined = core == "secret" and (before[-1:].isalpha() or before[-1:] in ("_", "-", ".") or "key" in tail)
     is_named = joined or (core in ("token", "key") and whose is not None and tail not in _PLURALS)
     alone = form in ("=", "sign") and not quoted and tail != "s" and _LINE_ENDS.match(text, end) is not None
@@ -198,7 +198,7 @@ def _assigned(text: str, lowered: str, word: re.Match[str], names: _Names) -> Sp
     if names == _Names.PASSWORD or (is_named and (env or quoted or (joined and alone))):
         literal = quoted or form in ("element", "flag") or _FLAG.search(before) is not None
         if form == "call" and not text.startswith(")", end + 1):
-            literal, value = False, ""
+            value = ""
         elif form in ("argument", "call"):
             literal = not value.isupper() and ((upper and form == "argument") or _SETS.search(before) is not None)
         explicit = env or (form == "flag" and quoted) or (upper and alone)
