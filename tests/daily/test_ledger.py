@@ -31,15 +31,15 @@ def test_an_entry_that_a_person_removed_from_its_log_is_known_and_waits_for_noth
     ledger.reread(BOOKED.day, "2", [other])
     assert [entry.id for entry in ledger.entries(waiting=True)] == ["two", "three"]
     assert ledger.entry_of("k1") == "one"
+    ledger.reread(BOOKED.day, "3", [], [("two", ["k3"])])
+    assert "two" not in [entry.id for entry in ledger.entries()], "it is forgotten"
 
 
 @pytest.mark.parametrize("damage", ["junk", "truncated", "overwritten", "no table"])
 def test_a_damaged_ledger_is_set_aside_and_filled_from_the_daily_logs(paths: Paths, damage: str) -> None:
     path = Path(paths.ledger)
     daily = DailyLog(paths)
-    daily.append(
-        Entry("one", date(2026, 11, 20), "10:00", "s", "shop", "shop-000000", "Title", turns=("k1",), model="m")
-    )
+    daily.append(Entry("one", date(2026, 11, 20), "10:00", "s", "shop", "shop-000000", "T", turns=("k1",), model="m"))
     ledger = Ledger(paths)
     for number in range(500):
         ledger.record(Booked(f"e{number}", "2026-11-19", "s", "p", "t" * 200, (f"key{number}",)))
