@@ -73,12 +73,13 @@ def test_no_word_of_the_assistants_reverts_the_users(wiki: WikiHome) -> None:
     assert NEW in parts(wiki)[0]
 
 
-def test_undo_takes_back_that_a_statement_was_retired(wiki: WikiHome) -> None:
+def test_undo_takes_back_that_a_statement_was_retired(wiki: WikiHome, capsys: pytest.CaptureFixture[str]) -> None:
     before, known = wiki.text(SLUG), facts(wiki)
     corrections.retire(wiki.home, ident(wiki))
     assert OLD not in facts(wiki)
     assert OLD in parts(wiki)[1]
     assert wiki.undo() == 0
+    assert "Undone: retired a statement; " in capsys.readouterr().out
     assert wiki.text(SLUG) == before
     assert facts(wiki) == known
     wiki.compile([placed("port")])
