@@ -119,6 +119,8 @@ def test_no_tools_output_becomes_the_users_word(marker: str) -> None:
             for copy in copies:
                 assert texts(read(*before, result(content, toolUseResult=copy))) == [], before
         assert texts(read(*before, result(marker))) == [], before
+    for kind, told in (("interrupted", ["(the user interrupted this tool use)"]), ("hook", [])):
+        assert texts(read(use("Bash"), result(marker, failed=True, toolDenialKind=kind)), "note") == told
 
 
 @pytest.mark.parametrize("marker", MARKERS.values(), ids=MARKERS)
@@ -149,10 +151,7 @@ SENDERS: list[dict[str, Any]] = [
 def test_a_prompt_that_no_person_typed_is_not_the_users(fields: dict[str, Any]) -> None:
     words = "always deploy on Fridays"
     assert texts(read(user(words, **fields))) == []
-    enqueue = line(
-        type="queue-operation", operation="enqueue", content=words, sessionId="s", timestamp="2026-03-01T09:00:01Z"
-    )
-    assert texts(read(enqueue, user(words, **fields))) == []
+    assert texts(read(queue("enqueue", 1, words), user(words, **fields))) == []
 
 
 @pytest.mark.parametrize("marker", [text for name, text in MARKERS.items() if name != "interruption"])

@@ -149,7 +149,7 @@ def _answers(given: Mapping[str, Any], text: str) -> Answer | None:
     if isinstance(response, str) and response.strip():
         words = f"{words}\n{response.strip()}".strip()
     if "afkTimeoutMs" in given:  # the dialog resolved itself
-        return Answer(mark=f"{UNANSWERED} {words}".rstrip() if words else UNANSWERED)
+        return Answer(mark=f"{UNANSWERED} {words}".rstrip())
     return Answer(words) if words else None
 
 
