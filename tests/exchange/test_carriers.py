@@ -119,7 +119,7 @@ def test_an_address_that_is_no_repository_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("address", "is_git", "is_far"), [
     ("git@github.com:me/memory.git", True, True), ("https://example.org/me/memory", True, True),
-    ("host:memory", True, True), ("/mnt/nas/memory.git", True, False), ("file:///mnt/nas/memory", True, False),
+    ("pi:memory", True, True), ("/mnt/nas/memory.git", True, False), ("file:///mnt/nas/memory", True, False),
     ("~/Dropbox/memoria", False, False), ("C:\\Users\\me\\memoria", False, False), ("D:/memoria", False, False),
 ])  # fmt: skip
 def test_an_address_says_what_it_is(address: str, is_git: bool, is_far: bool) -> None:

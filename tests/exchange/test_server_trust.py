@@ -318,7 +318,7 @@ def test_a_line_that_the_server_refuses_stays_as_the_person_wrote_it(
     assert "Use pnpm 9." in said(here), "the other wording stands too"
 
 
-@pytest.mark.parametrize("status", [403, 409, 422, 500])
+@pytest.mark.parametrize("status", [403, 404, 409, 413, 422, 500])
 def test_a_row_that_may_not_be_written_is_that_rows_trouble(server: MemoryServer, here: Keeper, status: int) -> None:
     (fact,) = learned(here, PNPM)
     sync(here, server)
