@@ -122,7 +122,8 @@ def test_a_name_that_another_page_has_means_the_projects_own_page_again_and_agai
 def test_an_end_is_applied_if_the_rules_allow_it(wiki: WikiHome) -> None:
     wiki.compile([PORT_PAGE])
     wiki.log(entry("b2", 18, learned=stated("The port of the listener is 9090.")))
-    wiki.compile([placed("port", ends=[{"id": "l-a10", "by": "l-b20"}, {"id": "l-b20", "by": "l-a11"}])])
+    ends = [{"id": one, "by": by} for one, by in (("l-b20", "l-none"), ("l-a10", "l-b20"), ("l-b20", "l-a11"))]
+    wiki.compile([placed("port", ends=ends)])
     now, _, history = wiki.text(SLUG).partition("## History")
     assert "9090" in now
     assert "- Until 2026-11-18: The port of the listener is 8080." in history, "its own day, not the compile's"
