@@ -151,7 +151,7 @@ HELD = {
     "With `model` set":
         "test_leaves.py::test_without_a_claude_model_no_request_is_made",
     "If you set a memory server": """exchange/test_sync.py::test_facts_travel_from_one_machine_to_the_other
-        exchange/test_server_trust.py::test_a_row_of_another_program_keeps_text_keywords_and_tags_whatever_happens_here""",
+        exchange/test_server_trust.py::test_a_row_of_another_program_keeps_text_keywords_and_tags_whatever_happens""",
     "If you set a Redis server":
         "working/test_working_redis.py::test_one_hash_a_scope_and_nothing_is_searched_for",
     "The packages":

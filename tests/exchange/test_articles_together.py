@@ -115,7 +115,7 @@ def test_a_line_that_two_people_replace_at_once_leaves_equal_pages(desk: Machine
     place(desk, "Conventions", "We always use pnpm here, never npm.", "Tabs, no blanks.", kind="preference")
     meet(desk, laptop)
     for machine, words in ((desk, "this place"), (laptop, "that place")):
-        save(machine, lambda page, words=words: page.replace("pnpm here, never npm.", f"pnpm in {words}."))  # type: ignore[misc]
+        save(machine, partial(re.sub, "pnpm here, never npm.", f"pnpm in {words}."))
         machine.settle()
     meet(*((laptop, desk) if first else (desk, laptop)))
     meet(desk, laptop)

@@ -152,7 +152,7 @@ def test_another_users_key_takes_nothing_with_it(server: MemoryServer, here: Kee
 # -- rows of other programs
 
 
-def test_a_row_of_another_program_keeps_text_keywords_and_tags_whatever_happens_here(
+def test_a_row_of_another_program_keeps_text_keywords_and_tags_whatever_happens(
     server: MemoryServer, here: Keeper, there: Keeper
 ) -> None:
     rows = [foreign(server, PNPM), foreign(server, "The gull is grey.")]

@@ -42,7 +42,8 @@ def path(home: Path) -> Path:
 
 
 def note(name: str, text: str, **more: object) -> Document:
-    return Document(path=f"knowledge/concepts/{name}.md", kind="article", passages=(Passage(text),), **more)  # type: ignore[arg-type]
+    path = f"knowledge/concepts/{name}.md"
+    return Document(path=path, kind="article", passages=(Passage(text),), **more)  # type: ignore[arg-type]
 
 
 def keys(index: Index | Finder, query: str, **more: object) -> list[str]:

@@ -101,5 +101,6 @@ def test_a_rebuild_lists_the_archive_no_more_often_for_more_entries(
         return listings
 
     monkeypatch.setattr(os, "scandir", counted)
-    monkeypatch.setattr(os, "listdir", lambda path=".": [entry.name for entry in counted(path)])  # type: ignore[attr-defined]
+    named = lambda path=".": [entry.name for entry in counted(path)]  # type: ignore[attr-defined]  # noqa: E731
+    monkeypatch.setattr(os, "listdir", named)
     assert rebuilt(range(3)) == rebuilt(range(3, 40)) > 0

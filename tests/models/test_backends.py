@@ -278,7 +278,7 @@ def test_what_went_wrong_with_claude_is_told_by_type(
     assert getattr(caught.value, "retry_now", None) == retry_now
     assert str(caught.value)
     if isinstance(said, Reply):  # answered, so paid for, once for each request that the client made of it
-        assert getattr(caught.value, "usage").input_tokens == 100 * len(api.messages)  # noqa: B009 (an Exception to mypy)
+        assert getattr(caught.value, "usage").input_tokens == 100 * len(api.messages)  # noqa: B009
 
 
 @pytest.mark.slow

@@ -295,7 +295,7 @@ class _Planner:
                 quoted = plan.kind == "entry" and fact.session in sessions and fact.quote and any(
                     folded(fact.quote) in text for text in spoken.values())  # fmt: skip
                 named = plan.target == fact.session if plan.kind == "session" else plan.project == fact.project != ""
-                if fact.id in stands or quoted or named or plan.held(said(json.dumps(fact.to_dict()))):  # fmt: skip # noqa: E501
+                if fact.id in stands or quoted or named or plan.held(said(json.dumps(fact.to_dict()))):
                     plan.facts.append(fact)
         if plan.kind not in ("fact", "text"):  # also in the words that a person gave it in an article
             reworded = {old: fact for fact in stored if not fact.session for old in fact.supersedes}

@@ -62,7 +62,8 @@ def _candidates() -> Iterator[str]:
     started_by = os.environ.get(user_environment.CLIENT, "")
     if os.path.isabs(started_by):  # noqa: PTH117 (a text from the environment)
         yield started_by
-    for folders in (os.environ.get("PATH", "").split(os.pathsep), *([os.path.expanduser(each)] for each in PLACES)):  # noqa: PTH111
+    usual = ([os.path.expanduser(each)] for each in PLACES)  # noqa: PTH111
+    for folders in (os.environ.get("PATH", "").split(os.pathsep), *usual):
         if path := interpreter.find_in(folders, "claude"):
             yield path
 

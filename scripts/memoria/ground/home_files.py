@@ -184,7 +184,7 @@ def _status(path: str, top: str) -> os.stat_result:
     """Return a file's status; raise RefusedFileError when it is not to be read."""
     status = os.lstat(path)
     if stat.S_ISLNK(status.st_mode):
-        if top and not os.path.realpath(path).startswith(os.path.join(os.path.realpath(top), "")):  # noqa: PTH118 (text)
+        if top and not os.path.realpath(path).startswith(os.path.join(os.path.realpath(top), "")):  # noqa: PTH118
             raise RefusedFileError(path, "is a link that leads out of the folder")
         try:
             status = os.stat(path)  # noqa: PTH116 (called ten thousand times)

@@ -85,7 +85,8 @@ _PLURALS = ("s", "_keys", "keys", "_tokens", "tokens")
 # An identifier that continues with one of these words names something about the secret, not the secret itself.
 _ABOUT = re.compile(
     r"id(?:s|entifier)?(?:[_-]|$)|name|length|count|size|type|kind|field|input|policy|polic|file|path|dir|url|uri"
-    r"|endpoint|limit|usage|budget|manager|provider|expir|ttl|timeout|header|prefix|suffix|ref|regex|pattern|error|label"
+    r"|endpoint|limit|usage|budget|manager|provider|expir|ttl|timeout|header|prefix|suffix|ref|regex|pattern"
+    r"|error|label"
     r"|placeholder|arn|hash|algo|format|valid|strength|require|enabled|disabled|version|status|scope|schema|store|rule"
     r"|config|option|param|callback|handler|function|class|service|client_?id|method|mode|state|reset|rotat|scan|detect"
     r"|encryption|index|column|env|var|holder|tracker|used|per|cost|price|max|min|total|word|ize|izing"

@@ -318,7 +318,8 @@ _NOT_SECRET_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _NOT_SECRET = re.compile(
-    r"sha\d{1,3}-|\d{6,}[-_]|0x|LS0t|pk_(?:live|test)_|(?:[a-z]{2,20}/){2}|eyJ(?:hbGci|0eXAi)|(?:[a-z]{2,12}[-_]){1,3}[A-Za-z0-9]{1,31}$"
+    r"sha\d{1,3}-|\d{6,}[-_]|0x|LS0t|pk_(?:live|test)_|(?:[a-z]{2,20}/){2}|eyJ(?:hbGci|0eXAi)"
+    r"|(?:[a-z]{2,12}[-_]){1,3}[A-Za-z0-9]{1,31}$"
 )  # hash, JWT header, id
 
 

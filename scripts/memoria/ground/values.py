@@ -26,7 +26,8 @@ _PLACEHOLDER = re.compile(
     r"\[redacted:|[&*!][A-Za-z_-]+$|[$%#<{(]|\*{3}|\.{3}|…|x{4,}|y{4,}|0{6,}$|your|my[_-]|our[_-]|insert|replace"
     r"|change[_-]?(?:me|it|this)|example|dummy|fake|placeholder|redacted|todo|tbd|none$|null|nil$|true|false|undefined"
     r"|process\.env|os\.environ|import\.meta|env\.|secrets?\.|vars?\.|self\.|this\.|config\.|settings\.|props\.|req\."
-    r"|str$|string|bytes$|int$|optional|any$|boolean|number|required|erforderlich|obligat|obbligat|verplicht|missing|empty|invalid|unset|await$|new$|async$"
+    r"|str$|string|bytes$|int$|optional|any$|boolean|number|required|erforderlich|obligat|obbligat"
+    r"|verplicht|missing|empty|invalid|unset|await$|new$|async$"
     r"|function|return|passw(?:or)?d[_-]?\d{0,4}$|--?[a-z]|[\^~>=v]{0,2}\d+(?:\.[\w*-]+)+$"
     r"|\d{4}-\d\d-\d\d|\d\d:\d\d",  # also an option, a version, a date, a time
     re.IGNORECASE,
@@ -36,7 +37,8 @@ _REFERENCE = re.compile(
 )
 _PATH = re.compile(r"(?:\.{0,2}/|~|[A-Za-z]:[\\/]|[a-z]+://)")
 _TYPE = re.compile(
-    r"(?:[A-Z][a-z]+)+(?:\d?(?:[A-Z][a-z]+)+)?(?:[\[<].*)?$|(?i:base|sha|argon)-?\d+|[a-z]+(?:_[a-z]+)*(?:_[a-z]+\d{0,3}|_\d)$"
+    r"(?:[A-Z][a-z]+)+(?:\d?(?:[A-Z][a-z]+)+)?(?:[\[<].*)?$|(?i:base|sha|argon)-?\d+"
+    r"|[a-z]+(?:_[a-z]+)*(?:_[a-z]+\d{0,3}|_\d)$"
     r"|[A-Z][A-Z\d]*(?:_[A-Z][A-Z\d]*)+$|(?:\w+\.)?[A-Z]\w*(?:Key|Token|Type)$"
     r"|\d[\d.,]*[a-z]{1,4}$|(?i:1password)|[a-z_]+=(?:[a-z.]*|\d+)\]?$"  # a measure, an argument
     r"|[^\s@]+@[^\s@]+\.(?:[a-z]{2,}|\d+)$|(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?$",  # an address, a host

@@ -207,7 +207,7 @@ class Index(AbstractContextManager["Index"]):
             if self._db.execute("SELECT 1 FROM facts WHERE name = ?", (layout.PREPARED,)).fetchone():
                 return
             rows = self._db.execute(
-                "SELECT text FROM documents JOIN passages ON passages.id BETWEEN documents.id << ?"  # noqa: S608 (question marks)
+                "SELECT text FROM documents JOIN passages ON passages.id BETWEEN documents.id << ?"  # noqa: S608
                 " AND ((documents.id + 1) << ?) - 1 WHERE kind IN ('fact', 'article') AND label IN"
                 f" ({', '.join('?' * len(labels))})",
                 (layout.SHIFT, layout.SHIFT, *labels),

@@ -81,7 +81,8 @@ class Renderer:
 
     def line(self, text: str) -> Html:
         """Return one line of Markdown as HTML without a paragraph around it."""
-        return Html(self._parser.renderInline(markdown.BLOCK_ID.sub("", text), {"resolve": self.resolve}))  # noqa: S704 (escaped by it)
+        written = self._parser.renderInline(markdown.BLOCK_ID.sub("", text), {"resolve": self.resolve})
+        return Html(written)  # noqa: S704 (escaped by it)
 
 
 def _wikilink(state: StateInline, silent: bool) -> bool:

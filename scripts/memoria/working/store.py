@@ -160,7 +160,8 @@ class SqliteStore:
 
     async def records(self, scope: str, *, internal: bool = False) -> dict[str, Record]:
         """Return all live records of the scope, either internal or not, sorted by key."""
-        query = f"SELECT key, value, version, expires FROM records WHERE scope = ? AND internal = ? AND {_LIVE}"  # noqa: S608 (a constant)
+        where = f"scope = ? AND internal = ? AND {_LIVE}"
+        query = f"SELECT key, value, version, expires FROM records WHERE {where}"  # noqa: S608
         rows = await self._read(scope, lambda db: db.execute(query, (scope, internal, time.time())).fetchall())
         return {key: Record(*rest) for key, *rest in sorted(rows)}
 
@@ -411,7 +412,7 @@ def _open(path: Path, *, reads_all: bool = False) -> sqlite3.Connection:
 
 
 def _select(db: sqlite3.Connection, scope: str, key: str) -> Record | None:
-    query = f"SELECT value, version, expires FROM records WHERE scope = ? AND key = ? AND {_LIVE}"  # noqa: S608 (a constant)
+    query = f"SELECT value, version, expires FROM records WHERE scope = ? AND key = ? AND {_LIVE}"  # noqa: S608
     row = db.execute(query, (scope, key, time.time())).fetchone()
     return None if row is None else Record(*row)
 
