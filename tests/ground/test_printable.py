@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 import stat
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from memoria.ground import printable
+from memoria.ground.errors import ExpectedError
 
 
 @pytest.mark.parametrize(("text", "line", "lines"), [
@@ -48,3 +51,12 @@ def test_the_log_is_made_with_its_first_record_for_its_owner_alone_and_each_reco
 def test_a_log_that_cannot_be_written_fails_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     _write(printable.LogFile(str(tmp_path / "file" / "memoria.log")), "one")
+
+
+def test_only_a_yes_on_a_terminal_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ExpectedError, match="Add --yes"):
+        printable.agreed("Remove it?", "Add --yes.")
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
+    said = iter(("y", " Yes\n", "", "n", "yesterday"))
+    monkeypatch.setattr("builtins.input", lambda _: next(said))
+    assert [printable.agreed("Remove it?", "") for _ in range(5)] == [True, True, False, False, False]
