@@ -290,7 +290,7 @@ class _Planner:
         stands = {fact.id for entry in plan.entries for fact in entry.learned}
         with Keeper.at(self.home) as keeper:
             stored = keeper.store.facts(live=False)
-            known = {fact.id for fact in stored}
+            known = {fact.id: fact for fact in stored}
             for fact in (*stored, *(fact for fact in keeper.waiting() if fact.id not in known)):
                 quoted = plan.kind == "entry" and fact.session in sessions and fact.quote and any(
                     folded(fact.quote) in text for text in spoken.values())  # fmt: skip
@@ -298,10 +298,9 @@ class _Planner:
                 if fact.id in stands or quoted or named or plan.held(said(json.dumps(fact.to_dict()))):
                     plan.facts.append(fact)
         if plan.kind not in ("fact", "text"):  # also in the words that a person gave it in an article
-            reworded = {old: fact for fact in stored if not fact.session for old in fact.supersedes}
             for fact in plan.facts:  # which grows
-                if (edit := reworded.pop(fact.id, None)) and edit not in plan.facts:
-                    plan.facts.append(edit)
+                edit = known.get(fact.successor)
+                plan.facts += [edit] if edit and not edit.session and edit not in plan.facts else []
 
     def _jobs(self, plan: Plan) -> None:
         gone = {key for entry in plan.entries for key in entry.turns}

@@ -149,13 +149,7 @@ def _remedy(facts: dict[str, Any]) -> str:
 
 def _notify(home: Home, missing: Sequence[Account]) -> None:
     """Tell the user once about missing turns, and withdraw the notice when none is missing."""
-    if missing:
-        turns = sum(account.missing for account in missing)
-        notices.tell(
-            home.paths, "missing",
-            f"memoria has not captured {counted(turns, 'turn')}. "
-            f"{invocation.shown('verify --repair')} captures them; "
-            f"{invocation.shown('doctor')} says whether the hooks fire.",
-        )  # fmt: skip
-    else:
-        notices.clear(home.paths, "missing")
+    turns = sum(account.missing for account in missing)
+    told = f"memoria has not captured {counted(turns, 'turn')}. {invocation.shown('verify --repair')} captures them; "
+    told += f"{invocation.shown('doctor')} says whether the hooks fire."
+    notices.tell(home.paths, "missing", told if turns else "")

@@ -20,7 +20,19 @@ from typing import Any, Final
 
 from memoria.base.paths import Paths
 from memoria.exchange import merge
-from memoria.exchange.record import FORGET, GONE, PLACE, RANDOM, STATEMENT, Piece, Record, digest_of, nameless, wording
+from memoria.exchange.record import (
+    END,
+    FORGET,
+    GONE,
+    PLACE,
+    RANDOM,
+    STATEMENT,
+    Piece,
+    Record,
+    digest_of,
+    nameless,
+    wording,
+)
 from memoria.ground import database
 from memoria.ground.errors import ExpectedError
 from memoria.ground.files import sha256
@@ -163,17 +175,18 @@ class Records(AbstractContextManager["Records"]):
         return known is None
 
     def _forget_edits(self, ident: str) -> None:
-        """Forget, and count, what was edited here unseen by others: under its id, or as an article's new line."""
-        mine = "SELECT line, dot IN (SELECT dot FROM held) FROM records WHERE mine AND instr(line, ?)"
-        for line, is_sent in self.db.execute(mine, (ident,)).fetchall():
-            edit = Record.parse(line)
-            told = json.loads(edit.text or "0") if edit.kind == STATEMENT and not is_sent else {}
-            if edit.id == ident and edit.over:
-                self.keep(LOST, self.get(LOST, 0) + 1)
-            elif ident in told.get("supersedes", ()) and not told.get("session"):
-                self.keep(LOST, self.get(LOST, 0) + 1)
-                self.put(edit.id, FORGET, None, self.dots(edit.id))
-                self._forget_edits(edit.id)
+        """Count what was edited here unseen by others; forget a line by which a person replaced it in an article."""
+        mine = "SELECT line FROM records WHERE id = ? AND mine"
+        edits = [Record.parse(line) for (line,) in self.db.execute(mine, (ident,)).fetchall()]
+        self.keep(LOST, self.get(LOST, 0) + any(edit.over for edit in edits))
+        end = self.standing(f"{ident}#{END}")
+        after = json.loads(end.text).get("successor", "") if end and end.text else ""
+        query = mine + " AND dot NOT IN (SELECT dot FROM held)"  # noqa: S608 (constants)
+        unsent = self.db.execute(query, (after,)).fetchall()
+        if any(not json.loads(Record.parse(line).text or "{}").get("session") for (line,) in unsent):
+            self._forget_edits(after)  # its own end goes with it
+            self.put(after, FORGET, None, self.dots(after))
+            self.keep(LOST, self.get(LOST, 0) + 1)
 
     def names(self) -> set[str]:
         """Return the ids of all articles of which anything is known."""

@@ -119,8 +119,8 @@ class Library:
         return ""
 
     def _archived(self, name: str) -> tuple[str, str, str]:
-        turns = Archive.of(self.paths).turns(name.removeprefix(ARCHIVED))
-        entry = DailyLog(self.paths).entry(name.removeprefix(ARCHIVED))
+        ident = name.removeprefix(ARCHIVED)
+        turns, entry = Archive.of(self.paths).turns(ident), DailyLog(self.paths).entry(ident)
         if turns is None or entry is None or not self.visible.shows(entry.project_key):
             raise PageNotFoundError(name)
         return name, f"{entry.day}", "\n\n".join("\n".join([f"{turn.role}:", turn.text, *turn.tools]) for turn in turns)

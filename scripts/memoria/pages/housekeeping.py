@@ -84,17 +84,11 @@ def find_late_saves(paths: Paths) -> None:
     """Give a person's saves that no file holds a name, and name all that wait to be merged at the next start."""
     Replaced(Path(paths.replaced)).settle()
     copies = conflict_copies(Path(paths.daily), Path(paths.knowledge))
-    if copies:
-        names = ", ".join(path.relative_to(paths.home).as_posix() for path in copies[:3])
-        more = f" and {len(copies) - 3} more" if len(copies) > 3 else ""
-        notices.tell(
-            paths,
-            "conflict",
-            "memoria: a file was saved in your editor while memoria wrote it. What you saved is in "
-            f"{names}{more}; take over what is missing, then delete the copy.",
-        )
-    else:
-        notices.clear(paths, "conflict")
+    names = ", ".join(path.relative_to(paths.home).as_posix() for path in copies[:3])
+    more = f" and {len(copies) - 3} more" if len(copies) > 3 else ""
+    told = "memoria: a file was saved in your editor while memoria wrote it. What you saved is in "
+    told += f"{names}{more}; take over what is missing, then delete the copy."
+    notices.tell(paths, "conflict", told if copies else "")
 
 
 def remove_shown_notes(paths: Paths) -> None:

@@ -29,7 +29,10 @@ log = logging.getLogger(__name__)
 
 
 def tell(paths: Paths, kind: str, text: str) -> bool:
-    """Leave a line unless it repeats the last one of this kind; return whether it was left."""
+    """Leave a line unless it repeats the last one of this kind; return whether it was left. No text withdraws it."""
+    if not text:
+        clear(paths, kind)
+        return False
     line = " ".join(text.split())
     with locks.waiting(Path(paths.notices_lock)):
         given = _given(paths)

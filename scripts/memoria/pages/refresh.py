@@ -106,15 +106,9 @@ def _settle(home: Home, keeper: Keeper, index: Index) -> list[str]:
     slugs = settle.run()
     if slugs:
         sources.refresh(index, home.paths)
-    if settle.held:
-        notices.tell(
-            home.paths,
-            "held",
-            f"memoria: {counted(settle.held, 'line')} of articles changed or are gone at once; their statements stay "
-            f"as they are. If you meant that, run {invocation.shown('compile --force')}; if not, put the files back.",
-        )
-    else:
-        notices.clear(home.paths, "held")
+    held = f"memoria: {counted(settle.held, 'line')} of articles changed or are gone at once; their statements stay as "
+    held += f"they are. If you meant that, run {invocation.shown('compile --force')}; if not, put the files back."
+    notices.tell(home.paths, "held", held if settle.held else "")
     return slugs
 
 

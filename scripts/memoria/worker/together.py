@@ -99,10 +99,7 @@ def _tell_of_server(home: Home, records: Records) -> None:
         "right." if denied else "",
     }  # fmt: skip
     for name, text in told.items():
-        if text:
-            notices.tell(home.paths, name, text)
-        else:
-            notices.clear(home.paths, name)
+        notices.tell(home.paths, name, text)
 
 
 def carrier_of(home: Home, limit_s: float = carriers.NETWORK_S) -> Carrier | None:

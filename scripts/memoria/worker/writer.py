@@ -181,10 +181,8 @@ class Writer:
         self.model = Metered.of(home, ledger)
         redactor = Redactor(home.settings.redact_extra)
         self.archive = Archive.of(home.paths, home.settings.archive_mb, redactor)
-        if redactor.problems:
-            notices.tell(home.paths, "redact", f"memoria: {redactor.problems[0]}. What it was to remove is kept.")
-        else:
-            notices.clear(home.paths, "redact")
+        wrong = [f"memoria: {problem}. What it was to remove is kept." for problem in redactor.problems]
+        notices.tell(home.paths, "redact", " ".join(wrong))
         self.items = OpenItems(daily, ledger)
 
     def unwritten_turns(self, intake: Intake, now: float, *, insist: bool = False) -> Unwritten:

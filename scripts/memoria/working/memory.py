@@ -374,10 +374,6 @@ class WorkingMemory:
 
     # ── the store ──
 
-    async def is_healthy(self) -> bool:
-        """Return whether reads and writes are served now, possibly by the embedded store as a fallback."""
-        return (await self._store.stats()).healthy
-
     async def get_stats(self) -> dict[str, Any]:
         """Return the scope, counts, and the store's condition (see ``StoreStats``)."""
         stats: StoreStats = await self._store.stats()
