@@ -177,16 +177,18 @@ class Records(AbstractContextManager["Records"]):
     def _forget_edits(self, ident: str) -> None:
         """Count what was edited here unseen by others; forget a line by which a person replaced it in an article."""
         mine = "SELECT line FROM records WHERE id = ? AND mine"
-        edits = [Record.parse(line) for (line,) in self.db.execute(mine, (ident,)).fetchall()]
-        self.keep(LOST, self.get(LOST, 0) + any(edit.over for edit in edits))
-        end = self.standing(f"{ident}#{END}")
-        after = json.loads(end.text).get("successor", "") if end and end.text else ""
-        query = mine + " AND dot NOT IN (SELECT dot FROM held)"  # noqa: S608 (constants)
-        unsent = self.db.execute(query, (after,)).fetchall()
-        if any(not json.loads(Record.parse(line).text or "{}").get("session") for (line,) in unsent):
-            self._forget_edits(after)  # its own end goes with it
-            self.put(after, FORGET, None, self.dots(after))
-            self.keep(LOST, self.get(LOST, 0) + 1)
+        own = [Record.parse(line) for (line,) in self.db.execute(mine, (ident,)).fetchall()]
+        unsent = mine + " AND dot NOT IN (SELECT dot FROM held)"  # noqa: S608 (constants)
+        edits = [ident]
+        for edit in edits:  # which grows: a line is reworded more than once
+            end = self.standing(f"{edit}#{END}")
+            after = json.loads(end.text).get("successor", "") if end and end.text else ""
+            lines = self.db.execute(unsent, (after,)).fetchall() if after not in edits else ()
+            if any(not json.loads(Record.parse(line).text or "{}").get("session") for (line,) in lines):
+                edits.append(after)
+        for edit in edits[1:]:
+            self.put(edit, FORGET, None, self.dots(edit))
+        self.keep(LOST, self.get(LOST, 0) + any(record.over for record in own) + len(edits) - 1)
 
     def names(self) -> set[str]:
         """Return the ids of all articles of which anything is known."""
