@@ -1,4 +1,4 @@
-"""A Redis server of the test's own, and a shared store that does not wait long before it tries again."""
+"""A Redis server of the test's own, and a shared store that tries again soon and gives a busy machine time."""
 
 from __future__ import annotations
 
@@ -41,3 +41,4 @@ def anyio_backend() -> str:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_store, "FIRST_RETRY_S", 0.02)
     monkeypatch.setattr(shared_store, "LAST_RETRY_S", 0.1)
+    monkeypatch.setattr(shared_store, "CALL_S", 60)

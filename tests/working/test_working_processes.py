@@ -18,7 +18,6 @@ from redis_server import RedisServer, require_redis
 
 PROCESSES = 6
 TIMES = 10
-LIMIT_S = 2.0  # the longest that a call may take while the processes recover
 LIMITS = Limits(scratchpad_entries=PROCESSES * TIMES)
 
 WORKER = """
@@ -91,37 +90,30 @@ async def replayed(file: Path, url: str) -> None:
 
 
 STEADY_WORKER = """
-import asyncio, os, sys, time
+import asyncio, os, sys
 from pathlib import Path
 from memoria.working import Limits, WorkingMemory
 from memoria.working.shared_store import SharedStore
 from memoria.working.store import SqliteStore
 name, file, url, stop, entries = sys.argv[1], Path(sys.argv[2]), sys.argv[3], Path(sys.argv[4]), int(sys.argv[5])
 async def main():
-    longest, late, turn = 0.0, 0.0, 0
-    async def timed(call):
-        nonlocal longest
-        start = time.monotonic()
-        await call
-        longest = max(longest, time.monotonic() - start)
+    turn = 0
     store = SharedStore(url, file)
     own = await WorkingMemory.for_session(name, store=store, limits=Limits(scratchpad_entries=entries))
     async with await WorkingMemory.for_session("s", store=store) as memory:
         while not stop.exists():
-            await timed(own.append_scratchpad(str(turn)))
-            await timed(memory.update_task_progress(percent=turn % 100))
-            await timed(memory.set(name, turn))
+            await own.append_scratchpad(str(turn))
+            await memory.update_task_progress(percent=turn % 100)
+            await memory.set(name, turn)
             turn += 1
-            start = time.monotonic()
             with open(file.parent / f"{name}.turn", "w") as shown:
                 shown.write(str(turn))
                 shown.flush()
                 os.fsync(shown.fileno())
             await asyncio.sleep(0.02)
-            late = max(late, time.monotonic() - start)
         while (await store.stats()).degraded:
             await asyncio.sleep(0.05)
-    print(turn, longest, late)
+    print(turn)
 asyncio.run(main())
 """
 
@@ -161,7 +153,7 @@ def test_writers_whose_server_is_killed_and_restarted_lose_nothing(tmp_path: Pat
         server.start()
         until_turns(3)
         stop.touch()
-        said = [worker.communicate(timeout=120)[0].split() for worker in workers]
+        said = [worker.communicate(timeout=120)[0] for worker in workers]
         assert [worker.returncode for worker in workers] == [0] * PROCESSES
     finally:
         for worker in workers:
@@ -171,7 +163,7 @@ def test_writers_whose_server_is_killed_and_restarted_lose_nothing(tmp_path: Pat
     async def after() -> None:
         store = SharedStore(server.url, tmp_path / "machine 0" / "working.db")
         async with await WorkingMemory.for_session("s", store=store) as memory:
-            made = {f"w{number}": int(turns) for number, (turns, _, _) in enumerate(said)}
+            made = {f"w{number}": int(turns) for number, turns in enumerate(said)}
             for name, count in made.items():
                 own = await WorkingMemory.for_session(name, store=store)
                 assert await own.get_scratchpad() == [str(turn) for turn in range(count)]
@@ -182,5 +174,3 @@ def test_writers_whose_server_is_killed_and_restarted_lose_nothing(tmp_path: Pat
 
     asyncio.run(after())
     server.stop()
-    for _, longest, late in said:  # what a sleep and an fsync take longest on this machine comes on top
-        assert float(longest) < LIMIT_S + float(late), "a call took long"
