@@ -233,12 +233,12 @@ def test_a_day_is_read_and_changed_as_its_whole_text_tells() -> None:
     assert "".join(part.raw for part in day.parts(DAY)) == told
     shown = [row for row in told.splitlines() if row and row[:4] != "### " and not row.lstrip().startswith("<!--")]
     assert [row for part in day.parts(DAY) for row in part.text.splitlines() if row] == shown
-    assert (day.mark(DAY), day.name(day.ids()), day.text) == (4, 4, marked)
-    assert (day.mark(DAY), day.name(day.ids()), day.text) == (0, 0, marked)
+    assert (day.mark(DAY, {}, {}), day.name(day.ids()), day.text) == (4, 4, marked)
+    assert (day.mark(DAY, {}, {}), day.name(day.ids()), day.text) == (0, 0, marked)
     again = DayText(told.replace("- [decision] Use npm.", "- Use npm.\n- [decision] Use npm."))
-    assert (again.mark(DAY), again.name(again.ids())) == (4, 4), "what repeats a statement gets no id"
+    assert (again.mark(DAY, {}, {}), again.name(again.ids())) == (4, 4), "what repeats a statement gets no id"
     twice = DayText("## Plans\n\nI know.\n" * 2)
-    assert (twice.mark(DAY), len(twice.ids()), twice.name(twice.ids())) == (2, 2, 2)
+    assert (twice.mark(DAY, {}, {}), len(twice.ids()), twice.name(twice.ids())) == (2, 2, 2)
     for item, state in zip(list(day.items()), (TICKED, DROPPED, OPEN, TICKED, OPEN), strict=False):
         day.set_box(item, state)
     day.strike(lambda row: "Fix" in row or "npm" in row)
@@ -258,7 +258,8 @@ def test_entries_are_read_and_written_as_they_were_before() -> None:
         for number, bits in enumerate((whole, *bent(whole, 30))):
             day = DayText("\n".join(bits), {SHOP: "store-1a2b3c"})
             seen = [*day.parts(DAY), *day.entries(DAY), *day.items(), *day.learned(), day.tombstones(), day.unmarked()]
-            seen += [sorted(day.ids()), sorted(day.block_ids().items()), day.mark(DAY), day.name(day.ids()), day.text]
+            seen += [sorted(day.ids()), sorted(day.block_ids().items())]
+            seen += [day.mark(DAY, {}, {}), day.name(day.ids()), day.text]
             for item, state in zip(list(day.items()), (TICKED, DROPPED, OPEN, TICKED), strict=False):
                 day.set_box(item, state)
             if learned := list(day.learned()):

@@ -10,9 +10,10 @@ import pytest
 
 from memoria.base.paths import Paths
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.entry import Entry, fingerprint
+from memoria.daily.entry import Entry, Learned, fingerprint
 from memoria.daily.ledger import Booked, Call, Ledger
 from memoria.ground.errors import LedgerError
+from memoria.statements.lines import of_day
 
 BOOKED = Booked("one", "2026-11-20", "s", "shop-000000", "Title", ("k1", "k2"))
 
@@ -71,6 +72,23 @@ def test_what_a_person_wrote_is_marked_named_and_recorded_at_once(paths: Paths, 
     assert "The lamp is green. ^l-" in path.read_text()
     written = [fingerprint(found) for found in daily.entries(date(2026, 11, 20))]
     assert [known.text for known in ledger.entries(waiting=True)] == written != []
+
+
+@pytest.mark.parametrize(("kept", "ident"), [("^e-one\n", "one"), ("- [fact] We use zork. ^l-1a\n", "")])
+def test_an_entry_of_a_damaged_file_stays_its_project_s(paths: Paths, ledger: Ledger, kept: str, ident: str) -> None:
+    daily, day = DailyLog(paths), date(2026, 11, 20)
+    learned = (Learned("fact", "We use zork.", "l-1a"),)
+    daily.append(Entry("one", day, "10:00", "s", "shop", "shop-0000aa", "T", learned=learned, turns=("k",), model="m"))
+    daily.refresh(ledger)
+    text = daily.path(day).read_text()
+    daily.path(day).write_text(text[: text.index(kept) + len(kept)])
+    assert [fact.project for fact in of_day(daily.read(day), day)] == ["shop"], "no project's, but for its name"
+    daily.refresh(ledger)
+    daily.mark_all(ledger)
+    (found,) = daily.entries(day)
+    assert (found.project_key, found.id if ident else "") == ("shop-0000aa", ident)
+    assert (found.session, found.turns) == (("s", ("k",)) if ident else ("-", ()))
+    assert [fact.project for fact in of_day(daily.read(day), day)] == ["shop-0000aa"]
 
 
 def test_a_disk_that_is_full_is_no_damage(ledger: Ledger) -> None:

@@ -38,6 +38,7 @@ from memoria.daily.entry import (
     is_particulars,
     keys,
     learned_rows,
+    marker_line,
     read_entry,
     tombstone,
     with_box,
@@ -60,7 +61,8 @@ _ITEM = Pattern(r"[-*+] (?!\[[ xX-]?\] |\[\[|~~)(?P<text>\S.*)")  # no box, link
 class LearnedLine:
     """A learned fact and its rows, ``first`` to ``end`` (exclusive).
 
-    ``session``, ``project`` and ``entry`` (its id) are those of the entry that holds it, empty when it is in none.
+    ``session``, ``project`` and ``entry`` (its id) are those of the entry that holds it, empty when it is in none;
+    below the heading of a session, of whose entry the marker is lost, ``project`` is its name.
     """
 
     learned: Learned
@@ -173,9 +175,12 @@ class DayText:
         """Yield the learned facts that have an id, in order."""
         spans = iter(self._spans())
         span = next(spans, None)
+        owner = ""
         for number, row in enumerate(self.rows):
             while span and number > span.last:
                 span = next(spans, None)
+            if row.startswith(_PART):
+                owner = named["project"] if (named := SESSION.fullmatch(row)) else ""
             match = LEARNED.fullmatch(row) if "^l-" in row else None
             if not match or not match["id"]:
                 continue
@@ -183,7 +188,7 @@ class DayText:
             while end < len(self.rows) and (QUOTE.fullmatch(self.rows[end]) or PARTICULARS.fullmatch(self.rows[end])):
                 end += 1
             learned = Learned(match["kind"] or "fact", match["text"], match["id"], tuple(self.rows[number + 1 : end]))
-            place: tuple[str, ...] = ()
+            place: tuple[str, ...] = "", owner
             if span is not None and number >= span.first:
                 key = written_key(span.marker)
                 place = span.marker[2], self.aliases.get(key, key), span.marker[1]
@@ -283,28 +288,43 @@ class DayText:
         return ours
 
     def unmarked(self) -> list[tuple[int, int]]:
-        """Return the parts that a person wrote and that are no entries yet: the first row and the end (exclusive)."""
+        """Return the parts that are no entries yet: the first row and the end (exclusive).
+
+        That is what a person wrote, and what is left of a session's entry, with its statements.
+        """
         inside = {number for span in self._spans() for number in range(span.first, span.last + 1)}
         found: dict[int, int] = {}
         for number, (first, row, ours) in enumerate(zip(self._runs(), self.rows, self._ours(), strict=True)):
-            if row.strip() and number not in inside and first not in inside and not ours and not HEADING.match(row):
+            if not row.strip() or number in inside or first in inside or HEADING.match(row):
+                continue
+            if not ours or (SESSION.fullmatch(self.rows[first]) and not row.startswith(COMMENT)):
                 found[first] = number + 1
         return list(found.items())
 
     # -- rewriting
 
-    def mark(self, day: date) -> int:
-        """Turn each part that a person wrote into an entry, by two lines below it; return how many there were."""
+    def mark(self, day: date, lost: Mapping[str, str], keys: Mapping[str, str]) -> int:
+        """Turn each part that a person wrote into an entry, by two lines below it; return how many there were.
+
+        A part with the block id of one of the ``lost`` entries gets its marker back. What else stands below a session's
+        heading, such as the rest of a damaged file, belongs to the project it names; ``keys`` has each name's key.
+        """
         parts = self.unmarked()
         taken = self.ids()
         for first, end in reversed(parts):
-            text, ident = "\n".join(self.rows[first:end]), ""
-            while not ident or ident in taken:
-                ident = sha256(f"{day} {ident} {text}")[:10]
+            rows = self.rows[first:end]
+            ids = (found[1].removeprefix("e-") for row in rows if (found := BLOCK_ID.fullmatch(row)))
+            if ident := next((each for each in ids if each in lost and each not in taken), ""):
+                added = [lost[ident]]
+            else:
+                named = SESSION.fullmatch(rows[0])
+                owner = keys.get(named["project"], named["project"]) if named else EVERYWHERE
+                while not ident or ident in taken:
+                    ident = sha256(f"{day} {ident} {chr(10).join(rows)}")[:10]
+                added = [f"^e-{ident}", "", marker_line(ident, "-", (), owner, HAND)]
             taken.add(ident)
-            marker = f"<!-- memoria entry={ident} session=- turns= project={EVERYWHERE} model={HAND} -->"
             blank = [""] if end < len(self.rows) and self.rows[end].strip() else []
-            self._put(end, end, ["", f"^e-{ident}", "", marker, *blank])
+            self._put(end, end, ["", *added, *blank])
         return len(parts)
 
     def name(self, entries: Collection[str]) -> int:

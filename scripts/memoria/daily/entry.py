@@ -173,12 +173,17 @@ def render(entry: Entry) -> str:
                 items += learned_rows(replace(learned, text=line(learned.text)))
         if items:
             rows += [f"**{label}:**", "", *items, ""]
-    rows += [f"^e-{entry.id}", ""]
-    rows.append(
-        f"<!-- memoria entry={entry.id} session={_word(entry.session)} turns={'.'.join(entry.turns)} "
-        f"project={_key_word(entry.written_key or entry.project_key)} model={_word(entry.model)} -->"
-    )
+    key = entry.written_key or entry.project_key
+    rows += [f"^e-{entry.id}", "", marker_line(entry.id, entry.session, entry.turns, key, entry.model)]
     return "\n".join(rows) + "\n"
+
+
+def marker_line(entry_id: str, session: str, turns: Iterable[str], key: str, model: str) -> str:
+    """Return the last line of an entry; ``key`` is its project's."""
+    return (
+        f"<!-- memoria entry={entry_id} session={_word(session)} turns={'.'.join(turns)} "
+        f"project={_key_word(key)} model={_word(model)} -->"
+    )
 
 
 def fingerprint(entry: Entry) -> str:

@@ -63,7 +63,7 @@ def _fact(line: LearnedLine, day: date, aliases: Mapping[str, str]) -> Fact:
     stated: dict[str, Any] = {"quote": line.quote}
     for particulars in line.particulars:
         stated.update(_object(particulars))
-    place = {"session": line.session, "project": line.project} if line.session and "project" not in stated else {}
+    place = {"session": line.session, "project": line.project} if line.project and "project" not in stated else {}
     if line.session == BY_HAND:
         place |= {"session": "", "origin": "user"}
     noon = datetime.combine(day, time(12), UTC).isoformat()
