@@ -65,7 +65,7 @@ class World:
         self.chosen: list[int] = []
         self.may_answer = threading.Event()
         self.may_answer.set()
-        self.tools = 30
+        self.tools = 0  # uses that are left, unless the note comes before
         self.before = 0  # rows of the log when the prompt was entered
 
     def answer(self, body: dict[str, Any]) -> str | list[dict[str, Any]]:
@@ -113,11 +113,10 @@ def number_of(text: str, note: str) -> int:
 
 
 def test_an_order_is_given_the_note_that_the_model_chooses_with_the_next_tool_result(world: World) -> None:
-    world.tools = 0
     with Session(world.env, world.work, "--plugin-dir", str(ROOT), "--allowedTools", "Bash") as session:
         session.ask("The tag of the giraffe says sk-ant-api03-" + "a1B2" * 24 + ", mind it")
         session.settle()  # a hook that keeps this answer later than the next prompt would take that for answered
-        world.before, world.tools, world.chosen = len(world.logged()), 30, [1]
+        world.before, world.tools, world.chosen = len(world.logged()), 10_000, [1]
         session.ask(ORDER)
         session.settle()
         session.end()
@@ -139,7 +138,6 @@ def test_an_order_is_given_the_note_that_the_model_chooses_with_the_next_tool_re
 
 @pytest.mark.parametrize("way", ["killed", "ended"])
 def test_a_client_that_ends_takes_the_question_with_it_and_the_call_is_booked(world: World, way: str) -> None:
-    world.tools = 0
     world.may_answer.clear()
     try:
         with Session(world.env, world.work, "--plugin-dir", str(ROOT)) as session:
