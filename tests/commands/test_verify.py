@@ -137,7 +137,7 @@ def test_a_deleted_daily_log_is_named(client: Shelf, home: Home, capsys: pytest.
     assert facts["removed_entries"] == 0
     assert (status, facts["deleted_days"]) == (1, [{"day": path.stem, "entries": 1}])
     assert cli.main(["verify"]) == 1
-    assert f"daily/{path.name} was deleted with 1 entry" in capsys.readouterr().out
+    assert f"daily/{path.name} is gone with 1 entry" in capsys.readouterr().out
 
 
 @pytest.mark.slow

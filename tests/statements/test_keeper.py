@@ -271,6 +271,22 @@ def test_a_persons_edit_in_the_log_counts(tmp_path: Path) -> None:
         assert [fact.content for fact in home.store.facts()] == ["Use pnpm 9, never npm."]
 
 
+def test_a_folder_that_is_away_deletes_nothing_and_changes_nothing_when_it_is_back(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        home.take([a_fact("Installs run with pnpm."), a_fact("Releases are cut on Fridays.", "fact", day=2)])
+        home.refresh()
+        before = logs(home)
+        folder = home.lines.daily.folder.rename(tmp_path / "away")
+        home.refresh()
+        assert len(contents(home)) == 2
+        folder.rename(home.lines.daily.folder)
+        home.refresh()
+        assert (logs(home), len(contents(home))) == (before, 2)
+        next(iter(home.lines.daily.folder.glob("*.md"))).unlink()
+        home.refresh()
+        assert len(contents(home)) == 1, "one file was deleted"
+
+
 def test_what_a_fact_is_asked_as_survives_a_lost_store_and_is_taken_from_a_repetition(tmp_path: Path) -> None:
     fact = a_fact("Use pnpm, not npm, because of the lock file.")
     with keeper(tmp_path) as home:

@@ -134,7 +134,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
         lines = counted(one["lines"], "line")
         yield f"{lines} of an unknown form ({one['form']}), for example {one['example']}: what they say may be missed"
     for day in facts["deleted_days"]:
-        yield f"daily/{day['day']}.md was deleted with {counted(day['entries'], 'entry')}; a backup may have it"
+        yield f"daily/{day['day']}.md is gone with {counted(day['entries'], 'entry')}; a backup may have it"
     if facts["removed_entries"]:
         yield f"removed by hand from daily logs, and shown no more: {counted(facts['removed_entries'], 'entry')}"
     yield from (f"cannot be read: {text}" for text in facts["unreadable"])
