@@ -12,7 +12,7 @@ from memoria.ground import clock
 from memoria.ground.home import Home
 from memoria.statements.fact import GLOBAL
 from memoria.statements.keeper import Keeper
-from reader_home import Browser
+from reader_home import Browser, write
 
 PNPM = "/fact/l-c1002"
 
@@ -49,6 +49,18 @@ def test_an_edited_fact_keeps_its_earlier_wording_and_changes_its_daily_log(brow
     assert "Use pnpm in the shop, never npm." in page.partition("Earlier wordings")[2]
     with Keeper.at(browser.home) as keeper:
         assert keeper.known("l-c1002").content.startswith("Use bun")
+
+
+def test_what_the_log_escapes_is_shown_as_it_was_written(browser: Browser) -> None:
+    for words in ("A `Vec<T>` goes to Vec<T>.", "Nothing goes there."):
+        browser.post(f"{PNPM}/edit", form={"text": words})
+        if words.startswith("A"):
+            assert "<title>A Vec&lt;T&gt; goes to Vec&lt;T&gt;. · memoria</title>" in browser.get(PNPM).text
+    earlier = browser.get(PNPM).text.partition("Earlier wordings")[2]
+    assert "A <code>Vec&lt;T&gt;</code> goes to Vec&lt;T&gt;." in earlier
+    write(browser.home, "concepts/vec", "---\ntitle: How `Vec&lt;T>` is used\n---\n\n# How\n\nWith `push`.\n")
+    browser.site.watch.look()
+    assert "<h1>How <code>Vec&amp;lt;T&gt;</code> is used</h1>" in browser.get("/article/concepts/vec").text
 
 
 def test_a_promoted_fact_holds_everywhere_and_a_deleted_one_is_gone(browser: Browser) -> None:

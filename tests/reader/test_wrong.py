@@ -38,6 +38,13 @@ def test_a_statement_that_was_retired_is_history_and_taken_back_on_the_article(b
     assert browser.get("/timeline").text == days
 
 
+def test_what_would_be_done_again_at_once_is_not_offered_to_be_taken_back(browser: Browser) -> None:
+    path = statement_of(browser)
+    browser.post(f"{path}/delete")
+    assert "so that two workers that retry" not in browser.get(PATH).text
+    assert "Take it back" not in browser.get(PATH).text
+
+
 def test_a_form_about_what_has_changed_says_so(browser: Browser) -> None:
     answer = browser.post("/fact/l-00000000/retire")
     assert answer.status == 409

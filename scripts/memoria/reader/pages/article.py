@@ -15,6 +15,7 @@ from memoria.reader.markdown import Html
 from memoria.reader.site import Asked, Done, Site, View, not_found
 from memoria.wiki.article import HISTORY, RELATED, Article, Claim, Section
 from memoria.wiki.folder import Wiki
+from memoria.wiki.settle import BROUGHT
 from memoria.wiki.transaction import Step, Transactions
 
 MAX_BACKLINKS = 40
@@ -71,9 +72,10 @@ def read(site: Site, slug: str) -> Article | None:
 
 
 def _newest_step(site: Site, slug: str) -> Step | None:
-    """Return the newest step of the wiki if it changed this article, so that it can be taken back here."""
-    step = next(iter(Transactions(site.home.paths).steps()), None)
-    return step if step and any(row["path"] == f"{slug}.md" for row in step.files) else None
+    """Return the newest step of the wiki if it changed this article and would not be done again at once."""
+    newest = Transactions(site.home.paths).steps()[:1]
+    lasting = (step for step in newest if step.facts or not step.label.startswith(BROUGHT))
+    return next((step for step in lasting if any(row["path"] == f"{slug}.md" for row in step.files)), None)
 
 
 def _part(site: Site, slug: str, section: Section, *, is_current: bool) -> Part:
