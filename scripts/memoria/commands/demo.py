@@ -45,6 +45,8 @@ def without_home(args: argparse.Namespace) -> int:
     """Run the demo and print where to read its result; the user's home is not even opened."""
     scratch = Path(args.home).expanduser().resolve() if args.home else Path(tempfile.mkdtemp(prefix="memoria-demo-"))
     scratch.mkdir(parents=True, exist_ok=True)
+    if any(scratch.iterdir()):  # a home's own conversations would be given the recorded answers
+        raise ExpectedError(f"{scratch} is not empty; name a folder that is not there yet.")
     demo = _Demo(scratch)
     sessions = sorted(TRANSCRIPTS.glob("*.jsonl"))
     print(f"Replaying {len(sessions)} sessions through the hooks into {scratch}, with recorded answers of a model")
@@ -66,7 +68,7 @@ class _Demo:
     def __init__(self, scratch: Path) -> None:
         self.paths = Paths(str(scratch))
         self.project = scratch / "tidemark"
-        self.project.mkdir(exist_ok=True)
+        self.project.mkdir()
         self.shelf = scratch / ".claude"
         answers = scratch / ANSWERS.name
         shutil.copyfile(ANSWERS, answers)  # the model writes beside it which of them it has given
@@ -88,7 +90,6 @@ class _Demo:
         lines = path.read_bytes().splitlines(keepends=True)
         transcript = self.shelf / "projects" / self.project.name / path.name
         transcript.parent.mkdir(parents=True, exist_ok=True)
-        transcript.unlink(missing_ok=True)
         middle = len(lines) // 2
         for name, event, said, about in (
             ("session-start", "SessionStart", [], {"source": "startup"}),
