@@ -161,7 +161,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "Reference.of": Reference.of,
     "documents.of a day": lambda text: list(documents.entries("daily/2026-11-20.md", text)),
     "documents.of an article": lambda text: documents.article("knowledge/concepts/a.md", text),
-    "highlight": lambda text: highlight.highlighted(text, {"a"}, bold=True),
+    "highlight": lambda text: highlight.highlighted(text, {"a"}),
     "tokens.of": tokens.of,
     "tokens.of_query": tokens.of_query,
     "reader.sentence": sentence,

@@ -79,7 +79,10 @@ def _main(argv: Sequence[str] | None) -> int:
     parser = parsers([name] if name else [])
     if not name and not words[0].startswith("-"):
         parser.error(_unknown(words[0]))
-    args = parser.parse_args([name, *rest] if name else words)
+    args, unknown = parser.parse_known_args([name, *rest] if name else words)
+    if unknown:
+        way = invocation.shown(f"{args.verb} --help")
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}; {way} lists those that there are")
     return run(args.verb, args)
 
 

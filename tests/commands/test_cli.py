@@ -30,7 +30,7 @@ def test_part_of_an_option_does_nothing(capsys: pytest.CaptureFixture[str]) -> N
     with pytest.raises(SystemExit) as stopped:
         cli.main(["undo", "--sho"])
     assert stopped.value.code == 2
-    assert "--sho" in capsys.readouterr().err
+    assert "--sho; `memoria undo --help` lists" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("former", ["diff", "lint", "uninstall"])

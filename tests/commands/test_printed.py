@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
 import unicodedata
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +18,7 @@ import pytest
 
 import home_of
 from memoria import cli
+from memoria.base.paths import own_command
 from memoria.capture import hook
 from memoria.daily.entry import Learned
 from memoria.ground.home import Home
@@ -79,3 +87,19 @@ def test_no_command_prints_a_character_that_controls_the_terminal(
     logs = {path.name: path.read_text("utf-8") for path in Path(hostile_home.paths.log).iterdir()}
     assert {"memoria.log", "hook.log"} <= set(logs)
     assert {name: _active(text) for name, text in logs.items() if _active(text)} == {}
+
+
+def test_a_terminal_marks_found_words_and_draws_a_bar_over_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORIA_MODEL", "offline")
+    home_of.entry(Home.open(), "aaaa", "The kettle", decisions=("The kettle stays.",))
+    master, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    for words in (["search", "kettle"], ["compile"]):
+        subprocess.run(own_command(sys.executable, *words), stdout=terminal, stderr=terminal, check=True)
+    os.close(terminal)
+    said = b""
+    while b"entries compiled" not in said and b"entry compiled" not in said:
+        said += os.read(master, 4096)
+    os.close(master)
+    assert b"The **kettle** stays." in said
+    assert b"\rcompile: 100%" in said

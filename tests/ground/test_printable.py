@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import stat
 import sys
@@ -56,7 +57,15 @@ def test_a_log_that_cannot_be_written_fails_nothing(tmp_path: Path) -> None:
 def test_only_a_yes_on_a_terminal_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ExpectedError, match="Add --yes"):
         printable.agreed("Remove it?", "Add --yes.")
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
-    said = iter(("y", " Yes\n", "", "n", "yesterday"))
-    monkeypatch.setattr("builtins.input", lambda _: next(said))
-    assert [printable.agreed("Remove it?", "") for _ in range(5)] == [True, True, False, False, False]
+    said = iter(("y", " Yes\n", "\n", "n", "yesterday", ""))  # the last is Ctrl-D
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True, readline=lambda: next(said)))
+    assert [printable.agreed("Remove it?", "") for _ in range(6)] == [True, True, False, False, False, False]
+
+
+def test_what_the_encoding_of_a_pipe_lacks_is_a_question_mark(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe = io.TextIOWrapper(io.BytesIO(), encoding="cp1252", newline="\n")  # as on Windows
+    monkeypatch.setattr(sys, "stdout", pipe)
+    with printable.streams():
+        print("Größe · 语 🙂")
+    pipe.flush()
+    assert pipe.buffer.getvalue().decode("cp1252") == "Größe · ? ?\n"

@@ -19,7 +19,7 @@ from memoria.ground import locks, printable, projects
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.index import sources
-from memoria.index.highlight import highlighted, is_bold
+from memoria.index.highlight import highlighted
 from memoria.index.index import Index
 from memoria.search import layout, tokens
 from memoria.search.hit import Hit
@@ -93,9 +93,8 @@ def _record(hit: Hit) -> dict[str, Any]:
 
 def _lines(hits: list[Hit], query: str) -> Iterator[str]:
     wanted = set(tokens.of_query(query))
-    bold = is_bold()
     for number, hit in enumerate(hits, 1):
         about = " · ".join(part for part in (hit.kind, hit.date, hit.project, hit.title) if part)
-        passages = "".join(f"\n   {highlighted(passage, wanted, bold=bold)}" for passage in hit.passages)
+        passages = "".join(f"\n   {highlighted(passage, wanted)}" for passage in hit.passages)
         also = f"\n   also: {', '.join(hit.also)}" if hit.also else ""
         yield f"{number}. {hit.key}  ({hit.score:.2f})\n   {about}{passages}{also}"

@@ -10,7 +10,7 @@ from memoria.base.visibility import Visibility
 from memoria.ground import printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
-from memoria.index.highlight import highlighted, is_bold
+from memoria.index.highlight import highlighted
 from memoria.mcp.origin import Tracer, lines
 from memoria.search import tokens
 
@@ -33,8 +33,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         raise ExpectedError(
             f"No article and no claim matches {asked!r}; {invocation.shown('search')} may find something."
         )
-    bold = is_bold()
     for claimed, traces in traced:
-        quoted = partial(highlighted, wanted=set(tokens.of_query(claimed.words)), bold=bold)
+        quoted = partial(highlighted, wanted=set(tokens.of_query(claimed.words)))
         print("\n".join(lines(home, claimed, traces, printable.line, quoted)))
     return 0

@@ -46,8 +46,9 @@ class _Printable:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write what is printable; return the number of characters taken."""
-        self._stream.write(lines(text))
+        """Write what is printable, with a question mark for what the stream's encoding lacks; return its length."""
+        encoding = self._stream.encoding or "utf-8"
+        self._stream.write(lines(text).encode(encoding, "replace").decode(encoding))
         return len(text)
 
     def writelines(self, rows: list[str]) -> None:
@@ -99,7 +100,8 @@ def agreed(question: str, unasked: str) -> bool:
     """Ask for a yes on the terminal; raise ExpectedError, which says ``unasked``, when nobody sits there."""
     if not sys.stdin.isatty():
         raise ExpectedError(unasked)
-    return input(f"{question} [y/N] ").strip().casefold() in ("y", "yes")
+    print(f"{question} [y/N] ", end="", flush=True)
+    return sys.stdin.readline().strip().casefold() in ("y", "yes")  # Ctrl-D is a no
 
 
 def clause(text: object) -> str:

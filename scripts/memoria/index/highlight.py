@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Collection
 
 from memoria.ground import printable
@@ -13,19 +11,12 @@ SNIPPET_CHARS = 300
 BEFORE_WORDS = 12  # shown before the first word that was found
 
 
-def is_bold() -> bool:
-    """Return whether standard output shows bold text."""
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+def highlighted(text: str, wanted: Collection[str]) -> str:
+    """Return at most SNIPPET_CHARS around the first found word, on one line, with found words between asterisks.
 
-
-def highlighted(text: str, wanted: Collection[str], *, bold: bool) -> str:
-    """Return at most SNIPPET_CHARS around the first found word, on one line.
-
-    Found words are in bold or between asterisks. Control characters are left out: what was remembered must not control
-    the terminal.
+    Control characters are left out: what was remembered must not control the terminal.
     """
-    before, after = ("\033[1m", "\033[0m") if bold else ("**", "**")
-    return " ".join(f"{before}{word}{after}" if is_found else word for word, is_found in excerpt(text, wanted))
+    return " ".join(f"**{word}**" if is_found else word for word, is_found in excerpt(text, wanted))
 
 
 def excerpt(text: str, wanted: Collection[str]) -> list[tuple[str, bool]]:

@@ -334,7 +334,8 @@ def take_all(compile_: Compile, batches: Sequence[Batch], report: Report, *, qui
     failure: ExpectedError | None = None
     bad = 0
     total = sum(len(batch.entries) for batch in batches)
-    with tqdm(total=total, unit="entry", disable=quiet or not sys.stderr.isatty(), desc="compile") as bar:
+    # A bar is drawn over itself with carriage returns, which a printable stream leaves out.
+    with tqdm(total=total, unit="entry", disable=quiet or None, desc="compile", file=sys.__stderr__) as bar:
         for batch in batches:
             parts, passed, alone = [batch], False, list[tuple[Batch, ExpectedError]]()
             while parts and bad < BAD_ANSWERS:
