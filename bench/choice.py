@@ -180,7 +180,7 @@ def _said(folder: Path, mass: Path | None) -> tuple[list[str], dict[str, list[st
     prompts: dict[str, list[str]] = {}
     for found in client_files.transcripts(folder):
         reader = Reader()
-        with client_files.open_lines(found.path) as file:
+        with found.path.open("rb") as file:
             turns = [*reader.read(file), *reader.settle()]
         own = [text for turn in turns for text in _statements(turn.text)]
         said.update(dict.fromkeys(own))

@@ -74,8 +74,6 @@ def test_a_session_says_at_most_one_line_and_the_setting_switches_it_off(tmp_pat
 
     leave()
     assert [start("resume"), start(), start()] == ["", "memoria: 1 learned", ""]
-    Path(client.paths.days, "1").write_text("broken disk " * 100, "utf-8")
-    assert len(start()) == session_start.MAX_DAY == 1_000
     leave()
     for text in ("memoria: the model is away.", "memoria: the model is not logged in."):
         assert notices.tell(client.paths, "failure", text), "the later one stands in the place of the other"

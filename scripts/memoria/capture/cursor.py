@@ -48,7 +48,7 @@ def latest(folder: str, session: str) -> Cursor | None:
     """Return the session's cursor for any transcript, or None when there is none that can be read."""
     try:
         with open(os.path.join(folder, session), "rb", opener=regular) as file:
-            stored = quickjson.loads(file.read(65536).decode("utf-8", "replace"))
+            stored = quickjson.loads(file.read().decode("utf-8", "replace"))
         if isinstance(stored, dict):
             return Cursor(str(stored["transcript"]), max(0, int(stored["end"])), bytes.fromhex(stored["mark"]))
     except (OSError, ValueError, KeyError, TypeError):
@@ -110,7 +110,7 @@ def paused(folder: str, session: str) -> PausedSpans | None:
     """Return the spans of a session, or None when memoria was never off in it; no spans stand for all of it."""
     try:
         with open(os.path.join(folder, session + OFF), "rb", opener=regular) as file:
-            raw = file.read(1_000_000)
+            raw = file.read()
     except OSError:
         return None
     try:
@@ -232,7 +232,7 @@ def folders(data: bytes) -> set[str]:
     at = data.find(_FOLDER)
     while at >= 0:
         begin = at + len(_FOLDER)
-        start = data.find(b'"', begin, begin + 8)
+        start = data.find(b'"', begin)
         end = data.find(b'"', start + 1)
         if start >= 0 and data[begin:start].strip() == b":" and end >= 0:
             found.add(data[start + 1 : end])

@@ -52,7 +52,7 @@ def start_build(paths: Paths) -> str:
     if is_locked(interpreter.build_lock()):
         return BUILDING
     reason, failed_at = interpreter.failure()
-    if reason and 0 <= time.time() - failed_at < MINUTE_S:
+    if reason and abs(time.time() - failed_at) < MINUTE_S:
         return f"its packages cannot be installed: {reason}"
     start([sys.executable, "-S", "-I", os.path.join(places.ROOT, "scripts", "build_environment.py")], paths)
     return BUILDING

@@ -38,7 +38,6 @@ DOCTOR = "{} says what to do; what is said meanwhile is read from the transcript
 CLAUDE = "claude"
 ENTRYPOINT = "CLAUDE_CODE_ENTRYPOINT"  # set by Claude Code itself: ``cli``, ``sdk-cli``
 MAX_LOGGED = 2_000  # characters of one line of the log
-MAX_INPUT_BYTES = 64 << 20  # bytes of stdin read at most; the client's largest field is one answer
 
 
 class Event:
@@ -92,7 +91,8 @@ def _answer(handler: Handler) -> None:
             return
         handler = leave_alone
     try:
-        event = Event(read_payload(_stdin()))
+        with open(0, "rb", closefd=False) as stdin:
+            event = Event(read_payload(stdin.read()))
         refusal = "" if handler is leave_alone else settings.refusal
         if refusal or not paths.has_state():
             _open_state(paths, refusal)
@@ -198,18 +198,6 @@ def log(paths: Paths, message: str) -> None:
         pass
     finally:
         os.close(descriptor)
-
-
-def _stdin() -> bytes:
-    parts = []
-    left = MAX_INPUT_BYTES
-    while left > 0:
-        part = os.read(0, min(left, 1 << 16))
-        if not part:
-            break
-        parts.append(part)
-        left -= len(part)
-    return b"".join(parts)
 
 
 def _stdout(data: bytes) -> None:

@@ -121,7 +121,7 @@ class OpenSessions:
     def _text(self, session: str, kind: str) -> str:
         try:
             with open(self.path(session, kind), encoding="utf-8", errors="replace", opener=regular) as file:
-                return file.read(MAX_CHARS)
+                return file.read()
         except OSError:
             return ""
 
@@ -138,7 +138,7 @@ class OpenSessions:
         latest = max(sessions, key=self._seen, default="")
         for session in sessions:  # the older ones too, or the next session would get their blocks
             self.end(session)
-        if not 0 <= time.time() - self._seen(latest) < KEPT_S:
+        if abs(time.time() - self._seen(latest)) >= KEPT_S:
             return ""
         return self.block(latest)
 
@@ -163,7 +163,7 @@ class OpenSessions:
                 continue
             try:
                 with open(os.path.join(self.folder, name), encoding="utf-8", errors="replace", opener=regular) as file:
-                    client, _, project = file.read(1000).partition(" ")
+                    client, _, project = file.read().partition(" ")
             except OSError:
                 continue
             found.append((name[: -len(LIVE)], client, project))

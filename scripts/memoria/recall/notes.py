@@ -11,6 +11,7 @@ from memoria.base.visibility import EVERYWHERE, Visibility
 from memoria.recall import shown_notes
 from memoria.search import layout, reader, tokens
 from memoria.search.hit import is_question, sentences
+from memoria.search.words import shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def row(statement: Statement, own: str, *, is_sourced: bool = True) -> str:
     ``is_sourced``.
     """
     hit, text = statement.hit, said(statement.text)
-    shown = line(text, NOTE_CHARS)
+    shown = line(text)
     if not shown:
         return ""
     where = "" if hit.project in (*EVERYWHERE, own) else project.name_beside(hit.project, own)
@@ -119,8 +120,8 @@ def row(statement: Statement, own: str, *, is_sourced: bool = True) -> str:
     about = ", ".join(part for part in (kind, _day(hit), who, where) if part)
     is_said = set(tokens.of(hit.title)) <= set(tokens.of(text))
     title = "" if is_said else line(hit.title, TITLE_CHARS)
-    source = f" ({line(hit.key, 200)})" if is_sourced else ""
-    return f"- [{line(about, 120)}] {title + ': ' if title else ''}{shown}{source}"
+    source = f" ({line(hit.key)})" if is_sourced else ""
+    return f"- [{line(about)}] {title + ': ' if title else ''}{shown}{source}"
 
 
 def _day(hit: Hit) -> str:
@@ -147,9 +148,6 @@ def stands(statement: Statement, page: str) -> bool:
     return bool(page) and fence.neutral(" ".join(said(statement.text).split())) in page
 
 
-def line(text: str, most: int) -> str:
+def line(text: str, most: int = NOTE_CHARS) -> str:
     """Return at most ``most`` characters as one escaped line, cut between words where possible."""
-    flat = " ".join(fence.visible(text[: 4 * most]).split())
-    if len(flat) > most:
-        flat = (flat[: flat.rfind(" ", most // 2, most)] if " " in flat[most // 2 : most] else flat[: most - 1]) + "…"
-    return fence.neutral(flat)
+    return fence.neutral(shorten(" ".join(fence.visible(text).split()), most))

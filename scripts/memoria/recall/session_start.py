@@ -39,8 +39,6 @@ FORMER_SETTING = "memoria: {} is no setting any more: {}. {} says more."
 REFUSED = " must be "  # in what ``Settings.problems`` says of a value; a name that is none does no harm
 
 OFTEN_S = 600  # an exchange with other machines that is younger is not repeated at a session's start
-MAX_PAGE = 1_000_000  # characters of a prepared page that are read
-MAX_DAY = 1_000  # and of the line about a day
 
 
 def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[str, object] | None:
@@ -103,7 +101,7 @@ def is_apart(paths: Paths) -> bool:
     """Return whether the last exchange with other machines is some time ago, by a clock that may have been set."""
     try:
         with open(paths.exchanged, "rb", opener=regular) as file:
-            return abs(time.time() - float(file.read(20))) >= OFTEN_S
+            return abs(time.time() - float(file.read())) >= OFTEN_S
     except (OSError, ValueError):
         return True
 
@@ -143,7 +141,7 @@ def take_day(folder: str, now: float) -> str:
         path = os.path.join(folder, str(end))
         try:
             with open(path, encoding="utf-8", errors="replace", opener=regular) as file:
-                told = file.read(MAX_DAY).strip()
+                told = file.read().strip()
             os.unlink(path)  # of two sessions that start at once, one removes it
             line = told.rpartition("\n")[2]  # of the three that an earlier version wrote
         except (OSError, ValueError):
@@ -184,7 +182,7 @@ def _page(paths: Paths, own: str, *, short: bool = False) -> str:
     for name in (own, "global"):
         try:
             with open(paths.page_of(name, short=short), encoding="utf-8", errors="replace", opener=regular) as file:
-                return file.read(MAX_PAGE)
+                return file.read()
         except FileNotFoundError:
             continue
     return ""
@@ -196,7 +194,7 @@ def _take_notice(path: str) -> str:
     try:
         os.rename(path, taken)
         with open(taken, encoding="utf-8", errors="replace", opener=regular) as file:
-            text = file.read(2000)
+            text = file.read()
         os.unlink(taken)
     except OSError:
         return ""

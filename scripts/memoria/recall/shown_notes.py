@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from memoria.base.paths import Paths
     from memoria.base.settings import Settings
 
-MAX_BYTES = 1_000_000  # of one file that are read, its newest; a note takes about 60
-
 
 class ShownNotes:
     """The notes that one session, by the client's name for it, was shown."""
@@ -90,8 +88,7 @@ def read(path: str) -> list[dict[str, object]]:
     """Return the objects of a file of shown notes in order; ``[]`` when there is no file."""
     try:
         with open(path, "rb", opener=regular) as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - MAX_BYTES))
-            rows = file.read(MAX_BYTES).decode("utf-8", "replace").split("\n")
+            rows = file.read().decode("utf-8", "replace").split("\n")
     except FileNotFoundError:
         return []
     found = []

@@ -62,11 +62,8 @@ def subagent_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[
 
 def _task(lines: list[dict[str, object]], kind: str) -> set[str]:
     """Return the terms of the last recorded task of an agent type, and of those recorded together with it."""
-    tasks = [line for line in lines if isinstance(line.get("task"), str) and line.get("agent") == kind]
-    times = [at for line in tasks for at in [line.get("at")] if isinstance(at, (int, float))]
-    latest = max(times, default=0)
-    together = [line for line, at in zip(tasks, times) if at > latest - TOGETHER_S] or tasks[-1:]
-    return {term for line in together for term in str(line["task"]).split()}
+    tasks = [(float(str(line["at"])), str(line["task"])) for line in lines if line.get("agent") == kind]
+    return {term for at, task in tasks if at > tasks[-1][0] - TOGETHER_S for term in task.split()}
 
 
 def _concerning(page: str, terms: set[str]) -> Iterator[str]:

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 AGENT_TOOLS = ("Agent", "Task")
 MAX_SYMBOLS = 24
 MIN_SYMBOL_CHARS = 6
-MAX_COMMANDS = 6
 MAX_FILES = 24  # of a command; each is compared with every word of what may mention it
-MAX_EDITS = 24  # of one file
 READ_CHARS = 4_000  # of each text of an edit and of a command
 _RUNNERS = (  # what only starts the program that follows
     ("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("bundle", "exec"), ("pnpm", "exec"), ("npx",), ("sudo",),
@@ -116,7 +114,7 @@ def _text(given: Mapping[str, object], name: str) -> str:
 def _edited(given: Mapping[str, object]) -> Iterator[str]:
     """Yield the texts of an edit before and after it; a whole file says nothing about what is being decided."""
     edits = given.get("edits")
-    for edit in (given, *(edits[:MAX_EDITS] if isinstance(edits, list) else ())):
+    for edit in (given, *(edits if isinstance(edits, list) else ())):
         if isinstance(edit, dict):
             yield _text(edit, "old_string")
             yield _text(edit, "new_string")
@@ -161,7 +159,7 @@ def _commands(text: str) -> list[list[str]]:
         is_reading = program in _READERS or (program == "git" and words[1:2] and words[1] in _READING_GIT)
         if program and not (is_reading and not _writes(words)) and [program, *words[1:]] not in found:
             found.append([program, *words[1:]])
-    return found[:MAX_COMMANDS]
+    return found
 
 
 def _split(text: str) -> Iterator[list[str]]:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     Part = tuple[str, str, bool]  # text and label of a passage, and whether it is the user's own
     Turns = Callable[[str, str], Sequence[Part]]
 
-_QUERY_CHARS = 20_000  # characters; only the start of a longer query is read
 QUERY_WORDS = 48  # terms of a query that are looked up; the others are ignored
 PASSAGES = 3  # of a document that are shown
 _TOLD = {"article", "entry", "fact"}  # an archived turn is kept: it is their evidence
@@ -190,7 +189,7 @@ class Finder:
         self, query: str, limit: int, project: str, view: Visibility | None, kinds: Collection[str], *, is_folded: bool
     ) -> tuple[list[Hit], dict[str, float]]:
         """Return the hits of a search, and the information in each word of the query."""
-        words = tokens.of_query(query[:_QUERY_CHARS])[:QUERY_WORDS]
+        words = tokens.of_query(query)[:QUERY_WORDS]
         if not words or limit < 1:
             return [], {}
         scope = ranking.Scope(self._db, project, view, kinds or layout.KINDS)

@@ -84,7 +84,7 @@ class Archive:
             kept[turn.key] = self._redacted(turn)
         lines = "".join(json.dumps(row(turn), ensure_ascii=False) + "\n" for turn in kept.values())
         files.replace(path, gzip.compress(lines.encode("utf-8", "replace"), 6, mtime=0))
-        self.prune(spare=path)
+        self._prune(spare=path)
 
     def turns(self, entry_id: str) -> list[Turn] | None:
         """Return the turns kept for an entry, None when there are none; raise ArchiveError if they cannot be read."""
@@ -111,14 +111,10 @@ class Archive:
             for name, status in self._files()
         ]
 
-    def prune(self, spare: Path | None = None) -> int:
-        """Remove the oldest entries until the cap is kept; returns how many went.
-
-        ``spare`` and whatever cannot be read are never removed.
-        """
+    def _prune(self, spare: Path) -> None:
+        """Remove the oldest entries until the cap is kept; never ``spare``, nor what cannot be read."""
         kept = self._files()
         excess = sum(status.st_size for _, status in kept) - self.cap_bytes
-        removed = 0
         for name, status in kept:
             if excess <= 0:
                 break
@@ -126,8 +122,6 @@ class Archive:
             if path != spare and _is_ours(path):
                 path.unlink(missing_ok=True)
                 excess -= status.st_size
-                removed += 1
-        return removed
 
     def _path(self, entry_id: str) -> Path | None:
         """Return the file of an entry, whatever its day."""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from memoria.capture import cursor
 from memoria.ground import clock
@@ -29,7 +29,6 @@ _START = re.compile(r'\{\s*"(?:parentUuid|type|uuid|sessionId)"\s*:')
 _KINDS = ("assistant", "user", "attachment", "memoria-note", "queue-operation")  # of lines that turns can be made of
 _RECOVERIES = 16  # starts tried after a broken beginning; keeps a hostile line linear
 HEAD_BYTES = 1_000_000  # the first line that names its session is searched in so much
-READ_BYTES = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +131,7 @@ def head(path: Path) -> Head:
 
 def lines(path: Path) -> Iterator[bytes]:
     """Yield the transcript's lines; OSError when it cannot be read."""
-    with open_lines(path) as file:
+    with path.open("rb") as file:
         yield from file
 
 
@@ -140,11 +139,6 @@ def cwds(path: Path) -> Iterator[str]:
     """Yield the working folders that a transcript's lines name; OSError when it cannot be read."""
     for line in lines(path):
         yield from cursor.folders(line)
-
-
-def open_lines(path: Path) -> BinaryIO:
-    """Return the transcript's bytes, to be read line by line: most of them are longer than a usual buffer."""
-    return path.open("rb", buffering=READ_BYTES)
 
 
 def _text(value: object) -> str:

@@ -50,7 +50,7 @@ def transcripts(root: Path, *, sides: bool = False) -> list[Found]:
     """Return the rollouts at or under ``root``; of Codex's own folder, only those in its folders of sessions."""
     places = [root / "sessions", root / "archived_sessions"]
     roots = places if any(place.is_dir() for place in places) else [root]
-    found = (item for place in roots for path in _rollouts(place) for item in _rollout_at(path, looks=not sides))
+    found = (item for place in roots for path in _rollouts(place) for item in _rollout_at(path))
     return client_files.in_order(item for item in found if sides or not item.side)
 
 
@@ -70,9 +70,8 @@ def _rollouts(root: Path) -> Iterator[Path]:
         yield from (Path(place, name) for name in names if name.startswith("rollout-") and name.endswith(".jsonl"))
 
 
-def _rollout_at(path: Path, *, looks: bool) -> Iterator[Found]:
-    """Yield a rollout; ``looks``: whether to look into it for whose it is, which a list of all does not need."""
-    return client_files.at_path(path, agent="codex", session=_session(path), side=looks and _is_side(path))
+def _rollout_at(path: Path) -> Iterator[Found]:
+    return client_files.at_path(path, agent="codex", session=_session(path), side=_is_side(path))
 
 
 def _session(path: Path) -> str:

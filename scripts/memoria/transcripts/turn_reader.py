@@ -5,6 +5,7 @@ Knows the transcript's schema; does not know files, jobs or models.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import re
@@ -22,10 +23,7 @@ from memoria.transcripts.turn import PLANS, Role, Turn, describe
 # Lines as a client writes them -> lines in Claude Code's form; the second argument is called for each unreadable line.
 Decode = Callable[[Iterable[bytes], Callable[[], None]], Iterator[Json]]
 
-_BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
-_PAIRS = [first + second for first in _BASE32 for second in _BASE32]
 _NOTIFICATIONS = ("<task-notification>", "<agent-notification>", "<teammate-message ")
-_MAX_USES = 10_000  # tool uses without a result that a reader keeps
 _ERROR_CHARS, _ERROR_HEAD, _ERROR_TAIL = 800, 6, 3
 _EXIT = re.compile(r"(?:Error:\s*)?Exit code:? (\d+)\s*")
 _STATUS = re.compile(r"<exit_code>\s*(-?[1-9]\d*)\s*</exit_code>")
@@ -101,7 +99,8 @@ class Reader:
         if kind == "memoria-note":  # capture's own line: the summary that PostCompact brought
             return [_turn(value, "note", _string(value, "text"))]
         if kind == "queue-operation":
-            return [_queued_turn(entry) for entry in self._queue_operation(value)]
+            self._queue_operation(value)
+            return []
         if kind == "assistant":
             lost = self._queue.certain(_string(value, "timestamp")) if self._queue.entries else []
             self._remember_uses(value)
@@ -122,8 +121,6 @@ class Reader:
                 if use.get("name") == "TaskUpdate" and isinstance(given, dict):
                     self._name_task(given)
                 self._uses[ident] = Use.of(use)
-                if len(self._uses) > _MAX_USES:
-                    del self._uses[next(iter(self._uses))]
 
     def _name_task(self, given: dict[str, Any]) -> None:
         """Put a task's subject into an update that says only its number."""
@@ -165,19 +162,18 @@ class Reader:
         else:
             said.failure(_failure(block, text), _string(block, "tool_use_id"))
 
-    def _queue_operation(self, value: dict[str, Any]) -> list[Queued]:
+    def _queue_operation(self, value: dict[str, Any]) -> None:
         operation, time = value.get("operation"), _string(value, "timestamp")
         content = value.get("content")
         text = prompt.clean(prompt.plain(content)).strip()
         if operation == "enqueue":
             words = "" if _is_notice(text) else prompt.clean(prompt.spoken_words(content)).strip()
             where = (_string(value, "sessionId"), time, _string(value, "cwd"), _string(value, "gitBranch"))
-            return self._queue.enqueue(Queued(words or text, *where, said=not words))
-        if operation in ("remove", "dequeue"):
+            self._queue.enqueue(Queued(words or text, *where, said=not words))
+        elif operation in ("remove", "dequeue"):
             self._queue.close(text, time)
         elif operation == "popAll":
             self._queue.take_back(text)
-        return []
 
 
 @dataclass(slots=True)
@@ -337,9 +333,7 @@ def _key(value: dict[str, Any], part: str) -> str:
 def _digest(text: str) -> str:
     """Return ten characters of base32: 50 bits; two of 30,000 turns collide with a chance of one in two million."""
     digest = hashlib.sha1(text.encode("utf-8", "replace"), usedforsecurity=False).digest()
-    bits = int.from_bytes(digest[:7], "big") >> 6
-    high, low = bits >> 30, bits & 0x3FFFFFFF
-    return _PAIRS[high >> 10] + _PAIRS[high & 1023] + _PAIRS[low >> 20] + _PAIRS[low >> 10 & 1023] + _PAIRS[low & 1023]
+    return base64.b32encode(digest)[:10].decode().lower()
 
 
 def _string(value: dict[str, Any], name: str) -> str:

@@ -233,7 +233,7 @@ def of_transcript(site: Site, path: str, limit: int) -> tuple[list[Given], int]:
     turns: list[Turn] = []
     given: list[Given] = []
     more = 0
-    with client_files.open_lines(Path(path)) as file:
+    with Path(path).open("rb") as file:
         for line in file:
             seen = objects(line) if FENCE.encode() in line else ()
             for each in chain.from_iterable(map(_context, seen)):
