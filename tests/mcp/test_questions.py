@@ -175,5 +175,7 @@ def test_a_page_is_read_without_what_belongs_to_other_projects(home: Home, tmp_p
             said = await refused(client, "read", path=path)
             assert "there is no" in said, path
             assert len(said) < 2_100
+        for name in ("The vault", "e-01cc"):  # not by its slug or day either, which it has elsewhere
+            assert f"there is no page '{name}'" in await refused(client, "read", path=name)
 
     drive(tmp_path, scenario)

@@ -105,10 +105,11 @@ class Library:
             raise PageNotFoundError(name)
         try:
             text = home_files.text(self.home / path, self.home / page.partition("/")[0])
-        except OSError as error:
+            shown = Filter(self.paths, self.visible).page(path, text)
+        except (OSError, PageNotFoundError) as error:  # what is hidden is called as it was asked for
             raise PageNotFoundError(name) from error
         day = markdown.read_page(text)[0].text("updated")[:10] if page.startswith("knowledge/") else page[-10:]
-        return path, day if clock.is_day(day) else "", Filter(self.paths, self.visible).page(path, text)
+        return path, day if clock.is_day(day) else "", shown
 
     def _holding(self, anchor: str) -> str:
         """Return the daily log that holds a block, ``""`` when none does."""
