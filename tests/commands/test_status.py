@@ -77,10 +77,12 @@ def test_what_no_compile_can_take_in_waits_for_none(
 def test_a_wrong_setting_is_told_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("MEMORIA_ARCHIVE_MB", "many")
     monkeypatch.setenv("MEMORIA_MODEL", "nobody")
+    monkeypatch.setenv("MEMORIA_TZ", "Nowhere/City")
     assert main(["status"]) == 0
     said = "".join(capsys.readouterr())
     assert said.count("archive_mb must be") == 1
-    assert "settings      " in said, "that there is no such model"
+    assert "settings      model names 'nobody'" in said
+    assert "settings      there is no time zone 'Nowhere/City'" in said
 
 
 def test_a_state_of_a_newer_memoria_is_refused_in_one_line(home: Home, capsys: pytest.CaptureFixture[str]) -> None:

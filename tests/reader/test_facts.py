@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import sqlite3
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -61,6 +62,13 @@ def test_what_the_log_escapes_is_shown_as_it_was_written(browser: Browser) -> No
     write(browser.home, "concepts/vec", "---\ntitle: How `Vec&lt;T>` is used\n---\n\n# How\n\nWith `push`.\n")
     browser.site.watch.look()
     assert "<h1>How <code>Vec&amp;lt;T&gt;</code> is used</h1>" in browser.get("/article/concepts/vec").text
+
+
+def test_a_day_to_come_from_a_wrong_clock_is_not_the_last_one(browser: Browser) -> None:
+    with Keeper.at(browser.home) as keeper:
+        keeper.write(replace(keeper.known("l-c1004"), time=datetime(2199, 1, 1, tzinfo=UTC)))
+    browser.site.watch.look()
+    assert "20 November 2026</small>" in browser.get("/").text
 
 
 def test_a_promoted_fact_holds_everywhere_and_a_deleted_one_is_gone(browser: Browser) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 from memoria.base import invocation
 from memoria.base.paths import Paths
 from memoria.base.settings import CHANGE_OPTION, FORMER, MEND_CONFIG, PLUGIN_OPTION, Field, Settings
-from memoria.ground import clock, printable
+from memoria.ground import printable
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import change_config
 from memoria.ground.swap import Swap
@@ -143,8 +143,6 @@ def _checked(field: Field, words: Sequence[str]) -> Any:
 
 def _problem(field: Field, value: Any) -> str:
     """Return what is wrong with a value that has the right type; empty when nothing is."""
-    if field.name == "tz" and clock.zone_called(value) is None:
-        return f"there is no time zone {value!r}"
     if field.name == "python" and not shutil.which(Path(value).expanduser()):
         return f"there is no program {value!r}"
     if (schemes := _SCHEMES.get(field.name)) and not value.startswith(schemes):

@@ -101,9 +101,6 @@ def _settings(home: Home) -> Findings:
         yield Finding("settings", NOTE, problem, f"correct it {where}")
     for name, instead in home.settings.gone:
         yield Finding("settings", NOTE, f"{name} is no setting any more and has no effect", instead)
-    if home.settings.tz and home.zone.zone is None:
-        missing = f"there is no time zone {home.settings.tz!r}; the system's is used"
-        yield Finding("settings", NOTE, missing, "correct MEMORIA_TZ")
     if home.settings.disabled:
         yield Finding(
             "settings", BROKEN, "memoria is switched off", "unset MEMORIA_DISABLED, or `disabled` in config.json"

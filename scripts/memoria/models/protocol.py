@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from memoria.base import fence
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
+from memoria.ground import clock
 from memoria.ground.errors import BadAnswerError, ModelError, ModelUnavailableError, Usage
 
 __all__ = ["SYSTEM", "Completion", "JsonObject", "Model", "ModelError", "Prompt", "Usage"]
@@ -141,9 +142,11 @@ def _is_known(name: str) -> bool:
 
 
 def problems(settings: Settings) -> list[str]:
-    """Return what is wrong in the settings with the names of models and the patterns of what no model may see."""
+    """Return what is wrong in the settings with the names of models and zones and the patterns of what is redacted."""
     unknown = [name.strip() for name in settings.model.split(",") if name.strip() and not _is_known(name.strip())]
     wrong = [f"model names {name!r}, which is no model; possible are {POSSIBLE}" for name in unknown]
+    if settings.tz and clock.zone_called(settings.tz) is None:
+        wrong.append(f"there is no time zone {settings.tz!r}; ignored")
     if settings.redact_extra:
         from memoria.ground.redact import Redactor  # noqa: PLC0415 (slow to import, and rarely needed)
 

@@ -38,15 +38,17 @@ def show(site: Site, asked: Asked) -> View:
     catalog = site.catalog
     key = asked.query.get("project", "")
     projects = [shown for shown in catalog.projects if not key or shown.key == key]
-    rows = [row for shown in projects for row in shown.articles[:MAX_ARTICLES]]
+    today = site.today.isoformat()  # a clock that was ahead gave days after it, which are not the last ones
+    rows = [row for shown in projects for row in shown.articles if row.updated <= today]
     rows.sort(key=lambda row: row.updated, reverse=True)
     live = [fact for fact in catalog.facts.values() if fact.ended is None]
-    facts = [(_day(site, fact), fact) for fact in live if not key or key in fact.projects]
+    days = ((_day(site, fact), fact) for fact in live if not key or key in fact.projects)
+    facts = [(day, fact) for day, fact in days if day <= today]
     latest = max([facts[0][0] if facts else "", rows[0].updated if rows else ""])
     with closing(Ledger(site.home.paths)) as ledger:
         met = str(ledger.get(MET) or "") if site.home.settings.sync else ""
     values = {
-        "today": site.today.isoformat(),
+        "today": today,
         "latest": latest,
         "learned": [fact for day, fact in facts if day == latest][:MAX_LEARNED],
         "articles": [row for row in rows if row.updated == latest][:MAX_ARTICLES],
