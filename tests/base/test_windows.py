@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from memoria.base import atomic, sqlite, user_environment
+from memoria.base import atomic, sqlite, state, user_environment
 from memoria.base import paths as places
 from memoria.base.paths import Paths
 from memoria.capture import detach
@@ -134,13 +134,12 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> None:
 class Started:
     """Stands for ``subprocess.Popen`` where a job object may forbid to leave it."""
 
-    def __init__(self, *, may_leave: bool, there: bool = True) -> None:
+    def __init__(self, *, may_leave: bool) -> None:
         self.may_leave = may_leave
-        self.there = there
         self.calls: list[tuple[list[str], dict[str, Any]]] = []
 
     def __call__(self, command: list[str], **options: Any) -> None:
-        if not self.there:
+        if command[0] != "python.exe":
             raise FileNotFoundError(2, "The system cannot find the file specified")
         if options["creationflags"] & detach.BREAKAWAY and not self.may_leave:
             raise PermissionError(13, "Access is denied")
@@ -151,16 +150,19 @@ class Started:
 def test_the_worker_leaves_the_clients_job_where_it_may_and_starts_where_it_may_not(
     paths: Paths, windows: None, monkeypatch: pytest.MonkeyPatch, may_leave: bool
 ) -> None:
-    Path(paths.state).mkdir(parents=True)
+    state.make_folders(paths)
     popen = Started(may_leave=may_leave)
     monkeypatch.setattr(subprocess, "Popen", popen)
     monkeypatch.setattr(os, "fork", lambda: pytest.fail("fork on Windows"))
     detach.start(["python.exe", "flush.py"], paths)
     ((command, options),) = popen.calls
     assert command == ["python.exe", "flush.py"]
-    assert options["creationflags"] == detach.APART | (detach.BREAKAWAY if may_leave else 0)
+    assert options["creationflags"] == 0x08000200 | (0x01000000 if may_leave else 0), "as in the header winbase.h"
     assert options["cwd"] == paths.state
     assert options["env"][user_environment.DETACHED] == "1"
+    detach.start(["gone.exe"], paths)
+    assert Path(paths.worker_output).read_text("utf-8").startswith("cannot run gone.exe: ")
+    assert len(popen.calls) == 1
 
 
 @pytest.mark.parametrize("is_held", [True, False])

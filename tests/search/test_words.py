@@ -48,6 +48,17 @@ def test_shares_are_between_none_and_all() -> None:
         assert share(large, large) == 1
 
 
+@pytest.mark.parametrize(("text", "limit", "short"), [
+    ("alpha beta gamma", 16, "alpha beta gamma"), ("alpha beta gamma", 15, "alpha beta…"),
+    ("alpha beta, gamma", 13, "alpha beta…"), ("abcdefghij", 6, "abcde…"), ("ab cdefghij", 8, "ab cdef…"),
+    ("abcd efghij", 8, "abcd…"),
+])  # fmt: skip
+def test_what_is_too_long_is_cut_between_words_unless_that_leaves_less_than_half(
+    text: str, limit: int, short: str
+) -> None:
+    assert words.shorten(text, limit) == short
+
+
 def test_a_vowel_mark_belongs_to_its_word() -> None:
     assert tokens.of("हिन्दी भाषा") == ["हिन्दी", "भाषा"]
 
@@ -59,11 +70,12 @@ def test_titles_that_differ_in_endings_and_little_words_are_one() -> None:
 
 def test_each_stemmer_cuts_as_deep_as_its_use_allows() -> None:
     for word, stem in {"verwendungen": "verwend", "planned": "plan", "adds": "add", "walls": "wall", "access": "access",
-                       "used": "used", "verified": "verif", "see": "see"}.items():  # fmt: skip
+                       "used": "used", "verified": "verif", "see": "see", "running": "run"}.items():  # fmt: skip
         assert stemming.without_ending(word) == stem
     assert stemming.porter("generation") == stemming.porter("general") == "gener"
     published = (TESTS / "fixtures" / "porter.txt").read_text("utf-8").split()
     assert [*map(porter, published[::2])] == published[1::2]
+    assert [*map(porter, ("us", "v2s", "cafés"))] == ["us", "v2s", "cafés"]
     assert stemming.without_ending("generation") != stemming.without_ending("general")
 
 

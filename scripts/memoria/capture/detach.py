@@ -94,9 +94,8 @@ def _start_one(
 def start(command: list[str], paths: Paths, *, is_ending: bool = False) -> None:
     """Run a command, detached, and return; ``is_ending``: the caller exits right after this call, as a hook does."""
     environment = {**worker_environment(), user_environment.DETACHED: "1"}
-    output = paths.worker_output
     if places.WINDOWS:
-        _start_windows(command, environment, output, paths.state)
+        _start_windows(command, environment, paths)
         return
     if is_ending and _spawn(command, environment, paths, setsid=True):
         return
@@ -190,7 +189,7 @@ def worker_output(path: str, null: int) -> int:
         return null
 
 
-def _start_windows(command: list[str], environment: dict[str, str], output: str, cwd: str) -> None:
+def _start_windows(command: list[str], environment: dict[str, str], paths: Paths) -> None:
     """Start a command, outside of the client's job where its job object allows that.
 
     A client that ends its job ends all processes in it. CREATE_NO_WINDOW rather than DETACHED_PROCESS: with a console
@@ -198,23 +197,13 @@ def _start_windows(command: list[str], environment: dict[str, str], output: str,
     """
     import subprocess  # noqa: PLC0415 (slow, and needed on Windows only)
 
-    try:
-        log = open(output, "ab")
-    except OSError:  # a log that cannot be written is no reason not to work
-        log = open(os.devnull, "ab")
-    with log:
+    with open(worker_output(paths.worker_output, os.open(os.devnull, os.O_RDWR)), "ab") as log:
         for flags in (APART | BREAKAWAY, APART):
             try:
                 subprocess.Popen(
-                    command,
-                    env=environment,
-                    cwd=cwd,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    creationflags=flags,
-                    close_fds=True,
-                )
+                    command, env=environment, cwd=paths.state, creationflags=flags,
+                    stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                )  # fmt: skip
             except OSError as error:  # the job forbids to leave it, or there is no such interpreter
                 reason = error
             else:

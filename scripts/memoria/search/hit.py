@@ -93,15 +93,13 @@ def around(passage: str, bits: Mapping[str, float], room: int) -> str:
         return passage
     told = [sentence for sentence in sentences(passage) if not is_question(sentence)] or [passage]
     said = [sum(bits.get(term, 0.0) for term in set(tokens.of(sentence))) for sentence in told]
-    first = last = said.index(max(said))
-    size = len(told[first])
-    while last + 1 < len(told) and size + 1 + len(told[last + 1]) <= room:
-        last += 1
-        size += 1 + len(told[last])
-    while first and size + 1 + len(told[first - 1]) <= room:
+    first = said.index(max(said))
+    end = first + 1
+    while end < len(told) and len(" ".join(told[first : end + 1])) <= room:
+        end += 1
+    while first and len(" ".join(told[first - 1 : end])) <= room:
         first -= 1
-        size += 1 + len(told[first])
-    return " ".join(told[first : last + 1])
+    return " ".join(told[first:end])
 
 
 def is_question(text: str) -> bool:

@@ -20,21 +20,20 @@ MAX_CHUNK = 200  # characters of an identifier that are read; the rest is ignore
 CACHED = 200_000  # chunks whose terms are cached within a process (some tens of megabytes)
 _JOINERS = "_-./:@+#~'\\"  # characters allowed inside an identifier or a word
 _UNSPACED = (  # Unicode blocks of scripts without spaces between words (Hangul: with particles attached)
-    (0x0E00, 0x0EFF),  # Thai, Lao
-    (0x1000, 0x109F),  # Myanmar
-    (0x1780, 0x17FF),  # Khmer
-    (0x3040, 0x30FF),  # Hiragana, Katakana
-    (0x3400, 0x4DBF),  # Han
-    (0x4E00, 0x9FFF),
-    (0xAC00, 0xD7AF),  # Hangul
-    (0xF900, 0xFAFF),
-    (0x20000, 0x323AF),
+    ("\u0e00", "\u0eff"),  # Thai, Lao
+    ("\u1000", "\u109f"),  # Myanmar
+    ("\u1780", "\u17ff"),  # Khmer
+    ("\u3040", "\u30ff"),  # Hiragana, Katakana
+    ("\u3400", "\u9fff"),  # Han
+    ("\uac00", "\ud7af"),  # Hangul
+    ("\uf900", "\ufaff"),
+    ("\U00020000", "\U000323af"),
 )
 
-_MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december",
-)  # fmt: skip
+_MONTHS = {
+    "01": "january", "02": "february", "03": "march", "04": "april", "05": "may", "06": "june", "07": "july",
+    "08": "august", "09": "september", "10": "october", "11": "november", "12": "december",
+}  # fmt: skip
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -78,9 +77,9 @@ def of_day(day: str) -> list[str]:
     """Return the terms by which people ask for an ISO date: day, month, year and all in one; ``[]`` for other text."""
     year, _, rest = day.partition("-")
     month, _, number = rest.partition("-")
-    if not (year.isdecimal() and month.isdecimal() and number.isdecimal() and 1 <= int(month) <= 12):
+    if month not in _MONTHS:
         return []
-    return [str(int(number)), porter(_MONTHS[int(month) - 1]), year, year + month + number]
+    return [number.lstrip("0"), porter(_MONTHS[month]), year, year + month + number]
 
 
 def of_query(text: str) -> list[str]:
@@ -101,24 +100,23 @@ def code(term: str) -> int:
 class _Separators(dict):  # type: ignore[type-arg]
     """A table for ``str.translate`` that keeps letters, digits, marks and joiners, and turns the rest into blanks."""
 
-    def __missing__(self, code: int) -> int:
+    def __missing__(self, code: int) -> str:
         character = chr(code)
-        keep = character.isalnum() or character in _JOINERS or _is_mark(code)
-        self[code] = code if keep else 32
-        return code if keep else 32
+        keep = character.isalnum() or character in _JOINERS or _is_mark(character)
+        self[code] = shown = character if keep else " "
+        return shown
 
 
-def _is_mark(code: int) -> bool:
-    if code < 0x300:
+def _is_mark(character: str) -> bool:
+    if character < "\u0300":
         return False
     import unicodedata  # noqa: PLC0415 (only for text beyond Latin-1)
 
-    return unicodedata.category(chr(code))[0] == "M"
+    return unicodedata.category(character).startswith("M")
 
 
 def _is_unspaced(character: str) -> bool:
-    code = ord(character)
-    return code >= 0x0E00 and any(low <= code <= high for low, high in _UNSPACED)
+    return not character.isascii() and any(low <= character <= high for low, high in _UNSPACED)
 
 
 _separators = _Separators()
@@ -174,7 +172,7 @@ def _fold(text: str) -> str:
     import unicodedata  # noqa: PLC0415 (only for text that is not ASCII)
 
     decomposed = unicodedata.normalize("NFKD", text.replace("ß", "ss").replace("’", "'"))  # noqa: RUF001
-    bare = "".join(character for character in decomposed if not 0x300 <= ord(character) <= 0x36F)
+    bare = "".join(character for character in decomposed if not "\u0300" <= character <= "\u036f")
     return unicodedata.normalize("NFC", bare)
 
 
@@ -210,7 +208,7 @@ def _kind(character: str) -> str:
         return "u"
     if character.isupper():
         return "A"
-    return "a" if character.isalnum() or _is_mark(ord(character)) else "-"
+    return "a" if character.isalnum() or _is_mark(character) else "-"
 
 
 def _pairs(run: str) -> Iterator[str]:

@@ -28,7 +28,6 @@ _MORE = re.compile(r"[^ \t\r\n\0\ufeff]")
 _START = re.compile(r'\{\s*"(?:parentUuid|type|uuid|sessionId)"\s*:')
 _KINDS = ("assistant", "user", "attachment", "memoria-note", "queue-operation")  # of lines that turns can be made of
 _RECOVERIES = 16  # starts tried after a broken beginning; keeps a hostile line linear
-HEAD_BYTES = 1_000_000  # the first line that names its session is searched in so much
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +116,14 @@ def head(path: Path) -> Head:
     session = "" if _is_side(path) else path.stem
     cwd = entrypoint = began = ""
     with path.open("rb") as file:
-        while not (session and cwd) and file.tell() < HEAD_BYTES:
-            line = file.readline(HEAD_BYTES)
-            if not line:
-                break
+        for line in file:
             for value in objects(line):
                 session = session or _text(value.get("sessionId"))
                 cwd = cwd or _text(value.get("cwd"))
                 entrypoint = entrypoint or _text(value.get("entrypoint"))
                 began = began or _text(value.get("timestamp"))
+            if session and cwd:
+                break
     return Head(session or path.stem, cwd, entrypoint, began)
 
 

@@ -57,10 +57,8 @@ def transcripts(root: Path, *, sides: bool = False) -> list[Found]:
 def head(path: Path) -> Head:
     """Return what the first line says; a rollout is called as its file is."""
     with path.open("rb") as file:
-        line = file.readline(client_files.HEAD_BYTES)
-    value = next(iter(objects(line)), {})
-    meta = _meta(value)
-    return Head(_session(path) or _text(meta, "id"), _text(meta, "cwd"), _text(meta, "originator"))
+        meta = _meta(next(iter(objects(file.readline())), {}))
+    return Head(_session(path), _text(meta, "cwd"), _text(meta, "originator"))
 
 
 def _rollouts(root: Path) -> Iterator[Path]:
@@ -83,7 +81,7 @@ def _is_side(path: Path) -> bool:
     """Return whether a sub-agent's thread was recorded, by the beginning of the first line."""
     try:
         with path.open("rb") as file:
-            return b'"subagent"' in file.readline(2_000)
+            return b'"subagent"' in file.readline()
     except OSError:
         return False
 
