@@ -6,6 +6,7 @@ import errno
 import sqlite3
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -62,6 +63,16 @@ def test_what_the_log_escapes_is_shown_as_it_was_written(browser: Browser) -> No
     write(browser.home, "concepts/vec", "---\ntitle: How `Vec&lt;T>` is used\n---\n\n# How\n\nWith `push`.\n")
     browser.site.watch.look()
     assert "<h1>How <code>Vec&amp;lt;T&gt;</code> is used</h1>" in browser.get("/article/concepts/vec").text
+
+
+def test_bytes_that_are_no_utf_8_and_empty_sections_are_no_bug(browser: Browser) -> None:
+    path = Path(browser.home.paths.knowledge, "concepts", "latin.md")
+    path.write_bytes("# Grüße\n\n## History\n\n## Related\n".encode("latin-1"))
+    browser.site.watch.look()
+    page = browser.get("/article/concepts/latin")
+    assert (page.status, "<h1>Gr??e</h1>" in page.text) == (200, True)
+    assert "no longer" not in page.text
+    assert 'id="related"' not in page.text
 
 
 def test_a_day_to_come_from_a_wrong_clock_is_not_the_last_one(browser: Browser) -> None:

@@ -274,4 +274,5 @@ def _response(site: Site, request: Request, view: View) -> Response:
         "said": request.query_params.get("said", "")[:MAX_SAID],
         "words": "",
     }
-    return HTMLResponse(site.templates.get_template(view.template).render(shared | dict(view.values)), view.status)
+    page = site.templates.get_template(view.template).render(shared | dict(view.values))
+    return HTMLResponse(page.encode("utf-8", "replace"), view.status)  # a file may hold what is no UTF-8

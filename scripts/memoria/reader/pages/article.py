@@ -46,14 +46,15 @@ def show(site: Site, asked: Asked) -> View:
     sections: dict[str, list[Part]] = {RELATED: [], HISTORY: [], "": []}
     for section in article.sections:
         name = next((name for name in (RELATED, HISTORY) if section.named(name)), "")
-        sections[name].append(_part(site, slug, section, is_current=not name))
+        part = _part(site, slug, section, is_current=not name)
+        sections[name] += [part] if part.html.strip() else []
     links = [catalog.rows[other] for other in catalog.backlinks.get(slug, ())]
     values = {
         "row": row,
         "label": catalog.label(row.project),
         "summary": site.markdown.line(article.summary),
         "lead": site.markdown.blocks(article.lead[article.summary_rows[1] :]),
-        "parts": [part for part in sections[""] if part.html.strip()],
+        "parts": sections[""],
         "related": sections[RELATED],
         "history": sections[HISTORY],
         "past": len(article.past),
