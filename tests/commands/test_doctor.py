@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from installed import packages
 from memoria import cli
 from memoria.audit import checks
 from memoria.audit.checks import BROKEN, NOTE, OK, Finding
@@ -125,7 +126,9 @@ def test_a_worker_without_our_packages_is_broken(home: Home, monkeypatch: pytest
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
     monkeypatch.setenv("MEMORIA_PYTHON", str(bare / "bin" / "python"))
-    assert "lacks memoria" in one(checks.check_worker(Home.open()), BROKEN).text
+    assert "lacks claude_agent_sdk" in one(checks.check_worker(Home.open()), BROKEN).text
+    monkeypatch.setenv("MEMORIA_PYTHON", str(packages(tmp_path / "plugin")))  # a plugin's: memoria lies elsewhere
+    assert levels(checks.check_worker(Home.open())) == [OK]
     monkeypatch.setenv("MEMORIA_PYTHON", "/nowhere/python")
     assert "does not run" in one(checks.check_worker(Home.open()), BROKEN).text
 

@@ -36,7 +36,7 @@ from memoria.transcripts.screen import Tombstones
 
 OK, NOTE, BROKEN = "ok", "note", "broken"
 HOOK_PYTHON, WORKER_PYTHON = (3, 9), (3, 11)
-PACKAGES = ("memoria", "claude_agent_sdk", "jinja2", "yaml")
+PACKAGES = ("claude_agent_sdk", "jinja2", "yaml")
 NO_PYTHON_WINDOWS = (
     "install Python 3.9 or newer and make it answer to `python3`: the installer from python.org brings only py.exe and "
     "python.exe, so copy python.exe to python3.exe beside it; Windows' own python3.exe only opens the Store"
