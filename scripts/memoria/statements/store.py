@@ -408,7 +408,7 @@ class Store(AbstractContextManager["Store"]):
             SELECT DISTINCT slug FROM places LEFT JOIN facts USING (id) WHERE
             CASE WHEN facts.id IS NULL THEN places.id IN (SELECT id FROM gone)
             ELSE is_current <> (ended = '')
-            OR (is_current AND is_same AND words <> json_extract(body, '$.content'))
+            OR (is_same AND words <> json_extract(body, '$.content'))
             OR places.day <> CASE WHEN facts.day LIKE '%/%' THEN places.day ELSE facts.day END
             OR successor IN (SELECT id FROM gone) END ORDER BY slug
         """

@@ -129,7 +129,7 @@ def places(article: Article, store: Store) -> list[Place]:
     found: dict[str, Place] = {}
     for section, _, claim in article.lines():
         if claim.id and not (claim.id in found and found[claim.id].is_current):
-            found[claim.id] = Place(claim.id, claim.day, not section.named(HISTORY), claim.text)
+            found[claim.id] = Place(claim.id, claim.day, not section.named(HISTORY), claim.without_end().text)
     former = {ident: place.words for ident, place in store.places(article.slug).items()}
     unread = (Place(ident, each.day, True, former.get(ident, "")) for ident, each in article.unread.items())
     return list((found | {place.id: place for place in unread}).values())

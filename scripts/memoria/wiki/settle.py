@@ -456,7 +456,7 @@ def _retell(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], 
     instead, day = _instead(article, keeper, fact), keeper.zone.day(fact.ended or clock.now()).isoformat()
     until, known = article.since(section, number)
     claim = line[2].without_end()
-    is_former = _is_stale(claim, fact, None)
+    is_former = _is_stale(claim, fact, keeper.store.places(article.slug).get(fact.id))
     if not until or (until == day and not is_former and known == set(instead.ids if instead else ())):
         return False
     row, *rest = article.resume(section, number)
