@@ -109,8 +109,11 @@ def test_a_line_says_what_its_statement_says_now_also_when_a_copy_from_before_co
     assert other in home.facts()
 
 
-def test_a_line_follows_words_that_another_machine_writes_whatever_those_here_were(home: Home) -> None:
+@pytest.mark.parametrize("is_past", [False, True])
+def test_a_line_follows_words_that_another_machine_writes_whatever_those_here_were(home: Home, is_past: bool) -> None:
     theirs = "The listener uses the port 8080."
+    if is_past:
+        home.end("l-a10")
 
     def exchanged(keeper: Keeper) -> None:
         fact, day = keeper.known("l-a10"), date(2026, 11, 16)
@@ -119,7 +122,12 @@ def test_a_line_follows_words_that_another_machine_writes_whatever_those_here_we
         keeper.take_over("l-a10", merged, day)
 
     home.change(exchanged)
-    assert f"- {theirs} [[daily" in home.text(SLUG)
+    assert f"{theirs} [[daily" in home.parts()[is_past]
+    assert LISTENS not in home.text(SLUG)
+    own = "It is the port 8080 that it uses."
+    home.edit(SLUG, theirs, own)
+    home.change(lambda keeper: keeper.edit("l-a10", "The listener has the port 8080."))
+    assert not is_past or own in home.parts()[1], "a person's words in the history stay"
 
 
 def test_the_history_says_what_holds_instead_in_present_words_on_whatever_page_that_stands(home: Home) -> None:
