@@ -112,16 +112,18 @@ def test_an_article_comes_as_it_is(desk: Machine, laptop: Machine) -> None:
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_a_line_that_two_people_replace_at_once_leaves_equal_pages(desk: Machine, laptop: Machine, first: int) -> None:
-    place(desk, "Conventions", "We always use pnpm here, never npm.", "Tabs, no blanks.", kind="preference")
+    said = ("We always test with mypy here, never pyright.", "We always use pnpm here, never npm.")
+    place(desk, "Conventions", *said, "Tabs, no blanks.", kind="preference")
     meet(desk, laptop)
     for machine, words in ((desk, "this place"), (laptop, "that place")):
-        save(machine, partial(re.sub, "pnpm here, never npm.", f"pnpm in {words}."))
+        save(machine, partial(re.sub, "here, never (npm|pyright).", f"in {words}."))
         machine.settle()
     meet(*((laptop, desk) if first else (desk, laptop)))
     meet(desk, laptop)
     assert text(laptop) == text(desk)
     lines_ = [row.partition(" [[")[0] for row in text(desk).split("\n") if row.lstrip().startswith("- ")]
-    assert lines_[2:-1] == ["- Tabs, no blanks.", "- Until 2026-12-16: We always use pnpm here, never npm."]
+    assert lines_[4] == "- Tabs, no blanks."
+    assert [row for row in lines_ if "Until" in row] == [f"- Until 2026-12-16: {row}" for row in said]
     assert len({"".join(sorted("".join(map(each.daily.text, each.daily.days())))) for each in (desk, laptop)}) == 1
 
 
@@ -239,10 +241,11 @@ def test_a_line_that_a_person_moves_and_comments_on_moves_everywhere(desk: Machi
     place(desk, "Behaviour", "The queue holds 500 jobs.", "It drops none.")
     meet(desk, laptop)
     link = next(row for row in text(laptop).split("\n") if "500" in row)
-    save(laptop, lambda page: page.replace(f"{link}\n", "") + f"\n## Limits\n\n{link}\n  - since the move\n")
+    nested = "  - why: see [[concepts/move]] first"
+    save(laptop, lambda page: page.replace(f"{link}\n", "") + f"\n## Limits\n\n{link}\n{nested}\n")
     meet(laptop, desk)
     assert rows(desk, "Limits") == {"The queue holds 500 jobs."}
-    assert "  - since the move" in text(desk)
+    assert nested in text(desk)
     for mark, form in (("\n- ", "\n1. "), ("\n1. ", "\n- ")):  # and it may have another form meanwhile
         path(laptop).write_text(text(laptop).replace(mark, form))
         meet(laptop, desk)

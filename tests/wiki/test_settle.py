@@ -119,7 +119,7 @@ def test_a_line_follows_words_that_another_machine_writes_whatever_those_here_we
         fact, day = keeper.known("l-a10"), date(2026, 11, 16)
         merged = replace(fact, content=theirs, worded=clock.now())  # its history does not name the words here
         assert keeper.lines.change(merged, day)
-        keeper.take_over("l-a10", merged, day)
+        keeper.take_over(merged, day)
 
     home.change(exchanged)
     assert f"{theirs} [[daily" in home.parts()[is_past]

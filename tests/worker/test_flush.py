@@ -23,7 +23,8 @@ from home_of import run
 from hooks import SESSION, exchange, line
 from memoria import cli
 from memoria.base import project
-from memoria.capture import detach
+from memoria.capture import detach, open_sessions
+from memoria.capture.hook import Event
 from memoria.capture.spool import Job, Spool
 from memoria.commands import flush, query, search
 from memoria.daily import gate
@@ -660,6 +661,28 @@ def test_turns_in_which_nobody_speaks_are_recorded_and_not_sent(bench: Bench) ->
     verb, _ = bench.flush()
     assert bench.model.prompts == []
     assert [bool(verb.ledger.reason_of(key)) for key in keys(note)] == [True]
+
+
+@pytest.mark.parametrize(
+    ("ago", "key", "read"),
+    [(None, "", False), (3600, "", False), (5, "", True), (3600, "p1", True)],
+    ids=["no transcript", "said before", "by its words", "by its id"],
+)
+def test_a_prompt_over_which_the_client_was_killed_is_taken_up_once(
+    bench: Bench, ago: int | None, key: str, *, read: bool
+) -> None:
+    asked = {"session_id": SESSION, "prompt_id": "p1", "prompt": "go on", "transcript_path": str(bench.transcript)}
+    bench.set("CLAUDE_PID", "999999999")
+    open_sessions.keep_sent(Event({**asked, "cwd": "/x/shop"}), bench.home.paths)
+    if ago is not None:
+        moment = datetime.now(UTC) - timedelta(seconds=ago)
+        told = line("go on", time=moment.isoformat()).replace(b'"uuid":"', f'"uuid":"{key}'.encode())
+        bench.transcript.write_bytes(exchange(1) + told)
+    for _ in range(2):
+        bench.flush()
+    assert sum(kept(bench).values()) == (3 if read else 1)
+    assert bench.waiting() == open_sessions.of_dead_clients(bench.home.paths) == []
+    assert {(entry.session, entry.project) for entry in bench.entries()} == {(SESSION, "shop")}
 
 
 def test_the_summary_of_a_compaction_goes_with_the_next_prompt_also_on_another_day(bench: Bench) -> None:

@@ -139,14 +139,13 @@ class Days:
             rows.append(line)
 
     def tell(self, name: str, text: str | None, _: str, done: Iterable[str]) -> None:
-        """Tell the keeper of statements that it knew; it reads new ones from the log by itself."""
+        """Tell the keeper of statements that it knew; of new and removed ones it reads in the log by itself."""
         day, store = self._day(name), self.keeper.store
         gone = store.gone()
-        known = [ident for ident in done if ident.startswith("l-") and (ident in gone or store.get(ident))]
-        facts = {fact.id: fact for fact in of_day(Day(text or ""), day)} if known else {}
-        for ident in known:
-            if ident in facts or store.day(ident) == day:
-                self.keeper.take_over(ident, facts.get(ident), day)
+        known = {ident for ident in done if ident.startswith("l-") and (ident in gone or store.get(ident))}
+        for fact in of_day(Day(text or ""), day) if known else ():
+            if fact.id in known:
+                self.keeper.take_over(fact, day)
 
 
 class Articles:

@@ -242,7 +242,7 @@ def find(given: str, keys: Iterable[str], known: project.Known) -> str:
     import difflib  # noqa: PLC0415 (only for a name that is not known)
 
     every = {name: key for key in sorted(keys) for name in called[key]}
-    near = {every[name] for name in difflib.get_close_matches(given.casefold(), every, n=3, cutoff=0.5)}
+    near = {every[name] for name in difflib.get_close_matches(given.casefold(), every)}
     there = (
         f"Did you mean {', '.join(sorted(near))}?" if near else f"There are: {', '.join(sorted(keys)) or 'none yet'}."
     )

@@ -276,18 +276,14 @@ def _cut_before(text: str, start: int) -> Iterator[Span]:
 
 def _cut(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield a service's key that line breaks split into up to four pieces, none of which is a key itself."""
-    joined = text[start:end]
-    ends = [(len(joined), end)]
+    joined, last = text[start:end], end
     for _ in range(3):
-        piece = _NEXT_PIECE.match(text, ends[-1][1])
+        piece = _NEXT_PIECE.match(text, last)
         if not piece or len(joined) > 1000:
             return
-        joined += piece.group(1)
-        ends.append((len(joined), piece.end()))
-        for key_start, key_end, kind in key_patterns.keys(joined, 0, len(joined)):
-            length, place = next(pair for pair in ends if pair[0] >= key_end)
-            if key_start < ends[0][0]:
-                last = place - (length - key_end)
+        joined, last = joined + piece[1], piece.end()
+        for key_start, _, kind in key_patterns.keys(joined, 0, len(joined)):
+            if key_start < end - start:
                 yield start + key_start, _continued(text, start, last), kind
                 return
 

@@ -194,7 +194,7 @@ class Keeper(AbstractContextManager["Keeper"]):
             self._undo(body)
         elif "ended" in body:
             self._end(Ending.from_dict(body))
-        elif not self._is_recorded(fact := Fact.from_dict(body["event"])) and (twin := self.repeated(fact)):
+        elif not self.store.get((fact := Fact.from_dict(body["event"])).id) and (twin := self.repeated(fact)):
             known = self._repeat(twin, fact)
             self._replace((old for old in self.store.superseded_by(fact) if old.id != known.id), fact, known.id)
             kept.repeated.append(known)
@@ -236,7 +236,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         """Store the part of a fact that holds on, as a fact of the same day with the same proof."""
         stamp = Stamp(fact.project, fact.session, fact.time)
         part = replace(fact, id=new_id(fact.kind, end.remains, stamp), content=end.remains, history=(), supersedes=())
-        if not self._is_recorded(part):
+        if self.store.get(part.id) is None:
             self.adopt(part, self._heading(fact))
         return part
 
@@ -257,11 +257,6 @@ class Keeper(AbstractContextManager["Keeper"]):
                 self.write(replace(each, ended=None, successor="", repetition=False))
         if (born := self.store.get(str(change.get("born")))) is not None:
             self.delete(born.id)
-
-    def _is_recorded(self, fact: Fact) -> bool:
-        return self.store.get(fact.id) is not None or any(
-            other.id == fact.id for other in self.lines.read(self.zone.day(fact.time))
-        )
 
     def _repeat(self, known: Fact, fact: Fact) -> Fact:
         """Count a fact that was said again, unless this or a later time was counted already (a repeated run).
@@ -408,18 +403,13 @@ class Keeper(AbstractContextManager["Keeper"]):
         self.lines.add(fact, day, f"{self.zone.local(fact.time):%H:%M}", plain(heading) or "everywhere")
         self.store.put(day, fact)
 
-    def take_over(self, ident: str, fact: Fact | None, day: date) -> None:
-        """Record what the exchange with another machine wrote into a day's log, or took out of it (None).
+    def take_over(self, fact: Fact, day: date) -> None:
+        """Record what the exchange with another machine wrote into a day's log.
 
         Nobody edited it here, so it is neither compared nor counted.
         """
-        if fact is None:
-            if known := self.store.get(ident):
-                self.store.mark_deleted(known)
-                self.store.remove(ident)
-            return
         self.store.put(day, fact)
-        self.store.unmark_deleted(ident)
+        self.store.unmark_deleted(fact.id)
 
 
 def _is_older_copy(then: Fact, now: Fact) -> bool:

@@ -239,20 +239,20 @@ class Transactions:
             try:
                 if digest(current) not in (row[wanted], row[other]):
                     foreign.append(path)
-                elif digest(current) != row[wanted] and self._put_side(step, row, wanted, current):
-                    failpoints.reached("transaction.swapped")
+                elif digest(current) != row[wanted]:
+                    self._put_side(step, row, wanted, current)
             except SavedMeanwhileError:
                 foreign.append(path)
         return foreign
 
-    def _put_side(self, step: Path, row: Row, side: str, current: bytes | None) -> bool:
-        """Write one side's content; return False, and leave the file alone, when the stored copy is damaged."""
+    def _put_side(self, step: Path, row: Row, side: str, current: bytes | None) -> None:
+        """Write one side's content; leave the file alone when the stored copy is damaged."""
         data = home_files.read_if_there(step / f"{row['number']}.{'old' if side == 'before' else 'new'}")
         if digest(data) != row[side]:
             log.warning("%s: the stored copy in %s is damaged; the file stays as it is", row["path"], step)
-            return False
+            return
         self.swap.replace(self.root / str(row["path"]), data, current)
-        return True
+        failpoints.reached("transaction.swapped")
 
     def _regrow(self, step: Path, row: Row, wanted: str) -> bool:
         """Add a step's block at the end of a file, or take it out.

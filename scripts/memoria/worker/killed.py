@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 from datetime import timedelta
 
@@ -14,8 +13,6 @@ from memoria.ground.files import sha256
 from memoria.ground.home import Home
 from memoria.transcripts.intake import KILLED, MAX_LINE, regular
 from memoria.transcripts.turn_reader import Reader
-
-log = logging.getLogger(__name__)
 
 APART = timedelta(seconds=10)  # the hook's time and the transcript's, at most
 
@@ -31,7 +28,6 @@ def take_up(home: Home, spool: Spool) -> None:
             given = {name: record[name] for name in ("session", "transcript", "cwd", "time")}
             place = {"start": 0, "copied_from": size, "end": size}
             spool.add({"event": "Verify" if written else KILLED, **given, **place}, line)
-            log.info("session %s: what a client that was killed had in hand is taken up", record["session"])
         open_sessions.remove(path)
 
 

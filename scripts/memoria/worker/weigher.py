@@ -115,18 +115,17 @@ def weighed(home: Home, request: Request) -> tuple[list[str], str]:
         return [], ""
     try:
         chosen = _chosen(home, request)
+        if chosen is None:
+            return [], ""
+        shown.append([{"asked": number}])
+        left = _unchanged(home, chosen) if chosen and _may_give(request) else []
     except UnreadableError as error:  # such as after an upgrade
         started = detach.start_worker(home.settings, home.paths)
         log.info("session %s: no note was weighed (%s): %s", request.session, started, error)
         return [], ""
-    if chosen is None:
-        return [], ""
-    shown.append([{"asked": number}])
-    if not chosen or not _may_give(request):
-        return [], ""
     known = shown.keys()  # of what was given meanwhile
     keys, text = notes.fitting(
-        ((note.key, note.line) for note in _unchanged(home, chosen) if note.key not in known),
+        ((note.key, note.line) for note in left if note.key not in known),
         intro=INTRO,
         most_chars=notes.MAX_CHARS,
         most_notes=notes.NOTES,
@@ -194,12 +193,8 @@ def _was_captured(cursor: Path, since: float) -> bool:
 
 def _unchanged(home: Home, notes: list[Note]) -> list[Note]:
     """Return the notes whose documents were not changed, superseded or forgotten meanwhile."""
-    try:
-        with Finder(home.paths.index) as finder:
-            digests = finder.digests([note.document for note in notes])
-    except UnreadableError as error:
-        log.info("no note is given: %s", error)
-        return []
+    with Finder(home.paths.index) as finder:
+        digests = finder.digests([note.document for note in notes])
     return [note for note in notes if note.digest == digests.get(note.document)]
 
 
