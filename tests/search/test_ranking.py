@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
+from as_before import same
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
-from memoria.search import ranking, reader
+from memoria.search import layout, ranking, reader
 
 
 def document(name: str, *texts: str, title: str = "") -> Document:
@@ -69,3 +72,15 @@ def test_a_note_does_not_outrank_the_turns_of_another_session_by_being_short(kin
         assert [hit.session for hit in found] == ["a", "b"]
         (alone,) = index.search("signing keys", kinds=(kind,))
         assert alone.score > found[0].score > found[1].score, "where no turns are searched, it counts in full"
+
+
+def test_documents_are_scored_as_they_were_before() -> None:
+    draw, rows = random.Random(26), list[str]()
+    for _ in range(60):
+        packed = [draw.choice((4, 9, 40, 900)) | draw.choice((0, layout.OWN_BIT)) for _ in range(draw.randint(1, 9))]
+        places = [draw.sample(range(len(packed)), draw.randint(1, len(packed))) for _ in range(draw.randint(1, 4))]
+        held = [(9 * draw.random(), {place: draw.choice((1, 2, 4)) for place in each}) for each in places]
+        score, passages = ranking.scored(held, packed)
+        told = [f"{place}: {passages[place]:.6f}" for place in sorted(passages)]
+        rows.append(f"{score:.6f} {ranking._likelihood(held):.6f} {' '.join(told)}")
+    same("read/scored.txt", rows)

@@ -93,6 +93,11 @@ def private(path: str, flags: int = WRITING) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o600)
 
 
+def private_folder(path: str) -> None:
+    """Make a folder for its owner alone, with those above it, where there is none."""
+    os.makedirs(path, mode=0o700, exist_ok=True)
+
+
 def regular(path: str, flags: int) -> int:
     """Open a file for ``open``; raise OSError for a pipe or a device, which would let a hook wait or read for ever."""
     descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

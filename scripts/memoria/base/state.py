@@ -65,9 +65,9 @@ def _newer(paths: Paths, found: int) -> StateError:
 def make_folders(paths: Paths) -> None:
     """Make whatever folder of the state is missing, 0700."""
     for folder in (paths.state, paths.cursors, paths.page, paths.archive, paths.log, paths.spool, paths.where):
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        places.private_folder(folder)
     for box in SPOOL_BOXES:
-        os.makedirs(os.path.join(paths.spool, box), mode=0o700, exist_ok=True)
+        places.private_folder(os.path.join(paths.spool, box))
 
 
 def readme() -> bytes:

@@ -47,7 +47,7 @@ def main() -> None:
     user_environment.restore()
     settings = Settings.load()
     paths = Paths.of(settings)
-    os.makedirs(interpreter.data_folder(), mode=0o700, exist_ok=True)
+    places.private_folder(interpreter.data_folder())
     lock = interpreter.lock(interpreter.build_lock())
     if lock < 0:
         return

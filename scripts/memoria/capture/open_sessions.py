@@ -15,7 +15,7 @@ import os
 import time
 
 from memoria.base import quickjson
-from memoria.base.paths import WRITING, private, regular
+from memoria.base.paths import WRITING, private, private_folder, regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _write(path: str, text: str) -> None:
     try:
         descriptor = private(path, flags)
     except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        private_folder(os.path.dirname(path))
         descriptor = private(path, flags)
     try:
         os.write(descriptor, text.encode("utf-8", "replace"))

@@ -11,7 +11,7 @@ import os
 import time
 
 from memoria.base import atomic, failpoints, quickjson
-from memoria.base.paths import SPOOL_BOXES, private, regular, safe_name
+from memoria.base.paths import SPOOL_BOXES, private, private_folder, regular, safe_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class Spool:
             return private(path, flags)
         except FileNotFoundError:  # somebody deleted the folders
             for box in (self.tmp, self.new, self.cur, self.failed):
-                os.makedirs(box, mode=0o700, exist_ok=True)
+                private_folder(box)
             return private(path, flags)
 
     def _move(self, name: str, source: str, target: str) -> None:

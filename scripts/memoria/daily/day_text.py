@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import pairwise
 
 from memoria.base.pattern import Pattern
 from memoria.daily.entry import (
@@ -75,8 +76,8 @@ class LearnedLine:
     @property
     def quote(self) -> str:
         """The words that prove the fact, empty when there are none."""
-        found = [match[1].rstrip(" \t") for row in self.learned.below if (match := QUOTE.fullmatch(row))]
-        return found[-1] if found else ""
+        found = (match[1].rstrip(" \t") for row in self.learned.below if (match := QUOTE.fullmatch(row)))
+        return next(found, "")
 
     @property
     def particulars(self) -> list[str]:
@@ -139,7 +140,7 @@ class DayText:
         self._mark = "\ufeff" if text.startswith("\ufeff") else ""  # some editors put one at the start of a file
         lines = _joined(list(io.StringIO(text.removeprefix(self._mark), newline="")))
         self.rows = [line.rstrip("\r\n") for line in lines]
-        self._ends = [line[len(row) :] for line, row in zip(lines, self.rows, strict=True)]
+        self._ends = [line[len(line.rstrip("\r\n")) :] for line in lines]
         own = {end for end in self._ends if end}
         self._newline = "\r\n" if own == {"\r\n"} else "\n"  # for the lines that are added
 
@@ -224,7 +225,7 @@ class DayText:
         inside = {number for span in spans.values() for number in range(span.first, span.last + 1)}
         heads = {number for number, row in enumerate(self.rows) if row.startswith(_PART) and number not in inside}
         starts = sorted({0, *spans, *heads})
-        for start, end in zip(starts, [*starts[1:], len(self.rows)], strict=True):
+        for start, end in pairwise([*starts, len(self.rows)]):
             yield self._part(start, end, self._entry(spans[start], day) if start in spans else None)
 
     def _part(self, start: int, end: int, entry: Entry | None) -> Part:
@@ -378,7 +379,8 @@ class DayText:
         turns = {key for entry in self.entries(day) for key in entry.turns}
         known: set[int] = set()
         new: set[int] = set()
-        for span, entry in zip(copy._spans(), copy.entries(day), strict=True):
+        for span in copy._spans():
+            entry = copy._entry(span, day)
             is_known = entry.id in ids or (entry.turns and turns.issuperset(entry.turns))
             (known if is_known else new).update(range(span.first, span.last + 1))
         for line in copy.learned():

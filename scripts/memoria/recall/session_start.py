@@ -11,7 +11,7 @@ import sys
 import time
 
 from memoria.base import exclude, project
-from memoria.base.paths import ROOT, WRITING, private, regular
+from memoria.base.paths import ROOT, WRITING, private, private_folder, regular
 from memoria.capture import hook
 from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import Spool
@@ -214,7 +214,7 @@ def link_interpreter() -> None:
         return
     beside = f"{link}.{os.getpid()}"
     try:
-        os.makedirs(os.path.dirname(link), mode=0o700, exist_ok=True)
+        private_folder(os.path.dirname(link))
         os.symlink(real, beside)
         os.replace(beside, link)
     except OSError:

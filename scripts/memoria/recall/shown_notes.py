@@ -10,7 +10,7 @@ import os
 import time
 
 from memoria.base import quickjson
-from memoria.base.paths import WRITING, private, regular, safe_name
+from memoria.base.paths import WRITING, private, private_folder, regular, safe_name
 from memoria.capture import hook
 
 TYPE_CHECKING = False
@@ -76,7 +76,7 @@ class ShownNotes:
     def append(self, lines: list[dict[str, object]]) -> None:
         """Append objects to the session's file."""
         self._lines = None
-        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        private_folder(self.folder)
         descriptor = private(self.path, WRITING | os.O_APPEND)
         try:
             os.write(descriptor, "".join(quickjson.dumps(line) + "\n" for line in lines).encode())
