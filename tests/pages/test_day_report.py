@@ -69,7 +69,7 @@ def test_a_session_says_at_most_one_line_and_the_setting_switches_it_off(tmp_pat
         return str(json.loads(client.fire("SessionStart", source=source) or "{}").get("systemMessage", ""))
 
     def leave() -> None:
-        for end, text in ((past, f"{past}\nas 0.2 had it\nmemoria: 1 learned"), (past - 90_000, "stale")):
+        for end, text in ((past, "memoria: 1 learned"), (past - 90_000, "stale")):
             Path(client.paths.days, str(end)).write_text(f"{text}\n", "utf-8")
 
     leave()

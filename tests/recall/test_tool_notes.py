@@ -133,9 +133,11 @@ def test_the_setting_switches_it_off_and_a_missing_or_broken_index_gives_nothing
     assert use(world, "Edit", file_path=f"{CWD}/Makefile") == ""
     remember(world, fact(TABS))
     assert use(world, "Edit", file_path=f"{CWD}/Makefile", MEMORIA_NOTES="prompt") == ""
+    assert use(world, "Edit", file_path=f"{CWD}/Makefile", MEMORIA_EXCLUDE=CWD) == ""
     with open(world.index, "wb") as file:  # noqa: PTH123 (a str)
         file.write(b"no database" * 1000)
     assert use(world, "Edit", file_path=f"{CWD}/Makefile") == ""
+    assert "no notes (" in Path(world.hook_log).read_text("utf-8"), "and who fills it is started"
 
 
 def test_what_no_rule_names_reads_nothing_else(world: Paths, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,7 @@ def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
     if _is_due(event.name, len(waiting) + 1, settings) and (waiting or outcome.startswith("spooled")):
         outcome += ", " + detach.start_worker(settings, paths, is_ending=True)
     if event.name in ("Stop", "PreCompact"):
-        outcome += ", " + detach.start_observer(settings, paths, is_ending=True)
+        outcome += ", " + detach.start_observer(settings, paths)
     hook.log(paths, f"{event.name} {event.session} {outcome}")
 
 

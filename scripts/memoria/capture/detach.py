@@ -58,9 +58,9 @@ def start_build(paths: Paths) -> str:
     return BUILDING
 
 
-def start_observer(settings: Settings, paths: Paths, *, is_ending: bool = False) -> str:
+def start_observer(settings: Settings, paths: Paths) -> str:
     """Start what notes where sessions stand, by the same rules as ``start_worker``; returns a word for the log."""
-    return _start_one("observer", paths.observer_lock, ("observe",), settings, paths, is_ending=is_ending)
+    return _start_one("observer", paths.observer_lock, ("observe",), settings, paths, is_ending=True)
 
 
 def start_indexer(settings: Settings, paths: Paths) -> str:
@@ -115,8 +115,6 @@ def _spawn(command: list[str], environment: dict[str, str], paths: Paths, *, set
 
     ``setsid``: give it a session of its own, which some systems cannot. Return False when it could not be started.
     """
-    if not hasattr(os, "posix_spawn"):
-        return False
     null = os.open(os.devnull, os.O_RDWR)
     output = worker_output(paths.worker_output, null)
     actions = [(os.POSIX_SPAWN_DUP2, source, target) for target, source in enumerate((null, output, output))]

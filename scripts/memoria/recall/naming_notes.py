@@ -78,7 +78,6 @@ def answer(event: hook.Event, settings: Settings, paths: Paths, touched: Touched
     output = shown_notes.given(event, paths, shown, told, **question)
     if rule and output:
         shown.append([{"stopped": notes.key(rule)}])
-        hook.log(paths, f"{event.name} {event.session} the user is asked about {notes.key(rule)}")
     return output
 
 
@@ -111,25 +110,23 @@ def _question(rule: Statement) -> dict[str, str]:
 
 def _terms(touched: Touched) -> list[str]:
     """Return the index terms of which a text that mentions what is touched holds at least one."""
-    names = [name for parts in touched.files for name in (*parts[-4:], parts[-1].rpartition(".")[2])]
+    names = [name for parts in touched.files for name in (*parts, parts[-1].rpartition(".")[2])]
     names += [command[0] for command in touched.commands] + touched.symbols
     return list(dict.fromkeys(term for name in names for term in tokens.of(name)[-1:]))
 
 
 def _named(found: Iterable[Statement], touched: Touched) -> list[Statement]:
     """Return the statements that name what is touched exactly enough, the kinds that matter most first."""
-    ranked: list[tuple[tuple[int, ...], int, Statement]] = []
-    for number, statement in enumerate(found):
-        rank = _rank(touched, statement.label, statement.text)
-        if rank:
-            ranked.append((rank, number, statement))
-    return [statement for *_, statement in sorted(ranked, key=lambda row: row[:2])]
+    ranked = [(rank, each) for each in found if (rank := _rank(touched, each.label, each.text))]
+    return [each for _, each in sorted(ranked, key=lambda row: row[0])]
 
 
 def _rank(touched: Touched, label: str, text: str) -> tuple[int, ...]:
     """Return the place of a statement that names any of it, best first; empty when not exactly enough."""
-    level = mentioned(touched, text) if label in LEVELS else 0
-    return (list(LEVELS).index(label), -level) if level and level >= LEVELS[label] else ()
+    if label not in LEVELS:
+        return ()
+    level = mentioned(touched, text)
+    return (list(LEVELS).index(label), -level) if level >= LEVELS[label] else ()
 
 
 def mentioned(touched: Touched, text: str) -> int:

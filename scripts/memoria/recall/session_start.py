@@ -143,7 +143,7 @@ def take_day(folder: str, now: float) -> str:
             with open(path, encoding="utf-8", errors="replace", opener=regular) as file:
                 told = file.read().strip()
             os.unlink(path)  # of two sessions that start at once, one removes it
-            line = told.rpartition("\n")[2]  # of the three that an earlier version wrote
+            line = told
         except (OSError, ValueError):
             continue
     return line
