@@ -174,12 +174,8 @@ class DayText:
 
     def learned(self) -> Iterator[LearnedLine]:
         """Yield the learned facts that have an id, in order."""
-        spans = iter(self._spans())
-        span = next(spans, None)
-        owner = ""
+        inside, owner = self._inside(), ""
         for number, row in enumerate(self.rows):
-            while span and number > span.last:
-                span = next(spans, None)
             if row.startswith(_PART):
                 owner = named["project"] if (named := SESSION.fullmatch(row)) else ""
             match = LEARNED.fullmatch(row) if "^l-" in row else None
@@ -190,7 +186,7 @@ class DayText:
                 end += 1
             learned = Learned(match["kind"] or "fact", match["text"], match["id"], tuple(self.rows[number + 1 : end]))
             place: tuple[str, ...] = "", owner
-            if span is not None and number >= span.first:
+            if span := inside.get(number):
                 key = written_key(span.marker)
                 place = span.marker[2], self.aliases.get(key, key), span.marker[1]
             yield LearnedLine(learned, number, end, *place)
@@ -200,16 +196,15 @@ class DayText:
 
         A person closes an item by ``[x]`` or ``[-]``, or by striking it through.
         """
-        spans = iter(self._spans())
-        span = next(spans, None)
-        label = ""
+        inside, before, label = self._inside(), None, ""
         for number, (row, in_code) in enumerate(markdown.code_rows(self.rows)):
-            while span and number > span.last:
-                span, label = next(spans, None), ""
+            span = inside.get(number)
+            if span is not before:
+                before, label = span, ""
             if found := LABEL.match(row) if row.startswith("**") else None:
                 label = found["label"]
             match = BOX.fullmatch(row) if row.lstrip()[:1] in _BULLETS else None
-            if in_code or span is None or number < span.first or match is None or not match["text"]:
+            if in_code or span is None or match is None or not match["text"]:
                 continue
             if match["box"] or label == "Action Items":
                 struck = STRUCK.fullmatch(match["text"])
@@ -222,7 +217,7 @@ class DayText:
         Text that a person wrote below an entry, without a heading, belongs to the entry's part.
         """
         spans = {span.first: span for span in self._spans()}
-        inside = {number for span in spans.values() for number in range(span.first, span.last + 1)}
+        inside = self._inside()
         heads = {number for number, row in enumerate(self.rows) if row.startswith(_PART) and number not in inside}
         starts = sorted({0, *spans, *heads})
         for start, end in pairwise([*starts, len(self.rows)]):
@@ -262,6 +257,10 @@ class DayText:
                 first = number + (len(other[1]) == 1)  # the title of the page is not part of an entry
         return spans
 
+    def _inside(self) -> dict[int, _Span]:
+        """Return the entry of each row that belongs to one, of several the first."""
+        return {number: span for span in reversed(self._spans()) for number in range(span.first, span.last + 1)}
+
     def _runs(self) -> list[int]:
         """Return, for each row, the first row of the run of a person's rows that it belongs to.
 
@@ -293,7 +292,7 @@ class DayText:
 
         That is what a person wrote, and what is left of a session's entry, with its statements.
         """
-        inside = {number for span in self._spans() for number in range(span.first, span.last + 1)}
+        inside = self._inside()
         found: dict[int, int] = {}
         for number, (first, row, ours) in enumerate(zip(self._runs(), self.rows, self._ours(), strict=True)):
             if not row.strip() or number in inside or first in inside or HEADING.match(row):

@@ -26,11 +26,11 @@ def compile_due(
 ) -> bool:
     """Return whether entries wait to be compiled and the interval since the last compile, if any, has passed.
 
-    The first entries do not wait for the interval, unless the last compile ``failed``. A last compile in the future
-    (the clock was set back) is ignored.
+    The first entries do not wait for the interval, unless the last compile ``failed``. The clock may have been set back
+    since the last compile.
     """
     is_first = compiled < FIRST_ENTRIES and not failed
-    has_passed = last is None or last > now or now - last >= timedelta(minutes=interval_min)
+    has_passed = last is None or abs(now - last) >= timedelta(minutes=interval_min)
     return uncompiled > 0 and (is_first or has_passed)
 
 

@@ -182,7 +182,7 @@ def _file_level(chunk: str, parts: list[str]) -> int:
         if stem and dot and chunk[:1] == "." and chunk[1:] == extension:
             return KIND
         if not dot:  # deploy, LICENSE: a word as well, unless it is written as the file is
-            return NAME if base[:1].isupper() and base[1:].islower() and chunk in (base, base + "s") else 0
+            return NAME if base.istitle() and chunk in (base, base + "s") else 0
         return NAME if chunk.casefold() == base.casefold() not in _COMMON_FILES else 0
     named = [part for part in chunk.split("/") if part not in ("", ".", "..")]
     if "*" in chunk:
@@ -190,9 +190,8 @@ def _file_level(chunk: str, parts: list[str]) -> int:
     if not named:
         return 0
     if chunk.endswith("/"):
-        length = len(named)
-        return KIND if any(parts[at : at + length] == named for at in range(len(parts) - length)) else 0
-    return EXACT if len(named) > 1 and parts[-len(named) :] == named else 0
+        return KIND if f"/{'/'.join(named)}/" in f"/{'/'.join(parts[:-1])}/" else 0
+    return EXACT if parts[-len(named) :] == named else 0
 
 
 def _spaced_level(text: str, parts: list[str]) -> int:
@@ -210,12 +209,12 @@ def _command_level(chunks: list[_Chunk], place: int, words: list[str]) -> int:
     """
     if chunks[place].text != words[0]:
         return 0
-    following = chunks[place + 1 : place + 3] if not chunks[place].is_last else []
+    following = chunks[place + 1 :] if not chunks[place].is_last else []
     if following and following[0].is_last:
         following = following[:1]
     if not following or following[0].text.lower() in FUNCTION_WORDS:
         return KIND
-    if following[0].text not in words[1:]:
+    if following[0].text not in words:
         return 0
     is_part = len(following) > 1 and (following[1].text.startswith("-") or following[0].text in STARTING)
     if is_part and following[1].text not in words:

@@ -25,7 +25,6 @@ UNANSWERED = "(the user did not answer in time; selected so far)"
 ASKING = ("AskUserQuestion", *PLANS)
 AGENTS = ("Agent", "Task")
 REPORTED = "(a sub-agent reported"  # how a report begins
-TOLD = (*ASKING, *AGENTS)  # tools whose results hold what somebody said
 
 # Tools whose errors begin with the client's own words, so that a refusal can be told by its text. Clients before
 # toolDenialKind need it; never for a tool of an MCP server or an agent, whose errors begin with any text.
@@ -77,7 +76,7 @@ class Use:
         """Return what a ``tool_use`` block asks for."""
         name, given = str(block.get("name", "")), block.get("input")
         about = given.get("description" if name in AGENTS else "plan") if isinstance(given, Mapping) else None
-        return cls(name, about if isinstance(about, str) and name in TOLD else "")
+        return cls(name, about if isinstance(about, str) else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +193,7 @@ def _denial(line: Mapping[str, Any], kind: str, text: str) -> Answer | None:
     if kind == "user-rejected":
         if isinstance(words, str) and words.strip():
             return _clarification(words.strip())
-        return _refusal(text) if text.lstrip().startswith(_REFUSED) else Answer(mark=REJECTED)
+        return _refusal(text)
     if line.get("holdsPersonsWords") is True:  # refused in another program's dialog, with these words
         return _refusal(text) if text.lstrip().startswith(_REFUSED) else Answer(text.strip())
     return Answer(mark=STOPPED) if kind in ("cancelled", "interrupted") else None
@@ -208,7 +207,7 @@ def _is_refusal(text: str, use: Use | None, version: object) -> bool:
 
 
 def _refusal(text: str) -> Answer:
-    said = _SAID.search(text)
+    said = _SAID.search(text) if text.lstrip().startswith(_REFUSED) else None
     words = _AFTER.sub("", text[said.end() :]).strip() if said else ""
     return _clarification(words) if words else Answer(mark=REJECTED)
 
