@@ -247,6 +247,17 @@ def test_pages_and_days_are_taken_apart_and_put_together_as_they_were_before() -
     same("read/exchanged.txt", rows)
 
 
+@pytest.mark.parametrize(("above", "headings"), [("History", ["History", "Mine"]), ("Not yet", ["Mine", "History"])])
+@pytest.mark.parametrize("history", ["", "## History\n\n- Until 2026-11-16: It was.\n"])
+def test_a_persons_section_stands_at_the_same_side_of_the_history(
+    above: str, headings: list[str], history: str
+) -> None:
+    page = Page("concepts/port", f"# Port\n\n{history}")
+    page.write_prose(prose_part("Mine"), f"## Mine\t{above}\nWords.")
+    page.section("History")  # where it is missing, something that ends adds it
+    assert [section.heading for section in page.sections] == headings
+
+
 def test_rows_of_a_memory_server_tell_what_they_did_before() -> None:
     rich = a_fact("Use pnpm.", "correction", ended=MONDAY, successor="l-z", last=MONDAY, tags=("a", "b"), seen=3,
                   keywords=("k l",), supersedes=("l-x", "l-y"), also=("blog-1",), asked_as=("q",))  # fmt: skip

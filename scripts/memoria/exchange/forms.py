@@ -363,8 +363,11 @@ class Page(Article):
 
     def _below(self, above: str, part: str) -> int:
         """Return where a person's section belongs that was written below another one, or at the page's end."""
+        if above == HISTORY:
+            self.section(HISTORY)  # what ended comes with it
         names = [section.heading for section in self.sections]
-        at = names.index(above) + 1 if above in names else len(names) * bool(above)
+        end = names.index(HISTORY) if HISTORY in names else len(names)
+        at = names.index(above) + 1 if above in names else end * bool(above)
         persons = [not on_page.is_for_statements(section) for section in self.sections]
         while at < len(names) and persons[at] and prose_part(names[at]) < part:  # which decides between machines
             at += 1
