@@ -172,7 +172,7 @@ def pulled(machine: Machine) -> None:
                 "tags": SHORT.format("tag"),
             }
         )
-        done = sync(home, server, full=True)
+        done = sync(home, server)
         assert done.pulled == 1, done
 
 

@@ -21,7 +21,7 @@ from memoria.exchange.keys import Key
 from memoria.exchange.memory_server import Memory
 from memoria.exchange.record import Record, digest_of
 from memoria.exchange.records import Records
-from memoria.exchange.rows import digest, named_in, said, to_memory, to_told
+from memoria.exchange.rows import to_memory, to_told
 from places import TESTS
 
 DAYS = TESTS / "fixtures" / "days"
@@ -262,7 +262,7 @@ def test_rows_of_a_memory_server_tell_what_they_did_before() -> None:
     rich = a_fact("Use pnpm.", "correction", ended=MONDAY, successor="l-z", last=MONDAY, tags=("a", "b"), seen=3,
                   keywords=("k l",), supersedes=("l-x", "l-y"), also=("blog-1",), asked_as=("q",))  # fmt: skip
     known = [
-        to_memory(rich, 7, {"was": "ab.cd", "resumed": "ef"}),
+        to_memory(rich, 7, "ab.cd.ef"),
         to_memory(a_fact("x " * 40, keywords=("k" * 500, "l"))),
     ]
     tags = ["", "a, b,id:7,kind:decision", "memoria, ,a,seen:x,kind:fact", "memoria,id:l-1,was:a.b,memoria:x,also:"]
@@ -274,8 +274,8 @@ def test_rows_of_a_memory_server_tell_what_they_did_before() -> None:
         known += [Memory(3, "Likes  tea", category, each, "k,l", created="2026-11-20T08:00:00+00:00") for each in tags]
     for bits in bent(",".join(known[0].tags.split(",") * 2).split(","), 60):
         known.append(Memory(3, "Likes tea", "facts", ",".join(bits), "k", created="2026-11-20T08:00:00+00:00"))
-    rows: list[object] = [digest(rich), said("Use  PNPM!")]
+    rows: list[object] = []
     for memory in (*known, Memory(4, " ")):
         told = to_told(memory)
-        rows += ["", memory, named_in(memory), told and (told.fact, told.named, sorted(told.was), sorted(told.resumed))]
+        rows += ["", memory, told and (told.fact, told.named, sorted(told.was))]
     same("read/rows.txt", rows)

@@ -21,7 +21,7 @@ def meet(machine: Machine, server: MemoryServer, *, folder: bool = True, at_serv
     with machine.at_work(), Records.of(machine.home.paths) as records:
         carrier = together.carrier_of(machine.home) if folder else None
         one = Server(server.url, KEY) if at_server else None
-        return together.exchange(machine.home, records, carrier, one, full=True).line
+        return together.exchange(machine.home, records, carrier, one).line
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -69,7 +69,7 @@ def records_of(home: Keeper) -> Records:
 def refused(home: Keeper) -> dict[str, str]:
     """What the memory server refuses, with its reason."""
     with records_of(home) as records:
-        return {ident: reason for ident, (_, reason) in records.get("refused", {}).items()}
+        return dict(records.get("refused", {}))
 
 
 def server_state(home: Keeper) -> dict[str, Any]:
@@ -77,9 +77,7 @@ def server_state(home: Keeper) -> dict[str, Any]:
         return dict(records.get("server", {}))
 
 
-def sync(
-    home: Keeper, server: MemoryServer, *, full: bool = False, key: str = KEY, skew: float = 0, timeout: float = 5
-) -> Synced:
+def sync(home: Keeper, server: MemoryServer, *, key: str = KEY, skew: float = 0, timeout: float = 5) -> Synced:
     """Exchange a home's facts with the server; ``skew``: hours that the home's clock is ahead."""
     settings, now = Settings(), clock.now
     settings.home, settings.tz = str(home.lines.daily.folder.parent), "UTC"
@@ -89,16 +87,16 @@ def sync(
         return now() + timedelta(hours=skew)
 
     with records_of(home) as records, mock.patch.object(clock, "now", told):
-        done = Round(one, home, records).run(None, Server(server.url, key, timeout=timeout), full=full)
+        done = Round(one, home, records).run(None, Server(server.url, key, timeout=timeout))
     home.refresh()
     came = done.came[SERVER][STATEMENT] if SERVER in done.came else 0
     return Synced(done.stored, came, (str(done.failure),) if done.failure else ())
 
 
-def meet(server: MemoryServer, *homes: Keeper, full: bool = False) -> None:
+def meet(server: MemoryServer, *homes: Keeper) -> None:
     """Exchange the facts of some homes with the server, one after the other."""
     for home in homes:
-        assert sync(home, server, full=full).problems == ()
+        assert sync(home, server).problems == ()
 
 
 def said(home: Keeper) -> list[str]:

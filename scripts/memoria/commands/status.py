@@ -102,7 +102,7 @@ def _exchanges(home: Home) -> dict[str, dict[str, Any]]:
         found["memory_server"] = {
             "waiting": state.get("waiting", 0),
             "problem": state.get("problem", ""),
-            "refused": [{"id": ident, "reason": reason} for ident, (_, reason) in refused.items()],
+            "refused": [{"id": ident, "reason": reason} for ident, reason in refused.items()],
         }
     return found
 
@@ -122,7 +122,7 @@ def _sync_lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
 def _server_lines(facts: dict[str, Any]) -> list[str]:
     if not facts:
         return []
-    refused = f", {len(facts['refused'])} refused ({invocation.shown('sync')})" if facts["refused"] else ""
+    refused = f", {len(facts['refused'])} refused" if facts["refused"] else ""
     rows = [f"memory server {facts['problem'] or 'in order'}; {facts['waiting']} waiting{refused}"]
     return rows + [f"  {one['id']}: {one['reason']}" for one in facts["refused"][:10]]
 

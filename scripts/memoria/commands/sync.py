@@ -66,7 +66,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         else:
             missing = records.get("held", 0) if args.restore else 0
             done = together.exchange(home, records, together.carrier_of(home, LIMIT_S), together.server_of(home),
-                                     taken=args.deleted, restored=args.restore, full=True)  # fmt: skip
+                                     taken=args.deleted, restored=args.restore)  # fmt: skip
             if done.failure:
                 raise done.failure
             print(f"{done.line[:1].upper()}{done.line[1:]}.")
@@ -74,8 +74,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
             if done.held:
                 print(together.held(done.held))
             if refused := records.get("refused", {}):
-                what = f"the memory server refused {counted(len(refused), 'fact')} ({next(iter(refused.values()))[1]})"
-                raise ExpectedError(f"{what}. Edit the fact or run {invocation.shown('sync')} again.")
+                what = f"the memory server refused {counted(len(refused), 'fact')} ({next(iter(refused.values()))})"
+                raise ExpectedError(f"{what}. Edit the fact; each exchange tries again.")
     return 0
 
 

@@ -93,14 +93,14 @@ class Round:
     taken: bool = False
     restored: bool = False
 
-    def run(self, carrier: Carrier | None, server: Server | None = None, *, full: bool = False) -> Exchanged:
-        """Swap by what there is; ``full``: also with what the memory server refused. What came is always written."""
+    def run(self, carrier: Carrier | None, server: Server | None = None) -> Exchanged:
+        """Swap by what there is. What came is always written."""
         self._begin()
         scan, stones = self.scan(), Tombstones(self.home.paths)
         done = Exchanged(held=len(scan.held))
         if server:
             rows = Rows(self.records, self.keeper, server, self.hides, stones.without)
-            rows.meet(full=full)
+            rows.meet()
             done.came |= {SERVER: Counter({STATEMENT: rows.came})} if rows.came else {}
             done.stored, done.failure = rows.sent, rows.failure
         try:

@@ -2,148 +2,126 @@
 
 A row has the words of its statement as its content, and says in its tags which statement it is and which wordings it
 has replaced (``was``, eight digits each, the present one first). So it is read as a record that replaces those of its
-former wordings, and what nobody knew of when it was written stands beside it. Of each row it is known what both sides
-last held: one that has not changed is not looked at, and a statement that has not changed is not sent.
+former wordings, and what nobody knew of when it was written stands beside it. Of each row it is known how it was listed
+and what stood here when both said the same: a row that has not changed is not looked at, nor a statement.
 
 A number is an address and proves nothing, because a server that was restored or replaced gives it to another row. A row
-is ours when it names our statement and was created at the moment that we know; all are listed before one is written.
-What another program wrote is read as a statement and never written. Absence is asked about; only a tombstone deletes.
+is ours when it names our statement; all are listed before one is written, and what was known of one that is not there
+now is void. What another program wrote is read as a statement and never written. Only a tombstone deletes.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import time
 from collections.abc import Callable, Iterable
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from itertools import accumulate
+from typing import Any, Final, NamedTuple
 
 from memoria.exchange.forms import fact_of, texts_of
 from memoria.exchange.memory_server import MAX_TAGS, Memory, Server
-from memoria.exchange.record import END, GONE, STATEMENT, beside, digest_in, digest_of, packed
+from memoria.exchange.record import END, GONE, STATEMENT, beside, digest_in, digest_of
 from memoria.exchange.records import Records
 from memoria.ground import clock
-from memoria.ground.errors import MemoryServerDeniedError, MemoryServerError, MemoryServerUnavailableError
-from memoria.ground.files import sha256
+from memoria.ground.errors import MemoryServerError
 from memoria.search.words import words as words_of
-from memoria.statements.fact import GLOBAL, KINDS, MAX_HISTORY, Fact, Stamp, new_id, plain, words
+from memoria.statements.fact import GLOBAL, KINDS, Fact, Stamp, new_id, plain, words
 from memoria.statements.keeper import Keeper
 
 log = logging.getLogger(__name__)
 
 SERVER: Final = "the memory server"  # as a person is told whence something came
-MOST_S: Final = 120.0  # of sending, when nobody waits for it
-MOST_FAILURES: Final = 3  # operations that the server could not do now, after which it is asked for no more
+MOST_FAILURES: Final = 3  # operations one after the other that failed, after which no more is tried
 MOST_FORMER: Final = 12  # wordings that a row names
 MAX_FREE_TAGS, MAX_KEYWORDS = 8, 20
 _CATEGORIES: Final = {"preference": "preferences", "correction": "preferences", "decision": "decisions"}
 _KINDS: Final = {"decisions": "decision"}  # of another program's; its preferences are no rules of the user's
 _LISTS: Final = ("supersedes", "also")
-_TOLD: Final = ("id", "kind", "origin", "project", "time", *_LISTS, "ended", "successor", "repetition", "seen", "last")
-_MORE: Final = ("worded", "beside", "was", "resumed", "edited")  # told too, and not compared; the last by 0.2.0
+_TOLD: Final = ("id", "kind", "origin", "project", "time", *_LISTS, "ended", "successor", "repetition", "seen", "last",
+                "worded", "beside", "was", "edited")  # fmt: skip  # the last by 0.2.0
 _OWN: Final = ("day", "entry", "session", "quote", "asked_as", "history")  # what of a statement stays on its machine
 _FORMER: Final = "0" * 16  # how the dot of a wording begins of which nothing but its digest is known
+_REFUSALS: Final = (400, 404, 409, 413, 422)  # statuses that say something about one row
 
 
-def to_memory(fact: Fact, number: int = 0, more: dict[str, str] | None = None) -> Memory:
-    """Return a statement as a server keeps it; ``more`` is told in its tags besides."""
-    told = {name: value for name, value in fact.to_dict().items() if name in _TOLD} | (more or {})
+def to_memory(fact: Fact, number: int = 0, was: str = "") -> Memory:
+    """Return a statement as a server keeps it; ``was``: the wordings that it replaces."""
+    told = {name: value for name, value in (fact.to_dict() | {"was": was}).items() if name in _TOLD}
     pairs = [(name, part) for name, value in told.items() for part in (value if name in _LISTS else [value])]
     tags = ["memoria", *(f"{name}:{part}" for name, part in pairs if part), *fact.tags]
     category = _CATEGORIES.get(fact.kind, "facts")
     return Memory(number, fact.content, category, _fitting(tags), _fitting(fact.keywords), fact.importance)
 
 
+def _fitting(parts: Iterable[str]) -> str:
+    """Return as many whole parts as a server takes, the first first."""
+    texts = accumulate(parts, "{},{}".format)
+    return max((text for text in texts if len(text) <= MAX_TAGS), key=len, default="")
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a row tells: a statement, the id that memoria wrote into it, its former wordings, and ends taken back."""
+    """What a row tells: a statement, the id that memoria wrote into it, and what it replaced."""
 
     fact: Fact
     named: str
     was: frozenset[str]
-    resumed: frozenset[str]
+
+    def is_as(self, fact: Fact) -> bool:
+        """Return whether a row tells what that of a statement would; one of another program, whether the same words."""
+        if not self.named:
+            return words_of(self.fact.content) == words_of(fact.content)
+        other = to_told(to_memory(replace(fact, id=self.named, worded=None, beside="")))
+        return other is not None and other.fact == replace(self.fact, worded=None, beside="")
 
 
 def to_told(memory: Memory) -> Told | None:
     """Return what a row tells, also when another program wrote it; None when it holds no words."""
     content = plain(memory.content)
     told, free = _particulars(memory.tags)
-    named = str(told.get("id", ""))
+    named, was = str(told.get("id", "")), str(told.get("was", ""))
     if not named:
         kind, moment = _KINDS.get(memory.category, "fact"), clock.parse(memory.created) or clock.now()
         ident = new_id(kind, content, Stamp(GLOBAL, f"server-{memory.id}", moment))
         told = {"kind": kind, "project": GLOBAL, "time": moment.isoformat(), "id": ident}
+    told |= {"tags": words(free, MAX_FREE_TAGS), "keywords": words(memory.keywords, MAX_KEYWORDS)}
     try:
         fact = Fact.from_dict({**told, "content": content, "importance": memory.importance})
     except ValueError:
         return None
-    fact = replace(fact, tags=words(free, MAX_FREE_TAGS), keywords=words(memory.keywords, MAX_KEYWORDS))
-    was, resumed = (frozenset(str(told[name]).split(".") if name in told else ()) for name in ("was", "resumed"))
-    return Told(fact, named, was, resumed) if fact.kind in KINDS else None
+    return Told(fact, named, frozenset(was.split(".") if was else ())) if fact.kind in KINDS else None
 
 
-def _particulars(tags: str) -> tuple[dict[str, Any], str]:
-    """Return the particulars among the tags, and the other tags."""
-    parts = [part.strip() for part in tags.split(",") if part.strip()]
+def _particulars(tags: str) -> tuple[dict[str, Any], list[str]]:
+    """Return the particulars among the tags, none in those of another program, and the other tags."""
     told: dict[str, Any] = {}
-    if "memoria" not in parts:
-        return told, tags
-    free = []
+    free: list[str] = []
+    parts = [part.strip() for part in tags.split(",") if part.strip()]
     for part in parts:
         name, _, value = part.partition(":")
-        if name in _LISTS:
-            told.setdefault(name, []).append(value)
-        elif name in (*_TOLD, *_MORE) and value:
-            told[name] = int(value) if name == "seen" and value.isdigit() else value
-        elif part != "memoria":
+        if "memoria" not in parts or name not in _TOLD or not value:
             free.append(part)
-    return told, ",".join(free)
+        elif name in _LISTS:
+            told.setdefault(name, []).append(value)
+        else:
+            told[name] = int(value) if name == "seen" and value.isdigit() else value
+    return told, [part for part in free if part != "memoria"]
 
 
-def _fitting(parts: Iterable[str]) -> str:
-    """Return as many whole parts as a server takes, the first first."""
-    text = ""
-    for part in parts:
-        longer = f"{text},{part}" if text else part
-        if len(longer) > MAX_TAGS:
-            break
-        text = longer
-    return text
-
-
-def digest(fact: Fact) -> str:
-    """Return a short text that differs when what a server keeps of a statement differs, its id aside."""
-    bare = replace(fact, id="l-00000000", content=plain(fact.content), tags=words(fact.tags, MAX_FREE_TAGS),
-                   keywords=words(fact.keywords, MAX_KEYWORDS))  # fmt: skip
-    return sha256(packed(to_memory(bare).changes()))[:16]
-
-
-def said(content: str) -> str:
-    """Return a short text that is the same for two contents of the same words."""
-    return sha256(" ".join(words_of(content)))[:16]
-
-
-def named_in(memory: Memory) -> str:
-    """Return the id that memoria wrote into a row, ``""`` when another program wrote it."""
-    return str(_particulars(memory.tags)[0].get("id", ""))
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """What is known of a row: its server and user (``home``) and its ``number``.
 
-    ``id``: its statement here; ``named``: the id that it names, none when another program wrote it; ``digest``: of what
-    both sides last held, ``GONE`` once it was deleted; ``created``: by the server's clock; ``mark``: of all that it
-    said when it was looked at or written; ``adopted``: the statement came from it; ``dots``: of its records.
+    ``id``: its statement here; ``named``: the id that it names, none when another program wrote it; ``created``: by the
+    server's clock; ``mark``: of all that it said when it was looked at or written, ``GONE`` once it was deleted;
+    ``adopted``: the statement came from it; ``dots``: of the statement's records when the row said the same.
     """
 
     home: str
     number: int
     id: str
     named: str
-    digest: str
     created: str = ""
     mark: str = ""
     adopted: bool = False
@@ -151,7 +129,12 @@ class Row:
 
     def is_of(self, memory: Memory) -> bool:
         """Return whether this is the row, whatever it now says."""
-        return named_in(memory) == self.named and (not self.created or self.created == memory.created)
+        named = _particulars(memory.tags)[0].get("id", "")
+        return bool(named == self.named and (not self.created or self.created == memory.created))
+
+    def had(self, fact: Fact) -> bool:
+        """Return whether the statement had these words when the row said the same."""
+        return digest_of(fact.content) in map(digest_in, self.dots.split())
 
 
 @dataclass
@@ -159,7 +142,7 @@ class Rows:
     """One exchange with a memory server.
 
     ``hides`` says whether a project is not exchanged, ``clean`` returns a text without what is forgotten. ``came`` and
-    ``sent`` count statements.
+    ``sent`` count statements; ``failure``: why not all was exchanged.
     """
 
     records: Records
@@ -171,51 +154,36 @@ class Rows:
     sent: int = 0
     failure: MemoryServerError | None = None
     home: str = ""
-    _live: dict[int, Memory] = field(default_factory=dict)  # the rows that are there, by number
+    _listed: dict[int, Memory] = field(default_factory=dict)  # the rows that are there, by number
 
-    def meet(self, *, full: bool = False) -> None:
-        """Take in and send; what failed is in ``failure`` and kept, for who asks.
-
-        ``full``: take all the time that it needs, and try again what was refused.
-        """
+    def meet(self) -> None:
+        """Take in and send."""
         self.home = self.records.get("server", {}).get("home", "")  # what waits there is counted, should it be away
-        if full:
-            self.records.keep("refused", {})
         try:
             self.home = f"{self.server.address} {self.server.user()}"
-            self._exchange(time.monotonic() + (float("inf") if full else MOST_S))
+            self._take_all()
+            self._send_all()
         except MemoryServerError as failure:
             self.failure = failure
-        denied, waiting = isinstance(self.failure, MemoryServerDeniedError), len(self._unsent())
-        told = {"home": self.home, "denied": denied, "problem": str(self.failure or ""), "waiting": waiting}
-        self.records.keep("server", told)
-
-    def _exchange(self, deadline: float) -> None:
-        """List everything, take in what changed, and send."""
-        listed = self.server.listing()
-        self._live = {memory.id: memory for memory in listed if not memory.deleted}
-        with self.records.transaction():
-            for memory in sorted(listed, key=lambda memory: (memory.deleted, memory.id)):
-                self._bury(memory) if memory.deleted else self._take(memory)
-            self.records.spread()
-        self._drop_missing({memory.id for memory in listed})
-        self._send(deadline)
+        unsent, status = self._unsent(), self.failure.status if self.failure else 0
+        refused = {ident: reason for ident, reason in self.records.get("refused", {}).items() if ident in unsent}
+        self.records.keep("refused", refused)
+        told = {"home": self.home, "problem": str(self.failure or ""), "waiting": len(unsent) - len(refused)}
+        self.records.keep("server", told | {"denied": status in (401, 403)})
 
     # -- what is known
 
     def _rows(self, where: str, *values: object) -> list[Row]:
-        query = f"SELECT * FROM rows WHERE {where} ORDER BY number"  # noqa: S608 (constant)
+        """Return the rows of a condition: those that memoria wrote first, lowest number first."""
+        query = f"SELECT * FROM rows WHERE {where} ORDER BY named = '', number"  # noqa: S608 (constant)
         return [Row(*each) for each in self.records.db.execute(query, values)]
 
     def _own(self, ident: str) -> list[Row]:
-        """Return the live rows that memoria wrote for a statement, lowest number first; the first counts."""
-        return self._rows("home = ? AND id = ? AND named <> '' AND digest <> ?", self.home, ident, GONE)
+        """Return the live rows that memoria wrote for a statement; the first counts."""
+        return self._rows("home = ? AND id = ? AND named <> '' AND mark <> ?", self.home, ident, GONE)
 
     def _keep(self, row: Row) -> None:
-        self.records.db.execute("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", astuple(row))
-
-    def _drop(self, row: Row) -> None:
-        self.records.db.execute("DELETE FROM rows WHERE home = ? AND number = ?", (self.home, row.number))
+        self.records.db.execute("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def _here(self, ident: str) -> Fact | None:
         live, end = self.records.standing(ident), self.records.standing(f"{ident}#{END}")
@@ -228,17 +196,13 @@ class Rows:
 
     @cached_property
     def _gone(self) -> set[str]:
-        return self.keeper.store.gone()
-
-    def _is_known(self, ident: str) -> bool:
-        return bool(self.records.known(ident)) or self.records.is_gone(ident) or ident in self._gone
+        return self.keeper.store.gone().union(self.records.forgotten())
 
     @cached_property
-    def _by_words(self) -> dict[str, list[Fact]]:
-        found: dict[str, list[Fact]] = {}
-        for ident in self.records.idents(STATEMENT):
-            if fact := self._here(ident):
-                found.setdefault(said(fact.content), []).append(fact)
+    def _by_words(self) -> dict[tuple[str, ...], list[Fact]]:
+        found: dict[tuple[str, ...], list[Fact]] = {}
+        for fact in filter(None, map(self._here, self.records.idents(STATEMENT))):
+            found.setdefault(tuple(words_of(fact.content)), []).append(fact)
         return found
 
     def _meant(self, told: Told) -> str:
@@ -247,80 +211,82 @@ class Rows:
         A row of ours also has a kind and a project.
         """
         fact = told.fact
-        same = [] if self._is_known(fact.id) else self._by_words.get(said(fact.content), [])
+        is_known = self.records.known(fact.id) or fact.id in self._gone
+        same = [] if is_known else self._by_words.get(tuple(words_of(fact.content)), [])
         pairs = (mine.id for mine in same if not told.named or (mine.project, mine.kind) == (fact.project, fact.kind))
         return next(pairs, fact.id)
 
     # -- taking in
 
-    def _row_of(self, memory: Memory) -> Row | None:
-        """Return what is known of this row; what was known of another one under its number is void."""
-        for row in self._rows("home = ? AND number = ?", self.home, memory.id):
-            if row.is_of(memory):
-                return row
-            log.warning("row %d of the memory server is another than before: it was restored or replaced", row.number)
-            self._drop(row)
-        return None
+    def _take_all(self) -> None:
+        """List everything, and take in what changed; what is known of a row that is another now, or lost, is void."""
+        self._listed = {memory.id: memory for memory in self.server.listing()}
+        with self.records.transaction():
+            known: dict[int, Row] = {}
+            for row in self._rows("home = ?", self.home):
+                if row.number in self._listed and row.is_of(self._listed[row.number]):
+                    known[row.number] = row
+                else:
+                    log.warning("row %d of the memory server is not the one of before: it was restored", row.number)
+                    self.records.db.execute("DELETE FROM rows WHERE home = ? AND number = ?", row[:2])
+            for memory in sorted(self._listed.values(), key=lambda memory: (memory.deleted, memory.id)):
+                self._take(memory, known.get(memory.id))
+            self.records.spread()
 
-    def _take(self, memory: Memory) -> None:
-        """Take in a row, unless it is as it was."""
-        row = self._row_of(memory)
-        told = None if row and row.mark == memory.mark and row.digest != GONE else to_told(memory)
+    def _take(self, memory: Memory, row: Row | None) -> None:
+        """Take in a row, unless it is as it was known."""
+        mark = GONE if memory.deleted else memory.mark
+        told = None if row and row.mark == mark else to_told(memory)
         if told is None or self.hides(told.fact.project) or self.clean(told.fact.content) != told.fact.content:
             return
-        ident = row.id if row else self._meant(told)
-        mine = self._here(ident)
-        now = digest(told.fact) if told.named else said(told.fact.content)
-        held = digest(mine) if mine else GONE
-        adopted = not told.named and (row.adopted if row else mine is None or ident == told.fact.id)
-        is_news = row is None or row.digest != now
-        if memory.sensitive:  # its words are hidden; a row of ours is there
-            if not (mine and told.named):
-                return
-            now = held
-        elif told.named:
-            if is_news and now != held:
-                if row and row.digest == held and not told.was:  # of 0.2.0, which knew what stands here
-                    told = replace(told, was=frozenset([digest_of(mine.content if mine else None)]))
-                self._merge(memory, told, ident, mine)
-        elif row and mine and is_news:  # a statement that is nothing but another program's row follows it
-            if not row.adopted or said(mine.content) != row.digest or self._own(ident):
-                self._drop(row)
-                self._take(memory)
-                return
-            self._merge(memory, replace(told, was=frozenset([digest_of(mine.content)])), ident, mine)
-        elif row is None and mine is None and not self._is_known(ident):
-            self._merge(memory, told, ident, None)
-        self._keep(Row(self.home, memory.id, ident, told.named, now, memory.created, memory.mark, adopted))
+        ident = row.id if row else told.named if memory.deleted else self._meant(told)
+        mine, others = self._here(ident), [other for other in self._own(ident) if other.number != memory.id]
+        had = bool(row and mine and row.had(mine))
+        leads = bool(told.named or (row and row.adopted and had and not others))  # else it only says the same
+        if memory.sensitive and not mine:  # its words are hidden
+            return
+        if row and mine and not (leads or memory.deleted or memory.sensitive):
+            self._take(memory, None)  # the statement was edited here
+            return
+        if memory.deleted:
+            is_news = leads and mine is not None and not others
+        elif mine:
+            is_news = leads and not memory.sensitive and not told.is_as(mine)
+        else:
+            is_news = bool(told.named) or not (row or self.records.known(ident) or ident in self._gone)
+        if is_news:
+            if mine and had and not told.was:  # a program that names no wordings knew this one
+                told = replace(told, was=frozenset([digest_of(mine.content)]))
+            self._merge(memory, told, ident, mine)
+        adopted = row.adopted if row else not told.named and ident == told.fact.id
+        self._keep(Row(self.home, memory.id, ident, told.named, memory.created, mark, adopted))
 
     def _merge(self, memory: Memory, told: Told, ident: str, mine: Fact | None) -> None:
         """Write the record of what a row tells; it replaces those of its former wordings."""
         fact, raw, part = told.fact, digest_of(memory.content), f"{ident}#{END}"
         live, own = self.records.standing(ident), digest_of(mine.content) if mine else GONE
-        first = fact.beside.partition(" ")[0]
-        replaced = {raw, *told.was}
-        if live is None and (ident in self._gone or self.records.is_former(first, raw)):  # it went here before
-            self.records.put(ident, STATEMENT, None, self._over(ident, replaced))
+        replaced, first = {raw, *told.was}, fact.beside.partition(" ")[0]
+        went_before = live is None and (ident in self._gone or self.records.is_former(first, raw))
+        if memory.deleted or went_before:
+            self._put(ident, STATEMENT, None, self._over(ident, {*replaced, digest_of(fact.content)}), fact)
             return
-        if mine:
-            if raw == own:
-                fact = replace(fact, content=mine.content)  # as it is written here
-            if said(mine.content) == said(fact.content):
-                replaced.add(own)
-            last = max((moment for moment in (mine.last, fact.last) if moment), default=None)
-            fact = replace(fact, seen=max(mine.seen, fact.seen), last=last)
-        replaced.discard(digest_of(fact.content))  # what was counted of the same words anywhere adds up
         stored = json.loads(live.text or "{}") if live else {}
         stored = {"day": str(self.keeper.zone.day(fact.time))} | {n: stored[n] for n in _OWN if n in stored}
-        if mine and mine.content != fact.content and own in replaced:
-            former = f"{clock.now():%Y-%m-%d} {mine.content}"
-            stored["history"] = [*stored.get("history", ()), former][-MAX_HISTORY:]
+        if mine:
+            content = mine.content if raw == own else fact.content  # the one is as it is written here
+            last = max((moment for moment in (mine.last, fact.last) if moment), default=None)
+            fact = replace(fact, content=content, seen=max(mine.seen, fact.seen), last=last)
+            if words_of(mine.content) == words_of(content):
+                replaced.add(own)
+            if mine.content != content and own in replaced:
+                stored["history"] = mine.reworded(content, f"{clock.now():%Y-%m-%d}").history
+        replaced.discard(digest_of(fact.content))  # what was counted of the same words anywhere adds up
         text, end = texts_of(stored | fact.to_dict())
         changed = self._put(ident, STATEMENT, text, self._over(ident, replaced), fact)
         ended = self.records.standing(part)
         if end and not self.records.is_former(part, digest_of(end)):
             changed |= self._put(part, END, end, (), fact)
-        elif not end and ended and ended.digest in told.resumed:
+        elif not end and ended and ended.digest in told.was:
             changed |= self._put(part, END, None, ended.dots, fact)
         self.came += changed
 
@@ -338,127 +304,85 @@ class Rows:
         replaced = [record for record in self.records.known(ident) if record.digest in wanted]
         return {dot for record in replaced for dot in record.dots} | {_FORMER + each for each in wanted}
 
-    def _bury(self, memory: Memory) -> None:
-        """Delete the statement of a deleted row, in the wordings that the row had, unless another row stands for it."""
-        row, told = self._row_of(memory), to_told(memory)
-        if told is None or (row and row.digest == GONE):
-            return
-        if row:
-            self._keep(replace(row, digest=GONE))
-        ident = row.id if row else told.named
-        mine = self._here(ident)
-        if mine is None or self._own(ident):
-            return
-        if told.named or (row and row.adopted and said(mine.content) == row.digest):
-            digests = {digest_of(memory.content), digest_of(told.fact.content), *told.was}
-            self._put(ident, STATEMENT, None, self._over(ident, digests), mine)
-
-    def _drop_missing(self, there: set[int]) -> None:
-        """Forget the rows that two listings lack.
-
-        A deletion would have come as a tombstone: they were lost there, and are sent again.
-        """
-        rows = self._rows("home = ? AND digest <> ?", self.home, GONE)
-        missing = [row for row in rows if row.number not in there]
-        if missing and {row.number for row in missing} & {memory.id for memory in self.server.listing()}:
-            log.warning("the memory server's listing is not whole: it lacks rows that are there")
-            return
-        for row in missing:
-            self._drop(row)
-
     # -- sending
 
     def _unsent(self) -> dict[str, str]:
-        """Return the statements that no row holds as they are, each with the dots of its records."""
+        """Return the statements that no row holds as they are, each with the dots of its records; note the others."""
         for first, second in list(self.records.pairs()):
             if first.kind == STATEMENT:
                 self.records.part(second.id)  # a row has no dots, so that its words are known by its id
-        dots: dict[str, str] = {}
+        rows: dict[str, list[Row]] = {}
+        for row in self._rows("mark <> ? AND (home = ? OR adopted)", GONE, self.home):
+            rows.setdefault(row.id, []).append(row)
+        dots = {ident: GONE for ident in self.records.forgotten() if ident in rows}
         query = "SELECT id, dot FROM records WHERE kind IN (?, ?) ORDER BY dot"
-        for part, dot in self.records.db.execute(query, (STATEMENT, END)):
+        for part, dot in self.records.db.execute(query, (STATEMENT, END)).fetchall():
             ident = part.partition("#")[0]
             dots[ident] = f"{dots.get(ident, '')} {dot}".strip()
-        rows: dict[str, list[tuple[str, str]]] = {}
-        query = "SELECT id, dots, named FROM rows WHERE home = ? AND digest <> ?"
-        for ident, held, named in self.records.db.execute(query, (self.home, GONE)):
-            rows.setdefault(ident, []).append((held, named))
-            if ident not in dots and self.records.is_gone(ident):
-                dots[ident] = GONE
-        refused = {(ident, held) for ident, (held, _) in self.records.get("refused", {}).items()}
-        found = {}
-        for ident, now in dots.items():
-            here = rows.get(ident, [])
-            is_current = any(held == now for held, _ in here) and sum(bool(named) for _, named in here) < 2
-            if not is_current and (ident, now) not in refused and (here or self._here(ident)):
-                found[ident] = now
-        return found
+        return {ident: now for ident, now in dots.items() if self._must_send(ident, now, rows.get(ident, []))}
 
-    def _send(self, deadline: float) -> None:
-        """Send what no row holds. MemoryServerError when the server cannot or may not be used at all."""
+    def _must_send(self, ident: str, now: str, rows: list[Row]) -> bool:
+        own = [row for row in rows if row.named]
+        telling = own[:1] or rows  # what another program says needs no row of ours
+        if any(row.dots == now for row in telling):
+            return len(own) > 1
+        fact, live = self._here(ident), self.records.standing(ident)
+        if fact is None:
+            return bool(own) and not (live and live.text)  # else it is of a newer version
+        for row in telling:
+            if self._says(row, fact):
+                self._keep(row._replace(dots=now))
+                return len(own) > 1
+        return not self.hides(fact.project)
+
+    def _says(self, row: Row, fact: Fact) -> bool:
+        """Return whether a row says what a statement says; of another server's, whether it did."""
+        if row.home != self.home:
+            return row.had(fact)
+        memory = self._listed.get(row.number)
+        told = to_told(memory) if memory else None
+        return bool(memory and told and (memory.sensitive or told.is_as(fact)))
+
+    def _send_all(self) -> None:
+        """Send what no row holds, what was refused last. MemoryServerError when the server cannot be used at all."""
         failures, refused = 0, self.records.get("refused", {})
-        for ident, dots in self._unsent().items():
-            if time.monotonic() > deadline:
-                break
+        for ident, dots in sorted(self._unsent().items(), key=lambda each: each[0] in refused):
             try:
-                self.sent += self._send_one(ident, dots)
-                refused.pop(ident, None)
-            except MemoryServerUnavailableError as error:
-                failures += 1
-                self.failure = error
-                if not error.status or failures >= MOST_FAILURES:
-                    raise
+                self.sent += self._send(ident, dots)
+                failures = 0
             except MemoryServerError as error:
-                if isinstance(error, MemoryServerDeniedError) and (error.status != 403 or not self._own(ident)):
+                failures += 1
+                if error.status in _REFUSALS or (error.status == 403 and self._own(ident)):
+                    refused[ident] = str(error)
+                    self.records.keep("refused", refused)
+                elif error.status < 500:
                     raise
-                log.warning("the memory server refuses %s: %s", ident, error)
-                refused[ident] = [dots, str(error)]
-            self.records.keep("refused", refused)
+                else:  # the server's own trouble may be this row's
+                    self.failure = error
+                if failures == MOST_FAILURES:
+                    return
 
-    def _send_one(self, ident: str, dots: str) -> bool:
+    def _send(self, ident: str, dots: str) -> bool:
         """Write a statement into its row, or a new one; delete the rows of one that is gone, and all but the oldest."""
         fact, own = self._here(ident), self._own(ident)
-        if fact and self.hides(fact.project):
-            return False
-        deleted = [self._write(row, replace(row, digest=GONE)) for row in (own[1:] if fact else own)]
-        if fact is None:
-            return any(deleted)
-        if own:
-            first, *_ = own
-            row = replace(first, digest=digest(fact), dots=dots)
-            if row.digest != first.digest:
-                memory = to_memory(replace(fact, id=row.named), row.number, self._more(ident, fact))
-                return self._write(first, replace(row, mark=memory.mark), memory)
-            self._keep(row)
-            return False
-        where = "id = ? AND named = '' AND digest = ? AND (home = ? OR adopted)"
-        foreign = self._rows(where, ident, said(fact.content), self.home)
-        for row in foreign:  # another program keeps these very words, here or on another server, where they stay
-            self._keep(replace(row, dots=dots))
-        if foreign:
-            return False
-        memory = to_memory(fact, more=self._more(ident, fact))
-        self._keep(Row(self.home, self.server.add(memory), ident, ident, digest(fact), "", memory.mark, dots=dots))
-        return True
-
-    def _write(self, row: Row, now: Row, memory: Memory | None = None) -> bool:
-        """Change a row, or delete it, if it is there and ours."""
-        listed = self._live.get(row.number)
-        if listed is None or not row.is_of(listed):
-            return False
-        if memory:
-            self.server.change(memory)
-        else:
+        for row in own[1:] if fact else own:
             self.server.delete(row.number)
-        self._keep(now)
+            self._keep(row._replace(mark=GONE))
+        if fact is None or (own and own[0].dots == dots):
+            return fact is None
+        row = own[0] if own else Row(self.home, 0, ident, ident)
+        memory = to_memory(replace(fact, id=row.named), row.number, self._was(ident, fact))
+        if own:
+            self.server.change(memory)
+        number = row.number or self.server.add(memory)
+        self._keep(row._replace(number=number, mark=memory.mark, dots=dots))
         return True
 
-    def _more(self, ident: str, fact: Fact) -> dict[str, str]:
-        """Return what a row tells besides: former wordings, the latest first, and ends that were taken back."""
+    def _was(self, ident: str, fact: Fact) -> str:
+        """Return what a row replaces: ends that were taken back, and wordings, the present one first."""
         former = [digest_in(dot) for record in self.records.known(ident) for dot in record.over]
-        was = [digest_of(fact.content), *[GONE] * (GONE in former), *map(digest_of, reversed(fact.wordings)), *former]
         end = self.records.standing(f"{ident}#{END}")
-        resumed = {digest_in(dot) for dot in end.over} - {GONE} if end and end.text is None else ()
-        told = {name: value for name, value in fact.to_dict().items() if name in _MORE}
-        was = [each for each in dict.fromkeys(was) if not self.records.known(beside(ident, each))]  # those stand yet
-        lists = {"was": was, "resumed": sorted(resumed)}
-        return told | {name: ".".join(found[:MOST_FORMER]) for name, found in lists.items() if found}
+        resumed = sorted({digest_in(dot) for dot in end.over} - {GONE}) if end and end.text is None else []
+        was = [digest_of(fact.content), *[GONE] * (GONE in former), *resumed, *map(digest_of, reversed(fact.wordings))]
+        stand = [each for each in dict.fromkeys([*was, *former]) if not self.records.known(beside(ident, each))]
+        return ".".join(stand[:MOST_FORMER])

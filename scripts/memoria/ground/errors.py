@@ -82,17 +82,9 @@ class MemoryServerError(ExpectedError):
     """The memory server gave no usable answer to a request."""
 
     def __init__(self, message: str, status: int = 0) -> None:
-        """Keep ``status``, the HTTP status of the answer; 0 when it cannot be read."""
+        """Keep ``status``, the HTTP status: 0 when no answer came, 502 when it was not a memory server's."""
         super().__init__(message)
         self.status = status
-
-
-class MemoryServerUnavailableError(MemoryServerError):
-    """The memory server is unavailable now (unreachable, overloaded, too slow, connection lost)."""
-
-
-class MemoryServerDeniedError(MemoryServerError):
-    """The memory server refuses the key (401, 403)."""
 
 
 class ClientSettingsError(ExpectedError):

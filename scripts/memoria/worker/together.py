@@ -91,10 +91,10 @@ def _server_of(home: Home) -> Server | None:
 
 def _tell_of_server(home: Home, records: Records) -> None:
     refused, denied = records.get("refused", {}), records.get("server", {}).get("denied")
-    first = next((f"{ident}: {reason}" for ident, (_, reason) in refused.items()), "")
+    first = next((f"{ident}: {reason}" for ident, reason in refused.items()), "")
     told = {
         "server refusals": f"memoria: the memory server refuses {counted(len(refused), 'fact')} ({first}). Nothing "
-        f"changes on this machine; edit the fact or run {invocation.shown('sync')}." if refused else "",
+        "changes on this machine; edit the fact." if refused else "",
         "server": "memoria: the memory server refuses the key. Facts stay on this machine until MEMORY_API_KEY is "
         "right." if denied else "",
     }  # fmt: skip
@@ -116,11 +116,11 @@ def server_of(home: Home) -> Server | None:
 
 def exchange(
     home: Home, records: Records, carrier: Carrier | None, server: Server | None = None, *, taken: bool = False,
-    restored: bool = False, full: bool = False,
+    restored: bool = False,
 ) -> Exchanged:  # fmt: skip
     """Exchange now; the caller holds the lock of the exchange."""
     with Keeper.at(home) as keeper:
-        done = Round(home, keeper, records, taken, restored).run(carrier, server, full=full)
+        done = Round(home, keeper, records, taken, restored).run(carrier, server)
     count = _forget(home, records, done.forgotten)
     with Keeper.at(home) as keeper:
         if count:
