@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from memoria.base.paths import Paths
+from memoria.daily.entry import fingerprint
+from memoria.ground import clock
 from memoria.index.index import Index
 from memoria.search import layout
 from memoria.wiki import index_page
@@ -17,6 +19,7 @@ from memoria.wiki.article import Article
 from memoria.wiki.article_cache import ArticleCache, Row
 from memoria.wiki.folder import Wiki
 from places import TESTS
+from wiki_home import PORT
 
 
 def rows(count: int) -> list[Row]:
@@ -56,6 +59,8 @@ def test_the_log_says_which_entries_were_taken_in_and_their_text_then() -> None:
     took = "\n- Took in: [[daily/2026-11-18#^e-a1|x]], [[daily/2026-11-18#^e-b2|y]]\n"
     log = f"{took}\n<!-- memoria took=a1:ecab19cd8e4d b2:49150181 -->\n"
     assert index_page.fingerprints(log) == {"a1": "ecab19cd8e4d", "b2": ""}
+    block = index_page.log_block(clock.now(), [PORT], ["concepts/port"], [])
+    assert index_page.fingerprints(block) == {PORT.id: fingerprint(PORT)}
 
 
 @pytest.fixture

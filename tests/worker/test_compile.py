@@ -240,11 +240,14 @@ def test_an_entry_at_fault_is_found_in_its_batch_set_aside_and_named(monkeypatch
     wiki = WikiHome()
     wiki.log(*(entry(f"d{day}", day, title=f"Dock {day}", learned=stated(f"Dock {day} is open."))
                for day in range(17, 24)))  # fmt: skip
+    with Keeper.at(wiki.home) as keeper:
+        keeper.take([a_fact("The lid is green.", session="")])  # of no entry
     wiki.compile(lambda prompt: "no JSON" if "d20" in about(prompt) else answer_of(prompt, placed("docks")))
     ((ident, reason),) = aside(wiki)
     assert (ident, reason.startswith("Dock 20: ")) == ("d20", True)
     text = "".join(text.decode() for text in wiki.files().values())
-    assert sum(f"Dock {day} is open." in text for day in range(17, 24)) == 6
+    assert [f"Dock {day} is open." in text for day in range(17, 24)].count(True) == 6
+    assert "The lid is green." in text
     assert waiting(wiki) == 0, "neither the one nor the others wait"
     asked = len(wiki.prompts)
     wiki.log(*(entry(f"e{day}", day, learned=stated(f"Pier {day} is open.")) for day in range(17, 24)))

@@ -252,7 +252,7 @@ def _with_statements(rows: Sequence[str], statements: Sequence[Learned]) -> list
         end = min([number for number in starts.values() if number > begin >= 0] + [*(later if begin < 0 else ()), last])
         while end > begin + 1 and not done[end - 1].strip():
             end -= 1
-        head = [] if begin >= 0 and end > begin + 1 else [""] if begin >= 0 else ["", f"**{label}:**", ""]
+        head = [] if begin >= 0 else ["", f"**{label}:**", ""]
         tail = [""] if end < len(done) and done[end].strip() else []
         done[end:end] = [*head, *new, *tail]
     return done

@@ -44,7 +44,6 @@ from memoria.worker.request import Requests, near_pairs
 
 log = logging.getLogger(__name__)
 
-SHOWN_REASONS = 20  # what was wrong with the last answer
 BAD_ANSWERS = 3  # after as many batches in a row that failed the fault is the model's, and more calls only cost money
 AGAIN = "Placed already: does it end or repeat a line?"  # in a request, above statements that are asked about once more
 LOOKED = "last_consolidation"  # in the ledger: the user's day of the last look at pairs of statements
@@ -83,16 +82,15 @@ class Batch:
         return self.facts + tuple(newer for newer, _ in self.pairs)
 
     def divided(self) -> tuple[Batch, Batch]:
-        """Return both halves; the statements of an entry stay together."""
+        """Return both halves; the statements of an entry stay together, those of none come with the first."""
         middle = len(self.entries) // 2
-        halves = []
-        for entries in (self.entries[:middle], self.entries[middle:]):
-            inside = {learned.id for entry in entries for learned in entry.learned}
-            others = {learned.id for entry in self.entries for learned in entry.learned} - inside
-            loose = entries is self.entries[:middle]
-            own = tuple(fact for fact in self.facts if fact.id in inside or (loose and fact.id not in others))
-            halves.append(replace(self, entries=entries, facts=own, pairs=()))
-        return halves[0], halves[1]
+        later = {learned.id for entry in self.entries[middle:] for learned in entry.learned}
+        first = tuple(fact for fact in self.facts if fact.id not in later)
+        second = tuple(fact for fact in self.facts if fact.id in later)
+        return (
+            replace(self, entries=self.entries[:middle], facts=first, pairs=()),
+            replace(self, entries=self.entries[middle:], facts=second, pairs=()),
+        )
 
 
 class Compile:
@@ -249,7 +247,7 @@ class Compile:
         if len(refused) <= len(batch.facts):
             return first
         try:
-            again = tasks.compile_({**material, "refused": refused[:SHOWN_REASONS]})
+            again = tasks.compile_({**material, "refused": refused})
             second = self.model.complete(again, batch.key).data
         except BadAnswerError as error:
             log.info("%s; the first answer counts", error)
@@ -333,34 +331,31 @@ def take_all(compile_: Compile, batches: Sequence[Batch], report: Report, *, qui
     """
     failure: ExpectedError | None = None
     bad = 0
-    total = sum(len(batch.entries) for batch in batches)
     # A bar is drawn over itself with carriage returns, which a printable stream leaves out.
-    with tqdm(total=total, unit="entry", disable=quiet or None, desc="compile", file=sys.__stderr__) as bar:
-        for batch in batches:
-            parts, passed, alone = [batch], False, list[tuple[Batch, ExpectedError]]()
-            while parts and bad < BAD_ANSWERS:
-                part = parts.pop()
-                try:
-                    compile_.take(part, report)
-                    passed, bad = True, 0
-                except BadAnswerError as error:
-                    if len(part.entries) > 1:
-                        first, second = part.divided()
-                        parts += [second, first]
-                    else:
-                        alone.append((part, error))
-                        bad += 1
-                except ModelError as error:
-                    failure, bad = failure or error, BAD_ANSWERS
-            for part, fault in alone:
-                for entry in part.entries:
-                    compile_.blame(entry, str(fault), times=SET_ASIDE if passed else 1)
-                if passed:
-                    report.aside += len(part.entries)
-                    report.refused += [f"{entry.source}: {fault}" for entry in part.entries]
+    for batch in tqdm(batches, unit="call", disable=quiet or None, desc="compile", file=sys.__stderr__):
+        parts, passed, alone = [batch], False, list[tuple[Batch, ExpectedError]]()
+        while parts and bad < BAD_ANSWERS:
+            part = parts.pop()
+            try:
+                compile_.take(part, report)
+                passed, bad = True, 0
+            except BadAnswerError as error:
+                if len(part.entries) > 1:
+                    first, second = part.divided()
+                    parts += [second, first]
                 else:
-                    failure = failure or fault
-            if bad >= BAD_ANSWERS:
-                return failure or BadAnswerError(report.refused[-1])
-            bar.update(len(batch.entries))
+                    alone.append((part, error))
+                    bad += 1
+            except ModelError as error:
+                failure, bad = failure or error, BAD_ANSWERS
+        for part, fault in alone:
+            for entry in part.entries:
+                compile_.blame(entry, str(fault), times=SET_ASIDE if passed else 1)
+            if passed:
+                report.aside += len(part.entries)
+                report.refused += [f"{entry.source}: {fault}" for entry in part.entries]
+            else:
+                failure = failure or fault
+        if bad >= BAD_ANSWERS:
+            return failure or BadAnswerError(report.refused[-1])
     return failure
