@@ -71,7 +71,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(argv: Sequence[str] | None) -> int:
-    words = list(sys.argv[1:] if argv is None else argv)
+    escaped = sys.getfilesystemencodeerrors()  # how bytes stand in words that the locale's encoding does not know
+    given = sys.argv[1:] if argv is None else argv
+    words = [word.encode("utf-8", escaped).decode("utf-8", "replace") for word in given]
     if not words:
         parsers([]).print_help()
         return 0

@@ -54,6 +54,13 @@ def test_a_mistyped_verb_is_answered_with_the_nearest(
     assert f"did you mean `{meant}`?" in capsys.readouterr().err
 
 
+def test_words_are_utf_8_in_any_locale_and_no_bug_when_they_are_not(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["learned", "promote", "l-\udcff"]) == 1
+    assert "there is no learned fact" in capsys.readouterr().err
+    plain = "LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 PYTHONIOENCODING=utf-8"
+    assert "there is no verb 'Größe'" in shell(f"{plain} memoria Größe").stderr
+
+
 @pytest.mark.parametrize("command", ["memoria status >&-", "memoria learned >&-", "memoria status >&- 2>&- <&-"])
 def test_closed_streams_are_no_bug(command: str) -> None:
     run = shell(command)
