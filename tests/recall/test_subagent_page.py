@@ -73,13 +73,37 @@ def test_nothing_is_kept_or_given_in_an_excluded_folder_or_unasked(world: Paths,
     assert fire(world, "SubagentStart", env, agent_type="Explore", agent_id="a1") == ""
 
 
-def test_a_long_page_is_cut_between_rows(world: Paths) -> None:
-    heading = "## What matters most"
-    write(world, (heading, *(f"- [correction] Rule {number:03d} is xxx" for number in range(300))))
+def test_as_many_rows_are_given_as_fit_below_their_headings(world: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    rule, told, other = (
+        "- [correction] Rule",
+        [f"- A zebra tally {number}." for number in range(4)],
+        "- A zebra sleeps.",
+    )
+    rows = [
+        "## One",
+        rule,
+        "so",
+        "## Two",
+        f"{rule}s",
+        other,
+        rule,
+        "## Three",
+        "",
+        other,
+        "## Four",
+        *told,
+        told[0][:-3],
+    ]
+    monkeypatch.setattr(subagent_page, "RULES_CHARS", len(rule) + len(rule) + 1)
+    monkeypatch.setattr(subagent_page, "MAX_CHARS", subagent_page.RULES_CHARS + 3 * len(told[0]))
+    write(world, tuple(rows))
     begin(world, TASK)
     said = fire(world, "SubagentStart", agent_type="Explore", agent_id="a1")
-    assert len(said) <= subagent_page.MAX_CHARS
-    rows = [row for row in said.splitlines() if row.startswith("- ")]
-    room = subagent_page.RULES_CHARS - sum(len(row) + 1 for row in (heading, *rows))
-    assert 0 <= room <= len(rows[0]), "one more would not fit"
-    assert all(row.endswith("x" * 3) for row in rows)
+    assert said.splitlines()[2:-1] == ["## One", rule, "## Two", f"{rule}s", "## Four", *told[:3]]
+    assert f"page of {len(said)} characters" in Path(world.hook_log).read_text("utf-8")
+
+
+def test_tasks_of_one_type_count_together_for_ten_seconds() -> None:
+    times = {"old": 0.0, "edge": 99.5, "first": 100, "last": 109.5}
+    lines: list[dict[str, object]] = [{"task": f"{name} task", "agent": "Plan", "at": at} for name, at in times.items()]
+    assert subagent_page._task([*lines, {"task": "x", "agent": "y", "at": 110}], "Plan") == {"first", "last", "task"}

@@ -37,7 +37,6 @@ HANDLERS = {  # by the name that ``hooks/run`` is given; as text, so that a hook
 DOCTOR = "{} says what to do; what is said meanwhile is read from the transcripts then."
 CLAUDE = "claude"
 ENTRYPOINT = "CLAUDE_CODE_ENTRYPOINT"  # set by Claude Code itself: ``cli``, ``sdk-cli``
-MAX_LOGGED = 2_000  # characters of one line of the log
 
 
 class Event:
@@ -186,7 +185,7 @@ def read_payload(raw: bytes) -> dict[str, object]:
 
 def log(paths: Paths, message: str) -> None:
     """One line in ``log/hook.log``; silently nothing when even that cannot be written."""
-    text = "".join(filter(str.isprintable, " ".join(message[:MAX_LOGGED].split())))  # nothing that could hide
+    text = "".join(filter(str.isprintable, " ".join(message.split())))  # nothing that could hide
     line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {text}\n"
     try:
         descriptor = places.private(paths.hook_log, places.WRITING | os.O_APPEND)

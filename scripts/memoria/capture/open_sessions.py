@@ -202,7 +202,7 @@ def _may_be_secret(word: str) -> bool:
     plain = word.strip("\"'`,;:()[]")
     has_digit = any(letter.isdigit() for letter in plain)
     is_key = len(plain) >= SECRET_CHARS and has_digit and any(letter.isalpha() for letter in plain)
-    is_assigned = "=" in plain[1:-1] and any(name in plain.lower() for name in SECRET_NAMES)
+    is_assigned = "=" in plain.strip("=") and any(name in plain.lower() for name in SECRET_NAMES)
     return is_key or is_assigned or "-----" in plain or ("://" in plain and "@" in plain)
 
 

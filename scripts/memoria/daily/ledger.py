@@ -401,7 +401,7 @@ class Ledger:
         return self.db.execute(query, (kind, limit)).fetchall()
 
     def _note(self, kind: str, subject: str, text: str) -> None:
-        self.db.execute("INSERT INTO notes VALUES (?, ?, ?, ?)", (_stamp(None), kind, subject, text[:2000]))
+        self.db.execute("INSERT INTO notes VALUES (?, ?, ?, ?)", (_stamp(None), kind, subject, text))
 
     def strike_notes(self, held: Callable[[str], bool]) -> None:
         """Delete the notes, values and reasons of failures for which ``held`` is true; values are JSON."""

@@ -19,7 +19,6 @@ LINES = 3  # of the error that are looked up
 LINE_CHARS = 300
 READ_CHARS = 20_000  # of the error's end
 CANDIDATES = 30  # documents that are scored, because the model waits
-FOUND = 10  # notes of the search that are looked at
 SHARED_WORDS = 2  # of a line that a note must share, without those that say only that there is an error
 SHARE = 0.5  # and the least share of the line's words
 NEW_WORDS = 3  # terms that a note must have beside the error's: else it is the error itself
@@ -45,7 +44,9 @@ def post_tool_use_failure(event: hook.Event, settings: Settings, paths: Paths) -
     try:
         with reader.Finder(paths.index, candidates=CANDIDATES) as finder:
             query, room = " ".join(lines), notes.NOTE_CHARS
-            found = finder.notes(query, limit=FOUND, room=room, view=view, kinds=notes.KINDS, session=event.session_id)
+            found = finder.notes(
+                query, limit=CANDIDATES, room=room, view=view, kinds=notes.KINDS, session=event.session_id
+            )
     except reader.UnreadableError as error:
         shown_notes.no_notes(event, settings, paths, error)
         return None

@@ -41,7 +41,6 @@ RULES = ("correction", "preference")  # are said again at the decision, also whe
 MARK = "#ask"  # by which the user marks a rule, as a word of it
 NEVER_ASKED = ("bypassPermissions", "dontAsk")  # permission modes in which the user wants no questions
 STARTING = ("run", "exec")  # subcommands that another command follows: npm run lint
-RULE_CHARS = 300  # of a rule in a question
 _COMMON_FILES = frozenset((  # their names stand in many folders, so that a path is needed
     "__init__.py", "__main__.py", "conftest.py", "main.py", "app.py", "utils.py", "setup.py", "index.js", "index.ts",
     "index.tsx", "index.html", "main.js", "main.ts", "main.go", "mod.rs", "lib.rs", "main.rs", "readme.md",
@@ -104,7 +103,7 @@ def _to_ask_about(
 def _question(rule: Statement) -> dict[str, str]:
     """Return what has the client ask the user: the rule and its day."""
     text = " ".join(word for word in notes.said(rule.text).split() if word != MARK)
-    reason = f"memoria: a rule of yours, {rule.hit.date}: {notes.line(text, RULE_CHARS)}"
+    reason = f"memoria: a rule of yours, {rule.hit.date}: {notes.line(text)}"
     return {"permissionDecision": "ask", "permissionDecisionReason": reason}
 
 

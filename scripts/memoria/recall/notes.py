@@ -27,7 +27,6 @@ MAX_CHARS = 1_500  # of all that a prompt is given
 NOTES = 4  # that it is given
 BESIDE_CHARS, BESIDE_NOTES = 900, 2  # of all that a tool use is given
 NOTE_CHARS = 360  # of a note's text
-TITLE_CHARS = 80
 KINDS = ("article", "entry", "fact")  # a turn holds for its moment: what the user said there may be reversed since
 SHARE = 0.5  # of the information in a question, the least that a note must hold which no model has chosen
 WORDS = 3  # of a question, the fewest that it must hold: two meet by chance
@@ -119,7 +118,7 @@ def row(statement: Statement, own: str, *, is_sourced: bool = True) -> str:
     kind = (hit.kind == "fact" and statement.label) or hit.kind
     about = ", ".join(part for part in (kind, _day(hit), who, where) if part)
     is_said = set(tokens.of(hit.title)) <= set(tokens.of(text))
-    title = "" if is_said else line(hit.title, TITLE_CHARS)
+    title = "" if is_said else line(hit.title)
     source = f" ({line(hit.key)})" if is_sourced else ""
     return f"- [{line(about)}] {title + ': ' if title else ''}{shown}{source}"
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memoria.base.paths import Paths
     from memoria.base.settings import Settings
 
-MAX_CHARS = 3_000  # of the whole output
+MAX_CHARS = 2_700  # of the rows that are given, without their headings
 RULES_CHARS = 1_500  # of the rules, which are given whatever the task is
 TASK_CHARS = 1_000  # of a task's beginning, which says what is wanted
 TOGETHER_S = 10  # sub-agents of one type that are started within this time share their tasks
@@ -68,20 +68,16 @@ def _task(lines: list[dict[str, object]], kind: str) -> set[str]:
 
 def _concerning(page: str, terms: set[str]) -> Iterator[str]:
     """Yield the headings and rows of a page that concern a task, as many as fit."""
-    room, rules = MAX_CHARS - len(INTRO) - len(fence.fenced("memoria-notes", "")) - 2, RULES_CHARS
-    heading = ""
+    room, rules, heading = MAX_CHARS, RULES_CHARS, ""
     for row in page.splitlines():
         if row.startswith("## "):
             heading = row
-        if not row.startswith("- "):
-            continue
-        is_rule = row.startswith(RULES)
-        size = len(row) + 1 + (len(heading) + 1 if heading else 0)
-        is_wanted = (is_rule and size <= rules) or len(terms.intersection(tokens.of(row))) >= SHARED
-        if is_wanted and size <= room:
+        is_rule = row.startswith(RULES) and len(row) <= rules
+        is_wanted = is_rule or (row.startswith("- ") and len(terms.intersection(tokens.of(row))) >= SHARED)
+        if is_wanted and len(row) <= room:
             if heading:
                 yield heading
-                heading = ""
             yield row
-            room -= size
-            rules -= size if is_rule else 0
+            heading = ""
+            room -= len(row)
+            rules -= len(row) * is_rule

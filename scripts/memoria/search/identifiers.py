@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from memoria.base.pattern import Pattern
 
 TYPE_CHECKING = False
@@ -97,6 +95,5 @@ def _by_sign(text: str) -> Iterator[str]:
     yield from _TEMPLATE.findall(text)
 
 
-@lru_cache(maxsize=20_000)  # the same names appear in every edit of a session
 def _is_telling(token: str) -> bool:
     return _TELLING.search(token.rstrip("./-@")) is not None

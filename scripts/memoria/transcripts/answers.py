@@ -94,7 +94,7 @@ def answer(line: Mapping[str, Any], text: str, result: object, use: Use | None, 
     ``use``: the tool use it belongs to, None when that stands in no line read so far.
     """
     kind = line.get("toolDenialKind")
-    if isinstance(kind, str) and kind:
+    if kind:
         return _denial(line, kind, text) if failed else None
     if failed:
         return _refusal(text) if _is_refusal(text, use, line.get("version")) else None
@@ -187,7 +187,7 @@ def _approval(given: Mapping[str, Any], text: str, before: str) -> Answer | None
     return Answer(mark=f"{APPROVED_EDITED}\n{plan.strip()}")
 
 
-def _denial(line: Mapping[str, Any], kind: str, text: str) -> Answer | None:
+def _denial(line: Mapping[str, Any], kind: object, text: str) -> Answer | None:
     """Return what the user said or did about a use that did not run, by the client's own fields."""
     words = line.get("userFeedback")
     if kind == "user-rejected":
