@@ -92,6 +92,9 @@ def test_hooks_that_cannot_run_are_broken(home: Home) -> None:
     plugin = {"enabledPlugins": {"memoria@memoria": True}}
     client_settings({**plugin, "disableAllHooks": True})
     assert "disableAllHooks" in one(checks.check_hooks(home), BROKEN).text
+    for place, said in ((ROOT, "installed as a plugin"), ("/moved/clone", "/moved/clone is gone, from which")):
+        client_settings(plugin | {"extraKnownMarketplaces": {"memoria": {"source": {"path": str(place)}}}})
+        assert said in one(checks.check_hooks(home), OK if place == ROOT else BROKEN).text
     client_settings({"enabledPlugins": {"memoria@memoria": False}})
     assert "switched off" in one(checks.check_hooks(home), BROKEN).text
     client_settings({})

@@ -78,19 +78,21 @@ def check_hooks(_: Home) -> Findings:
     except ClientSettingsError as error:
         yield Finding("hooks", BROKEN, str(error), "correct the client's settings file")
         return
+    remedy = f"run {invocation.shown('install')}"
     for file in files:
         if file.value.get("disableAllHooks"):
             yield Finding("hooks", BROKEN, f'"disableAllHooks" stands in {file.path}', "take it out: no hook runs")
     if any(file.plugin for file in files):
-        missing = missing_links()
-        if missing:
+        if missing := missing_links():
             yield Finding("hooks", BROKEN, missing, MAKE_LINKS)
+        elif gone := "".join(file.gone for file in files):
+            yield Finding("hooks", BROKEN, f"{gone} is gone, from which the client reads the plugin", remedy)
         else:
             yield Finding("hooks", OK, "installed as a plugin")
     elif any(file.plugin is False for file in files):
         yield Finding("hooks", BROKEN, "the plugin is switched off", "run `claude plugin enable memoria@memoria`")
     elif not any(file.ours for file in files):
-        yield Finding("hooks", BROKEN, "not installed", f"run {invocation.shown('install')}, or install the plugin")
+        yield Finding("hooks", BROKEN, "not installed", f"{remedy}, or install the plugin")
     for file in files:
         if file.ours:
             yield _older_install(file)

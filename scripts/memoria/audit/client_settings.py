@@ -21,8 +21,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath, PureWindowsPath
+from typing import Any
 
 from memoria.base import paths, user_environment
 from memoria.base.atomic import PRIVATE
@@ -122,6 +124,15 @@ class ClientSettings:
         enabled = self.value.get("enabledPlugins")
         ours = [on for name, on in enabled.items() if name.startswith("memoria@")] if isinstance(enabled, dict) else []
         return any(ours) if ours else None
+
+    @property
+    def gone(self) -> str:
+        """The folder that the client reads our plugin from, when it was moved or deleted, else ``""``."""
+        known: Any = self.value.get("extraKnownMarketplaces")
+        with suppress(KeyError, TypeError):
+            path = str(known["memoria"]["source"]["path"])
+            return "" if Path(path).is_dir() else path
+        return ""
 
     def merged(self, hooks: Hooks) -> bytes:
         """The file with exactly these hooks of ours, any others of ours replaced; the same bytes when they stand."""
