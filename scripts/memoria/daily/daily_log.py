@@ -23,7 +23,7 @@ from memoria.ground import files, home_files, locks
 from memoria.ground.errors import FileBusyError, SavedMeanwhileError
 from memoria.ground.swap import Swap
 
-TRIES = 30  # to write a file that a person keeps saving: five seconds in all
+TRIES = 25  # to write a file that a person keeps saving: five seconds in all
 
 
 class DailyLog:
@@ -109,7 +109,7 @@ class DailyLog:
         """
         path = self.path(day)
         with locks.waiting(self.lock):
-            for attempt in range(TRIES):
+            for _ in range(TRIES):
                 # as bytes, because reading text would convert the line endings of a person's editor
                 home_files.check_place(path, self.folder)
                 before = self.swap.read(path)
@@ -121,7 +121,7 @@ class DailyLog:
                 try:
                     self.swap.replace(path, changed.encode("utf-8", "surrogateescape"), before)
                 except SavedMeanwhileError:
-                    time.sleep(min(0.2, 0.005 * 2**attempt))
+                    time.sleep(0.2)
                 else:
                     return True
         raise FileBusyError(path)

@@ -136,8 +136,9 @@ def said(text: str) -> str:
         row = line.strip()
         while row.startswith(("- ", "* ", "> ")):
             row = row[2:].lstrip()
-        if row.startswith("[") and "] " in row[:20]:
-            row = row.partition("] ")[2]
+        kind, found, rest = row.partition("] ")
+        if found and kind.startswith("[") and kind.strip("[").isalpha():
+            row = rest
         lines.append(" ".join(word for word in row.split() if not layout.block_ids(word)))
     return " ".join(line for line in lines if line)
 

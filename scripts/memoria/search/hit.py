@@ -30,8 +30,8 @@ class Hit:
 
     def __init__(self, row: Sequence[object], score: float, passages: list[str]) -> None:
         """Take ``row`` (key, path, kind, anchor, session, project, title, date)."""
-        self.key, self.path, self.kind, self.anchor = (str(value) for value in row[:4])
-        self.session, self.project, self.title, self.date = (str(value) for value in row[4:8])
+        told = map(str, row)
+        self.key, self.path, self.kind, self.anchor, self.session, self.project, self.title, self.date = told
         self.score = score
         self.passages = passages
         self.about: dict[str, tuple[str, bool]] = {}
