@@ -60,8 +60,9 @@ class Screen:
         if is_out or any(map(self.excluded, cursor.folders(b"".join(lines)))):
             inside = []
             for line in lines:
-                named = [value["cwd"] for value in objects(line) if isinstance(value.get("cwd"), str)]
-                is_out = bool(self.excluded(named[-1])) if named else is_out
+                for value in objects(line):
+                    if isinstance(value.get("cwd"), str):
+                        is_out = bool(self.excluded(value["cwd"]))
                 inside += [] if is_out else [line]
             lines = inside
         return [line for line in lines if not self.tombstones.line_holds(line)], is_out
