@@ -29,20 +29,15 @@ def test_a_session_is_called_as_its_file_is_whatever_its_first_line_names(
 
 def test_rollouts_lie_in_two_folders_of_codex_or_where_a_person_says(tmp_path: Path) -> None:
     ids = [f"0198a4c2-7b1e-7a30-9c55-1f2e3d4c5b6{number}" for number in range(4)]
-    places = ("sessions/2026", "archived_sessions", "sessions", "elsewhere")
-    for ident, place, source in zip(ids, places, ["cli", "cli", {"subagent": "review"}, "cli"], strict=True):
-        (tmp_path / place).mkdir(parents=True, exist_ok=True)
-        meta = {"id": "forked", "cwd": "/x/shop", "originator": "tui", "source": source}
+    for ident, place in zip(ids, ("sessions/2026", "archived_sessions", "sessions", "elsewhere"), strict=True):
         path = tmp_path / place / f"rollout-2026-08-20T10-00-00-{ident}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        meta = {"cwd": "/x/shop", "originator": "tui", "source": {"subagent": "x"} if place == "sessions" else "cli"}
         path.write_text(json.dumps({"type": "session_meta", "payload": meta}))
-        (tmp_path / place / "rollout.jsonl").touch()
-        (tmp_path / place / "rollout-1.jsonl.zst").touch()
-
-    def listed(root: Path, *, sides: bool = False) -> set[str]:
-        return {found.session for found in codex.transcripts(root, sides=sides)}
-
-    assert (listed(tmp_path), listed(tmp_path, sides=True)) == ({*ids[:2]}, {*ids[:3]})
-    assert listed(tmp_path / "elsewhere") == listed(path) == {ids[3]}
+        (path.parent / "rollout.jsonl").touch()
+    roots = ((tmp_path, False), (tmp_path, True), (tmp_path / "elsewhere", False), (path, False))
+    listed = [{found.session for found in codex.transcripts(root, sides=sides)} for root, sides in roots]
+    assert listed == [{*ids[:2]}, {*ids[:3]}, {ids[3]}, {ids[3]}]
     assert codex.head(path) == client_files.Head(ids[3], "/x/shop", "tui")
 
 

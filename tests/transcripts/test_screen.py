@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from home_of import DAY, scripted
+from memoria.base.paths import Paths
 from memoria.capture.capture import capture
 from memoria.capture.hook import Event
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
 from memoria.ground.home import Home
 from memoria.transcripts.archive import Archive
+from memoria.transcripts.screen import Tombstones
 from memoria.transcripts.turn import Turn
 from memoria.worker import observer, worker
 
@@ -130,3 +132,13 @@ def test_an_archive_whose_entry_was_never_written_is_swept_once_its_turns_are_re
     session.hook(home, "SessionEnd", session.shop)
     looks(home)
     assert {each.entry for each in archive.listed()} == {kept.entry, "0alone"}
+
+
+def test_what_is_kept_of_a_forgotten_text_is_another_in_every_home(tmp_path: Path) -> None:
+    mine, theirs = (Tombstones(Paths(str(tmp_path / name))) for name in ("mine", "theirs"))
+    for each in (mine, theirs):
+        Path(each.path.parent).mkdir(parents=True)
+        each.add("abc")  # would be found everywhere
+        each.add("Quagga")
+    assert (mine.holds("abc"), mine.holds("two QUAGGAS")) == (False, True)
+    assert len({mine.salt, theirs.salt, *(stone.digest for each in (mine, theirs) for stone in each.stones)}) == 4

@@ -114,9 +114,9 @@ class Reader:
 
     def _remember_uses(self, value: dict[str, Any]) -> None:
         """Keep what a result has to be held against: whether its use asked the user or sent a sub-agent."""
-        for use in _blocks(value):
+        for use in _uses(value):
             ident = use.get("id")
-            if use.get("type") == "tool_use" and isinstance(ident, str):
+            if isinstance(ident, str):
                 given = use.get("input")
                 if use.get("name") == "TaskUpdate" and isinstance(given, dict):
                     self._name_task(given)
@@ -131,9 +131,7 @@ class Reader:
             given["subject"] = self.tasks[ident]
 
     def _user(self, value: dict[str, Any]) -> list[Turn]:
-        message = value.get("message")
-        content = message.get("content") if isinstance(message, dict) else message
-        blocks = content if isinstance(content, list) else [content]
+        blocks = _content(value)
         rest = [block for block in blocks if not _is_result(block)]
         said = _Said()
         for block in filter(_is_result, blocks):
@@ -222,14 +220,8 @@ def _assistant(value: dict[str, Any], describing: bool) -> list[Turn]:
     message = value.get("message")
     if value.get("isApiErrorMessage") is True or (isinstance(message, dict) and message.get("model") == "<synthetic>"):
         return []  # the client's own words: an error of the service, "No response requested."
-    content = message.get("content") if isinstance(message, dict) else message
-    if isinstance(content, str):
-        content = [{"type": "text", "text": content}]
-    if not isinstance(content, list):
-        return []
-    blocks = [block for block in content if isinstance(block, dict)]
-    texts = [block.get("text") for block in blocks if block.get("type") == "text"]
-    uses = [block for block in blocks if block.get("type") == "tool_use"]
+    uses = _uses(value)
+    texts: list[Any] = [prompt.texts(block) for block in _content(value)]
     texts += [use["input"]["plan"] for use in uses if _holds_plan(use)]
     text = "\n\n".join(text for text in texts if isinstance(text, str) and text.strip())
     named = [(str(use.get("name", "tool")), use.get("input")) for use in uses]
@@ -273,10 +265,15 @@ def _is_result(block: object) -> TypeGuard[dict[str, Any]]:
     return isinstance(block, dict) and block.get("type") == "tool_result"
 
 
-def _blocks(value: dict[str, Any]) -> list[dict[str, Any]]:
+def _content(value: dict[str, Any]) -> list[Any]:
+    """Return the blocks of a line's message; a text that is no list is one."""
     message = value.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    content = message.get("content") if isinstance(message, dict) else message
+    return content if isinstance(content, list) else [content]
+
+
+def _uses(value: dict[str, Any]) -> list[dict[str, Any]]:
+    return [block for block in _content(value) if isinstance(block, dict) and block.get("type") == "tool_use"]
 
 
 def _is_queued(value: dict[str, Any]) -> bool:
