@@ -188,15 +188,10 @@ def log(paths: Paths, message: str) -> None:
     text = "".join(filter(str.isprintable, " ".join(message.split())))  # nothing that could hide
     line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {text}\n"
     try:
-        descriptor = places.private(paths.hook_log, places.WRITING | os.O_APPEND)
-    except OSError:
-        return
-    try:
-        os.write(descriptor, line.encode("utf-8", "replace"))
+        with open(paths.hook_log, "ab", opener=places.private) as file:
+            file.write(line.encode("utf-8", "replace"))
     except OSError:
         pass
-    finally:
-        os.close(descriptor)
 
 
 def _stdout(data: bytes) -> None:

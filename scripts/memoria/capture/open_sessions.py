@@ -15,7 +15,7 @@ import os
 import time
 
 from memoria.base import quickjson
-from memoria.base.paths import WRITING, private, private_folder, regular
+from memoria.base.paths import private, private_folder, regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -171,16 +171,9 @@ class OpenSessions:
 
 
 def _write(path: str, text: str) -> None:
-    flags = WRITING | os.O_TRUNC
-    try:
-        descriptor = private(path, flags)
-    except FileNotFoundError:
-        private_folder(os.path.dirname(path))
-        descriptor = private(path, flags)
-    try:
-        os.write(descriptor, text.encode("utf-8", "replace"))
-    finally:
-        os.close(descriptor)
+    private_folder(os.path.dirname(path))
+    with open(path, "wb", opener=private) as file:
+        file.write(text.encode("utf-8", "replace"))
 
 
 def without_secrets(text: str) -> str:

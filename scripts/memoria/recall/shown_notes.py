@@ -10,7 +10,7 @@ import os
 import time
 
 from memoria.base import quickjson
-from memoria.base.paths import WRITING, private, private_folder, regular, safe_name
+from memoria.base.paths import private, private_folder, regular, safe_name
 from memoria.capture import hook
 
 TYPE_CHECKING = False
@@ -77,11 +77,8 @@ class ShownNotes:
         """Append objects to the session's file."""
         self._lines = None
         private_folder(self.folder)
-        descriptor = private(self.path, WRITING | os.O_APPEND)
-        try:
-            os.write(descriptor, "".join(quickjson.dumps(line) + "\n" for line in lines).encode())
-        finally:
-            os.close(descriptor)
+        with open(self.path, "ab", opener=private) as file:
+            file.write("".join(quickjson.dumps(line) + "\n" for line in lines).encode())
 
 
 def read(path: str) -> list[dict[str, object]]:

@@ -153,8 +153,7 @@ class Tombstones:
         """Return ``text`` without the lines that contain a forgotten text; nothing when only several together do."""
         if not self.holds(said(text)):
             return text
-        lines = text.splitlines(keepends=True)
-        rest = "".join(line for line in lines if len(lines) > 1 and not self.holds(said_in(line)))
+        rest = "".join(line for line in text.splitlines(keepends=True) if not self.holds(said_in(line)))
         return "" if self.holds(said(rest)) else rest
 
     def _stone(self, plain: str) -> Tombstone:
