@@ -98,9 +98,11 @@ def test_what_failed_is_on_the_first_page_with_a_button_that_tries_again(
 
 def test_what_was_refused_has_a_button_that_starts_it_again(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(Ledger(browser.home.paths)) as ledger:
-        ledger.note("compile-failed", "", "It would drop much of a page.")
+        for reason in ("Nothing listens.", "It would drop much of a page."):
+            ledger.note("compile-failed", "", reason)
     needs = browser.get("/").text.partition("Needs you")[2]
     assert "It would drop much of a page." in needs
+    assert "Nothing listens." not in needs, "which is over"
     assert 'action="/retry/waiting"' in needs
     started: list[list[str]] = []
     monkeypatch.setattr("memoria.capture.detach.start", lambda command, _: started.append(command))

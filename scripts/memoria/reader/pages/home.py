@@ -141,8 +141,9 @@ def _notes(ledger: Ledger) -> Iterator[Need]:
     seen = set()
     for time, kind, subject, text in ledger.notes(limit=50):
         is_over = {*subject.split(",")} <= aside if kind == "refused" else kind == "compile-failed" and not waiting
-        if kind in _NOTED and time >= since and (kind, text) not in seen and not is_over:
-            seen.add((kind, text))
+        about = kind if kind == "compile-failed" else text  # why the last compile failed is enough
+        if kind in _NOTED and time >= since and about not in seen and not is_over:
+            seen.add(about)
             yield Need(_NOTED[kind], text, *(_COMPILE_AGAIN if kind == "compile-failed" else ()))
 
 
