@@ -83,8 +83,8 @@ def _main(argv: Sequence[str] | None) -> int:
         parser.error(_unknown(words[0]))
     args, unknown = parser.parse_known_args([name, *rest] if name else words)
     if unknown:
-        way = invocation.shown(f"{args.verb} --help")
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}; {way} lists those that there are")
+        there = f"{invocation.shown(f'{args.verb} --help')} lists those that there are"
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}; {there}")
     return run(args.verb, args)
 
 
@@ -163,7 +163,9 @@ def run(name: str, args: argparse.Namespace) -> int:
         _discard_output()
         return 0
     except OSError as error:
-        if not _is_writable():
+        try:
+            sys.stdout.flush()
+        except OSError:  # a full disk, or a descriptor that is not open for writing
             _discard_output()
         log.exception("the operating system refused an operation")
         print(f"memoria: {error.strerror or error}: {error.filename or ''}".rstrip(": "), file=sys.stderr)
@@ -181,14 +183,6 @@ def run(name: str, args: argparse.Namespace) -> int:
         print(f"memoria: a bug: {bug} The traceback is in the log; please report it.", file=sys.stderr)
         return 3
     return status
-
-
-def _is_writable() -> bool:
-    try:
-        sys.stdout.flush()
-    except OSError:  # a full disk, or a descriptor that is not open for writing
-        return False
-    return True
 
 
 def _discard_output() -> None:

@@ -54,10 +54,9 @@ def test_an_edited_fact_keeps_its_earlier_wording_and_changes_its_daily_log(brow
 
 
 def test_what_the_log_escapes_is_shown_as_it_was_written(browser: Browser) -> None:
-    for words in ("A `Vec<T>` goes to Vec<T>.", "Nothing goes there."):
-        browser.post(f"{PNPM}/edit", form={"text": words})
-        if words.startswith("A"):
-            assert "<title>A Vec&lt;T&gt; goes to Vec&lt;T&gt;. · memoria</title>" in browser.get(PNPM).text
+    browser.post(f"{PNPM}/edit", form={"text": "A `Vec<T>` goes to Vec<T>."})
+    assert "<title>A Vec&lt;T&gt; goes to Vec&lt;T&gt;. · memoria</title>" in browser.get(PNPM).text
+    browser.post(f"{PNPM}/edit", form={"text": "Nothing goes there."})
     earlier = browser.get(PNPM).text.partition("Earlier wordings")[2]
     assert "A <code>Vec&lt;T&gt;</code> goes to Vec&lt;T&gt;." in earlier
     write(browser.home, "concepts/vec", "---\ntitle: How `Vec&lt;T>` is used\n---\n\n# How\n\nWith `push`.\n")

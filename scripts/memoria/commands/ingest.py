@@ -223,8 +223,7 @@ def _nothing_more(home: Home) -> int:
 def _bring_in(home: Home, ledger: Ledger, plan: Plan) -> int:
     """Ingest the plan, say so, and return how many sessions are recorded or were found not worth recording."""
     began, sessions, stopped = clock.now(), 0, ""
-    raw = sys.__stderr__  # a bar needs carriage returns, which a printable stream leaves out
-    with tqdm(total=plan.chars, unit="char", unit_scale=True, disable=None, desc="ingest", file=raw) as bar:
+    with tqdm(total=plan.chars, unit="char", unit_scale=True, disable=None, desc="ingest", file=sys.__stderr__) as bar:
         for at in range(0, len(plan.items), AT_ONCE):
             items = plan.items[at : at + AT_ONCE]
             stopped = _batch(home, ledger, items)

@@ -34,7 +34,7 @@ from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.reader import security
 from memoria.reader.pages import article, entry, facts, home, receipt, search, sessions, timeline
-from memoria.reader.site import STATIC, Asked, Done, Site, View, not_found
+from memoria.reader.site import STATIC, Asked, Done, Made, Site, View, not_found
 
 IDLE_SECONDS = 3600.0
 CLOSING_SECONDS = 1  # for which open connections are waited for at the end
@@ -214,22 +214,21 @@ def _static(request: Request) -> Response:
 def _page_route(site: Site, show: Show) -> Callable[[Request], Response]:
     def answer(request: Request) -> Response:
         asked = Asked(dict(request.path_params), dict(request.query_params))
-        try:
-            view = show(site, asked)
-        except ExpectedError as error:
-            view = View("message.html", "Not now", {"said": str(error)}, 409)
-        except (OSError, sqlite3.Error) as error:
-            view = _refusal(error)
-        return _response(site, request, view)
+        return _response(site, request, _tried(show, site, asked, "Not now"))
 
     return answer
 
 
-def _refusal(error: OSError | sqlite3.Error) -> View:
-    """Return the page for what a full disk, a permission or another process's lock forbids; raise a bug again."""
-    if not (isinstance(error, OSError) or database.is_refused(error)):
-        raise error
-    reason = getattr(error, "strerror", None) or error
+def _tried(act: Callable[[Site, Asked], Made], site: Site, asked: Asked, refused: str) -> Made | View:
+    """Return what ``act`` returns, or the page that says why it cannot; a bug is raised."""
+    try:
+        return act(site, asked)
+    except ExpectedError as error:
+        return View("message.html", refused, {"said": str(error)}, 409)
+    except (OSError, sqlite3.Error) as error:  # a full disk, a permission or another process's lock
+        if not (isinstance(error, OSError) or database.is_refused(error)):
+            raise
+        reason = getattr(error, "strerror", None) or error
     said = f"The disk or a database cannot be used now ({reason}). Check free space and permissions, then try again."
     return View("message.html", "Not now", {"said": said}, 503)
 
@@ -240,12 +239,9 @@ def _action_route(site: Site, act: Act) -> Callable[[Request], object]:
         if not security.is_same(form.get("token", ""), request.scope[security.FORM_TOKEN]):
             raise HTTPException(403, "This form is from another session; go back, reload the page and try again.")
         asked = Asked(dict(request.path_params), dict(request.query_params), form)
-        try:
-            done = await run_in_threadpool(act, site, asked)
-        except ExpectedError as error:
-            return _response(site, request, View("message.html", "Not done", {"said": str(error)}, 409))
-        except (OSError, sqlite3.Error) as error:
-            return _response(site, request, _refusal(error))
+        done = await run_in_threadpool(_tried, act, site, asked, "Not done")
+        if isinstance(done, View):
+            return _response(site, request, done)
         site.watch.look()
         said = f"{'&' if '?' in done.location else '?'}{urlencode({'said': done.said})}" if done.said else ""
         return RedirectResponse(done.location + said, 303)
@@ -255,12 +251,9 @@ def _action_route(site: Site, act: Act) -> Callable[[Request], object]:
 
 def _error_handler(site: Site) -> Callable[[Request, Exception], Response]:
     def show_error(request: Request, error: Exception) -> Response:
-        status = error.status_code if isinstance(error, HTTPException) else 500
-        if status == 404:
-            return _response(site, request, not_found("There is no such page."))
-        return _response(
-            site, request, View("message.html", "Not done", {"said": getattr(error, "detail", "")}, status)
-        )
+        status = getattr(error, "status_code", 500)
+        view = View("message.html", "Not done", {"said": getattr(error, "detail", "")}, status)
+        return _response(site, request, not_found("There is no such page.") if status == 404 else view)
 
     return show_error
 
