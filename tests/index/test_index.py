@@ -144,13 +144,13 @@ def test_further_sources_are_fed_and_follow_what_they_give(home: Path, path: Pat
 
 def test_a_superseded_fact_leads_to_its_successor() -> None:
     old = note("old", "the port is 8080", superseded_by="^l-00000001")
-    mid = note("mid", "a new listener", anchor="l-00000001", superseded_by="knowledge/concepts/new.md")
-    new = note("new", "it listens on 9090")
+    mid = note("mid", "a new listener", anchor="l-00000001", superseded_by="^l-00000002")
+    new = note("new", "it listens on 9090", anchor="l-00000002")
     with Index(":memory:") as index:
         index.add([old, mid, new])
         for query in ("port 8080", "port 8080, who listens?"):
             (hit,) = index.search(query)
-            assert (hit.key, hit.passages) == ("knowledge/concepts/new.md", ["it listens on 9090"])
+            assert (hit.key, hit.passages) == ("knowledge/concepts/new.md#^l-00000002", ["it listens on 9090"])
 
 
 # --- what happens to the file ---------------------------------------------------------------------------------------

@@ -65,8 +65,8 @@ class Document:
     ``path`` is relative to the home with ``/`` (``knowledge/concepts/x.md``). ``kind`` is ``article``, ``entry``,
     ``fact``, ``turn`` (an archived session with its turns as passages). ``anchor`` is the block inside the
     path (``e-01k9x2``), empty for the whole file. ``also``: other projects in which it came up. ``date`` is
-    ``YYYY-MM-DD`` or empty. ``importance`` is 0 to 1, and above for a correction made again. ``superseded_by`` is the
-    key, or ``^`` and the anchor, of the document to show instead. ``hidden``: which sentences of an archived session
+    ``YYYY-MM-DD`` or empty. ``importance`` is 0 to 1, and above for a correction made again. ``superseded_by`` is
+    ``^`` and the anchor of the document to show instead. ``hidden``: which sentences of an archived session
     are left out (``hidden``).
     """
 

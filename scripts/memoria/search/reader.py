@@ -55,8 +55,7 @@ class Stored:
         for _ in range(_SUCCESSIONS):
             if row is None or not row[9]:
                 break
-            column, name = ("anchor", row[9][1:]) if row[9].startswith("^") else ("key", row[9])
-            row = self._db.execute(f"{SHOW} WHERE {column} = ?", (name,)).fetchone()
+            row = self._db.execute(SHOW + " WHERE anchor = ?", (row[9].removeprefix("^"),)).fetchone()
         return row
 
     def worthiest(self, project: str, most: int) -> list[tuple[float, int]]:
