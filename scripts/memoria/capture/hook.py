@@ -185,7 +185,7 @@ def read_payload(raw: bytes) -> dict[str, object]:
 
 def log(paths: Paths, message: str) -> None:
     """One line in ``log/hook.log``; silently nothing when even that cannot be written."""
-    text = "".join(filter(str.isprintable, " ".join(message.split())))  # nothing that could hide
+    text = "".join(filter(str.isprintable, " ".join(message[:2_000].split())))  # nothing that could hide or fill it
     line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {text}\n"
     try:
         with open(paths.hook_log, "ab", opener=places.private) as file:
