@@ -24,36 +24,49 @@ def meet(machine: Machine, server: MemoryServer, *, folder: bool = True, at_serv
         return together.exchange(machine.home, records, carrier, one).line
 
 
-@pytest.mark.parametrize("seed", range(6))
+FAULTS: tuple[int | str, ...] = (500, 503, "cut", "proxy 404", 409)
+
+
+@pytest.mark.parametrize(
+    ("seed", "faults"), [*((seed, False) for seed in (0, 2, 3, 4)), *((seed, True) for seed in (25, 40))]
+)
 def test_no_wording_is_lost_doubled_or_back_and_all_come_to_rest(
-    tmp_path: Path, server: MemoryServer, seed: int
+    tmp_path: Path, server: MemoryServer, seed: int, faults: bool
 ) -> None:
+    """With faults, the server is away, restored or replaced in between."""
     (tmp_path / "carrier").mkdir()
     rng, address = random.Random(seed), str(tmp_path / "carrier")
     machines = [Machine(name, tmp_path / name, address, rng) for name in ("desk", "laptop", "attic")]
     for machine in machines:
         with machine.at_work(), machine.keeper() as keeper:
             keeper.take([a_fact(f"Use {machine.name}.")], "shop")
-    said, gone = {f"Use {machine.name}." for machine in machines}, set[str]()
-    for step in range(12):
-        machine = rng.choice(machines)
-        if rng.random() < 0.5:
-            meet(machine, server, folder=rng.random() < 0.7, at_server=rng.random() < 0.7)
-            continue
-        with machine.at_work(), machine.keeper() as keeper:
-            facts = keeper.store.facts()
-            if facts:
-                known = rng.choice(facts)
-                gone.add(known.content)
-                if rng.random() < 0.2:
-                    keeper.delete(known.id)
-                else:
-                    said.add(f"Use {step}.")
-                    keeper.edit(known.id, f"Use {step}.")
+    said, gone, backup = {f"Use {machine.name}." for machine in machines}, set[str](), server.backup()
+    has_folder = not faults or rng.random() < 0.5
+    for step in range(20):
+        machine, act = rng.choice(machines), rng.random()
+        if act < 0.5:
+            server.fault_for = {rng.choice(("GET", "POST", "PUT", "DELETE")): rng.choice(FAULTS)} if faults else {}
+            meet(machine, server, folder=has_folder and rng.random() < 0.7, at_server=rng.random() < 0.7)
+        elif act < 0.56 and faults:
+            backup = server.backup()
+        elif act < 0.62 and faults:
+            server.restore(rng.choice((backup, ({}, 0))))
+        else:
+            with machine.at_work(), machine.keeper() as keeper:
+                facts = keeper.store.facts()
+                if facts:
+                    known = rng.choice(facts)
+                    gone.add(known.content)
+                    if rng.random() < 0.2:
+                        keeper.delete(known.id)
+                    else:
+                        said.add(f"Use {step}.")
+                        keeper.edit(known.id, f"Use {step}.")
+    server.fault_for = {}
     for machine in machines * 4:
-        meet(machine, server)
+        meet(machine, server, folder=has_folder)
     for machine in machines:
         assert sorted(fact.content for fact in machine.facts()) == server.live() == sorted(said - gone)
     server.requests.clear()
-    assert {meet(machine, server) for machine in machines} == {"nothing new"}
+    assert {meet(machine, server, folder=has_folder) for machine in machines} == {"nothing new"}
     assert server.written() == []

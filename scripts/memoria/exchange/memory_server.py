@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import http.client
 import json
-import queue
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from memoria.ground.errors import ExpectedError, MemoryServerError
 from memoria.ground.files import sha256
@@ -23,8 +22,8 @@ from memoria.ground.files import sha256
 MAX_TAGS: Final = 500  # characters of ``tags`` and of ``expanded_keywords``
 MAX_ANSWER_BYTES: Final = 256 << 20
 TIMEOUT_SECONDS: Final = 5.0  # for a whole call
-LISTING_SECONDS: Final = 60.0  # for a call that lists everything
-_EVERYTHING: Final = "1970-01-01T00:00:00+00:00"  # a sync without a ``since`` brings no tombstones
+LISTING_S: Final = 60.0  # for a call that lists everything
+_EVERYTHING: Final = "/api/memories/sync?since=1970-01-01T00:00:00%2B00:00"  # without a ``since``, no tombstones
 T = TypeVar("T")
 
 
@@ -45,29 +44,27 @@ class Memory:
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Memory:
         """Read one object of an answer."""
-        names = ("content", "category", "tags", "expanded_keywords")
-        content, category, tags, keywords = (str(given.get(name) or "") for name in names)
+        names = ("content", "category", "tags", "expanded_keywords", "created_at")
+        content, category, tags, keywords, created = (str(given.get(name) or "") for name in names)
         return cls(int(given["id"]), content, category or "facts", tags, keywords, float(given.get("importance") or 0),
-                   bool(given.get("is_sensitive")), str(given.get("created_at") or ""), bool(given.get("deleted_at"))
-                   )  # fmt: skip
+                   bool(given.get("is_sensitive")), created, bool(given.get("deleted_at")))  # fmt: skip
 
     @property
     def mark(self) -> str:
         """A digest of all that it says; its importance comes back from the server as a number of 32 bits."""
-        told = self.changes() | {"importance": round(self.importance, 2), "sensitive": self.sensitive}
-        return sha256(json.dumps(list(told.values())))[:16]
+        told = [self.content, self.tags, self.keywords, round(self.importance, 2), self.sensitive]
+        return sha256(json.dumps(told))[:16]
 
     def changes(self) -> dict[str, Any]:
         """What ``PUT /api/memories/{id}`` takes (a memory's category cannot be changed)."""
-        return {"content": self.content, "tags": self.tags[:MAX_TAGS], "expanded_keywords": self.keywords[:MAX_TAGS],
-                "importance": self.importance}  # fmt: skip
+        told = {"content": self.content, "tags": self.tags, "expanded_keywords": self.keywords}
+        return told | {"importance": self.importance}
 
 
 class Server:
     """A memory server at ``url``.
 
-    Every call raises MemoryServerError with the status of the answer: 0 when none came within ``timeout`` seconds, 502
-    when something else than a memory server answered.
+    Every call raises MemoryServerError with a status: 0 without an answer, 502 when something else answered.
     """
 
     def __init__(self, url: str, key: str, *, timeout: float = TIMEOUT_SECONDS) -> None:
@@ -75,8 +72,8 @@ class Server:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ExpectedError(f"memory_api_url must be an http(s) address, not {url!r}.")
-        self.secure = parts.scheme == "https"
-        self.host, self.port = parts.hostname, parts.port or (443 if self.secure else 80)
+        self.kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self.host, self.port = parts.hostname, parts.port or self.kind.default_port
         self.prefix, self.key, self.timeout = parts.path.rstrip("/"), key, timeout
         self.address = f"{self.host}:{self.port}{self.prefix}"
 
@@ -86,8 +83,7 @@ class Server:
 
     def listing(self) -> list[Memory]:
         """Return every row, deletions included; of one that cannot be read nothing could be said by its absence."""
-        path = f"/api/memories/sync?since={quote(_EVERYTHING)}"
-        return self._call("GET", path, lambda given: list(map(Memory.read, given["memories"])), limit=LISTING_SECONDS)
+        return self._call("GET", _EVERYTHING, lambda found: list(map(Memory.read, found["memories"])), limit=LISTING_S)
 
     def add(self, memory: Memory) -> int:
         """Store a memory; returns its number."""
@@ -106,13 +102,11 @@ class Server:
                  body: Mapping[str, Any] | None = None, limit: float = 0) -> T:  # fmt: skip
         """Return what ``read`` makes of the answer, within ``limit`` seconds."""
         limit = limit or self.timeout
-        answers: queue.SimpleQueue[tuple[int, bytes]] = queue.SimpleQueue()
-        asking = threading.Thread(target=lambda: answers.put(self._ask(method, path, body, limit)), daemon=True)
-        asking.start()  # no limit of a socket holds for a whole call
-        try:
-            status, payload = answers.get(timeout=limit)
-        except queue.Empty:
-            status, payload = 0, b"its answer took too long"
+        answers: list[tuple[int, bytes]] = []
+        asking = threading.Thread(target=lambda: answers.append(self._ask(method, path, body, limit)), daemon=True)
+        asking.start()
+        asking.join(limit)  # no limit of a socket holds for a whole call
+        status, payload = answers[0] if answers else (0, b"its answer took too long")
         said = payload[:200].decode("utf-8", "replace")
         try:
             answer = json.loads(payload)
@@ -134,11 +128,9 @@ class Server:
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any] | None, limit: float) -> tuple[int, bytes]:
         """Return the status and the body of an answer; status 0, and why, when none came."""
-        kind = http.client.HTTPSConnection if self.secure else http.client.HTTPConnection
-        kinds = dict.fromkeys(("Accept", "Content-Type"), "application/json")
-        headers = {"Authorization": f"Bearer {self.key}", **kinds}
+        headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
         try:
-            with closing(kind(self.host, self.port, timeout=limit)) as connection:
+            with closing(self.kind(self.host, self.port, timeout=limit)) as connection:
                 connection.request(method, self.prefix + path, json.dumps(body) if body else None, headers)
                 response = connection.getresponse()
                 return response.status, response.read(MAX_ANSWER_BYTES)

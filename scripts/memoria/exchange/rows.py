@@ -3,18 +3,18 @@
 A row has the words of its statement as its content, and says in its tags which statement it is and which wordings it
 has replaced (``was``, eight digits each, the present one first). So it is read as a record that replaces those of its
 former wordings, and what nobody knew of when it was written stands beside it. Of each row it is known how it was listed
-and what stood here when both said the same: a row that has not changed is not looked at, nor a statement.
+and what stood here when both said the same: neither a row nor a statement that has not changed is looked at.
 
-A number is an address and proves nothing, because a server that was restored or replaced gives it to another row. A row
-is ours when it names our statement; all are listed before one is written, and what was known of one that is not there
-now is void. What another program wrote is read as a statement and never written. Only a tombstone deletes.
+A number is an address and proves nothing, because a server that was restored gives it to another row. A row is ours
+when it names our statement; all are listed before one is written, and what is known of one that is not there is void.
+What another program wrote is read as a statement and never written. Only a tombstone deletes.
 """
 
 from __future__ import annotations
 
 import json
-import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
@@ -29,8 +29,6 @@ from memoria.ground.errors import MemoryServerError
 from memoria.search.words import words as words_of
 from memoria.statements.fact import GLOBAL, KINDS, Fact, Stamp, new_id, plain, words
 from memoria.statements.keeper import Keeper
-
-log = logging.getLogger(__name__)
 
 SERVER: Final = "the memory server"  # as a person is told whence something came
 MOST_FAILURES: Final = 3  # operations one after the other that failed, after which no more is tried
@@ -61,8 +59,7 @@ def _fitting(parts: Iterable[str]) -> str:
     return max((text for text in texts if len(text) <= MAX_TAGS), key=len, default="")
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(NamedTuple):
     """What a row tells: a statement, the id that memoria wrote into it, and what it replaced."""
 
     fact: Fact
@@ -70,10 +67,10 @@ class Told:
     was: frozenset[str]
 
     def is_as(self, fact: Fact) -> bool:
-        """Return whether a row tells what that of a statement would; one of another program, whether the same words."""
+        """Return whether a row tells what that of a statement would; another program's, whether the same words."""
         if not self.named:
             return words_of(self.fact.content) == words_of(fact.content)
-        other = to_told(to_memory(replace(fact, id=self.named, worded=None, beside="")))
+        other = to_told(to_memory(replace(fact, worded=None, beside="")))
         return other is not None and other.fact == replace(self.fact, worded=None, beside="")
 
 
@@ -87,11 +84,11 @@ def to_told(memory: Memory) -> Told | None:
         ident = new_id(kind, content, Stamp(GLOBAL, f"server-{memory.id}", moment))
         told = {"kind": kind, "project": GLOBAL, "time": moment.isoformat(), "id": ident}
     told |= {"tags": words(free, MAX_FREE_TAGS), "keywords": words(memory.keywords, MAX_KEYWORDS)}
-    try:
+    with suppress(ValueError):
         fact = Fact.from_dict({**told, "content": content, "importance": memory.importance})
-    except ValueError:
-        return None
-    return Told(fact, named, frozenset(was.split(".") if was else ())) if fact.kind in KINDS else None
+        if fact.kind in KINDS:
+            return Told(fact, named, frozenset(was.split(".") if was else ()))
+    return None
 
 
 def _particulars(tags: str) -> tuple[dict[str, Any], list[str]]:
@@ -113,9 +110,9 @@ def _particulars(tags: str) -> tuple[dict[str, Any], list[str]]:
 class Row(NamedTuple):
     """What is known of a row: its server and user (``home``) and its ``number``.
 
-    ``id``: its statement here; ``named``: the id that it names, none when another program wrote it; ``created``: by the
-    server's clock; ``mark``: of all that it said when it was looked at or written, ``GONE`` once it was deleted;
-    ``adopted``: the statement came from it; ``dots``: of the statement's records when the row said the same.
+    ``id``: its statement here; ``named``: the same in its own words, none when another program wrote it; ``mark``: of
+    all that it said when it was looked at or written, ``GONE`` once it was deleted; ``adopted``: the statement came
+    from it; ``dots``: of the statement's records when the row said the same.
     """
 
     home: str
@@ -127,10 +124,11 @@ class Row(NamedTuple):
     adopted: bool = False
     dots: str = ""
 
-    def is_of(self, memory: Memory) -> bool:
-        """Return whether this is the row, whatever it now says."""
-        named = _particulars(memory.tags)[0].get("id", "")
-        return bool(named == self.named and (not self.created or self.created == memory.created))
+    def is_in(self, listed: Mapping[int, Memory]) -> bool:
+        """Return whether the row is there, whatever it now says."""
+        memory = listed.get(self.number)
+        named = _particulars(memory.tags)[0].get("id", "") if memory else None
+        return memory is not None and named == self.named and self.created in ("", memory.created)
 
     def had(self, fact: Fact) -> bool:
         """Return whether the statement had these words when the row said the same."""
@@ -142,7 +140,7 @@ class Rows:
     """One exchange with a memory server.
 
     ``hides`` says whether a project is not exchanged, ``clean`` returns a text without what is forgotten. ``came`` and
-    ``sent`` count statements; ``failure``: why not all was exchanged.
+    ``sent`` count statements.
     """
 
     records: Records
@@ -179,7 +177,6 @@ class Rows:
         return [Row(*each) for each in self.records.db.execute(query, values)]
 
     def _own(self, ident: str) -> list[Row]:
-        """Return the live rows that memoria wrote for a statement; the first counts."""
         return self._rows("home = ? AND id = ? AND named <> '' AND mark <> ?", self.home, ident, GONE)
 
     def _keep(self, row: Row) -> None:
@@ -187,34 +184,19 @@ class Rows:
 
     def _here(self, ident: str) -> Fact | None:
         live, end = self.records.standing(ident), self.records.standing(f"{ident}#{END}")
-        if live is None or live.kind != STATEMENT or not live.text:
-            return None
-        try:
-            return fact_of(ident, live.text, end.text if end else None)[0]
-        except (ValueError, KeyError, TypeError):  # of a newer version
-            return None
+        with suppress(ValueError, KeyError, TypeError):  # of a newer version
+            if live and live.kind == STATEMENT and live.text:
+                return fact_of(ident, live.text, end.text if end else None)[0]
+        return None
 
     @cached_property
     def _gone(self) -> set[str]:
         return self.keeper.store.gone().union(self.records.forgotten())
 
     @cached_property
-    def _by_words(self) -> dict[tuple[str, ...], list[Fact]]:
-        found: dict[tuple[str, ...], list[Fact]] = {}
-        for fact in filter(None, map(self._here, self.records.idents(STATEMENT))):
-            found.setdefault(tuple(words_of(fact.content)), []).append(fact)
-        return found
-
-    def _meant(self, told: Told) -> str:
-        """Return the statement that a new row stands for: its own, or one here in the same words.
-
-        A row of ours also has a kind and a project.
-        """
-        fact = told.fact
-        is_known = self.records.known(fact.id) or fact.id in self._gone
-        same = [] if is_known else self._by_words.get(tuple(words_of(fact.content)), [])
-        pairs = (mine.id for mine in same if not told.named or (mine.project, mine.kind) == (fact.project, fact.kind))
-        return next(pairs, fact.id)
+    def _by_words(self) -> dict[tuple[str, ...], str]:
+        facts = filter(None, map(self._here, self.records.idents(STATEMENT)))
+        return {tuple(words_of(fact.content)): fact.id for fact in facts}
 
     # -- taking in
 
@@ -222,13 +204,9 @@ class Rows:
         """List everything, and take in what changed; what is known of a row that is another now, or lost, is void."""
         self._listed = {memory.id: memory for memory in self.server.listing()}
         with self.records.transaction():
-            known: dict[int, Row] = {}
-            for row in self._rows("home = ?", self.home):
-                if row.number in self._listed and row.is_of(self._listed[row.number]):
-                    known[row.number] = row
-                else:
-                    log.warning("row %d of the memory server is not the one of before: it was restored", row.number)
-                    self.records.db.execute("DELETE FROM rows WHERE home = ? AND number = ?", row[:2])
+            void = [row[:2] for row in self._rows("home = ?", self.home) if not row.is_in(self._listed)]
+            self.records.db.executemany("DELETE FROM rows WHERE home = ? AND number = ?", void)
+            known = {row.number: row for row in self._rows("home = ?", self.home)}
             for memory in sorted(self._listed.values(), key=lambda memory: (memory.deleted, memory.id)):
                 self._take(memory, known.get(memory.id))
             self.records.spread()
@@ -239,7 +217,8 @@ class Rows:
         told = None if row and row.mark == mark else to_told(memory)
         if told is None or self.hides(told.fact.project) or self.clean(told.fact.content) != told.fact.content:
             return
-        ident = row.id if row else told.named if memory.deleted else self._meant(told)
+        ident = row.id if row else told.named  # what another program says may stand here already
+        ident = ident or self._by_words.get(tuple(words_of(told.fact.content)), told.fact.id)
         mine, others = self._here(ident), [other for other in self._own(ident) if other.number != memory.id]
         had = bool(row and mine and row.had(mine))
         leads = bool(told.named or (row and row.adopted and had and not others))  # else it only says the same
@@ -256,7 +235,7 @@ class Rows:
             is_news = bool(told.named) or not (row or self.records.known(ident) or ident in self._gone)
         if is_news:
             if mine and had and not told.was:  # a program that names no wordings knew this one
-                told = replace(told, was=frozenset([digest_of(mine.content)]))
+                told = told._replace(was=frozenset([digest_of(mine.content)]))
             self._merge(memory, told, ident, mine)
         adopted = row.adopted if row else not told.named and ident == told.fact.id
         self._keep(Row(self.home, memory.id, ident, told.named, memory.created, mark, adopted))
@@ -276,8 +255,6 @@ class Rows:
             content = mine.content if raw == own else fact.content  # the one is as it is written here
             last = max((moment for moment in (mine.last, fact.last) if moment), default=None)
             fact = replace(fact, content=content, seen=max(mine.seen, fact.seen), last=last)
-            if words_of(mine.content) == words_of(content):
-                replaced.add(own)
             if mine.content != content and own in replaced:
                 stored["history"] = mine.reworded(content, f"{clock.now():%Y-%m-%d}").history
         replaced.discard(digest_of(fact.content))  # what was counted of the same words anywhere adds up
@@ -300,9 +277,9 @@ class Rows:
 
     def _over(self, ident: str, digests: Iterable[str]) -> set[str]:
         """Return the dots of the records of these wordings, with those that they replaced."""
-        wanted = set(digests)
-        replaced = [record for record in self.records.known(ident) if record.digest in wanted]
-        return {dot for record in replaced for dot in record.dots} | {_FORMER + each for each in wanted}
+        wanted, known = set(digests), self.records.known(ident)
+        replaced = {dot for record in known if record.digest in wanted for dot in record.dots}
+        return replaced | {_FORMER + each for each in wanted}
 
     # -- sending
 
@@ -315,10 +292,8 @@ class Rows:
         for row in self._rows("mark <> ? AND (home = ? OR adopted)", GONE, self.home):
             rows.setdefault(row.id, []).append(row)
         dots = {ident: GONE for ident in self.records.forgotten() if ident in rows}
-        query = "SELECT id, dot FROM records WHERE kind IN (?, ?) ORDER BY dot"
-        for part, dot in self.records.db.execute(query, (STATEMENT, END)).fetchall():
-            ident = part.partition("#")[0]
-            dots[ident] = f"{dots.get(ident, '')} {dot}".strip()
+        query = "SELECT replace(id, '#end', ''), group_concat(dot, ' ') FROM records WHERE kind IN (?, ?) GROUP BY 1"
+        dots |= dict(self.records.db.execute(query, (STATEMENT, END)))
         return {ident: now for ident, now in dots.items() if self._must_send(ident, now, rows.get(ident, []))}
 
     def _must_send(self, ident: str, now: str, rows: list[Row]) -> bool:
@@ -344,12 +319,12 @@ class Rows:
         return bool(memory and told and (memory.sensitive or told.is_as(fact)))
 
     def _send_all(self) -> None:
-        """Send what no row holds, what was refused last. MemoryServerError when the server cannot be used at all."""
+        """Send what no row holds, what was refused last, until the server cannot be used."""
         failures, refused = 0, self.records.get("refused", {})
         for ident, dots in sorted(self._unsent().items(), key=lambda each: each[0] in refused):
             try:
-                self.sent += self._send(ident, dots)
-                failures = 0
+                self._send(ident, dots)
+                self.sent, failures = self.sent + 1, 0
             except MemoryServerError as error:
                 failures += 1
                 if error.status in _REFUSALS or (error.status == 403 and self._own(ident)):
@@ -362,21 +337,20 @@ class Rows:
                 if failures == MOST_FAILURES:
                     return
 
-    def _send(self, ident: str, dots: str) -> bool:
+    def _send(self, ident: str, dots: str) -> None:
         """Write a statement into its row, or a new one; delete the rows of one that is gone, and all but the oldest."""
         fact, own = self._here(ident), self._own(ident)
         for row in own[1:] if fact else own:
             self.server.delete(row.number)
             self._keep(row._replace(mark=GONE))
         if fact is None or (own and own[0].dots == dots):
-            return fact is None
+            return
         row = own[0] if own else Row(self.home, 0, ident, ident)
-        memory = to_memory(replace(fact, id=row.named), row.number, self._was(ident, fact))
+        memory = to_memory(fact, row.number, self._was(ident, fact))
         if own:
             self.server.change(memory)
         number = row.number or self.server.add(memory)
         self._keep(row._replace(number=number, mark=memory.mark, dots=dots))
-        return True
 
     def _was(self, ident: str, fact: Fact) -> str:
         """Return what a row replaces: ends that were taken back, and wordings, the present one first."""
