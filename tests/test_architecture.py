@@ -52,7 +52,8 @@ ALONE = {"commands"}  # folders whose modules do not know each other
 HOOK_FLOOR = {"recall", "capture", "search", "base"}
 
 # What costs the hook more than the interpreter itself (measured: docs/decisions/0003-hook-floor.md).
-SLOW = {"asyncio", "contextlib", "dataclasses", "json", "logging", "pathlib", "re", "subprocess", "typing"}
+SLOW = {"asyncio", "collections", "contextlib", "dataclasses", "functools", "json", "logging", "pathlib", "re"}
+SLOW |= {"subprocess", "typing"}
 BROAD = {  # one broad except each
     "capture.hook": "run",
     "worker.worker": "the worker's job loop",

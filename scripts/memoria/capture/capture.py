@@ -9,15 +9,10 @@ import os
 import time
 
 from memoria.base import exclude, quickjson
-from memoria.base.paths import expanded
+from memoria.base.paths import Paths, expanded
+from memoria.base.settings import Settings
 from memoria.capture import cursor, detach, hook, open_sessions
-from memoria.capture.spool import Spool
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memoria.base.paths import Paths
-    from memoria.base.settings import Settings
-    from memoria.capture.spool import Job
+from memoria.capture.spool import Job, Spool
 
 NO_TRANSCRIPT = "a transcript that does not exist yet"
 CLOSING = ("SessionEnd", "PreCompact")  # events after which the worker should not wait for more

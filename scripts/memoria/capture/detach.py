@@ -14,11 +14,8 @@ import time
 
 from memoria.base import failpoints, interpreter, user_environment
 from memoria.base import paths as places
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memoria.base.paths import Paths
-    from memoria.base.settings import Settings
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
 
 BUILDING = "its packages are being installed"
 MINUTE_S = 60.0

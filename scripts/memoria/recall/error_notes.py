@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 
 from memoria.base import exclude, project
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
 from memoria.base.visibility import Visibility
 from memoria.capture import hook
 from memoria.recall import notes, shown_notes
 from memoria.search import reader, tokens
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memoria.base.paths import Paths
-    from memoria.base.settings import Settings
 
 LINES = 3  # of the error that are looked up
 LINE_CHARS = 300

@@ -12,12 +12,9 @@ import os
 import time
 
 from memoria.base import exclude, quickjson
+from memoria.base.paths import Paths
+from memoria.base.settings import Settings
 from memoria.capture import cursor, hook, open_sessions
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memoria.base.paths import Paths
-    from memoria.base.settings import Settings
 
 TYPED = ("", "user", "sdk")  # sources of prompts that a person wrote; others are the client's, such as a wake-up
 VERB = "weigh"

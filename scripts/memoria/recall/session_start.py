@@ -11,16 +11,12 @@ import sys
 import time
 
 from memoria.base import exclude, project
-from memoria.base.paths import ROOT, WRITING, private, private_folder, regular
+from memoria.base.paths import ROOT, WRITING, Paths, private, private_folder, regular
+from memoria.base.settings import Settings
 from memoria.capture import hook
 from memoria.capture.open_sessions import OpenSessions
 from memoria.capture.spool import Spool
 from memoria.recall.shown_notes import ShownNotes
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memoria.base.paths import Paths
-    from memoria.base.settings import Settings
 
 CANNOT_KEEP = (
     "memoria cannot write to {} ({}), so it records nothing until this is fixed. It will then read what it missed from "

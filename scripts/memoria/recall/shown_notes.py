@@ -10,13 +10,9 @@ import os
 import time
 
 from memoria.base import quickjson
-from memoria.base.paths import private, private_folder, regular, safe_name
+from memoria.base.paths import Paths, private, private_folder, regular, safe_name
+from memoria.base.settings import Settings
 from memoria.capture import hook
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memoria.base.paths import Paths
-    from memoria.base.settings import Settings
 
 
 class ShownNotes:
