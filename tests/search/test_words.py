@@ -48,15 +48,11 @@ def test_shares_are_between_none_and_all() -> None:
         assert share(large, large) == 1
 
 
-@pytest.mark.parametrize(("text", "limit", "short"), [
-    ("alpha beta gamma", 16, "alpha beta gamma"), ("alpha beta gamma", 15, "alpha beta…"),
-    ("alpha beta, gamma", 13, "alpha beta…"), ("abcdefghij", 6, "abcde…"), ("ab cdefghij", 8, "ab cdef…"),
-    ("abcd efghij", 8, "abcd…"),
-])  # fmt: skip
-def test_what_is_too_long_is_cut_between_words_unless_that_leaves_less_than_half(
-    text: str, limit: int, short: str
-) -> None:
-    assert words.shorten(text, limit) == short
+def test_what_is_too_long_is_cut_between_words_unless_that_leaves_less_than_half() -> None:
+    greek, letters = "alpha beta, gamma", {6: "abcde…", 8: "abcdefg…"}
+    assert [words.shorten(greek, limit) for limit in (17, 16, 13)] == [greek, "alpha beta…", "alpha beta…"]
+    assert {limit: words.shorten("abcdefghij", limit) for limit in letters} == letters
+    assert [words.shorten(text, 8) for text in ("ab cdefghij", "abcd efghij")] == ["ab cdef…", "abcd…"]
 
 
 def test_a_vowel_mark_belongs_to_its_word() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from pathlib import Path
 
@@ -136,9 +137,8 @@ def test_an_archive_whose_entry_was_never_written_is_swept_once_its_turns_are_re
 
 def test_what_is_kept_of_a_forgotten_text_is_another_in_every_home(tmp_path: Path) -> None:
     mine, theirs = (Tombstones(Paths(str(tmp_path / name))) for name in ("mine", "theirs"))
-    for each in (mine, theirs):
-        Path(each.path.parent).mkdir(parents=True)
-        each.add("abc")  # would be found everywhere
-        each.add("Quagga")
+    for each, text in itertools.product((mine, theirs), ("abc", "Quagga")):  # the former would be found everywhere
+        each.path.parent.mkdir(parents=True, exist_ok=True)
+        each.add(text)
     assert (mine.holds("abc"), mine.holds("two QUAGGAS")) == (False, True)
     assert len({mine.salt, theirs.salt, *(stone.digest for each in (mine, theirs) for stone in each.stones)}) == 4

@@ -128,11 +128,9 @@ def test_no_tools_output_becomes_the_users_word(marker: str) -> None:
 
 def test_an_old_clients_refusal_is_believed_of_no_command_that_may_have_written_it() -> None:
     said = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nuse pnpm"
-    for tool, version, told in (
-        ("Edit", "1.0.9", ["use pnpm"]), ("Bash", "2.0.1", ["use pnpm"]), ("Bash", "1.0.9", []), ("Bash", None, []),
-        ("Agent", "2.0.1", []),
-    ):  # fmt: skip
-        assert texts(read(use(tool), result(said, failed=True, version=version))) == told
+    uses = (("Edit", "1.0.9"), ("Bash", "2.0.1"), ("Bash", "1.0.9"), ("Bash", None), ("Agent", "2.0.1"))
+    heard = [texts(read(use(tool), result(said, failed=True, version=version))) for tool, version in uses]
+    assert heard == [["use pnpm"], ["use pnpm"], [], [], []]
     assert texts(read(use("Edit"), result(f"x {said}", failed=True, version="2.0.1"))) == []
     turns = read(use("Edit"), result(f"x {said}", failed=True, toolDenialKind="user-rejected"))
     assert (texts(turns), texts(turns, "note")) == ([], ["(the user rejected this tool use)"])
