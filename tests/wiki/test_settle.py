@@ -149,6 +149,15 @@ def test_a_page_says_that_nothing_of_it_holds_while_it_is_so(home: Home) -> None
     assert f"\n{LISTENS}\n" in home.text(SLUG)
 
 
+def test_a_summary_tells_nothing_that_a_person_deleted_from_log_and_article_at_once(home: Home) -> None:
+    daily = DailyLog(home.home.paths)
+    path = daily.path(date(2026, 11, 16))
+    path.write_text("".join(row for row in path.read_text().splitlines(True) if LISTENS not in row))
+    home.edit(SLUG, next(row for row in home.text(SLUG).splitlines(True) if row.startswith(f"- {LISTENS}")), "")
+    home.settle()
+    assert "8080" not in home.text(SLUG)
+
+
 def test_what_another_project_says_instead_is_not_told_and_what_holds_again_is_no_history(home: Home) -> None:
     there = Fact("fact", "The port of the bank is 1234.", 0.5, "user", "bank-1a2b3c", clock.now(), "l-bank0001")
     home.change(lambda keeper: keeper.take([there]))
