@@ -95,6 +95,11 @@ def test_hooks_that_cannot_run_are_broken(home: Home) -> None:
     for place, said in ((ROOT, "installed as a plugin"), ("/moved/clone", "/moved/clone is gone, from which")):
         client_settings(plugin | {"extraKnownMarketplaces": {"memoria": {"source": {"path": str(place)}}}})
         assert said in one(checks.check_hooks(home), OK if place == ROOT else BROKEN).text
+    made = Path(home.paths.home, "plugin", "hooks", "hooks.json")  # of a wheel, whose Python is another one since
+    made.parent.mkdir(parents=True)
+    made.write_text((ROOT / "plugin/hooks/hooks.json").read_text().replace("${CLAUDE_PLUGIN_ROOT}", "/lib/python3.11"))
+    client_settings(plugin | {"extraKnownMarketplaces": {"memoria": {"source": {"path": home.paths.home}}}})
+    assert "/lib/python3.11/hooks/run is gone" in one(checks.check_hooks(home), BROKEN).text
     client_settings({"enabledPlugins": {"memoria@memoria": False}})
     assert "switched off" in one(checks.check_hooks(home), BROKEN).text
     client_settings({})

@@ -127,11 +127,15 @@ class ClientSettings:
 
     @property
     def gone(self) -> str:
-        """The folder that the client reads our plugin from, when it was moved or deleted, else ``""``."""
+        """What the client reads our plugin from, or starts for a hook, when it was moved or deleted, else ``""``."""
         known: Any = self.value.get("extraKnownMarketplaces")
-        with suppress(KeyError, TypeError):
-            path = str(known["memoria"]["source"]["path"])
-            return "" if Path(path).is_dir() else path
+        with suppress(KeyError, TypeError, IndexError, ValueError):
+            path = Path(str(known["memoria"]["source"]["path"]))
+            if not (hooks := path / "plugin" / "hooks" / "hooks.json").is_file():
+                return str(path)
+            handlers = _handlers(json.loads(hooks.read_text("utf-8"))["hooks"])
+            names = (shlex.split(str(handler["command"]))[2] for handler in handlers)  # of a clone with a variable
+            return next((name for name in names if not (name.startswith("$") or Path(name).exists())), "")
         return ""
 
     def merged(self, hooks: Hooks) -> bytes:

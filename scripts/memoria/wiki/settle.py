@@ -111,8 +111,8 @@ class Settle:
             found = []
         before = {slug: Wiki.encode(article) for slug, article in self._articles.items()}
         over = [(edit.slug, fact.content) for edit in found if (fact := store.get(edit.id))]
-        over += [(slug, place.words) for slug, article in self._articles.items() for place in read.get(slug, {}).values()
-                 if place.is_current and not (store.get(place.id) or article.shows(place.id))]  # fmt: skip
+        over += [(slug, place.words) for slug in self._articles.keys() & read for place in read[slug].values()
+                 if place.is_current and not (store.get(place.id) or self._articles[slug].shows(place.id))]  # fmt: skip
         ends = self._take(found)
         for slug in gone:
             store.forget_article(slug)
