@@ -168,10 +168,12 @@ def _fits(text: str, lowered: str, word: re.Match[str]) -> bool:
         core in ("sig", "auth", "seed") and before[-1:].isalnum()
     ):
         return False
-    if text[start - 1 : start] == ":" == text[end : end + 1] or _NO_PASS.search(before + core):  # ``arn:…:secret:name``
+    if (before.endswith(":") and text.startswith(":", end)) or _NO_PASS.search(before + core):  # ``arn:…:secret:name``
         return False
-    apart = tail[:1] in ("_", "-") or tail[:1].isdigit() or (text[end : end + 1].isupper() and text[end - 1].islower())
-    return not tail or tail in _TAILS or (apart and not _ABOUT.search(tail))
+    if not tail or tail in _TAILS:
+        return True
+    is_camel = text[end - 1].islower() and text[end].isupper()
+    return (is_camel or text[end].isdigit() or text[end] in "_-") and not _ABOUT.search(tail)
 
 
 # ── a value that a sign assigns to the name ────────────────────────────────────────────────────────────────────────
@@ -327,7 +329,7 @@ def _around(text: str, begin: int, end: int, names: _Names) -> Iterator[Span]:
         if start <= after and close >= begin:  # the word itself, to which a value may be joined
             if text.startswith("(", end):  # a function
                 return
-            if text[end : end + 1] not in (":", "=") or close <= end + 1:
+            if not text.startswith((":", "="), end) or close <= end + 1:
                 after = max(end, close - token[0].endswith(":"))
                 continue
             start = end + 1
@@ -344,8 +346,8 @@ def _around(text: str, begin: int, end: int, names: _Names) -> Iterator[Span]:
 def _told(text: str, lowered: str, word: re.Match[str], names: _Names) -> Span | None:
     """Return what a sentence says the secret is: something in quotes, or a word that is in no dictionary."""
     place = end = word.end()
-    is_noun = word[1] != "pass" or text[word.start() - 1 : word.start()] == "_"  # ``pass "x" to y``
-    is_quoted = text[word.start() - 1 : word.start()] in ('"', "'")
+    is_noun = word[1] != "pass" or text.endswith("_", 0, word.start())  # ``pass "x" to y``
+    is_quoted = text.endswith(('"', "'"), 0, word.start())
     link = _BESIDE.match(text, end) if is_noun and names == _Names.PASSWORD and not is_quoted else None
     if word[1] == "identified by" and not (link and link[0] == " '"):
         return None
