@@ -217,7 +217,7 @@ class Placing:
 
     def _adopted(self, fact: Fact) -> Fact:
         """Return a statement whose line can link to it: one that stood on an article alone is written to its log."""
-        if self.keeper.store.get(fact.id) and self.keeper.store.day(fact.id) is None:
+        if self.keeper.store.day(fact.id) is None:
             self.keeper.write(fact)
         return fact
 

@@ -122,7 +122,7 @@ class Compile:
             self.ledger.put(SINCE, self._today if self.ledger.compiled() else "0001-01-01")
         sources.refresh(self.index, self.home.paths)
 
-    def settle(self, *, takes_all: bool = False, again: bool = False) -> int:
+    def settle(self, *, takes_all: bool, again: bool) -> int:
         """Bring articles and statements in step; the arguments, and what is returned: as of ``Settle`` and ``held``."""
         settle = Settle(self.home, self.keeper, self.index, takes_all, again)
         if settle.run():
@@ -139,7 +139,7 @@ class Compile:
         entries = self.daily.find(entry for entry in booked if not aside or entry.id in failed)
         return sorted(entries, key=lambda entry: (entry.day, entry.time, entry.id))
 
-    def batches(self, entries: Sequence[Entry], *, again: bool = False) -> Iterator[Batch]:
+    def batches(self, entries: Sequence[Entry], *, again: bool) -> Iterator[Batch]:
         """Yield what each model call is about, at most ``call_chars`` characters of statements of one project.
 
         ``again``: also statements that stand on an article. One that only took the place of another may belong
@@ -316,7 +316,7 @@ class Compile:
         failpoints.reached("compile.booked")
         self.ledger.forget_tries(compile_job(entry.id, fingerprint(entry)) for entry in entries)
 
-    def blame(self, entry: Entry, reason: str, times: int = 1) -> None:
+    def blame(self, entry: Entry, reason: str, times: int) -> None:
         """Record that the compile of this entry alone failed; after ``SET_ASIDE`` times it no longer waits."""
         job = compile_job(entry.id, fingerprint(entry))
         for _ in range(times):

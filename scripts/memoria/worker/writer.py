@@ -185,7 +185,7 @@ class Writer:
         notices.tell(home.paths, "redact", " ".join(wrong))
         self.items = OpenItems(daily, ledger)
 
-    def unwritten_turns(self, intake: Intake, now: float, *, insist: bool = False) -> Unwritten:
+    def unwritten_turns(self, intake: Intake, now: float, *, insist: bool) -> Unwritten:
         """Return what is not written yet.
 
         ``insist``: take the session for ended. Raise TranscriptMissingError when the transcript of no job exists yet.
