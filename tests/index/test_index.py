@@ -69,6 +69,8 @@ def test_articles_entries_and_learned_facts_are_found(home: Path, path: Path) ->
         index.resolve({"memoria-1f2e3d": "shop-000001"})
         index.sync(home)
         assert index.projects() == {"shop-000001", "other-aaaaaa"}
+        (home / "daily/2026-11-21.md").touch()
+        assert index.sync(home) == 0
 
 
 def test_an_id_finds_just_what_it_names(home: Path, path: Path) -> None:

@@ -485,6 +485,10 @@ def test_the_worker_makes_the_pages_for_a_new_entry_and_those_that_a_killed_one_
     bench.flush({**ANSWER, "title": "Its evening"})  # by one that is killed then
     worker.work(bench.home)
     assert "Its evening" in pages(bench)
+    with Keeper.at(bench.home) as there:
+        there.take([a_fact("The mole digs at night.", project="shop")])  # remembered, and nobody made the page
+    worker.work(bench.home)
+    assert "The mole digs" in pages(bench)
 
 
 def test_what_failed_is_told_at_the_next_start(bench: Bench) -> None:
