@@ -118,7 +118,7 @@ def test_a_ledger_that_is_locked_is_not_set_aside(ledger: Ledger) -> None:
 def _open(home: str, barrier: object) -> None:
     barrier.wait()  # type: ignore[attr-defined]
     ledger = Ledger(Paths(home))
-    ledger.book(Call("flush", "m", "p", "ok"))
+    ledger.book(Call("flush", "m", "p", "ok", 0, 0, 0.0, 0.0))
     ledger.close()
 
 

@@ -38,7 +38,7 @@ def did(home: Home, when: datetime, *, notes: int = 0, usd: float = 0.0) -> None
     ShownNotes(home.paths.hints, f"s-{when:%j}").append(rows)
     if usd:
         ledger = Ledger(home.paths)
-        ledger.book(Call("summarise", "haiku", "shop-1a2b3c", "ok", cost_usd=usd), when)
+        ledger.book(Call("summarise", "haiku", "shop-1a2b3c", "ok", 1, 1, usd, 1.0), when)
         ledger.close()
 
 

@@ -89,7 +89,7 @@ def test_costs_are_summed_for_a_month_and_for_today_beside_the_budget(home: Home
     with closing(Ledger(home.paths)) as ledger:
         for ago, usd in ((0, 0.25), (1, 1.5), (40, 9.0)):
             when = clock.now() - timedelta(days=ago)
-            ledger.book(Call("flush", "haiku", "shop-1a2b3c", "ok", 10, 5, usd), when)
+            ledger.book(Call("flush", "haiku", "shop-1a2b3c", "ok", 10, 5, usd, 1.0), when)
     home.settings.daily_budget_usd = 1.0
     browser = Browser(home).enter()
     page = browser.get("/receipt").text

@@ -69,4 +69,4 @@ def _transcribe(home: Home) -> None:
     ShownNotes(home.paths.hints, SESSION).add([f"{EVIL} {LINK}"])
     with closing(Ledger(home.paths)) as ledger:
         ledger.check(str(path), "1-2-0", {"captured": 1, "missing": 1, f"skipped: {EVIL}": 2})
-        ledger.book(Call("flush", EVIL, EVIL, "ok", 10, 5, 0.25))
+        ledger.book(Call("flush", EVIL, EVIL, "ok", 10, 5, 0.25, 1.0))

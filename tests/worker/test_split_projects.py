@@ -49,7 +49,7 @@ def clones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]
                          learned=[("preference", f"Count herons twice in house {number}")])  # fmt: skip
             DailyLog(home.paths).append(made)
             ledger.record(made.booked)
-            ledger.book(Call("flush", "offline", key, "ok"))
+            ledger.book(Call("flush", "offline", key, "ok", 0, 0, 0.0, 0.0))
     return one, two
 
 

@@ -116,10 +116,10 @@ class Call:
     model: str
     project: str
     outcome: str
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float = 0.0
-    seconds: float = 0.0
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+    seconds: float
 
 
 def compile_job(entry: str, text: str) -> str:
@@ -144,12 +144,16 @@ class Ledger:
         """Return a context that commits everything the block does, or rolls it back when the block raises."""
         return database.transaction(self.db)
 
+    def _first(self, query: str, *values: str) -> Any:
+        """Return the first column of the first row, None when there is no row."""
+        return next((row[0] for row in self.db.execute(query, values)), None)
+
     # turns and entries
 
     def entry_of(self, key: str) -> str | None:
         """Return the id of a turn's entry, ``""`` when it needed none, None when the turn is not recorded."""
-        row = self.db.execute("SELECT entry FROM turns WHERE key = ?", (key,)).fetchone()
-        return None if row is None else str(row[0])
+        found: str | None = self._first("SELECT entry FROM turns WHERE key = ?", key)
+        return found
 
     def turn_counts(self) -> Counter[str]:
         """Return the number of turns of each entry."""
@@ -166,8 +170,7 @@ class Ledger:
     def session_of(self, key: str) -> str:
         """Return the session whose entry a turn stands in, ``""`` when it stands in none."""
         query = "SELECT entries.session FROM turns JOIN entries ON entries.id = turns.entry WHERE turns.key = ?"
-        row = self.db.execute(query, (key,)).fetchone()
-        return str(row[0]) if row else ""
+        return self._first(query, key) or ""
 
     def record(self, entry: Booked) -> None:
         """Record an entry that is in its daily log, and its turns."""
@@ -337,11 +340,11 @@ class Ledger:
 
     def compiled(self) -> int:
         """Return the number of entries that a compile has taken in."""
-        return int(self.db.execute("SELECT count(*) FROM entries WHERE compiled <> ''").fetchone()[0])
+        return int(self._first("SELECT count(*) FROM entries WHERE compiled <> ''"))
 
     def by_hand(self) -> int:
         """Return the number of parts that a person wrote and that are no entries yet."""
-        return int(self.db.execute("SELECT coalesce(sum(unmarked), 0) FROM logs").fetchone()[0])
+        return int(self._first("SELECT coalesce(sum(unmarked), 0) FROM logs"))
 
     # attempts
 
@@ -423,8 +426,7 @@ class Ledger:
 
     def get(self, name: str) -> Any:
         """Return the value stored under this name, None when there is none."""
-        row = self.db.execute("SELECT value FROM named WHERE name = ?", (name,)).fetchone()
-        return json.loads(row[0]) if row else None
+        return json.loads(self._first("SELECT value FROM named WHERE name = ?", name) or "null")
 
     def put(self, name: str, value: Any) -> None:
         """Store a JSON value of any length under a name."""
