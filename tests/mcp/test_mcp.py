@@ -157,7 +157,8 @@ def test_what_is_remembered_is_found_and_what_is_forgotten_is_gone(tmp_path: Pat
         assert "Known already" in await call(
             client, "remember", content="The flush worker takes the day lock before it appends."
         )
-        assert "takes the day lock" in await call(client, "forget", id=ident)
+        assert "tool facts" in await refused(client, "forget", id="l-none")
+        assert "takes the day lock" in await call(client, "forget", id=f"daily/2026-11-18.md#^{ident}")
         assert "takes the day lock" not in "".join(path.read_text() for path in (top / "daily").glob("*.md"))
         assert "Nothing found" in await call(client, "search", query="flush worker lock", kinds=["fact"])
         assert "no learned fact" in await refused(client, "forget", id=ident)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from memoria.base import invocation
@@ -95,10 +95,11 @@ def _keeping(session: Session, doing: str = "written") -> Iterator[Keeper]:
 
 def _known(session: Session, keeper: Keeper, ident: str) -> Fact:
     """Return the fact with this id; one of a project that may not be shown is unknown."""
-    fact = keeper.known(ident)
-    if not any(map(session.visible.shows, fact.projects)):
-        raise ExpectedError(f"there is no learned fact {ident!r} in this project; the tool facts lists them")
-    return fact
+    with suppress(ExpectedError):
+        fact = keeper.known(ident)
+        if any(map(session.visible.shows, fact.projects)):
+            return fact
+    raise ExpectedError(f"there is no learned fact {ident!r} in this project; the tool facts lists them")
 
 
 def _renewed(session: Session, keeper: Keeper, fact: Fact) -> str:

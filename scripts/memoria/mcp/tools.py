@@ -73,7 +73,7 @@ _START = _whole(10_000_000)
 _NOTE = _text(NOTE_CHARS)
 _SHARE: Json = {"type": "number", "minimum": 0}
 _CONTENT = _text(600, 8)
-_IDENT = {"type": "string", "pattern": "^\\^?l-[0-9a-z]{4,16}$"}
+_IDENT = _text(100)
 _ASKED = _text(1_000, 2, pattern="\\S")
 
 TOOLS = (
