@@ -27,12 +27,12 @@ def test_turns_of_an_entry_are_known(ledger: Ledger) -> None:
 
 def test_an_entry_that_a_person_removed_from_its_log_is_known_and_waits_for_nothing(ledger: Ledger) -> None:
     other = replace(BOOKED, id="two", turns=("k3",))
-    ledger.reread(BOOKED.day, "1", [BOOKED, other])
-    ledger.reread("2026-11-21", "1", [replace(BOOKED, id="three", day="2026-11-21", turns=())])
-    ledger.reread(BOOKED.day, "2", [other])
+    ledger.reread(BOOKED.day, "1", [BOOKED, other], [], 0, [])
+    ledger.reread("2026-11-21", "1", [replace(BOOKED, id="three", day="2026-11-21", turns=())], [], 0, [])
+    ledger.reread(BOOKED.day, "2", [other], [], 0, [])
     assert [entry.id for entry in ledger.entries(waiting=True)] == ["two", "three"]
     assert ledger.entry_of("k1") == "one"
-    ledger.reread(BOOKED.day, "3", [], [("two", ["k3"])])
+    ledger.reread(BOOKED.day, "3", [], [("two", ["k3"])], 0, [])
     assert "two" not in [entry.id for entry in ledger.entries()], "it is forgotten"
 
 

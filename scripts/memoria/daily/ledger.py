@@ -195,9 +195,9 @@ class Ledger:
         name: str,
         stamp: str,
         entries: Iterable[Booked],
-        forgotten: Iterable[tuple[str, Iterable[str]]] = (),
-        unmarked: int = 0,
-        items: Iterable[Item] = (),
+        forgotten: Iterable[tuple[str, Iterable[str]]],
+        unmarked: int,
+        items: Iterable[Item],
     ) -> None:
         """Record the entries that a daily log holds; entries that a person removed stay recorded and are not recreated.
 
