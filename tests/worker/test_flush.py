@@ -39,7 +39,7 @@ from memoria.models.protocol import Prompt
 from memoria.statements.keeper import Keeper
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn_reader import Reader
-from memoria.worker import worker
+from memoria.worker import conversation, worker
 from memoria.worker.worker import Report, Worker
 from memoria.worker.writer import Writer
 from memory_server import running
@@ -656,6 +656,17 @@ def test_a_job_whose_prompt_may_yet_be_taken_back_is_read_again(bench: Bench) ->
     assert set(kept(bench)) == keys(exchange(1))
     assert "and the tests too" not in bench.said()
     assert bench.waiting() == [name]
+
+
+def test_what_claude_said_before_the_first_prompt_is_told_and_nothing_later(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, then = exchange(8) + exchange(9) + exchange(1), exchange(2)
+    monkeypatch.setattr(conversation, "TAIL_BYTES", len(then) + 9)
+    bench.transcript.write_bytes(first + then + exchange(3))
+    bench.job(then, start=len(first), copied_from=len(first), end=len(first + then))
+    bench.flush()
+    assert [prompt.material["before"] for prompt in bench.model.prompts] == ["answer 1"]
 
 
 def test_turns_in_which_nobody_speaks_are_recorded_and_not_sent(bench: Bench) -> None:
