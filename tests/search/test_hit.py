@@ -17,7 +17,7 @@ def test_what_fits_of_a_passage_lies_around_the_sentence_that_says_the_most_and_
     assert around(passage, bits, len(passage)) == passage
     best = "The tide is computed from harmonics."
     for room, told in {
-        44: best, 45: f"We went. {best}", 46: f"{best} It holds.", 64: f"We went. {best} It holds.",
+        20: best, 44: best, 45: f"We went. {best}", 46: f"{best} It holds.", 64: f"We went. {best} It holds.",
         65: f"It rains. We went. {best} It holds.", 66: f"{best} It holds. It snows and hails.",
     }.items():  # fmt: skip
         assert around(passage, bits, room) == told
