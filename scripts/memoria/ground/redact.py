@@ -236,7 +236,7 @@ def _key_start(text: str, end: int, floor: int) -> int:
     """Return where the base64 lines before an END line start, for a key without a BEGIN line."""
     lines = _BODY_BACKWARDS.match(text[max(floor, end - 8000) : end][::-1])
     start = end - lines.end() if lines else end
-    return start + (start < end and text[start - 1 : start] == "\\")  # the n of an escaped line break is not base64
+    return start + (start < end and text.endswith("\\", 0, start))  # the n of an escaped line break is not base64
 
 
 # ── runs: the keys of services, and random strings ─────────────────────────────────────────────────────────────────
@@ -270,8 +270,8 @@ def _keys(text: str, runs: list[tuple[int, int]]) -> Iterator[Span]:
 def _cut_before(text: str, start: int) -> Iterator[Span]:
     """Yield a key whose first piece, at the end of the line before, is too short to be a run."""
     first = _SHORT_PIECE.search(text, max(0, start - 60), start)
-    if first and key_patterns.BEGINS.search(text, first.start(1), first.end(1)):
-        yield from _cut(text, first.start(1), first.end(1))
+    if first and key_patterns.BEGINS.search(text, *first.span(1)):
+        yield from _cut(text, *first.span(1))
 
 
 def _cut(text: str, start: int, end: int) -> Iterator[Span]:
@@ -279,7 +279,7 @@ def _cut(text: str, start: int, end: int) -> Iterator[Span]:
     joined, last = text[start:end], end
     for _ in range(3):
         piece = _NEXT_PIECE.match(text, last)
-        if not piece or len(joined) > 1000:
+        if not piece:
             return
         joined, last = joined + piece[1], piece.end()
         for key_start, _, kind in key_patterns.keys(joined, 0, len(joined)):
@@ -296,7 +296,7 @@ def _continued(text: str, start: int, end: int) -> int:
         value = piece.group(1)
         if not (is_mixed(value) and any(map(str.isdigit, value)) and any(map(str.isalpha, value))):
             break
-        if value.startswith("/") or value.count(".") > 2 or value.count("=") > 2 or "=" in value.rstrip("="):
+        if value.startswith("/") or value.count(".") > 2 or "=" in value.rstrip("="):
             break
         end = piece.end()
     return end
