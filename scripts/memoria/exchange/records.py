@@ -62,12 +62,15 @@ _MIGRATIONS: Final = (
     ) WITHOUT ROWID;
     CREATE INDEX held_dot ON held (dot);
     CREATE INDEX held_of ON held (id);
+    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    """,
+    """
+    DROP TABLE IF EXISTS rows;
     CREATE TABLE rows (  -- of memory servers: ``mark``, how it was listed, ``dots``, of what both sides said then
         home TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, named TEXT NOT NULL, created TEXT NOT NULL,
         mark TEXT NOT NULL, adopted INTEGER NOT NULL, dots TEXT NOT NULL, PRIMARY KEY (home, number)
     ) WITHOUT ROWID;
     CREATE INDEX rows_of ON rows (id);
-    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     """,
 )
 
