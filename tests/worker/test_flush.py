@@ -661,12 +661,12 @@ def test_a_job_whose_prompt_may_yet_be_taken_back_is_read_again(bench: Bench) ->
 def test_what_claude_said_before_the_first_prompt_is_told_and_nothing_later(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, then = exchange(8) + exchange(9) + exchange(1), exchange(2)
-    monkeypatch.setattr(conversation, "TAIL_BYTES", len(then) + 9)
-    bench.transcript.write_bytes(first + then + exchange(3))
+    first, then = exchange(8) + exchange(9) + exchange(1), exchange(2) + exchange(3, time="2026-11-21T08:00:00Z")
+    monkeypatch.setattr(conversation, "TAIL_BYTES", len(exchange(1)) + 9)
+    bench.transcript.write_bytes(first + then + exchange(4))
     bench.job(then, start=len(first), copied_from=len(first), end=len(first + then))
-    bench.flush()
-    assert [prompt.material["before"] for prompt in bench.model.prompts] == ["answer 1"]
+    bench.flush(ANSWER, ANSWER, ANSWER)
+    assert [prompt.material["before"] for prompt in bench.model.prompts] == ["answer 1", "answer 2", "answer 3"]
 
 
 def test_turns_in_which_nobody_speaks_are_recorded_and_not_sent(bench: Bench) -> None:
