@@ -162,7 +162,6 @@ def test_the_worker_leaves_the_clients_job_where_it_may_and_starts_where_it_may_
     assert options["env"][user_environment.DETACHED] == "1"
     detach.start(["gone.exe"], paths)
     assert Path(paths.worker_output).read_text("utf-8").startswith("cannot run gone.exe: ")
-    assert len(popen.calls) == 1
 
 
 @pytest.mark.parametrize("is_held", [True, False])

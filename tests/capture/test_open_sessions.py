@@ -49,7 +49,6 @@ def test_a_prompt_newer_than_the_block_is_told_first_and_cannot_close_the_fence(
     assert "another prompt" in sessions.block("s1")
     sessions.answered("s1")
     assert (sessions.latest_prompt("s1"), sessions.block("s1")) == ("", told.read_text())
-    assert sessions.was_prompted("s1")
 
 
 def test_what_may_be_a_key_is_left_out_as_it_was_before() -> None:

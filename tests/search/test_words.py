@@ -71,7 +71,6 @@ def test_each_stemmer_cuts_as_deep_as_its_use_allows() -> None:
     assert stemming.porter("generation") == stemming.porter("general") == "gener"
     published = (TESTS / "fixtures" / "porter.txt").read_text("utf-8").split()
     assert [*map(porter, published[::2])] == published[1::2]
-    assert [*map(porter, ("us", "v2s", "cafés"))] == ["us", "v2s", "cafés"]
     assert stemming.without_ending("generation") != stemming.without_ending("general")
 
 
