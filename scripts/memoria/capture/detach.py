@@ -112,6 +112,8 @@ def _spawn(command: list[str], environment: dict[str, str], paths: Paths, *, set
 
     ``setsid``: give it a session of its own, which some systems cannot. Return False when it could not be started.
     """
+    if not hasattr(os, "posix_spawn"):
+        return False
     null = os.open(os.devnull, os.O_RDWR)
     output = worker_output(paths.worker_output, null)
     actions = [(os.POSIX_SPAWN_DUP2, source, target) for target, source in enumerate((null, output, output))]
