@@ -28,7 +28,7 @@ FAULTS: tuple[int | str, ...] = (500, 503, "cut", "proxy 404", 409)
 
 
 @pytest.mark.parametrize(
-    ("seed", "faults"), [*((seed, False) for seed in (0, 2, 3, 4)), *((seed, True) for seed in (25, 67))]
+    ("seed", "faults"), [*((seed, False) for seed in (0, 1, 4, 46)), *((seed, True) for seed in (25, 67))]
 )
 def test_no_wording_is_lost_doubled_or_back_and_all_come_to_rest(
     tmp_path: Path, server: MemoryServer, seed: int, faults: bool

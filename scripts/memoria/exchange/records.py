@@ -305,8 +305,8 @@ class Records(AbstractContextManager["Records"]):
         return found.dots if found and not self._known[ident] else ()
 
     def is_former(self, ident: str, digest: str) -> bool:
-        """Return whether live records replaced a text of this digest by another."""
-        known = self.known(ident)
+        """Return whether live records replaced a text of this digest by another, also those that stand beside it."""
+        known = [record for each in (ident, *self.beside(ident)) for record in self.known(each)]
         former = {dot[RANDOM:] for record in known for dot in record.over}
         return digest in former - {record.digest for record in known}
 
