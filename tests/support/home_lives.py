@@ -335,7 +335,9 @@ class Life:
             path, row, ident = line
             self.touched.add(ident)
             if words := WORD.findall(row):
-                path.write_text(path.read_text().replace(row, row.replace(words[0], self._word()), 1))
+                new = self._word()
+                self.owner[new] = next((_root(fact) for fact in machine.facts() if fact.id == ident), ident)
+                path.write_text(path.read_text().replace(row, row.replace(words[0], new), 1))
                 machine.settle()
 
     def _strike(self, machine: Machine) -> None:
