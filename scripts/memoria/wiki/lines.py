@@ -196,7 +196,7 @@ def has_stale_summary(article: Article) -> bool:
 
 
 def summary_of(article: Article) -> str:
-    """Return a summary from the current lines: the newest of the first section that has one with the title."""
+    """Return a summary from the current lines: the newest of the first kind of section that has one with the title."""
     claims = article.headed_claims
     if not claims:
         return article.title if article.unread else f"{NOTHING}."
@@ -205,7 +205,9 @@ def summary_of(article: Article) -> str:
         return markdown.cut(f"{', '.join(topics)}.", CHARS)
     title = stems(article.title)
     named = [(heading, claim) for heading, claim in claims if title and title <= stems(claim.text)] or claims
-    first = [claim for heading, claim in named if heading == named[0][0]]
+    order = {heading: number for number, heading in enumerate(KINDS)}  # whatever a person's is on this machine
+    heading = min((heading for heading, _ in named), key=lambda each: (order.get(each, len(order)), each))
+    first = [claim for each, claim in named if each == heading]
     return markdown.cut(max(reversed(first), key=lambda claim: claim.day).text, CHARS)
 
 
