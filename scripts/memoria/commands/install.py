@@ -90,7 +90,7 @@ def _take_out(home: Home) -> None:
 def _took_out(settings: ClientSettings, home: Home) -> str:
     copy = settings.write(settings.merged({}), Swap(home.paths))
     kept = f" The file as it was: {copy.name}" if copy else ""
-    return f"took memoria's {len(settings.ours)} hooks out of {settings.path}.{kept}"
+    return f"took memoria's {printable.counted(len(settings.ours), 'hook')} out of {settings.path}.{kept}"
 
 
 # -- the client's own commands
