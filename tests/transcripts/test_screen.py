@@ -17,7 +17,7 @@ from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
 from memoria.ground.home import Home
 from memoria.transcripts.archive import Archive
-from memoria.transcripts.screen import Tombstones
+from memoria.transcripts.screen import Tombstone, Tombstones
 from memoria.transcripts.turn import Turn
 from memoria.worker import observer, worker
 
@@ -142,3 +142,10 @@ def test_what_is_kept_of_a_forgotten_text_is_another_in_every_home(tmp_path: Pat
         each.add(text)
     assert (mine.holds("abc"), mine.holds("two QUAGGAS")) == (False, True)
     assert len({mine.salt, theirs.salt, *(stone.digest for each in (mine, theirs) for stone in each.stones)}) == 4
+
+
+def test_what_another_machine_or_an_earlier_version_forgot_is_known_here(tmp_path: Path) -> None:
+    here = Tombstones(Paths(str(tmp_path)))
+    here.path.parent.mkdir(parents=True)
+    here.take(Tombstone(12, "7fbbb82e0632b75c1d15d7c5564cd1a6", 3353, "00" * 16))
+    assert (here.found("Two quagga\nHERDS."), here.holds("quagga herd")) == ("quagga herds", False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,7 +16,9 @@ from hypothesis import strategies as st
 
 import memoria
 from as_before import bent, digest, same
+from memoria.ground.clock import Zone
 from memoria.transcripts import client_files, clients
+from memoria.transcripts.intake import stretches
 from memoria.transcripts.turn import Turn, describe, exchanges, split, steps
 from memoria.transcripts.turn_reader import Reader
 from places import SHARED, TRANSCRIPTS
@@ -297,3 +300,17 @@ def test_splitting_leaves_nothing_out_and_keeps_to_the_limit(turns: list[Turn], 
     assert {turn.key for turn in dealt} == {turn.key for turn in turns}
     for call in calls:
         assert sum(part.size for part in call) <= limit
+
+
+@pytest.mark.parametrize(
+    ("times", "count"),
+    [
+        (["18T22:10", "19T00:05"], 1), (["18T08:00", "18T21:55", "19T00:05"], 2), (["18T09:00", "18T12:00"], 1),
+        (["18T21:55", ""], 1),
+    ],
+)  # fmt: skip
+def test_what_follows_a_night_is_a_stretch_of_its_own(times: list[str], count: int) -> None:
+    """An entry belongs to the day on which it began, in the user's zone."""
+    moments = [datetime.fromisoformat(f"2026-11-{time}:00+00:00") if time else None for time in times]
+    turns = [Turn(str(number), "user", "Go on.", time=moment) for number, moment in enumerate(moments)]
+    assert len(list(stretches(turns, 10_000, Zone("UTC")))) == count
