@@ -259,3 +259,15 @@ def test_a_note_is_one_line_that_says_each_thing_once() -> None:
         found = notes.fitting(lines, intro="x", most_chars=room + fixed, most_notes=most)
         shown = fence.fenced("memoria-notes", "\n".join(dict(lines)[key] for key in keys))
         assert found == (keys, f"x\n{shown}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("- [decision] The lock is a lease", False), ("Go on! the LOCK is a  lease.", False),
+        ("Is it a lease?", False), ("The lock is a lease. It lasts a minute.", True),
+    ],
+)  # fmt: skip
+def test_what_the_prompt_says_itself_is_no_note(text: str, is_told: bool) -> None:
+    statement = Statement(Hit(["d"] * 8, 1.0, [text]), text, "decision", is_own=True, sessions=frozenset())
+    assert bool(notes.unsaid([statement], "Mind: it runs. The lock is a lease. Go on.")) == is_told
