@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
 import hashlib
 import importlib.util
 import json
@@ -104,7 +103,9 @@ def uv_calls(folder: Path, word: str = "") -> list[Any]:
 def environment_of(home: Path, clone: Path) -> Path:
     """Where the memoria of ``clone`` looks for its environment when ``home`` is the user's folder."""
     lock = (clone / "requirements.lock").read_bytes()
-    return home / ".local" / "share" / "memoria" / f"venv-{binascii.crc32(lock):08x}-{len(lock):x}"
+    return (
+        home / ".local" / "share" / "memoria" / f"venv-{int.from_bytes(lock, 'big') % (2**30 - 35):08x}-{len(lock):x}"
+    )
 
 
 def fingerprint(folder: Path) -> str:

@@ -8,7 +8,6 @@ derived from ``requirements.lock``, so that an update creates a new one beside t
 
 from __future__ import annotations
 
-import binascii
 import os
 import sys
 
@@ -121,7 +120,8 @@ def environment() -> str:
             lock = file.read()
     except OSError:  # an installed wheel has its packages already
         lock = b""
-    return os.path.join(data_folder(), f"{OWN_PREFIX}{binascii.crc32(lock):08x}-{len(lock):x}")
+    checksum = int.from_bytes(lock, "big") % (2**30 - 35)  # a prime; importing one that is made for it takes longer
+    return os.path.join(data_folder(), f"{OWN_PREFIX}{checksum:08x}-{len(lock):x}")
 
 
 def failure_file() -> str:
