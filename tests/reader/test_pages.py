@@ -82,15 +82,22 @@ def test_what_failed_is_on_the_first_page_with_a_button_that_tries_again(
 ) -> None:
     spool = Spool(browser.home.paths.spool)
     header = {"event": "Stop", "session": "s1", "start": 0, "end": 3, "transcript": "t", "cwd": "/"}
+    started: list[object] = []
+    monkeypatch.setattr("memoria.capture.detach.start_worker", lambda *given: started.append(given))
     spool.add(header, b"{}\n")
+    with closing(Ledger(browser.home.paths)) as ledger:
+        jobs = [job.name for job in spool.jobs()]
+        ledger.failed(jobs, counted=False, not_before=2e10, reason="Ollama is not running.")
+        told = browser.get("/").text
+        assert ("1 conversation could not be summarised yet" in told, "Ollama is not running." in told) == (True, True)
+        browser.post("/retry/flush")
+        assert ledger.tries(*jobs)[1] == 0, "it is tried at once"
     for job in spool.jobs():
         spool.claim(job)
         spool.fail(job, "the model was away")
     assert "could not be summarised" in browser.get("/").text
-    started: list[object] = []
-    monkeypatch.setattr("memoria.capture.detach.start_worker", lambda *given: started.append(given))
-    answer = browser.post("/retry/flush")
-    assert answer.status == 303
+    started.clear()
+    assert browser.post("/retry/flush").status == 303
     assert started
     assert not spool.jobs(spool.failed)
     assert "could not be summarised" not in browser.get("/").text

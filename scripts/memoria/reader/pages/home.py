@@ -84,8 +84,8 @@ def needs(home: Home) -> list[Need]:
     """Return what needs a person now, the most important first."""
     with closing(Ledger(home.paths)) as ledger:
         return [
-            *_jobs(home), *_compiles(ledger), *_machines(home), *_budget(home, ledger), *_settings(home),
-            *_notes(ledger),
+            *_jobs(home), *_compiles(ledger), *_machines(home),
+            *(list(_budget(home, ledger)) or _waiting(home, ledger)), *_settings(home), *_notes(ledger),
         ]  # fmt: skip
 
 
@@ -128,6 +128,13 @@ def _budget(home: Home, ledger: Ledger) -> Iterator[Need]:
         )
 
 
+def _waiting(home: Home, ledger: Ledger) -> Iterator[Need]:
+    told = {job.session: reason for job in Spool(home.paths.spool).jobs() if (reason := ledger.tries(job.name)[2])}
+    if told:
+        what = f"{counted(len(told), 'conversation')} could not be summarised yet"
+        yield Need(what, list(told.values())[-1], "/retry/flush", "Try again")
+
+
 def _settings(home: Home) -> Iterator[Need]:
     for problem in (*home.settings.problems, *protocol.problems(home.settings)):
         yield Need("A setting needs a look", problem)
@@ -150,6 +157,8 @@ def _notes(ledger: Ledger) -> Iterator[Need]:
 def retry_flush(site: Site, _: Asked) -> Done:
     """Give the failed jobs back to the worker, and start it."""
     retry_failed(site.home)
+    with closing(Ledger(site.home.paths)) as ledger:
+        ledger.lift_waits()
     detach.start_worker(site.home.settings, site.home.paths)
     return Done("/", "The conversations are being summarised again.")
 
