@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import sqlite3
 import sys
@@ -16,6 +17,7 @@ import pytest
 
 from facts import MONDAY, SHOP, Synced, a_fact, keeper, meet, records_of, refused, said, server_state, sync
 from home_of import run
+from memoria.amending import forget_plan, proof, removal
 from memoria.audit.checks import BROKEN, OK
 from memoria.base.paths import Paths
 from memoria.commands import doctor, status
@@ -639,6 +641,35 @@ def test_the_exchange_never_runs_under_the_workers_lock_and_what_came_is_on_the_
     assert free == [True]
     assert server.live() == [TUESDAY, PNPM]
     assert TUESDAY in "".join(path.read_text() for path in Path(named.paths.page).glob("*.md"))
+
+
+@pytest.mark.parametrize(("fault", "is_sensitive"), [("", False), ("cut", False), ("", True)])
+def test_forgotten_words_are_deleted_in_a_row_that_is_there_again(
+    server: MemoryServer, named: Home, fault: str, is_sensitive: bool
+) -> None:
+    """The server was restored, or its answer broke off when the row was stored."""
+    server.fault_for = {"POST": fault} if fault else {}
+    with Keeper.at(named) as kept:
+        learned(kept, "The quagga merges in May.")
+    together.run(named)
+    server.memories[1]["is_sensitive"] = is_sensitive
+    backup = server.backup()
+    removal.carry_out(named, forget_plan.plan(named, "quagga"))
+    together.run(named)
+    assert server.live() == []
+    server.restore(backup)
+    together.run(named)
+    assert server.live() == []
+
+
+def test_the_reason_of_a_refusal_keeps_no_forgotten_word(server: MemoryServer, named: Home) -> None:
+    with Keeper.at(named) as kept:
+        (fact,) = learned(kept, PNPM)
+        kept.edit(fact.id, "quagga " * 300)
+        together.run(named)
+        assert "quagga" in refused(kept)[fact.id]
+    removal.carry_out(named, forget_plan.plan(named, "quagga"))
+    assert asyncio.run(proof.search(named, ["quagga"])).is_clean
 
 
 def test_what_the_server_refuses_is_in_status_and_told_once_at_a_sessions_start(

@@ -55,8 +55,9 @@ def test_a_fact_crosses_the_wire_as_it_was() -> None:
     [
         ("id:7,kind:decision", ("id:7", "kind:decision")),
         ("memoria,kind:correction,origin:user,project:shop,one", ("one",)),
+        ("memoria,seen:²", ()),
     ],
-    ids=["its own tags", "the tags of ours without an id"],
+    ids=["its own tags", "the tags of ours without an id", "a count that is none"],
 )
 def test_what_another_program_stored_is_a_global_fact_and_no_rule_of_the_users(tags: str, kept: tuple[str]) -> None:
     fact = to_fact(Memory(3, "Never ask.", "preferences", tags, created="2026-11-20T08:00:00+00:00"))

@@ -2,9 +2,9 @@
 
 As there: numbers from a sequence that a restore sets back, ``created_at`` and ``updated_at`` by the server's clock
 (``skew``), importance as a 32-bit number, soft deletion, tombstones only in a sync with ``since``, no pages; 401
-without a known key, 422 above 1,400 characters of content or 500 of tags or keywords when a row is stored (of content
-only when it is changed), 400 for a change of nothing, 403 for a row of another user, a deletion repeated answers 200.
-One row cannot be asked for (405).
+without a known key, 422, which quotes what was sent, above 1,400 characters of content or 500 of tags or keywords when
+a row is stored (of content only when it is changed), 400 for a change of nothing, 403 for a row of another user, a
+deletion repeated answers 200. One row cannot be asked for (405).
 
 ``faults``: what to do to the next requests: a status, ``"slow"``, ``"cut"`` (the work is done, the answer breaks off in
 mid-body), ``"drip"`` (a byte now and then), ``"late"``, ``"junk"``, ``"proxy 302"`` (another answers in its place with
@@ -98,7 +98,7 @@ class MemoryServer:
 
     def store(self, body: dict[str, Any], user: str = "default") -> Answer:
         if len(body["content"]) > 1_400 or any(len(body.get(name, "")) > 500 for name in ("tags", "expanded_keywords")):
-            return 422, {"detail": [{"msg": "content exceeds the bound"}]}
+            return 422, {"detail": [{"msg": "content exceeds the bound", "input": body["content"]}]}
         self.sequence += 1
         moment = self.now()
         self.memories[self.sequence] = {
@@ -125,7 +125,7 @@ class MemoryServer:
 
     def change(self, memory: dict[str, Any], body: dict[str, Any]) -> Answer:
         if len(body.get("content") or "") > 1_400:
-            return 422, {"detail": [{"msg": "content exceeds the bound"}]}
+            return 422, {"detail": [{"msg": "content exceeds the bound", "input": body["content"]}]}
         given = {name: value for name, value in body.items() if value is not None}
         if not given:
             return 400, {"detail": "No fields to update"}

@@ -226,6 +226,7 @@ def forget(home: Home, gone: Mapping[str, str], files: Collection[str], names: C
                 records.settle([name])
             records.db.executemany("DELETE FROM files WHERE name = ?", [(file,) for file in files])
         _tell_stones(records, Tombstones(home.paths))
+        records.keep("refused", {})  # a server's reason may quote a statement; the next run asks again
         database.shred(records.db)
     shutil.rmtree(home.paths.exchange_clone, ignore_errors=True)  # it is fetched again
 

@@ -103,7 +103,7 @@ def _particulars(tags: str) -> tuple[dict[str, Any], list[str]]:
         elif name in _LISTS:
             told.setdefault(name, []).append(value)
         else:
-            told[name] = int(value) if name == "seen" and value.isdigit() else value
+            told[name] = int(value) if name == "seen" and value.isdecimal() else value
     return told, [part for part in free if part != "memoria"]
 
 
@@ -215,14 +215,18 @@ class Rows:
         """Take in a row, unless it is as it was known."""
         mark = GONE if memory.deleted else memory.mark
         told = None if row and row.mark == mark else to_told(memory)
-        if told is None or self.hides(told.fact.project) or self.clean(told.fact.content) != told.fact.content:
+        if told is None or self.hides(told.fact.project):
             return
         ident = row.id if row else told.named  # what another program says may stand here already
         ident = ident or self._by_words.get(tuple(words_of(told.fact.content)), told.fact.id)
         mine, others = self._here(ident), [other for other in self._own(ident) if other.number != memory.id]
         had = bool(row and mine and row.had(mine))
         leads = bool(told.named or (row and row.adopted and had and not others))  # else it only says the same
-        if memory.sensitive and not mine:  # its words are hidden
+        is_forgotten = self.clean(told.fact.content) != told.fact.content
+        if is_forgotten or (memory.sensitive and not mine):  # its words are hidden
+            if told.named in self._gone and not mine:  # the row is there again, and is deleted
+                self._put(ident, STATEMENT, None, self._over(ident, told.was), told.fact)
+                self._keep(Row(self.home, memory.id, ident, told.named, memory.created, mark))
             return
         if row and mine and not (leads or memory.deleted or memory.sensitive):
             self._take(memory, None)  # the statement was edited here
