@@ -148,6 +148,9 @@ def test_an_update_makes_a_new_one_and_the_old_goes_when_nothing_has_begun_in_it
     machine.build()
     first = machine.environment
     monkeypatch.setattr(interpreter, "data_folder", lambda: str(first.parent))
+    another = first.with_name("plugin")  # what `memoria install` makes beside it
+    another.mkdir()
+    old(another, 400)
     for number, lives in enumerate((True, True, False)):
         if number:
             old(first, 31)
@@ -158,7 +161,7 @@ def test_an_update_makes_a_new_one_and_the_old_goes_when_nothing_has_begun_in_it
         newest = environment_of(machine.home, machine.root)
         assert machine.build() == (0, "")
         assert newest.is_dir()
-        assert first.is_dir() is lives
+        assert (first.is_dir(), another.is_dir()) == (lives, True)
 
 
 def fire(machine: Machine, event: str) -> None:

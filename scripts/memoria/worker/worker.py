@@ -99,7 +99,6 @@ class Worker:
         if OpenItems(self.daily, self.ledger).refresh():
             self.ledger.put(housekeeping.PAGES_DUE, value=True)
         self._learn_projects()
-        self.daily.refresh(self.ledger)
         self.keeper.refresh()
         if self.ledger.get(housekeeping.TEAM):
             from memoria.exchange import team  # noqa: PLC0415 (as in ``flush``)
