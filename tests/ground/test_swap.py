@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -213,10 +214,15 @@ def test_the_later_of_two_saves_stands_and_the_earlier_is_a_conflict_copy(
 
 
 @pytest.mark.parametrize("saved", [OLD, b"earlier"])
+@pytest.mark.parametrize("number", [0, errno.EPERM], ids=["links", "no links"])
 def test_a_file_created_while_the_name_is_free_stands_and_what_had_the_name_is_not_lost(
-    day: Path, tmp_path: Path, saved: bytes, monkeypatch: pytest.MonkeyPatch
+    day: Path, tmp_path: Path, saved: bytes, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def refused(*_: Path) -> None:
+        raise OSError(number, "the file system has no links")
+
     monkeypatch.setattr(swap_module, "_system_call", lambda: None)
+    monkeypatch.setattr(os, "link", refused if number else os.link)
     at(monkeypatch, "files.compared", lambda: day.write_bytes(saved))
     put_new = swap_module.put_new
 
