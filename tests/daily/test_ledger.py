@@ -13,6 +13,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry, Learned, fingerprint
 from memoria.daily.ledger import Booked, Call, Ledger
 from memoria.ground.errors import LedgerError
+from memoria.statements.fact import GLOBAL
 from memoria.statements.lines import of_day
 
 BOOKED = Booked("one", "2026-11-20", "s", "shop-000000", "Title", ("k1", "k2"))
@@ -89,6 +90,22 @@ def test_an_entry_of_a_damaged_file_stays_its_project_s(paths: Paths, ledger: Le
     assert (found.project_key, found.id if ident else "") == ("shop-0000aa", ident)
     assert (found.session, found.turns) == (("s", ("k",)) if ident else ("-", ()))
     assert [fact.project for fact in of_day(daily.read(day), day)] == ["shop-0000aa"]
+
+
+def test_what_a_person_wrote_stays_theirs_when_its_marker_is_lost(paths: Paths, ledger: Ledger) -> None:
+    daily, day = DailyLog(paths), date(2026, 11, 20)
+    daily.append(Entry("one", day, "10:00", "s", "shop", "shop-0000aa", "T", turns=("k",), model="m"))
+    path = daily.path(day)
+    path.write_text(f"{path.read_text()}\nThe roses are red.\n")
+    for _ in range(2):
+        daily.refresh(ledger)
+        daily.mark_all(ledger)
+        before = path.read_text()
+        assert [(fact.project, fact.origin) for fact in of_day(daily.read(day), day)] == [(GLOBAL, "user")]
+        path.write_text(before[: before.rindex("<!--")])
+    daily.refresh(ledger)
+    daily.mark_all(ledger)
+    assert path.read_text().split() == before.split()
 
 
 def test_a_disk_that_is_full_is_no_damage(ledger: Ledger) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from memoria.base import failpoints, project
 from memoria.base.paths import Paths
 from memoria.daily.day_text import DayText
-from memoria.daily.entry import Entry, fingerprint, marker_line, render
+from memoria.daily.entry import EVERYWHERE, HAND, Entry, fingerprint, marker_line, render
 from memoria.daily.ledger import Booked, Item, Ledger
 from memoria.ground import files, home_files, locks
 from memoria.ground.errors import FileBusyError, SavedMeanwhileError
@@ -181,7 +181,10 @@ class DailyLog:
         An entry gets a block id and a marker below it, a statement a block id at the end of its line.
         """
         keys = {project.name_of(known.project): known.project for known in ledger.entries()}
-        lost = {e.id: marker_line(e.id, e.session, e.turns, e.project, "-") for e in ledger.removed()}
+        lost = {}
+        for e in ledger.removed():
+            key, model = (e.project or EVERYWHERE, HAND) if e.session == "-" else (e.project, "-")
+            lost[e.id] = marker_line(e.id, e.session, e.turns, key, model)
         for name in ledger.unmarked_logs():
             day = date.fromisoformat(name)
             self.edit(day, partial(DayText.mark, day=day, lost=lost, keys=keys))
