@@ -404,6 +404,23 @@ def test_of_two_edits_both_stand_everywhere_and_name_each_other(
     assert len(said(here)) == len(server.live()) == 1
 
 
+def test_what_is_deleted_of_two_wordings_leaves_the_other_once(
+    server: MemoryServer, here: Keeper, there: Keeper
+) -> None:
+    (fact,) = learned(here, PNPM)
+    meet(server, here, there)
+    here.edit(fact.id, "Use bun.")
+    there.edit(fact.id, "Use pnpm 9.")
+    meet(server, here, there, here, there)
+    for home in (here, there):
+        assert said(home) == ["Use bun.", "Use pnpm 9."]
+    left = next(each.content for each in there.store.facts() if each.beside)
+    there.delete(fact.id)
+    meet(server, there, here, there)
+    assert said(here) == said(there) == server.live() == [left]
+    assert sync(here, server) == Synced()
+
+
 def test_an_edit_that_overtook_another_unseen_takes_nothing_from_it(
     server: MemoryServer, here: Keeper, there: Keeper
 ) -> None:

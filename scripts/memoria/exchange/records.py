@@ -344,7 +344,7 @@ class Records(AbstractContextManager["Records"]):
     def part(self, ident: str) -> bool:
         """Let a wording that stands beside another one be a record of its own, with boxes of its own; return if so."""
         found = self.standing(ident)
-        if not found or found.text is None or self._known[ident]:
+        if not found or found.text is None or self.known(ident) is self._known[ident]:
             return False
         for box in filter(None, map(self.standing, self.parts(ident) if self._boxed(ident) else ())):
             if not self._known[box.id]:
