@@ -89,7 +89,7 @@ def test_an_entry_of_a_damaged_file_stays_its_project_s(paths: Paths, ledger: Le
     (found,) = daily.entries(day)
     assert (found.project_key, found.id if ident else "") == ("shop-0000aa", ident)
     assert (found.session, found.turns) == (("s", ("k",)) if ident else ("-", ()))
-    assert [fact.project for fact in of_day(daily.read(day), day)] == ["shop-0000aa"]
+    assert [(fact.project, fact.origin) for fact in of_day(daily.read(day), day)] == [("shop-0000aa", "assistant")]
 
 
 def test_what_a_person_wrote_stays_theirs_when_its_marker_is_lost(paths: Paths, ledger: Ledger) -> None:

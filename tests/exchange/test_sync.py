@@ -29,6 +29,13 @@ def to_fact(memory: Memory) -> Fact:
     return told.fact
 
 
+@pytest.mark.parametrize("ident", ["e-one", "concepts/port", "x-1a"])
+def test_a_row_that_names_no_statement_is_another_programs(ident: str) -> None:
+    told = to_told(Memory(7, "The port is 8080.", "facts", f"memoria,id:{ident}", "", 0.5))
+    assert told
+    assert (told.named, told.fact.id[:2]) == ("", "l-")
+
+
 def unlink(home: Keeper) -> None:
     """Let a home forget the numbers of all rows."""
     with records_of(home) as records:

@@ -19,10 +19,8 @@ from urllib.parse import urlsplit
 from memoria.ground.errors import ExpectedError, MemoryServerError
 from memoria.ground.files import sha256
 
-MAX_TAGS: Final = 500  # characters of ``tags`` and of ``expanded_keywords``
-MAX_ANSWER_BYTES: Final = 256 << 20
-TIMEOUT_SECONDS: Final = 5.0  # for a whole call
-LISTING_S: Final = 60.0  # for a call that lists everything
+MAX_TAGS, MAX_ANSWER_BYTES = 500, 256 << 20  # characters of ``tags`` and of ``expanded_keywords``; of an answer
+TIMEOUT_SECONDS, LISTING_S = 5.0, 60.0  # for a whole call, and for one that lists everything
 _EVERYTHING: Final = "/api/memories/sync?since=1970-01-01T00:00:00%2B00:00"  # without a ``since``, no tombstones
 T = TypeVar("T")
 

@@ -32,8 +32,7 @@ from memoria.statements.keeper import Keeper
 
 SERVER: Final = "the memory server"  # as a person is told whence something came
 MOST_FAILURES: Final = 3  # operations one after the other that failed, after which no more is tried
-MOST_FORMER: Final = 12  # wordings that a row names
-MAX_FREE_TAGS, MAX_KEYWORDS = 8, 20
+MAX_FREE_TAGS, MAX_KEYWORDS, MOST_FORMER = 8, 20, 12  # of a row; the last: the wordings that it names
 _CATEGORIES: Final = {"preference": "preferences", "correction": "preferences", "decision": "decisions"}
 _KINDS: Final = {"decisions": "decision"}  # of another program's; its preferences are no rules of the user's
 _LISTS: Final = ("supersedes", "also")
@@ -98,7 +97,7 @@ def _particulars(tags: str) -> tuple[dict[str, Any], list[str]]:
     parts = [part.strip() for part in tags.split(",") if part.strip()]
     for part in parts:
         name, _, value = part.partition(":")
-        if "memoria" not in parts or name not in _TOLD or not value:
+        if "memoria" not in parts or name not in _TOLD or not value or (name == "id" and value[:2] != "l-"):
             free.append(part)
         elif name in _LISTS:
             told.setdefault(name, []).append(value)
@@ -222,8 +221,7 @@ class Rows:
         mine, others = self._here(ident), [other for other in self._own(ident) if other.number != memory.id]
         had = bool(row and mine and row.had(mine))
         leads = bool(told.named or (row and row.adopted and had and not others))  # else it only says the same
-        is_forgotten = self.clean(told.fact.content) != told.fact.content
-        if is_forgotten or (memory.sensitive and not mine):  # its words are hidden
+        if self.clean(told.fact.content) != told.fact.content or (memory.sensitive and not mine):  # hidden words
             if told.named in self._gone and not mine:  # the row is there again, and is deleted
                 self._put(ident, STATEMENT, None, self._over(ident, told.was), told.fact)
                 self._keep(Row(self.home, memory.id, ident, told.named, memory.created, mark))

@@ -17,7 +17,7 @@ from typing import Any
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText, LearnedLine, Part
 from memoria.daily.entry import Learned, below
-from memoria.statements.fact import KINDS, Fact
+from memoria.statements.fact import GLOBAL, KINDS, Fact
 
 BY_HAND = "-"  # the session of an entry that a person wrote
 
@@ -64,8 +64,8 @@ def _fact(line: LearnedLine, day: date, aliases: Mapping[str, str]) -> Fact:
     for particulars in line.particulars:
         stated.update(_object(particulars))
     place = {"session": line.session, "project": line.project} if line.project and "project" not in stated else {}
-    if line.session == BY_HAND:
-        place |= {"session": "", "origin": "user"}
+    if line.session == BY_HAND:  # below a session's heading it is what is left of a model's entry
+        place |= {"session": "", "origin": "user" if line.project == GLOBAL else "assistant"}
     noon = datetime.combine(day, time(12), UTC).isoformat()
     shown = {"kind": line.learned.kind, "content": line.learned.text, "id": line.learned.id}
     stored = {"time": noon, **place, **stated, **shown}
