@@ -182,9 +182,9 @@ class DailyLog:
         """
         keys = {project.name_of(known.project): known.project for known in ledger.entries()}
         lost = {}
-        for e in ledger.removed():
-            key, model = (e.project or EVERYWHERE, HAND) if e.session == "-" else (e.project, "-")
-            lost[e.id] = marker_line(e.id, e.session, e.turns, key, model)
+        for gone in ledger.removed():
+            key, model = (gone.project or EVERYWHERE, HAND) if gone.session == "-" else (gone.project, "-")
+            lost[gone.id] = marker_line(gone.id, gone.session, gone.turns, key, model)
         for name in ledger.unmarked_logs():
             day = date.fromisoformat(name)
             self.edit(day, partial(DayText.mark, day=day, lost=lost, keys=keys))

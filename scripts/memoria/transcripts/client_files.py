@@ -27,6 +27,7 @@ _DECODER = json.JSONDecoder(strict=False)
 _MORE = re.compile(r"[^ \t\r\n\0\ufeff]")
 _START = re.compile(r'\{\s*"(?:parentUuid|type|uuid|sessionId)"\s*:')
 _KINDS = ("assistant", "user", "attachment", "memoria-note", "queue-operation")  # of lines that turns can be made of
+HEAD_BYTES = 1_000_000  # in which what a transcript says of its session is looked for; a line may be of any length
 _RECOVERIES = 16  # starts tried after a broken beginning; keeps a hostile line linear
 
 
@@ -116,14 +117,12 @@ def head(path: Path) -> Head:
     session = "" if _is_side(path) else path.stem
     cwd = entrypoint = began = ""
     with path.open("rb") as file:
-        for line in file:
+        while not (session and cwd) and file.tell() < HEAD_BYTES and (line := file.readline(HEAD_BYTES)):
             for value in objects(line):
                 session = session or _text(value.get("sessionId"))
                 cwd = cwd or _text(value.get("cwd"))
                 entrypoint = entrypoint or _text(value.get("entrypoint"))
                 began = began or _text(value.get("timestamp"))
-            if session and cwd:
-                break
     return Head(session or path.stem, cwd, entrypoint, began)
 
 

@@ -57,7 +57,7 @@ def transcripts(root: Path, *, sides: bool = False) -> list[Found]:
 def head(path: Path) -> Head:
     """Return what the first line says; a rollout is called as its file is."""
     with path.open("rb") as file:
-        meta = _meta(next(iter(objects(file.readline())), {}))
+        meta = _meta(next(iter(objects(file.readline(client_files.HEAD_BYTES))), {}))
     return Head(_session(path), _text(meta, "cwd"), _text(meta, "originator"))
 
 

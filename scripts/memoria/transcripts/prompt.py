@@ -60,6 +60,7 @@ _PERSON_KINDS = ("human",)
 _PERSON_SOURCES = ("typed", "queued", "sdk")  # sdk: a program or an editor's window, which sends what a person typed
 _PERSON_TURNS = ("human", "sdk")
 _VERBATIM = ("typed", "queued")  # nothing of the client's is mixed into these
+_MAX_ENTRIES = 1_000  # kept, and of prompts given out; machine notices may stay open for a whole session
 _SUMMARY_FLAGS = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
 
 
@@ -297,11 +298,13 @@ class Queue:
         """Prompts that so far exist nowhere else."""
         return [entry for entry in self.entries if not entry.said]
 
-    def enqueue(self, entry: Queued) -> None:
-        """Add an entry."""
+    def enqueue(self, entry: Queued) -> list[Queued]:
+        """Add an entry; returns prompts pushed out, because each entry is compared with all that are kept."""
         again = _normal(entry.text)
         self.entries = [old for old in self.entries if old.said or not old.left or _normal(old.text) != again]
         self.entries.append(replace(entry, said=entry.said or again in self.given))
+        surplus, self.entries = self.entries[:-_MAX_ENTRIES], self.entries[-_MAX_ENTRIES:]
+        return self._give([old for old in surplus if not old.said])
 
     def close(self, text: str, time: str) -> None:
         """Take in a ``remove`` or ``dequeue``: the named entry left, or one that the log does not name (text '')."""
@@ -355,7 +358,7 @@ class Queue:
         return self._give(lost)
 
     def _give(self, lost: list[Queued]) -> list[Queued]:
-        self.given += [_normal(entry.text) for entry in lost]
+        self.given = [*self.given, *(_normal(entry.text) for entry in lost)][-_MAX_ENTRIES:]
         return lost
 
     def _forget(self) -> None:

@@ -99,8 +99,7 @@ class Reader:
         if kind == "memoria-note":  # capture's own line: the summary that PostCompact brought
             return [_turn(value, "note", _string(value, "text"))]
         if kind == "queue-operation":
-            self._queue_operation(value)
-            return []
+            return [_queued_turn(entry) for entry in self._queue_operation(value)]
         if kind == "assistant":
             lost = self._queue.certain(_string(value, "timestamp")) if self._queue.entries else []
             self._remember_uses(value)
@@ -160,18 +159,19 @@ class Reader:
         else:
             said.failure(_failure(block, text), _string(block, "tool_use_id"))
 
-    def _queue_operation(self, value: dict[str, Any]) -> None:
+    def _queue_operation(self, value: dict[str, Any]) -> list[Queued]:
         operation, time = value.get("operation"), _string(value, "timestamp")
         content = value.get("content")
         text = prompt.clean(prompt.plain(content)).strip()
         if operation == "enqueue":
             words = "" if _is_notice(text) else prompt.clean(prompt.spoken_words(content)).strip()
             where = (_string(value, "sessionId"), time, _string(value, "cwd"), _string(value, "gitBranch"))
-            self._queue.enqueue(Queued(words or text, *where, said=not words))
-        elif operation in ("remove", "dequeue"):
+            return self._queue.enqueue(Queued(words or text, *where, said=not words))
+        if operation in ("remove", "dequeue"):
             self._queue.close(text, time)
         elif operation == "popAll":
             self._queue.take_back(text)
+        return []
 
 
 @dataclass(slots=True)
