@@ -44,10 +44,10 @@ def renew(home: WikiHome) -> None:
         refresh.renew(home.home, keeper)
 
 
-def found(home: WikiHome, query: str, kind: str = "entry") -> list[str]:
+def found(home: WikiHome, query: str, kind: str = "entry", *, anew: bool = False) -> list[str]:
     """Return the titles and passages that a search finds."""
     with Index(home.home.paths.index) as index:
-        sources.refresh(index, home.home.paths)
+        sources.refresh(index, home.home.paths, anew=anew)
         return [text for hit in index.search(query, kinds=(kind,)) for text in (hit.title, *hit.passages)]
 
 
@@ -82,7 +82,7 @@ def test_an_entry_does_not_say_what_a_person_put_right_in_an_article(home: WikiH
 def the_deleted(home: WikiHome) -> str:
     """Delete the fact of an entry whose conversation is archived; return its id."""
     fact = a_fact("Each bed gets 12 litres.", "decision", session="s-c3", quote="jedes Beet bekommt 12 Liter")
-    home.log(replace(entry("c3", 17, context="Beds were planned."), learned=(lines.learned(fact),)))
+    home.log(replace(entry("c3", 17, context=f"{fact.content} Beds were planned."), learned=(lines.learned(fact),)))
     told = Turn("t", "user", "Noch etwas: jedes Beet bekommt 12 Liter. Die Pumpe ist alt.")
     Archive.of(home.home.paths, 1).keep("c3", date(2026, 11, 17), [told])
     assert any("12 Liter" in text for text in found(home, "Beet Liter", "turn")), "the premise: it is found"
@@ -90,12 +90,13 @@ def the_deleted(home: WikiHome) -> str:
     return fact.id
 
 
-def test_a_conversation_does_not_say_the_fact_that_a_person_deleted(home: WikiHome) -> None:
+def test_no_record_says_the_fact_that_a_person_deleted(home: WikiHome) -> None:
     ident = the_deleted(home)
     renew(home)
-    texts = found(home, "Beet Liter Pumpe", "turn")
-    assert any("Die Pumpe ist alt." in text for text in texts)
-    assert not any("12 Liter" in text for text in texts)
+    for anew in (False, True):
+        texts = found(home, "Beet Liter Pumpe", "turn", anew=anew) + found(home, "litres planned")
+        assert {"Die Pumpe ist alt.", "Beds were planned."} <= {text.removeprefix("Noch etwas: ") for text in texts}
+        assert not any(litres in text for text in texts for litres in ("12 Liter", "12 litres"))
     with Keeper.at(home.home) as keeper:
         assert [fact.id for fact in keeper.store.deleted()] == [ident]
 

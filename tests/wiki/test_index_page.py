@@ -107,7 +107,7 @@ def test_the_article_cache_survives_a_rebuilt_and_an_emptied_index(
 ) -> None:
     before = cache.rows()
     read.clear()
-    cache.index.rebuild(cache.wiki.folder.parent)
+    cache.index.sync(cache.wiki.folder.parent, anew=True)
     assert cache.rows() == before
     monkeypatch.setattr(layout, "VERSION", layout.VERSION + 1)
     with Index(cache.index.path) as newer:

@@ -17,7 +17,7 @@ import time
 from array import array
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -143,25 +143,24 @@ class Index(AbstractContextManager["Index"]):
         ended: Ended = NOTHING,
         tops: Collection[str] = documents.TOPS,
         until: float = math.inf,
+        anew: bool = False,
     ) -> int:
         """Bring the index up to date with a home's Markdown and ``more`` sources; return how many documents changed.
 
         A file is read when its time or size has changed, so that an unchanged one costs one ``stat``. Each source in
         ``more`` is read when its stamp has changed; None leaves such sources as they are. ``tops``: the folders to look
-        at. ``until``: when to leave the rest for the next time (``time.monotonic()``). No error of the index itself is
+        at. ``until``: when to leave the rest for the next time (``time.monotonic()``). ``anew``: empty the index first,
+        in the same transaction, so that readers see the old one until it is complete. No error of the index itself is
         raised: a corrupt index is created again, and one that another process has locked is left for the next time.
         """
-        return self._guarded(lambda: self._sync(Path(home), more, ended, tops, until))
 
-    def rebuild(self, home: Path | str) -> int:
-        """Empty the index and fill it again in one transaction: readers see the old one until it is complete."""
+        def work() -> int:
+            with self._transaction() if anew else nullcontext():
+                if anew:
+                    self._empty()
+                return self._sync(Path(home), more, ended, tops, until)
 
-        def whole() -> int:
-            with self._transaction():
-                self._empty()
-                return self._sync(Path(home), None, NOTHING, documents.TOPS, math.inf)
-
-        return self._guarded(whole)
+        return self._guarded(work)
 
     def search(
         self,

@@ -42,10 +42,9 @@ def refresh(index: Index, paths: Paths, *, anew: bool = False, until: float = ma
     """
     index.is_whole = True
     index.resolve(project.aliases(paths.projects))
-    changed = index.rebuild(paths.home) if anew else index.sync(paths.home, tops=("knowledge",), until=until)
-    told = of(paths)
-    more = _archived(index, Archive.of(paths), Path(paths.home), told)
-    changed += index.sync(paths.home, more=more, ended=told, tops=("daily",), until=until)
+    ended = of(paths)
+    more = _archived(index, Archive.of(paths), Path(paths.home), ended)
+    changed = index.sync(paths.home, more, ended=ended, until=until, anew=anew)
     if index.is_whole:
         index.prepare(naming_notes.LEVELS, lambda texts: files.replace(Path(paths.named), naming_notes.names_in(texts)))
     return changed
