@@ -475,6 +475,23 @@ def test_a_line_reworded_unseen_goes_with_its_statement(desk: Machine, laptop: M
     assert [path(machine).exists() for machine in (desk, laptop)] == [is_sent, is_sent]
 
 
+def test_a_rewording_of_what_another_kept_stays(desk: Machine, laptop: Machine) -> None:
+    """Who forgot the first words knew what had come in their place, though not in which words it stands here now."""
+    place(desk, "Behaviour", "The zeppelin lands on Friday.")
+    save(desk, partial(re.sub, "[A-Z][a-z]+day[.]", "Sunday."))
+    desk.settle()
+    save(desk, partial(re.sub, "The zeppelin lands", "It comes"))
+    desk.settle()
+    meet(desk, laptop)
+    [line] = [fact for fact in laptop.facts() if not fact.ended]
+    day = laptop.daily.path(laptop.daily.days()[-1])
+    day.write_text(day.read_text().replace(f"{line.content} ^", "It comes on Monday. ^"))
+    desk.forget("zeppelin")
+    meet(desk, laptop)
+    for machine in (desk, laptop):
+        assert [fact.content for fact in machine.facts()] == ["It comes on Monday."]
+
+
 def test_an_article_that_is_forgotten_whole_is_missed_by_nobody(desk: Machine, laptop: Machine) -> None:
     """Its name is as forgotten as what it says, also where it was edited meanwhile."""
     name = "concepts/zeppelin-berth"

@@ -10,7 +10,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any, Final
 
 from memoria.base import failpoints, invocation
@@ -101,11 +100,11 @@ class Meeting:
         known = self.records.segments()
         self.records.release(known - listed)
         fresh = {(machine, name) for machine, name in listed - known if name.endswith(ENDING)}
-        own = {place for place in fresh if place[0] == self.machine}  # first: what was sent is known by it
-        for (machine, name), data in chain(self.carrier.read(own), self.carrier.read(fresh - own)):
-            found = opened(data, self.key)
+        read = [(place, opened(data, self.key)) for place, data in self.carrier.read(fresh)]
+        for place, found in read:  # first: by them all it is known what others have seen
+            self.records.hold(*place, found)
+        for (machine, _), found in read:
             self.records.scrub([record.dot for record in found if self._take(record, machine)])
-            self.records.hold(machine, name, found)
         return self.records.forgotten_in()
 
     def _take(self, record: Record, machine: str) -> bool:

@@ -180,7 +180,7 @@ class Records(AbstractContextManager["Records"]):
         """Count what was edited here unseen by others; forget a line by which a person replaced it in an article."""
         mine = "SELECT line FROM records WHERE id = ? AND mine"
         own = [Record.parse(line) for (line,) in self.db.execute(mine, (ident,)).fetchall()]
-        unsent = mine + " AND dot NOT IN (SELECT dot FROM held)"  # noqa: S608 (constants)
+        unsent = mine + " AND id NOT IN (SELECT id FROM held)"  # noqa: S608 (constants)
         edits = [ident]
         for edit in edits:  # which grows: a line is reworded more than once
             end = self.standing(f"{edit}#{END}")
