@@ -19,7 +19,7 @@ import pytest
 
 from as_before import same
 from facts import a_fact, sync
-from home_of import DAY, article, catalogued, entry, run, scripted
+from home_of import DAY, article, catalogued, entry, line, run, scripted, talk
 from memoria.amending import proof, removal
 from memoria.audit import checks
 from memoria.audit.checks import BROKEN
@@ -41,7 +41,6 @@ from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper, Outbox
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.screen import Tombstones
-from memoria.transcripts.turn_reader import Reader
 from memoria.wiki import lint_rules
 from memoria.wiki.folder import Wiki
 from memoria.wiki.lint_rules import Snapshot
@@ -60,20 +59,8 @@ PLAIN = "Deploys run on Fridays with `make ship`"
 KEPT_FACT = "Use pnpm in this shop."
 
 
-def line(number: int, role: str, text: str) -> dict[str, Any]:
-    return {
-        "type": role, "uuid": f"11111111-aaaa-4aaa-8aaa-00000000000{number}", "sessionId": "s1", "cwd": "/shop",
-        "timestamp": "2026-11-20T14:05:00Z",
-        "message": {"role": role, "content": text if role == "user" else [{"type": "text", "text": text}]},
-    }  # fmt: skip
-
-
-def lines(*said: tuple[int, str, str]) -> bytes:
-    return b"".join(json.dumps(line(*each)).encode() + b"\n" for each in said)
-
-
-TOLD = lines((1, "user", f"Note: {SECRET}."), (2, "assistant", "Noted: Quaggasoft."))
-LATER = lines((3, "user", f"Again, {SECRET}!"), (4, "assistant", "Fine."))
+TOLD = line(1, "user", f"Note: {SECRET}.") + line(2, "assistant", "Noted: Quaggasoft.")
+LATER = line(3, "user", f"Again, {SECRET}!") + line(4, "assistant", "Fine.")
 BRING_BACK = {
     "worth_saving": True, "title": "Back", "context": SECRET, "key_exchanges": [],
     "action_items": [], "statements": [],
@@ -87,15 +74,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     monkeypatch.setenv("MEMORY_API_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("MEMORIA_LIMIT_FLUSH_TURNS_END", "1")
     home = Home.open()
-    turns = list(Reader().read(TOLD.splitlines()))
-    first = entry(
-        home, "01aa", "About Quaggasoft", context=f"{SECRET}.", session="s1", lessons=("Quaggasoft is secret.",),
-        learned=(Learned("fact", f"{SECRET}.", "l-aa111"),),
-    )  # fmt: skip
-    log = Path(home.paths.daily, f"{DAY}.md")
-    log.write_text(log.read_text().replace("turns=k01aa", "turns=" + ".".join(turn.key for turn in turns)))
+    learned = (Learned("fact", f"{SECRET}.", "l-aa111"),)
+    first = talk(home, "01aa", "About Quaggasoft", TOLD.splitlines(), context=f"{SECRET}.",
+                 lessons=("Quaggasoft is secret.",), learned=learned)  # fmt: skip
     second = entry(home, "01bb", "Deploy", context=f"{PLAIN}.", session="s2", project_key="ship-bbbbbb")
-    Archive.of(home.paths, 1).keep("01aa", DAY, turns)
     article(home, "concepts/merger", "Merger", (f"{SECRET}.", "01aa"), related=("concepts/deploys",))
     article(
         home, "concepts/deploys", "Deploys", (f"{SECRET}, so no deploys then.", "01aa"), (PLAIN, "01bb"),
@@ -301,7 +283,7 @@ def test_a_page_of_which_nothing_else_is_left_keeps_what_a_person_wrote_there() 
 
 def test_a_session_goes_with_its_jobs_facts_and_what_its_transcript_still_holds(home: Home, tmp_path: Path) -> None:
     transcript = tmp_path / "s1.jsonl"
-    transcript.write_bytes(TOLD + LATER + lines((5, "user", f"{SECRET}, third time")))
+    transcript.write_bytes(TOLD + LATER + line(5, "user", f"{SECRET}, third time"))
     cursor.write(home.paths.cursors, "s1", cursor.Cursor(str(transcript), 10, b""))
     assert run(forget, home, "s1", "--yes") == 0
     gone(home)
@@ -331,7 +313,7 @@ def test_a_session_takes_its_facts_that_wait_to_be_stored_and_a_text_those_that_
 def test_a_file_of_the_client_that_holds_what_was_forgotten_is_named(
     home: Home, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files = [("a.jsonl", json.dumps(line(1, "user", f"Note: {SECRET} (合併は五月).")).encode()), ("b.jsonl", b"merger")]
+    files = [("a.jsonl", line(1, "user", f"Note: {SECRET} (合併は五月).")), ("b.jsonl", b"merger")]
     monkeypatch.setattr(proof, "_client_files", lambda _: iter(files))
     found = asyncio.run(proof.search(home, [told]))
     assert found.client == ["a.jsonl"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from home_of import DAY, entry, run, scripted
+from home_of import DAY, entry, line, run, scripted
 from memoria.capture.capture import capture
 from memoria.capture.hook import Event
 from memoria.capture.spool import Spool
@@ -46,15 +46,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     monkeypatch.setenv("MEMORIA_PYTHON", "/bin/true")
     monkeypatch.setenv("MEMORIA_LIMIT_TRANSCRIPT_WAIT_S", "0")
     return Home.open()
-
-
-def line(number: int, role: str, text: str) -> bytes:
-    value = {
-        "type": role, "uuid": f"22222222-aaaa-4aaa-8aaa-{number:012d}", "sessionId": "s1", "cwd": "/shop",
-        "timestamp": "2026-11-20T14:05:00Z", "isSidechain": False,
-        "message": {"role": role, "content": text if role == "user" else [{"type": "text", "text": text}]},
-    }  # fmt: skip
-    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
 
 def holding(home: Home, text: str = "licence ends") -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shlex
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import home_of
 from memoria.commands import install
 from memoria.ground import client_program
 from memoria.ground.errors import ClientSettingsError, ExpectedError
@@ -35,9 +35,7 @@ def file() -> Path:
 
 
 def run(*words: str) -> int:
-    parser = argparse.ArgumentParser()
-    install.arguments(parser)
-    return install.command(parser.parse_args(words), Home.open())
+    return home_of.run(install, Home.open(), *words)
 
 
 def given_file(file: Path, text: str | bytes) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shutil
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 import agents
+import home_of
 from memoria.commands import flush, install, verify
 from memoria.ground.errors import ClientSettingsError, ExpectedError
 from memoria.ground.home import Home
@@ -31,10 +31,7 @@ def codex() -> Path:
 
 
 def run(verb: Any, *words: str) -> int:
-    parser = argparse.ArgumentParser()
-    verb.arguments(parser)
-    status: int = verb.command(parser.parse_args(words), Home.open())
-    return status
+    return home_of.run(verb, Home.open(), *words)
 
 
 def fire(folder: Path, event: str, **fields: object) -> subprocess.CompletedProcess[bytes]:

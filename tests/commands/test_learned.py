@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import pytest
 
 from facts import BLOG, SHOP, a_fact
+from home_of import run
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.commands import learned, sync, why
@@ -21,35 +21,25 @@ from memoria.statements.keeper import Keeper
 def home(tmp_path: Path) -> Home:
     one = Home(Settings.load(), Paths(str(tmp_path / "memoria")), Zone("UTC"))
     with Keeper.at(one) as keeper:
-        keeper.take(
-            [
-                a_fact("Use pnpm, not npm.", "correction"),
-                a_fact("Deploys go out on Tuesdays.", "operational", project=BLOG),
-            ]
-        )
+        tuesdays = a_fact("Deploys go out on Tuesdays.", "operational", project=BLOG)
+        keeper.take([a_fact("Use pnpm, not npm.", "correction"), tuesdays])
         keeper.take([a_fact("Use pnpm, not npm.", "correction", day=1, project=BLOG)])
     return one
 
 
-def run(home: Home, *words: str) -> int:
-    parser = argparse.ArgumentParser()
-    learned.arguments(parser)
-    return learned.command(parser.parse_args(words), home)
-
-
 def told(home: Home, capsys: pytest.CaptureFixture[str], *words: str) -> Any:
-    assert run(home, *words, "--json") == 0
+    assert run(learned, home, *words, "--json") == 0
     return json.loads(capsys.readouterr().out)
 
 
 def test_facts_are_edited_promoted_and_deleted(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(home, "list", "pnpm") == 0
+    assert run(learned, home, "list", "pnpm") == 0
     ident = capsys.readouterr().out.split()[0]
-    assert run(home, "edit", ident, "Use", "bun.") == 0
+    assert run(learned, home, "edit", ident, "Use", "bun.") == 0
     assert "Use bun." in capsys.readouterr().out
-    assert run(home, "promote", ident) == 0
+    assert run(learned, home, "promote", ident) == 0
     assert "everywhere" in capsys.readouterr().out
-    assert run(home, "delete", ident) == 0
+    assert run(learned, home, "delete", ident) == 0
     assert f"1 fact forgotten: {ident}" in capsys.readouterr().out
     assert "bun" not in "".join(path.read_text() for path in Path(home.paths.daily).glob("*.md"))
     assert [fact["kind"] for fact in told(home, capsys)] == ["operational"]
@@ -62,7 +52,7 @@ def test_an_edit_changes_log_page_and_what_waits_for_the_server_and_holds_no_sec
     monkeypatch.setenv("MEMORY_API_URL", "http://127.0.0.1:9")
     home = Home(Settings.load(), home.paths, home.zone)
     key = "AKIA" + "IOSFODNN7" + "EXAMPLQ"
-    assert run(home, "edit", ident, "The", "bucket", "takes", key) == 0
+    assert run(learned, home, "edit", ident, "The", "bucket", "takes", key) == 0
     assert "`memoria sync`" in capsys.readouterr().err
     with Keeper.at(home) as keeper:
         log = keeper.lines.daily.path(home.zone.day(keeper.known(ident).time)).read_text()
@@ -83,7 +73,7 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(home: Home, capsys: pyt
         (("edit", ident, " "), "a fact needs words"),
     ):
         with pytest.raises(ExpectedError, match=reason):
-            run(home, *words)
+            run(learned, home, *words)
     assert told(home, capsys) == before
 
 
@@ -93,10 +83,8 @@ def test_a_server_that_is_away_is_named_and_nothing_is_lost(
     monkeypatch.setenv("MEMORY_API_URL", "http://127.0.0.1:9")
     home = Home(Settings.load(), home.paths, home.zone)
     before = told(home, capsys)
-    parser = argparse.ArgumentParser()
-    sync.arguments(parser)
     with pytest.raises(ExpectedError, match="cannot be reached"):
-        sync.command(parser.parse_args([]), home)
+        run(sync, home)
     capsys.readouterr()
     assert told(home, capsys) == before
 
@@ -104,18 +92,15 @@ def test_a_server_that_is_away_is_named_and_nothing_is_lost(
 def test_why_says_of_a_statement_without_a_conversation_that_none_is_known(
     home: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told, learned_there = (
-        a_fact("Use tabs.", quote="", session=""),
-        a_fact("Use pnpm.", quote="no, pnpm here", session=""),
-    )
+    told, heard = a_fact("Use tabs.", quote="", session=""), a_fact("Use pnpm.", quote="no, pnpm here", session="")
     with Keeper.at(home) as keeper:
-        keeper.take([told, learned_there])
-    assert why.command(argparse.Namespace(claim=[told.id], json=False), home) == 0
+        keeper.take([told, heard])
+    assert run(why, home, told.id) == 0
     assert "no conversation of this machine is known" in capsys.readouterr().out
-    assert why.command(argparse.Namespace(claim=[learned_there.id], json=False), home) == 0
+    assert run(why, home, heard.id) == 0
     assert "learned from: no, pnpm here" in capsys.readouterr().out
     page = Path(home.paths.knowledge, "concepts", "tabs.md")
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(f"# Tabs\n\n## Key Points\n\n- Use tabs. [[daily/{told.time:%Y-%m-%d}#^{told.id}|then]]\n")
-    assert why.command(argparse.Namespace(claim=["use", "tabs"]), home) == 0
+    assert run(why, home, "use", "tabs") == 0
     assert "no conversation of this machine is known" in capsys.readouterr().out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sqlite3
 import sys
 from contextlib import closing
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import home_of
 from memoria.base.paths import own_command
 from memoria.capture import detach
 from memoria.commands import search
@@ -34,9 +34,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def run(*words: str) -> int:
-    parser = argparse.ArgumentParser()
-    search.arguments(parser)
-    return search.command(parser.parse_args(words), Home.open())
+    return home_of.run(search, Home.open(), *words)
 
 
 @pytest.mark.parametrize("rubbish", [b"rubbish" * 1000, b"SQLite format 3\0" + b"\7" * 5000])

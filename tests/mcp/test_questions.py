@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from home_of import DAY, article, entry, scripted
+from home_of import DAY, article, entry, line, scripted, talk
 from mcp_client import call, drive, fenced, refused
 from memoria.base import project
 from memoria.capture import cursor
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
-from memoria.transcripts.archive import Archive
-from memoria.transcripts.turn_reader import Reader
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -27,14 +24,6 @@ pytestmark = pytest.mark.slow
 CLAIM = "The cache lies in the ferry folder."
 OTHER = "bank-bbbbbb"
 SECRET = "password=W1nter$un9x"
-
-
-def line(ident: int, role: str, text: str) -> dict[str, Any]:
-    return {
-        "type": role, "uuid": f"{ident:08}-aaaa-4aaa-8aaa-000000000001", "sessionId": "s1",
-        "timestamp": "2026-11-20T14:05:00Z", "cwd": "/p",
-        "message": {"role": role, "content": text if role == "user" else [{"type": "text", "text": text}]},
-    }  # fmt: skip
 
 
 @pytest.fixture
@@ -48,17 +37,13 @@ def home(tmp_path: Path, key: str) -> Home:
     """One entry, its turns, and an article about it; the same of another project."""
     home = Home.open()
     path = tmp_path / "s1.jsonl"
-    lines = [
+    said = [
         line(1, "user", f"Where does the cache lie? Use {SECRET} to look."),
         line(2, "assistant", "In the ferry folder.\nThe harbour master lives at Quay 7."),
     ]
-    path.write_text("".join(json.dumps(each) + "\n" for each in lines))
-    turns = list(Reader().read(path.read_bytes().splitlines()))
-    made = entry(home, "01aa", "The cache", project_key=key, decisions=(CLAIM,))
+    path.write_bytes(b"".join(said))
+    talk(home, "01aa", "The cache", said, project_key=key, decisions=(CLAIM,))
     entry(home, "01bb", "The vault", session="s2", project_key=OTHER, decisions=("The vault cache is under the bank.",))
-    log = Path(home.paths.daily, f"{DAY}.md")
-    log.write_text(log.read_text().replace("turns=k01aa", "turns=" + ".".join(turn.key for turn in turns)))
-    Archive.of(home.paths, 1).keep(made.id, DAY, turns)
     cursor.write(home.paths.cursors, "s1", cursor.Cursor(str(path), 1, b""))
     article(home, "concepts/cache", "Cache", (CLAIM, "01aa"))
     banks(home, "concepts/vault", "Vault")

@@ -4,41 +4,24 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from home_of import DAY, article, entry, run
+from home_of import DAY, article, line, run, talk
 from memoria.commands import learned as learned_facts
 from memoria.commands import search, show, why
 from memoria.ground.home import Home
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.screen import Tombstones
-from memoria.transcripts.turn_reader import Reader
 
 CLAIM = "Hold `worker.lock` before reading the spool."
-
-
-def line(uuid: str, role: str, text: str) -> dict[str, Any]:
-    return {
-        "type": role, "uuid": uuid, "sessionId": "s1", "timestamp": "2026-11-20T14:05:00Z", "cwd": "/p",
-        "message": {"role": role, "content": text if role == "user" else [{"type": "text", "text": text}]},
-    }  # fmt: skip
 
 
 @pytest.fixture
 def home() -> Home:
     home = Home.open()
-    lines = [
-        line("11111111-aaaa-4aaa-8aaa-000000000001", "user", "Why do entries stand twice?"),
-        line("11111111-aaaa-4aaa-8aaa-000000000002", "assistant", "The lock comes too late. \x1b[31m"),
-    ]
-    turns = list(Reader().read([json.dumps(each).encode() for each in lines]))
-    assert len(turns) == 2
-    made = entry(home, "01aa", "Flush race")
-    log = Path(home.paths.daily, f"{DAY}.md")
-    log.write_text(log.read_text().replace("turns=k01aa", "turns=" + ".".join(turn.key for turn in turns)))
-    Archive.of(home.paths, 1).keep(made.id, DAY, turns)
+    said = line(1, "user", "Why do entries stand twice?"), line(2, "assistant", "The lock comes too late. \x1b[31m")
+    talk(home, "01aa", "Flush race", [*said])
     article(home, "concepts/worker-lock", "Worker lock", (CLAIM, "01aa"), ("By hand.", ""))
     return home
 
@@ -75,14 +58,9 @@ def test_when_the_archive_has_nothing_any_more_the_answer_says_so(
 def test_of_a_long_conversation_only_the_turns_that_say_it_are_shown_with_its_words_marked(
     home: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    talk = [line(f"22222222-aaaa-4aaa-8aaa-0000000000{n:02}", ("user", "assistant")[n % 2], f"Chatter {n}.")
-            for n in range(40)]  # fmt: skip
-    talk[21] = line("22222222-aaaa-4aaa-8aaa-000000000021", "assistant", "Take the walrus before reading the ledger.")
-    turns = list(Reader().read([json.dumps(each).encode() for each in talk]))
-    log = Path(home.paths.daily, f"{DAY}.md")
-    made = entry(home, "01bb", "Ledger")
-    log.write_text(log.read_text().replace("turns=k01bb", "turns=" + ".".join(turn.key for turn in turns)))
-    Archive.of(home.paths, 1).keep(made.id, DAY, turns)
+    said = [line(100 + n, ("user", "assistant")[n % 2], f"Chatter {n}.") for n in range(40)]
+    said[21] = line(121, "assistant", "Take the walrus before reading the ledger.")
+    talk(home, "01bb", "Ledger", said)
     article(home, "concepts/ledger", "Ledger", ("Take the walrus before the ledger.", "01bb"))
     run(why, home, "concepts/ledger")
     shown = capsys.readouterr().out

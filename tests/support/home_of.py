@@ -14,6 +14,8 @@ from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.ground import clock
 from memoria.ground.home import Home
+from memoria.transcripts.archive import Archive
+from memoria.transcripts.turn_reader import Reader
 from memoria.wiki import index_page
 from memoria.wiki.article import KEY_POINTS, Article, Claim
 from memoria.wiki.article_cache import Row
@@ -35,10 +37,28 @@ def entry(home: Home, ident: str, title: str, day: date = DAY, **fields: Any) ->
     """Put an entry into its daily log."""
     made = Entry(
         id=ident, day=day, time="14:05", session=fields.pop("session", "s1"), project="shop",
-        project_key=fields.pop("project_key", "shop-aaaaaa"), title=title, turns=(f"k{ident}",), model="m", **fields,
+        project_key=fields.pop("project_key", "shop-aaaaaa"), title=title, turns=fields.pop("turns", (f"k{ident}",)),
+        model="m", **fields,
     )  # fmt: skip
     DailyLog(home.paths).append(made)
     return made
+
+
+def line(number: int, role: str, text: str) -> bytes:
+    """A line of the transcript of the session ``s1``."""
+    value = {
+        "type": role, "uuid": f"11111111-aaaa-4aaa-8aaa-{number:012}", "sessionId": "s1", "cwd": "/shop",
+        "timestamp": "2026-11-20T14:05:00Z",
+        "message": {"role": role, "content": text if role == "user" else [{"type": "text", "text": text}]},
+    }  # fmt: skip
+    return json.dumps(value).encode() + b"\n"
+
+
+def talk(home: Home, ident: str, title: str, said: list[bytes], **fields: Any) -> Entry:
+    """Put an entry into its daily log, and the turns of these lines into the archive."""
+    turns = list(Reader().read(said))
+    Archive.of(home.paths, 1).keep(ident, DAY, turns)
+    return entry(home, ident, title, turns=tuple(turn.key for turn in turns), **fields)
 
 
 def article(home: Home, slug: str, title: str, *claims: tuple[str, str], related: tuple[str, ...] = ()) -> Article:

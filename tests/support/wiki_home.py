@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from contextlib import closing
 from datetime import date
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import patch
 
+import home_of
 from memoria.commands import compile as compiling
 from memoria.commands import undo
 from memoria.daily.daily_log import DailyLog
@@ -85,10 +85,7 @@ class WikiHome:
                 self.prompts += model.prompts
 
     def run(self, verb: Any, *words: str) -> int:
-        parser = argparse.ArgumentParser()
-        verb.arguments(parser)
-        status: int = verb.command(parser.parse_args(words), self.home)
-        return status
+        return home_of.run(verb, self.home, *words)
 
     def undo(self, *words: str) -> int:
         return self.run(undo, *words)
