@@ -9,7 +9,12 @@ from reader_home import Browser, fill
 
 
 @pytest.fixture
-def browser() -> Browser:
+def home() -> Home:
     home = Home.open()
     fill(home)
+    return home
+
+
+@pytest.fixture
+def browser(home: Home) -> Browser:
     return Browser(home).enter()

@@ -10,10 +10,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from client_session import wait_until
 from hostile_home import fill_hostile
 from memoria.ground.home import Home
-from reader_home import DAY, fill
-from real_browser import NEEDS_BROWSER, Served, chromium, served, until
+from reader_home import DAY
+from real_browser import NEEDS_BROWSER, Served, chromium, served
 
 pytestmark = [pytest.mark.slow, NEEDS_BROWSER, pytest.mark.filterwarnings("default")]
 
@@ -21,15 +22,8 @@ ARTICLE = "/article/concepts/checkout"
 
 
 @pytest.fixture
-def home() -> Home:
-    made = Home.open()
-    fill(made)
-    fill_hostile(made)
-    return made
-
-
-@pytest.fixture
 def server(home: Home) -> Iterator[Served]:
+    fill_hostile(home)
     with served(home) as running:
         yield running
 
@@ -75,7 +69,7 @@ def test_the_browser_keeps_the_cookie_from_scripts_and_other_sites(server: Serve
         page.evaluate("() => { const s = document.createElement('script'); s.textContent = 'window.ran = 1';"
                       " document.body.append(s); }")  # fmt: skip
         assert page.evaluate("window.ran") is None  # the policy allows no inline script
-        until(lambda: any("Content Security Policy" in each for each in errors), "the browser says why")
+        wait_until(lambda: any("Content Security Policy" in each for each in errors), "the browser says why")
 
 
 def test_the_keys_alone_lead_from_search_to_the_words_behind_a_claim(server: Served) -> None:

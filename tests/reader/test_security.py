@@ -8,13 +8,11 @@ import pytest
 
 from memoria.ground.home import Home
 from memoria.reader import security
-from reader_home import HOST, Browser, fill
+from reader_home import HOST, Browser
 
 
 @pytest.fixture
-def browser() -> Browser:
-    home = Home.open()
-    fill(home)
+def browser(home: Home) -> Browser:
     return Browser(home)
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
@@ -17,7 +15,7 @@ from memoria.recall.shown_notes import ShownNotes
 from memoria.statements.keeper import Keeper
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
-from reader_home import DAY, HOSTILE, write
+from reader_home import DAY, HOSTILE, asked, given, transcribe, write
 
 EVIL = "\"'><script>alert(1)</script><img src=x onerror=alert(1)></title></textarea></svg><svg/onload=alert(1)>"
 LINK = "[[concepts/x|<b onclick=alert(1)>]] [run](javascript:alert(1)) ![p](https://example.com/p.png)"
@@ -53,20 +51,13 @@ def fill_hostile(home: Home) -> None:
 
 
 def _transcribe(home: Home) -> None:
-    added = {"type": "hook_additional_context", "hookName": "x"}
     rows: list[dict[str, object]] = [
-        {"type": "attachment", "attachment": {**added, "content": [PAGE], "hookEvent": "SessionStart"}},
-        {"type": "user", "message": {"role": "user", "content": EVIL}},
-        {"type": "attachment", "attachment": {**added, "content": [NOTES], "hookEvent": "UserPromptSubmit"}},
-        {"type": "attachment", "attachment": {**added, "content": [PAGE], "hookEvent": EVIL}},
+        given("SessionStart", PAGE), asked(EVIL), given("UserPromptSubmit", NOTES), given(EVIL, PAGE),
         {"type": "assistant", "message": {"role": "assistant", "id": "m", "content": [{"type": "text", "text": EVIL}]}},
         {"type": EVIL, "content": EVIL},
-    ]
-    path = Path.home() / ".claude" / "projects" / "p" / "s-evil.jsonl"
-    path.parent.mkdir(parents=True)
-    about = {"sessionId": "s-evil", "cwd": f"/tmp/{EVIL}", "timestamp": "2026-11-20T10:05:00Z"}
-    path.write_text("".join(json.dumps({**about, "uuid": f"u{n}", **row}) + "\n" for n, row in enumerate(rows)))
+    ]  # fmt: skip
+    fates = {"captured": 1, "missing": 1, f"skipped: {EVIL}": 2}
+    transcribe(home, "s-evil", rows, fates, f"/tmp/{EVIL}")
     ShownNotes(home.paths.hints, SESSION).add([f"{EVIL} {LINK}"])
     with closing(Ledger(home.paths)) as ledger:
-        ledger.check(str(path), "1-2-0", {"captured": 1, "missing": 1, f"skipped: {EVIL}": 2})
         ledger.book(Call("flush", EVIL, EVIL, "ok", 10, 5, 0.25, 1.0))

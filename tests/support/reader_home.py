@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
+from memoria.daily.ledger import Ledger
 from memoria.ground.home import Home
 from memoria.reader import security
 from memoria.reader.server import application
@@ -164,6 +168,28 @@ def write(home: Home, slug: str, text: str) -> None:
     path = Wiki(home.paths).path(slug)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
+
+
+def asked(text: str) -> dict[str, object]:
+    """A line of a transcript in which the user says this."""
+    return {"type": "user", "message": {"role": "user", "content": text}}
+
+
+def given(event: str, text: str) -> dict[str, object]:
+    """A line of a transcript in which the hook of an event gives this."""
+    content = {"type": "hook_additional_context", "content": [text], "hookEvent": event, "hookName": "x"}
+    return {"type": "attachment", "attachment": content}
+
+
+def transcribe(home: Home, ident: str, rows: list[dict[str, object]], fates: dict[str, int], cwd: str = "/s") -> Path:
+    """Write the transcript of a session, and record what became of its turns."""
+    path = Path.home() / ".claude" / "projects" / "p" / f"{ident}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    about = {"sessionId": ident, "cwd": cwd, "timestamp": "2026-11-20T10:05:00Z"}
+    path.write_text("".join(json.dumps({**about, "uuid": f"{ident}{n}", **row}) + "\n" for n, row in enumerate(rows)))
+    with closing(Ledger(home.paths)) as ledger:
+        ledger.check(str(path), "1-2-0", fates)
+    return path
 
 
 @dataclass(frozen=True, slots=True)

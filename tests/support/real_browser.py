@@ -9,8 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from client_session import wait_until
 from memoria.ground.home import Home
 from memoria.reader import security
 
@@ -26,7 +26,6 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 IS_THERE = bool(CHROMIUM) and importlib.util.find_spec("playwright") is not None
 MISSING = "needs chromium (apt install chromium) and playwright (uv sync --inexact --group browser)"
 NEEDS_BROWSER = pytest.mark.skipif(not IS_THERE, reason=MISSING)
-SECONDS = 30.0
 
 
 @dataclass(slots=True)
@@ -42,9 +41,9 @@ class Served:
         """What its pages' addresses begin with."""
         return f"http://127.0.0.1:{self.port}"
 
-    def entrance(self, to: str = "/") -> str:
+    def entrance(self) -> str:
         """Return an address that lets a browser in."""
-        return f"{self.origin}/enter?{urlencode({'ticket': security.ticket(self.key), 'to': to})}"
+        return f"{self.origin}/enter?{urlencode({'ticket': security.ticket(self.key)})}"
 
 
 def opened(home: Home, *words: str, code: str = "") -> subprocess.Popen[str]:
@@ -57,23 +56,13 @@ def opened(home: Home, *words: str, code: str = "") -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def until(found: Callable[[], Any], what: str) -> Any:
-    """Return what is found as soon as it is true; fail when that takes too long."""
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end:
-        if value := found():
-            return value
-        time.sleep(0.05)
-    raise AssertionError(f"never happened: {what}")
-
-
 @contextmanager
 def served(home: Home, code: str = "") -> Iterator[Served]:
     """Serve a home in a process of its own."""
     process = opened(home, code=code)
     try:
         place = Path(home.paths.reader)
-        until(lambda: place.exists() or process.poll() is not None, "the server says where it is")
+        wait_until(lambda: place.exists() or process.poll() is not None, "the server says where it is")
         assert process.poll() is None, process.stderr and process.stderr.read()
         stored = json.loads(place.read_bytes())
         yield Served(process, stored["port"], stored["key"])
@@ -83,11 +72,11 @@ def served(home: Home, code: str = "") -> Iterator[Served]:
 
 
 @contextmanager
-def chromium(*, arguments: Sequence[str] = (), **given: Any) -> Iterator[Any]:
-    """Yield a context of a new Chromium that was started with these arguments."""
+def chromium(**given: Any) -> Iterator[Any]:
+    """Yield a context of a new Chromium."""
     driver = importlib.import_module("playwright.sync_api")  # is not installed everywhere
     with driver.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", *arguments])
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         try:
             yield browser.new_context(**given)
         finally:
