@@ -47,7 +47,7 @@ from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
 from memoria.wiki.folder import Wiki
 from memoria.worker import worker
-from memory_server import KEY, MemoryServer, running
+from memory_server import KEY, MemoryServer
 from scripted_model import Scripted
 from stories import Edit, Session, Start, Statement, Story, is_marked, lines
 from truthful_model import Truthful
@@ -491,7 +491,7 @@ def staged(base: Path) -> Iterator[MemoryServer]:
     user.mkdir(parents=True, exist_ok=True)
     dropped = ("ANTHROPIC_", "CLAUDE", "MEMORIA_", "MEMORY_", "OLLAMA_", "XDG_")
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
-    with running() as server:
+    with MemoryServer() as server:
         env = {
             **inherited, "HOME": str(user), "XDG_CONFIG_HOME": str(user / ".config"), "MEMORIA_TZ": "UTC",
             "CLAUDE_CONFIG_DIR": str(user / ".claude"), "MEMORIA_HOME": str(base / "memoria"),

@@ -30,7 +30,7 @@ from memoria.daily.daily_log import DailyLog
 from memoria.ground import clock
 from memoria.models.protocol import SYSTEM
 from memoria.search import layout
-from memory_server import running
+from memory_server import MemoryServer
 from messages_api import MessagesApi, Request
 from ollama_api import OllamaApi
 from places import ROOT
@@ -164,7 +164,7 @@ def talked(machine: Machine) -> None:
 
 def pulled(machine: Machine) -> None:
     """A fact that another program put on the memory server."""
-    with running() as server, keeper(Path(machine.paths.home)) as home:
+    with MemoryServer() as server, keeper(Path(machine.paths.home)) as home:
         server.store(
             {
                 "content": f"{TOPIC} server {SHORT.format('server')}",

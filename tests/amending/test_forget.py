@@ -48,7 +48,7 @@ from memoria.wiki.transaction import Transactions, digest
 from memoria.worker import worker
 from memoria.working.memory import WorkingMemory
 from memoria.working.shared_store import open_store
-from memory_server import running
+from memory_server import MemoryServer
 from wiki_home import WikiHome, placed, stated
 from wiki_home import entry as wiki_entry
 
@@ -376,7 +376,7 @@ def test_an_article_goes_with_links_to_it_and_undoable_steps(home: Home, capsys:
 
 
 def test_the_memory_server_is_told_and_only_of_the_number(home: Home) -> None:
-    with running() as server:
+    with MemoryServer() as server:
         with Keeper.at(home) as keeper:
             sync(keeper, server)
         before = server.live()

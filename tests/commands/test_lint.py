@@ -69,11 +69,6 @@ def test_names_aliases_anchors_and_code_are_understood(home: Home, link: str) ->
     assert found(home) == []
 
 
-def test_a_source_that_is_not_in_a_daily_log_is_an_error(home: Home) -> None:
-    rewrite(home, "#^e-01aa|20 Nov]]", "#^e-99zz]]")
-    assert found(home) == [("dead-source", "knowledge/concepts/worker-lock.md")]
-
-
 def test_an_entry_without_its_block_id_is_an_error(home: Home) -> None:
     log = Path(home.paths.daily, f"{DAY}.md")
     log.write_text(log.read_text().replace("^e-01bb\n", ""))
@@ -98,11 +93,13 @@ def test_pages_out_of_place_are_named(home: Home) -> None:
     }  # fmt: skip
 
 
-def test_a_claim_without_a_source_is_a_warning(home: Home) -> None:
-    rewrite(home, "## Key Points\n", "## Key Points\n\n- Just so, everybody knows.\n")
-    assert found(home) == [("missing-source", "knowledge/concepts/worker-lock.md")]
-
-
-def test_one_name_for_two_pages_is_a_warning(home: Home) -> None:
-    rewrite(home, "aliases: []", "aliases: [worker LOCK]", "concepts/deploys")
-    assert found(home) == [("duplicate-title", "knowledge/concepts/deploys.md")]
+@pytest.mark.parametrize(("rule", "slug", "old", "new"), [
+    ("dead-source", "concepts/worker-lock", "#^e-01aa|20 Nov]]", "#^e-99zz]]"),
+    ("missing-source", "concepts/worker-lock", "## Key Points\n", "## Key Points\n\n- Just so, everybody knows.\n"),
+    ("duplicate-title", "concepts/deploys", "aliases: []", "aliases: [worker LOCK]"),
+])  # fmt: skip
+def test_a_source_in_no_log_or_none_and_one_name_for_two_pages_are_found(
+    home: Home, rule: str, slug: str, old: str, new: str
+) -> None:
+    rewrite(home, old, new, slug)
+    assert found(home) == [(rule, f"knowledge/{slug}.md")]

@@ -11,12 +11,12 @@ import pytest
 from facts import keeper
 from home_lives import Machine
 from memoria.statements.keeper import Keeper
-from memory_server import MemoryServer, running
+from memory_server import MemoryServer
 
 
 @pytest.fixture
 def server() -> Iterator[MemoryServer]:
-    with running() as one:
+    with MemoryServer() as one:
         yield one
 
 

@@ -33,7 +33,7 @@ from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.keeper import Keeper
 from memoria.transcripts.screen import Tombstones
 from memoria.worker import together, worker
-from memory_server import KEY, OTHER_KEY, MemoryServer, running
+from memory_server import KEY, OTHER_KEY, MemoryServer
 
 pytestmark = pytest.mark.slow
 
@@ -362,7 +362,7 @@ def test_the_rows_of_one_server_are_not_given_to_the_next(server: MemoryServer, 
     foreign(server, "The wombat owns the invoices.")
     learned(here, PNPM)
     sync(here, server)
-    with running() as other:
+    with MemoryServer() as other:
         sync(here, other)
         assert other.live() == [PNPM]
         gull = next(fact for fact in here.store.facts() if "gull" in fact.content)

@@ -196,10 +196,10 @@ def test_read_opens_every_kind_of_result_that_search_names(tmp_path: Path, top: 
     (top / "knowledge" / "concepts" / "quoll.md").write_text("# Quoll\n\nThe quoll is spotted.\n")
     turns = [Turn("k1", "user", "Please count the quoll twice.")]
     Archive(Path(Paths(str(top)).archive), 1_000_000).keep("01aa", date(2026, 11, 20), turns)
-    said = {"article": "spotted", "entry": "was counted", "fact": "eats at night", "turn": "count the quoll twice"}
+    words_of = {"article": "spotted", "entry": "was counted", "fact": "eats at night", "turn": "count the quoll twice"}
 
     async def scenario(client: Client) -> None:
-        for kind, words in said.items():
+        for kind, words in words_of.items():
             found = fenced(await call(client, "search", query="quoll", kinds=[kind]))
             path = next(row for row in found.splitlines() if f" · {kind}" in row).split(" · ")[0]
             assert words in fenced(await call(client, "read", path=path, lines=12)), kind
@@ -237,35 +237,36 @@ def server(tmp_path: Path, **options: Any) -> subprocess.Popen[bytes]:
         [sys.executable, "-m", "memoria.cli", "mcp"], env=environment(tmp_path), cwd=tmp_path,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options,
     )  # fmt: skip
-    assert process.stdin is not None
-    process.stdin.write(json.dumps(GREETING).encode() + b"\n")
-    process.stdin.flush()
-    assert json.loads(answer_of(process))["id"] == 0
+    assert said(process, json.dumps(GREETING).encode() + b"\n")["id"] == 0
     return process
 
 
-def answer_of(process: subprocess.Popen[bytes]) -> bytes:
-    assert process.stdout is not None
+def said(process: subprocess.Popen[bytes], lines: bytes = b"") -> Any:
+    """What the server answers next, after these lines."""
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(lines)
+    process.stdin.flush()
     timer = threading.Timer(30, process.kill)
     timer.start()
     try:
-        return process.stdout.readline()
+        return json.loads(process.stdout.readline())
     finally:
         timer.cancel()
 
 
+def ask(process: subprocess.Popen[bytes], method: str, params: object = None) -> Any:
+    return said(process, json.dumps({"jsonrpc": "2.0", "id": "q", "method": method, "params": params}).encode() + b"\n")
+
+
 def test_a_line_that_is_no_valid_json_is_answered_with_an_error(tmp_path: Path) -> None:
     with server(tmp_path) as process:
-        assert process.stdin is not None
         for line in (b'{"id": 8, "jsonrpc": "2.0", "method": "tools/call", "params": {\n', b"not json\n"):
-            process.stdin.write(line)
-            process.stdin.flush()
-            assert "no valid JSON" in json.loads(answer_of(process))["error"]["message"]
-            process.stdin.write(b'{"jsonrpc": "2.0", "id": 9, "method": "ping"}\n')
-            process.stdin.flush()
-            assert json.loads(answer_of(process))["id"] == 9, line
+            assert "no valid JSON" in said(process, line)["error"]["message"]
+            assert ask(process, "ping")["id"] == "q", line
         result = ask(process, "tools/call", {"name": "working", "arguments": {"key": "\ud800"}})["result"]
         assert "There is no such key" in result["content"][0]["text"]
+        assert process.stdin
         process.stdin.close()
         assert process.wait(60) == 0, "it ends with its stdin"
 
@@ -280,7 +281,7 @@ def test_a_server_holds_little_memory_also_after_the_first_call(tmp_path: Path, 
             result = ask(process, "tools/call", {"name": tool, "arguments": arguments[tool]})["result"]
             assert not result["isError"], result
         status = Path(f"/proc/{process.pid}/status").read_text()
-        assert process.stdin is not None
+        assert process.stdin
         process.stdin.close()
     assert int(re.findall(r"VmRSS:\s+(\d+) kB", status)[0]) < (29_000 if tool else 18_000)
 
@@ -289,23 +290,11 @@ def test_what_is_no_request_of_ours_is_answered_in_the_protocols_own_words(tmp_p
     with server(tmp_path) as process:
         assert ask(process, "server/discover")["error"]["code"] == -32601
         assert ask(process, "tools/call", [1])["error"]["code"] == -32602
-        assert process.stdin is not None
-        process.stdin.write(b'[]\n\n{"jsonrpc": "2.0", "id": 3, "result": {}}\n')
-        assert json.loads(ask_raw(process, "ping"))["error"]["code"] == -32600, "a list is no message"
-        assert json.loads(answer_of(process)) == {"jsonrpc": "2.0", "id": "q", "result": {}}
+        refused = said(process, b'[]\n\n{"jsonrpc": "2.0", "id": 3, "result": {}}\n')
+        assert refused["error"]["code"] == -32600, "a list is no message"
+        assert ask(process, "ping") == {"jsonrpc": "2.0", "id": "q", "result": {}}
+        assert process.stdin
         process.stdin.close()
-
-
-def ask(process: subprocess.Popen[bytes], method: str, params: object = None) -> Any:
-    return json.loads(ask_raw(process, method, params))
-
-
-def ask_raw(process: subprocess.Popen[bytes], method: str, params: object = None) -> bytes:
-    assert process.stdin is not None
-    asked = {"jsonrpc": "2.0", "id": "q", "method": method, "params": params}
-    process.stdin.write(json.dumps(asked).encode() + b"\n")
-    process.stdin.flush()
-    return answer_of(process)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")

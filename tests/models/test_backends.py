@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -296,20 +296,13 @@ def test_a_claude_that_hangs_is_given_up_at_our_deadline_and_its_process_is_gone
     assert len(api.messages) == 1, "it hung in the model call, not before"
 
 
-def _processes_in(folder: Path) -> list[str]:
-    """Processes whose working directory is ``folder``; on machines without /proc those whose command names it."""
-    if Path("/proc/self/cwd").exists():
-        found = [entry for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-        return [entry.name for entry in found if _cwd(entry) == str(folder)]
-    listing = subprocess.run(["ps", "-ax", "-o", "command"], capture_output=True, text=True, check=True).stdout
-    return [line for line in listing.splitlines() if str(folder) in line]
-
-
-def _cwd(process: Path) -> str:
-    try:
-        return str((process / "cwd").readlink())
-    except OSError:  # gone meanwhile, or not ours
-        return ""
+def _processes_in(folder: Path) -> list[Path]:
+    """Processes whose working directory is ``folder``, where the system tells."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cwd"):
+        with suppress(OSError):  # gone meanwhile, or not ours
+            found += [place] if place.readlink() == folder else []
+    return found
 
 
 # ---- ollama

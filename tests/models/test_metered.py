@@ -10,7 +10,7 @@ from memoria.daily.ledger import Call, Ledger
 from memoria.ground import clock, locks
 from memoria.ground.errors import BadAnswerError, ModelUnavailableError, OverBudgetError
 from memoria.models import tasks
-from memoria.models.metered import Limits, Metered, check
+from memoria.models.metered import Limits, Metered
 from memoria.models.protocol import Prompt
 from memoria.models.scripted import Item
 from scripted_model import Scripted
@@ -73,27 +73,14 @@ def test_a_call_that_is_cut_off_is_booked_by_estimate(ledger: Ledger) -> None:
     assert call.input_tokens > 100
 
 
-def test_a_spent_day_makes_no_call_and_says_until_when(ledger: Ledger) -> None:
-    ledger.book(Call("flush", "scripted", "p", "ok", 1000, 100, 1.2, 1.0))
-    model, asked, _ = metered(ledger, [ANSWER], Limits(daily_usd=1.0))
-    with pytest.raises(OverBudgetError, match="daily_budget_usd") as caught:
+@pytest.mark.parametrize(("tokens", "limits", "setting"), [
+    (1000, Limits(daily_usd=1.0), "daily_budget_usd"),
+    (1, Limits(call_usd=0.5), "call_budget_usd"),  # by what such calls cost so far: a dollar a token
+])  # fmt: skip
+def test_a_call_over_the_budget_is_not_made(ledger: Ledger, tokens: int, limits: Limits, setting: str) -> None:
+    ledger.book(Call("flush", "scripted", "p", "ok", tokens, 0, 1.2, 1.0))
+    model, asked, _ = metered(ledger, [ANSWER], limits)
+    with pytest.raises(OverBudgetError, match=setting) as caught:
         model.complete(PROMPT, "p")
     assert asked.prompts == []
-    assert caught.value.until
-    assert caught.value.until > clock.now()
-
-
-def test_a_call_of_which_no_price_is_known_is_no_sum(ledger: Ledger) -> None:
-    ledger.book(Call("flush", "scripted", "p", "ok", 1000, 100, 1.2, 1.0))
-    spent = ledger.calls_since(clock.parse("2000-01-01T00:00:00Z") or clock.now())
-    with pytest.raises(OverBudgetError, match=r"today's \$1.20 and one more call would exceed"):
-        check(spent, clock.now(), Limits(daily_usd=1.0))
-
-
-def test_a_call_that_would_cost_too_much_is_not_made(ledger: Ledger) -> None:
-    """By what such calls cost so far: a dollar a token."""
-    ledger.book(Call("flush", "scripted", "p", "ok", 1, 0, 1.0, 1.0), clock.now())
-    model, asked, _ = metered(ledger, [ANSWER], Limits(call_usd=0.5))
-    with pytest.raises(OverBudgetError, match="call_budget_usd"):
-        model.complete(PROMPT, "p")
-    assert asked.prompts == []
+    assert bool(caught.value.until) == bool(limits.daily_usd), "until tomorrow, or until the limit is raised"

@@ -27,21 +27,15 @@ class Killed(BaseException):
 
 
 @contextmanager
-def killed_at(step: str, times: int = 1) -> Iterator[None]:
+def killed_at(step: str) -> Iterator[None]:
     """Let what runs in this block end at a failpoint as abruptly as a killed process, as far as files can tell."""
-    left = [times]
 
     def reached(name: str) -> None:
         if name == step:
-            left[0] -= 1
-            if not left[0]:
-                raise Killed
+            raise Killed
 
-    with mock.patch.object(failpoints, "reached", reached):
-        try:
-            yield
-        except Killed:
-            return
+    with mock.patch.object(failpoints, "reached", reached), suppress(Killed):
+        yield
 
 
 class Machine:

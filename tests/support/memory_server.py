@@ -17,12 +17,11 @@ import copy
 import json
 import struct
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from loopback import Handler, Loopback
 
 KEY = "key-for-tests"
 OTHER_KEY = "key-of-another-user"
@@ -30,8 +29,9 @@ DELAYS: dict[int | str | None, float] = {"late": 1.5, "slow": 20}  # seconds
 Answer = tuple[int, dict[str, Any]]
 
 
-class MemoryServer:
+class MemoryServer(Loopback):
     def __init__(self) -> None:
+        super().__init__(_Handler)
         self.memories: dict[int, dict[str, Any]] = {}
         self.sequence = 0
         self.faults: list[int | str | None] = []
@@ -43,8 +43,6 @@ class MemoryServer:
         self.skew = timedelta()
         self.last = datetime.min.replace(tzinfo=UTC)
         self.lock = threading.Lock()
-        self.url = ""
-        self.hold = threading.Event()
 
     def now(self) -> str:
         """The database's clock; no two rows share a moment."""
@@ -143,65 +141,40 @@ def _float32(value: float) -> float:
     return float(struct.unpack("f", struct.pack("f", value))[0])
 
 
-def _handler(server: MemoryServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        def serve(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
-            with server.lock:
-                server.requests.append((self.command, self.path))
-                fault = server.fault(self.command, self.path)
-                user = {server.key: "default", OTHER_KEY: "other"}.get(
-                    str(self.headers.get("Authorization")).removeprefix("Bearer ")
-                )
-                if user is None:
-                    status, answer = 401, {"detail": "Invalid API key"}
-                elif ordered := _status(fault):
-                    status, answer = ordered, {"detail": "fault"}
-                else:
-                    status, answer = server.answer(user, self.command, self.path, body)
-            if fault in DELAYS:
-                server.hold.wait(DELAYS[fault])
-            payload = b"<html>" if str(fault).startswith(("junk", "proxy")) else json.dumps(answer).encode()
-            if fault == "drip":
-                self.drip(payload)
+class _Handler(Handler):
+    service: MemoryServer
+
+    def serve(self) -> None:
+        server, body = self.service, json.loads(self.body() or b"{}")
+        with server.lock:
+            server.requests.append((self.command, self.path))
+            fault = server.fault(self.command, self.path)
+            key = str(self.headers.get("Authorization")).removeprefix("Bearer ")
+            user = {server.key: "default", OTHER_KEY: "other"}.get(key)
+            if user is None:
+                status, answer = 401, {"detail": "Invalid API key"}
+            elif ordered := _status(fault):
+                status, answer = ordered, {"detail": "fault"}
             else:
-                self.reply(status, payload, cut=fault == "cut")
-
-        do_GET = do_POST = do_PUT = do_DELETE = serve
-
-        def reply(self, status: int, payload: bytes, *, cut: bool) -> None:
+                status, answer = server.answer(user, self.command, self.path, body)
+        if fault in DELAYS:
+            server.stopped.wait(DELAYS[fault])
+        payload = b"<html>" if str(fault).startswith(("junk", "proxy")) else json.dumps(answer).encode()
+        if fault == "drip":
+            self.drip(payload)
+        elif fault == "cut":
             self.send_response(status)
             self.send_header("Content-Length", str(len(payload)))
             self.end_headers()
-            with suppress(BrokenPipeError, ConnectionResetError):  # a client that gave up waiting
-                self.wfile.write(payload[: len(payload) // 2] if cut else payload)
+            self.wfile.write(payload[: len(payload) // 2])
+        else:
+            self.send(status, payload, "application/json")
 
-        def drip(self, payload: bytes) -> None:
-            head = f"HTTP/1.0 200 OK\r\nContent-Length: {len(payload)}\r\n\r\n".encode()
-            with suppress(BrokenPipeError, ConnectionResetError):
-                for byte in head + payload:
-                    self.wfile.write(bytes([byte]))
-                    self.wfile.flush()
-                    if server.hold.wait(0.05):
-                        return
+    do_GET = do_POST = do_PUT = do_DELETE = serve
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (http.server's name)
-            pass
-
-    return Handler
-
-
-@contextmanager
-def running() -> Iterator[MemoryServer]:
-    server = MemoryServer()
-    with ThreadingHTTPServer(("127.0.0.1", 0), _handler(server)) as web:
-        web.daemon_threads = True
-        server.url = f"http://127.0.0.1:{web.server_address[1]}"
-        thread = threading.Thread(target=web.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.hold.set()
-            web.shutdown()
-            thread.join()
+    def drip(self, payload: bytes) -> None:
+        for byte in f"HTTP/1.0 200 OK\r\nContent-Length: {len(payload)}\r\n\r\n".encode() + payload:
+            self.wfile.write(bytes([byte]))
+            self.wfile.flush()
+            if self.service.stopped.wait(0.05):
+                return

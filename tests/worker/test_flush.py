@@ -42,7 +42,7 @@ from memoria.transcripts.turn_reader import Reader
 from memoria.worker import conversation, worker
 from memoria.worker.worker import Report, Worker
 from memoria.worker.writer import Writer
-from memory_server import running
+from memory_server import MemoryServer
 from places import TRANSCRIPTS
 from scripted_model import Scripted
 
@@ -157,7 +157,7 @@ def test_what_was_remembered_or_came_from_a_server_is_found_by_the_phrases_that_
 ) -> None:
     own = project.of("/x/shop", bench.home.settings, bench.home.paths)
     gauge, pump = "The harbour gauge is read in inches.", "The harbour pump runs at noon."
-    with running() as server, keeper(tmp_path / "there") as there, Keeper.at(bench.home) as here:
+    with MemoryServer() as server, keeper(tmp_path / "there") as there, Keeper.at(bench.home) as here:
         there.take([a_fact(gauge, project=own)])
         for home in (there, here):
             sync(home, server)
