@@ -43,12 +43,11 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     if reason:
         hook.log(paths, f"{event.name} {event.session} left alone: {reason}")
         return None
-    refusal = Spool(paths.spool).refusal()
+    refusal, source = Spool(paths.spool).refusal(), event.text("source")
     shown = ShownNotes(paths.hints, event.session_id)
-    if event.text("source") == "compact" and not refusal:
+    if source == "compact" and not refusal:
         shown.compacted()
     own = project.of(event.cwd, settings, paths)
-    source = event.text("source")
     link_interpreter()
     if not refusal and hook.is_replaced(event):
         hook.log(paths, f"{event.name} {event.session} left to the plugin")
@@ -58,7 +57,7 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     page = context(own, block, settings, paths)
     if page and event.session_id and not refusal:
         shown.append([{"page": page}])  # so that no note repeats it
-    message = _with("doctor", CANNOT_KEEP, paths.state, refusal) if refusal else _take_notice(paths.notice)
+    message = _with("doctor", CANNOT_KEEP, paths.state, refusal) if refusal else _taken(paths.notice)
     if not message and source == "startup":
         message = _wrong_setting(settings)
     if not message and source in ("startup", "clear"):
@@ -73,7 +72,7 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
         from memoria.capture import detach  # noqa: PLC0415 (needed when turns wait, which is rare)
 
         outcome += ", " + detach.start_worker(settings, paths, is_ending=True)
-    hook.log(paths, f"{event.name} {event.session} {event.text('source')} {outcome}")
+    hook.log(paths, f"{event.name} {event.session} {source} {outcome}")
     output: dict[str, object] = {}
     if page:
         output["hookSpecificOutput"] = {"hookEventName": "SessionStart", "additionalContext": page}
@@ -134,14 +133,7 @@ def take_day(folder: str, now: float) -> str:
         return ""
     line = ""
     for end in due:
-        path = os.path.join(folder, str(end))
-        try:
-            with open(path, encoding="utf-8", errors="replace", opener=regular) as file:
-                told = file.read().strip()
-            os.unlink(path)  # of two sessions that start at once, one removes it
-            line = told
-        except (OSError, ValueError):
-            continue
+        line = _taken(os.path.join(folder, str(end))) or line
     return line
 
 
@@ -184,8 +176,8 @@ def _page(paths: Paths, own: str, *, short: bool = False) -> str:
     return ""
 
 
-def _take_notice(path: str) -> str:
-    """Return the text of a notice and remove it, so that it is shown once."""
+def _taken(path: str) -> str:
+    """Return the text of a file and remove it, so that it is shown once: of two sessions that start at once, by one."""
     taken = f"{path}.{os.getpid()}"
     try:
         os.rename(path, taken)
