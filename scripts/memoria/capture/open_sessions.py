@@ -153,21 +153,17 @@ class OpenSessions:
 
     def _open(self) -> list[tuple[str, str, str]]:
         """Return name, client and project of every open session."""
-        found = []
-        try:
-            names = os.listdir(self.folder)
-        except OSError:
-            return []
-        for name in names:
-            if not name.endswith(LIVE):
-                continue
-            try:
-                with open(os.path.join(self.folder, name), encoding="utf-8", errors="replace", opener=regular) as file:
-                    client, _, project = file.read().partition(" ")
-            except OSError:
-                continue
-            found.append((name[: -len(LIVE)], client, project))
-        return found
+        names = [name.removesuffix(LIVE) for name in _named(self.folder, LIVE)]
+        told = ((name, self._text(name, LIVE).partition(" ")) for name in names)
+        return [(name, client, project) for name, (client, _, project) in told]
+
+
+def _named(folder: str, kind: str) -> list[str]:
+    """Return the names of the files of one kind, none where somebody has removed the folder."""
+    try:
+        return [name for name in os.listdir(folder) if name.endswith(kind)]
+    except OSError:
+        return []
 
 
 def _write(path: str, text: str) -> None:
@@ -239,10 +235,7 @@ def drop_sent(event: hook.Event, paths: Paths) -> None:
 
 def of_dead_clients(paths: Paths) -> list[str]:
     """Return the files of the clients that are gone."""
-    try:
-        names = [name for name in os.listdir(paths.where) if name.endswith(SENT)]
-    except OSError:
-        return []
+    names = _named(paths.where, SENT)
     return [os.path.join(paths.where, name) for name in names if not is_alive(name.split(".")[-2])]
 
 
