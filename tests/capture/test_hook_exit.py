@@ -63,19 +63,13 @@ def command(event: str, root: Path, python: str = "") -> str:
     return str(handlers[0]["command"])
 
 
-def run(event: str, words: str, env: dict[str, str], timeout: float = 120) -> subprocess.CompletedProcess[bytes]:
+def run(event: str, line: str, env: dict[str, str], timeout: float = 120) -> subprocess.CompletedProcess[bytes]:
     payload = {"hook_event_name": event, "session_id": "s", "cwd": env["HOME"], "source": "startup",
                "transcript_path": str(Path(env["HOME"], "t.jsonl")),
                "prompt": "Why does the worker lose its lock?", "tool_name": "Bash",
                "tool_input": {"command": "npm install"}, "error": "npm ERR! no such package"}  # fmt: skip
-    return subprocess.run(
-        ["/bin/sh", "-c", words],
-        input=json.dumps(payload).encode(),
-        env=env,
-        capture_output=True,
-        check=False,
-        timeout=timeout,
-    )
+    words, given = ["/bin/sh", "-c", line], json.dumps(payload).encode()
+    return subprocess.run(words, input=given, env=env, capture_output=True, check=False, timeout=timeout)
 
 
 def fire(event: str, root: Path, python: str, env: dict[str, str]) -> str:

@@ -90,10 +90,11 @@ def test_a_note_comes_once_a_session_and_again_after_a_compaction(world: Paths) 
     assert ask(world, session="s2")
     remember(world, note(text="The flush race lost the worker lock to a dog."))
     assert "dog" in ask(world), "another line of the same article"
-    event = hook.Event({"hook_event_name": "SessionStart", "session_id": "s1", "source": "compact", "cwd": "/nowhere"})
-    session_start(event, Settings.load({}), world)
-    assert "at noon" in ask(world)
-    assert ask(world) == ""
+    event = {"hook_event_name": "SessionStart", "session_id": "s1", "cwd": "/nowhere"}
+    for source, is_again in (("resume", False), ("compact", True)):
+        session_start(hook.Event({**event, "source": source}), Settings.load({}), world)
+        assert ("at noon" in ask(world)) is is_again
+        assert ask(world) == ""
 
 
 @pytest.mark.parametrize(("source", "is_persons"), [

@@ -74,29 +74,11 @@ def test_nothing_is_kept_or_given_in_an_excluded_folder_or_unasked(world: Paths,
 
 
 def test_as_many_rows_are_given_as_fit_below_their_headings(world: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    rule, told, other = (
-        "- [correction] Rule",
-        [f"- A zebra tally {number}." for number in range(4)],
-        "- A zebra sleeps.",
-    )
-    rows = [
-        "## One",
-        rule,
-        "so",
-        "## Two",
-        f"{rule}s",
-        other,
-        rule,
-        "## Three",
-        "",
-        other,
-        "## Four",
-        *told,
-        told[0][:-3],
-    ]
+    rule, told, other = "- [correction] Rule", [f"- A zebra tally {n}." for n in range(4)], "- A zebra sleeps."
+    begins = ("## One", rule, "so", "## Two", f"{rule}s", other, rule, "## Three", "", other, "## Four")
     monkeypatch.setattr(subagent_page, "RULES_CHARS", len(rule) + len(rule) + 1)
     monkeypatch.setattr(subagent_page, "MAX_CHARS", subagent_page.RULES_CHARS + 3 * len(told[0]))
-    write(world, tuple(rows))
+    write(world, (*begins, *told, told[0][:-3]))
     begin(world, TASK)
     said = fire(world, "SubagentStart", agent_type="Explore", agent_id="a1")
     assert said.splitlines()[2:-1] == ["## One", rule, "## Two", f"{rule}s", "## Four", *told[:3]]

@@ -122,7 +122,7 @@ def test_the_same_uuid_is_the_same_key_in_whatever_file() -> None:
            toolUseResult={"plan": "no\nyes", "isAgent": False, "planWasEdited": True}),
     user([{"type": "tool_result", "content": "a long file"}, {"type": "text", "text": "yes"}]),
     user([{"type": "text", "text": "yes"}, {"type": "tool_result", "content": "a long file"}]),
-    user("<system-reminder>be good</system-reminder><bash-input>ls</bash-input> yes"),
+    user("<bash-input>ls</bash-input><system-reminder>be good</system-reminder> yes"),
     attachment("yes"),
     attachment([{"type": "text", "text": "yes"}]),
     line(type="progress", sessionId="s", data={"message": {"type": "user"}}).strip() + user("yes"),

@@ -7,7 +7,6 @@ survey has a hostile twin here: a tool's output, a file, an agent's words that h
 from __future__ import annotations
 
 import json
-from random import Random
 from typing import Any
 
 import pytest
@@ -169,11 +168,3 @@ def test_a_prompt_that_no_person_typed_is_not_the_users(fields: dict[str, Any]) 
 @pytest.mark.parametrize("marker", [text for name, text in MARKERS.items() if name != "interruption"])
 def test_what_a_person_typed_stays_theirs_however_much_it_looks_like_the_client(marker: str) -> None:
     assert texts(read(user(marker, origin={"kind": "human"}, promptSource="typed"))) == [marker.strip()]
-
-
-def respelled(value: Any, order: Random) -> Any:
-    """The same value with its keys in another order."""
-    if isinstance(value, dict):
-        keys = order.sample(sorted(value), len(value))
-        return {key: respelled(value[key], order) for key in keys}
-    return [respelled(inner, order) for inner in value] if isinstance(value, list) else value
