@@ -115,7 +115,7 @@ def _spawn(command: list[str], environment: dict[str, str], paths: Paths, *, set
     if not hasattr(os, "posix_spawn"):
         return False
     null = os.open(os.devnull, os.O_RDWR)
-    output = worker_output(paths.worker_output, null)
+    output = worker_output(paths.worker_output)
     actions = [(os.POSIX_SPAWN_DUP2, source, target) for target, source in enumerate((null, output, output))]
     inherited = [int(name) for name in os.listdir("/dev/fd")]
     closed = [(os.POSIX_SPAWN_CLOSE, number) for number in inherited if number > 2 and _is_inherited(number)]
@@ -152,7 +152,7 @@ def go_on_as(command: list[str], paths: Paths, given: bytes) -> None:
         raise OSError(f"a pipe does not hold {len(given)} bytes")
     os.close(writing)
     os.dup2(reading, 0)
-    os.dup2(worker_output(paths.worker_output, os.open(os.devnull, os.O_RDWR)), 2)
+    os.dup2(worker_output(paths.worker_output), 2)
     os.chdir(paths.state)
     heed_signals()
     environment = worker_environment()
@@ -178,12 +178,12 @@ def heed_signals() -> None:
         _signal.signal(signal, _signal.SIG_DFL)
 
 
-def worker_output(path: str, null: int) -> int:
+def worker_output(path: str) -> int:
     """Return a descriptor for what a worker prints; a log that cannot be written is no reason not to work."""
     try:
         return places.private(path, places.WRITING | os.O_APPEND)
     except OSError:
-        return null
+        return os.open(os.devnull, os.O_RDWR)
 
 
 def _start_windows(command: list[str], environment: dict[str, str], paths: Paths) -> None:
@@ -194,7 +194,7 @@ def _start_windows(command: list[str], environment: dict[str, str], paths: Paths
     """
     import subprocess  # noqa: PLC0415 (slow, and needed on Windows only)
 
-    with open(worker_output(paths.worker_output, os.open(os.devnull, os.O_RDWR)), "ab") as log:
+    with open(worker_output(paths.worker_output), "ab") as log:
         for flags in (APART | BREAKAWAY, APART):
             try:
                 subprocess.Popen(

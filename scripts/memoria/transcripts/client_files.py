@@ -73,12 +73,12 @@ def folder(environ: Mapping[str, str]) -> Path:
 
 
 def transcripts(root: Path, *, sides: bool = False) -> list[Found]:
-    """Return the transcripts at or under ``root``, the one that changed longest ago first; ``sides``: sub-agents' too.
+    """Return the transcripts at or under ``root``; ``sides``: sub-agents' too.
 
     What is no regular file or vanishes meanwhile is passed over.
     """
-    found_here = (item for path in _files(root) for item in at_path(path, session=path.stem, side=_is_side(path)))
-    return in_order(item for item in found_here if sides or not item.side)
+    found = (item for path in _files(root) for item in at_path(path, session=path.stem, side=_is_side(path)))
+    return [item for item in found if sides or not item.side]
 
 
 def in_order(items: Iterable[Found]) -> list[Found]:

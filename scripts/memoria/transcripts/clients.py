@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 class Client:
     """One coding agent. ``name`` is the word for ``--agent`` and in entries, ``title`` the name for people.
 
-    ``folder``: in which it keeps its sessions. ``transcripts``: those at or under a folder, the one that changed
-    longest ago first; with ``sides`` also those of sub-agents. ``head``: a session's id and working folder.
-    ``decoder``: makes what reads the lines of one session in their order.
+    ``folder``: in which it keeps its sessions. ``transcripts``: those at or under a folder, with ``sides`` also those
+    of sub-agents. ``head``: a session's id and working folder. ``decoder``: makes what reads the lines of one session
+    in their order.
     """
 
     name: str

@@ -51,7 +51,7 @@ def transcripts(root: Path, *, sides: bool = False) -> list[Found]:
     places = [root / "sessions", root / "archived_sessions"]
     roots = places if any(place.is_dir() for place in places) else [root]
     found = (item for place in roots for path in _rollouts(place) for item in _rollout_at(path))
-    return client_files.in_order(item for item in found if sides or not item.side)
+    return [item for item in found if sides or not item.side]
 
 
 def head(path: Path) -> Head:
