@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -71,6 +72,15 @@ def test_nothing_is_given_in_an_excluded_folder_over_a_stopped_command_or_unaske
     assert FIX in fail(world)
 
 
+def test_what_another_project_or_the_session_itself_met_is_not_given_nor_what_cannot_be_read(world: Paths) -> None:
+    for more in ({"key": "blog-1a2b3c"}, {"session": "s1"}):
+        remember(world, FIX, **more)
+        assert fail(world) == ""
+    Path(world.index).write_bytes(b"no database" * 1000)
+    assert fail(world) == ""
+    assert "no notes (" in Path(world.hook_log).read_text("utf-8"), "and who fills it is started"
+
+
 @pytest.mark.parametrize(("error", "text"), [
     (ERROR, "ModuleNotFoundError: no yaml worker"),
     ("[lint] ERROR task failed", "The lint task failed with an error: the factories return interfaces on purpose."),
@@ -96,10 +106,10 @@ def test_only_the_lines_that_say_what_went_wrong_are_looked_up() -> None:
 
 
 def test_a_note_helps_that_shares_half_of_a_line_and_says_three_words_more() -> None:
-    lines = ["ModuleNotFoundError no yaml worker", "ld cannot find libzebra in path"]
+    lines = ["ModuleNotFoundError no yaml worker", "ld cannot find libzebra in path", "gauge tide chart pier buoy"]
     texts = {
         "yaml worker sets the interpreter of the clone": True, "yaml worker clone interpreter": False,
         "yaml interpreter clone path": False, "yaml worker clone": False, "libzebra path needs two packages more": True,
-        "yaml worker clone interpreter moved": True,
+        "yaml worker clone interpreter moved": True, "tide chart paper is printed twice": False,
     }  # fmt: skip
     assert {text: error_notes.helps(text, lines) for text in texts} == texts
