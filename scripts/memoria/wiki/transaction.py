@@ -120,22 +120,17 @@ class Transactions:
         changes = {name: data for name, data in changes.items() if digest(data) != read.get(name, "")}
         if not changes and not appended:
             return ""
-        stale = [name for name in changes if digest(self.swap.read(self.root / name)) != read.get(name, "")]
-        if stale:
+        before = {path: self._content(path) for path in changes}
+        if stale := [path for path, data in before.items() if digest(data) != read.get(path, "")]:
             raise ChangedError(stale)
         name = self._next_name()
         folder = self.folder / name
         rows = []
         for number, (path, data) in enumerate(sorted(changes.items())):
-            before = self._content(path)
-            if digest(before) != read.get(path, ""):
-                shutil.rmtree(folder, ignore_errors=True)
-                raise ChangedError([path])
-            if before is not None:
-                files.replace(folder / f"{number}.old", before)
-            if data is not None:
-                files.replace(folder / f"{number}.new", data)
-            rows.append({"path": path, "number": number, "before": digest(before), "after": digest(data)})
+            for side, copy in (("old", before[path]), ("new", data)):
+                if copy is not None:
+                    files.replace(folder / f"{number}.{side}", copy)
+            rows.append({"path": path, "number": number, "before": digest(before[path]), "after": digest(data)})
         rows += [
             self._staged_block(folder, path, len(rows) + n, block)
             for n, (path, block) in enumerate(sorted((appended or {}).items()))
@@ -163,8 +158,7 @@ class Transactions:
 
     def _plans(self) -> list[Path]:
         """Return the files that describe the steps, oldest first."""
-        found = self.folder.glob("*/step.json") if self.folder.is_dir() else ()
-        return sorted(path for path in found if path.parent.name.partition("-")[0].isdigit())
+        return sorted(self.folder.glob("[0-9]*-*/step.json"))
 
     def _swap(self, step: Step, *, back: bool = False) -> list[str]:
         """Bring every file from one side of the step to the other; return those that a person has changed.
@@ -176,26 +170,17 @@ class Transactions:
         for row in rows:
             told[str(row["path"])] = [*told.get(str(row["path"]), ()), str(row["before"]), str(row["after"])]
         files.replace(self.folder / SWAPPED, json.dumps(told))
-        foreign = [
-            str(row["path"])
-            for row in rows
-            if not _grows(row) and digest(self._content(str(row["path"]))) not in (row["before"], row["after"])
-        ]
-        if back:
-            foreign = self._put_all(folder, rows, "before", "after")
-        elif not foreign:
-            foreign = self._put_all(folder, rows, "after", "before")
+        foreign = self._put_all(folder, rows, "before" if back else "after")
         if foreign and not back:
-            self._put_all(folder, rows, "before", "after")
+            self._put_all(folder, rows, "before")
         else:
             self._queue(step.facts, back=back)
-        if back:  # before the journal: an undone step cannot be undone again
+        if foreign or back:  # before the journal: an undone step cannot be undone again
             shutil.rmtree(folder, ignore_errors=True)
-        self.journal.unlink(missing_ok=True)
+        self.journal.unlink()
         atomic.sync_folder(str(self.folder))
         failpoints.reached("transaction.closed")
         if foreign and not back:
-            shutil.rmtree(folder, ignore_errors=True)
             raise ChangedError(foreign)
         return foreign
 
@@ -221,8 +206,8 @@ class Transactions:
             undone |= {"born": end["born"]} if "born" in end else {}
             self.outbox.put(undone if back else end)
 
-    def _put_all(self, step: Path, rows: Sequence[Row], wanted: str, other: str) -> list[str]:
-        """Write the ``wanted`` content of every file that has the ``other``; return the files that have neither.
+    def _put_all(self, step: Path, rows: Sequence[Row], wanted: str) -> list[str]:
+        """Write the ``wanted`` content of every file that has the other; return the files that have neither.
 
         A file that already has the wanted content was replaced before a kill. Blocks are appended last.
         """
@@ -230,14 +215,12 @@ class Transactions:
         for row in rows:
             path = str(row["path"])
             if _grows(row):
-                if foreign and wanted == "after":
-                    break
                 if not self._regrow(step, row, wanted):
                     foreign.append(path)
                 continue
             current = self.swap.read(self.root / path)
             try:
-                if digest(current) not in (row[wanted], row[other]):
+                if digest(current) not in (row["before"], row["after"]):
                     foreign.append(path)
                 elif digest(current) != row[wanted]:
                     self._put_side(step, row, wanted, current)
@@ -316,9 +299,8 @@ class Transactions:
 
     def clear(self) -> None:
         """Delete everything that could be undone, because it may hold what is forgotten; keep what was swapped."""
-        for path in self.folder.iterdir() if self.folder.is_dir() else ():
-            if path.is_dir():
-                shutil.rmtree(path)
+        for path in self.folder.glob("*/"):
+            shutil.rmtree(path)
 
     def before(self, step: Step, row: Row) -> bytes | None:
         """Return what a file held before a step, None for no file; ``b""`` for one that the step appended to."""
@@ -335,8 +317,8 @@ class Transactions:
 
     def _sweep(self) -> None:
         """Remove the remains of runs that died before writing their journal, or while replacing a file."""
-        for folder in self.folder.iterdir() if self.folder.is_dir() else ():
-            if folder.is_dir() and not (folder / "step.json").exists():
+        for folder in self.folder.glob("*/"):
+            if not (folder / "step.json").exists():
                 shutil.rmtree(folder, ignore_errors=True)
         places = [place for name in home_files.ARTICLE_FOLDERS for place, _, _ in os.walk(self.root / name)]
         for folder in (self.root, *map(Path, places)):  # of a step, or of an exchange, which has no journal
