@@ -30,7 +30,6 @@ from memoria.wiki.transaction import TRIES, ChangedError, End, Transactions, dig
 
 log = logging.getLogger(__name__)
 
-UNREAD = 500  # articles that were never read, of one run: the next one goes on
 BOUND = 10_000  # changes of one article in one run
 BROUGHT = "brought "  # begins the name of a step that follows from the statements alone
 IMPORTANCE = 0.9  # of what a person took the trouble to write
@@ -91,8 +90,7 @@ class Settle:
         store, wiki = self.keeper.store, Wiki(self.home.paths)
         marks = {slug: f"{stamp[0]}-{stamp[1]}" for slug, stamp in wiki.files()}
         known = store.articles()
-        unread = sorted(marks.keys() - known.keys())[:UNREAD]
-        changed = [*unread, *(slug for slug, mark in marks.items() if slug in known and known[slug] != mark)]
+        changed = [slug for slug, mark in marks.items() if known.get(slug) != mark]
         self._articles, self._read = {}, {}
         for slug in {*changed, *store.out_of_step()} & marks.keys():
             self._open(wiki, slug)
@@ -153,9 +151,8 @@ class Settle:
     def _commit(self, written: Mapping[str, Article], ends: list[End]) -> None:
         rows = ArticleCache(Wiki(self.home.paths), self.index).rows()
         block = index_page.settled_block(self.home.zone.local(clock.now()), sorted(written))
-        read = {name: seen for name, seen in self._read.items() if name.removesuffix(".md") in written}
         label = self.label or f"{BROUGHT}{printable.counted(len(written), 'article')} up to date"
-        commit(self.home.paths, rows, written, read, block, label, ends)
+        commit(self.home.paths, rows, written, self._read, block, label, ends)
 
     def _note(self, wiki: Wiki, slug: str, article: Article) -> None:
         """Record an article's lines, unless a person has saved it meanwhile."""
@@ -176,8 +173,8 @@ class Settle:
                 ends += self._replace(edit)
             elif edit.what == NEW:
                 self._add(edit)
-            elif edit.what == RELINKED and (fact := self.keeper.store.get(edit.id)):
-                self._relink(edit, fact)
+            elif edit.what == RELINKED:
+                self._relink(edit, self.keeper.known(edit.id))
             elif edit.id not in moved and self.keeper.store.places_of(edit.id) == [edit.slug]:
                 ends += self._end(edit)
         return ends
@@ -198,9 +195,8 @@ class Settle:
 
     def _replace(self, edit: Edit) -> list[End]:
         """Let a person's words end what the line said; the line shows the new statement, the history the old one."""
-        old = self.keeper.store.get(edit.id)
-        said = old and self._said(edit.text, old.kind, old.project, (old.id,))
-        if not old or not said:
+        old = self.keeper.known(edit.id)
+        if not (said := self._said(edit.text, old.kind, old.project, (old.id,))):
             return []
         new, is_new = said
         article, day = self._articles[edit.slug], self.keeper.zone.day(clock.now())
@@ -216,17 +212,15 @@ class Settle:
             self._relink(edit, said[0])
 
     def _end(self, edit: Edit) -> list[End]:
-        fact = self.keeper.store.get(edit.id)
-        if fact is None or fact.ended:
-            return []
+        fact = self.keeper.known(edit.id)
         self.keeper.take([], endings=[Ending(fact.id, clock.now(), "user")])
         _add_past(self._articles[edit.slug], lines.claim_of(fact, self.keeper.store), self.keeper.zone.day(clock.now()))
         return self._ended(fact.id, "removed by hand from an article")
 
     def _ended(self, ident: str, why: str) -> list[End]:
         """Return the end of a statement as it is stored, by which it can be taken back."""
-        fact = self.keeper.store.get(ident)
-        if fact is None or fact.ended is None:
+        fact = self.keeper.known(ident)
+        if fact.ended is None:
             return []
         end = Ending(fact.id, fact.ended, "user", fact.successor)
         return [end.to_dict() | {"content": fact.content, "why": why}]
