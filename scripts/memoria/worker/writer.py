@@ -11,8 +11,6 @@ statements that it shows are in the store, which is read back from the daily log
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import itertools
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +26,7 @@ from memoria.daily.ledger import Ledger
 from memoria.daily.open_items import OpenItem, OpenItems, is_same
 from memoria.ground import clock
 from memoria.ground.errors import BadAnswerError, MemoryStoreError, TranscriptMissingError
+from memoria.ground.files import short_id
 from memoria.ground.home import Home
 from memoria.ground.redact import Redactor, marker
 from memoria.models import tasks
@@ -319,7 +318,7 @@ def _entry(completion: Completion, stretch: Stretch, session: Session, found: Fi
     """Return the entry of a stretch that began at ``moment``, given in the user's time zone."""
     data = completion.data
     return Entry(
-        id=_short_id(f"{session.id} {stretch.identity}"),
+        id=short_id(f"{session.id} {stretch.identity}"),
         day=moment.date(),
         time=f"{moment:%H:%M}",
         session=session.id,
@@ -340,10 +339,6 @@ def _says_something(completion: Completion) -> bool:
     """Return whether a note holds more than what every note has."""
     named = ("title", "context", "key_exchanges", "action_items")
     return any(completion.data[name] for name in named)
-
-
-def _short_id(text: str) -> str:
-    return base64.b32encode(hashlib.sha1(text.encode("utf-8", "replace")).digest()).decode().lower()[:8]  # noqa: S324
 
 
 def _with_transcripts(intake: Intake, age: float, settings: Settings) -> Intake:
