@@ -76,8 +76,7 @@ class DailyLog:
             status = self.path(day).stat()
         except FileNotFoundError:
             return ""
-        renamed = project.digest_of(self.aliases())
-        return f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}" + (f"-{renamed}" if renamed else "")
+        return f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}-{project.digest_of(self.aliases())}"
 
     def stamps(self) -> dict[str, str]:
         """Return the stamp of each day's file, by ISO day, oldest first."""
