@@ -89,7 +89,7 @@ class Transactions:
         """
         self._sweep()
         try:
-            plan = json.loads(self.journal.read_text(encoding="utf-8"))
+            plan = json.loads(self.journal.read_bytes())
             step, back = _step(str(plan["name"]), plan), bool(plan.get("back"))
         except FileNotFoundError:
             return False
@@ -191,7 +191,7 @@ class Transactions:
     def _told(self) -> dict[str, list[str]]:
         """Return the digests of what each file held before and after its swaps."""
         try:
-            return dict(json.loads((self.folder / SWAPPED).read_text(encoding="utf-8")))
+            return dict(json.loads((self.folder / SWAPPED).read_bytes()))
         except (FileNotFoundError, ValueError, TypeError):
             return {}
 
@@ -270,7 +270,7 @@ class Transactions:
         found = []
         for path in reversed(self._plans()):
             try:
-                plan = json.loads(path.read_text(encoding="utf-8"))
+                plan = json.loads(path.read_bytes())
                 found.append(_step(path.parent.name, plan))
             except (ValueError, KeyError, TypeError) as error:
                 log.warning("%s cannot be read and is skipped (%s)", path, error)
