@@ -202,9 +202,7 @@ class Transactions:
     def _queue(self, ends: Iterable[End], *, back: bool) -> None:
         """Queue the ends of facts, or their undoing; after a kill they are queued again, which does no harm."""
         for end in ends:
-            undone = {"id": end["id"], "resumed": end["ended"], "successor": end.get("successor", "")}
-            undone |= {"born": end["born"]} if "born" in end else {}
-            self.outbox.put(undone if back else end)
+            self.outbox.put(end | ({"resumed": end["ended"]} if back else {}))
 
     def _put_all(self, step: Path, rows: Sequence[Row], wanted: str) -> list[str]:
         """Write the ``wanted`` content of every file that has the other; return the files that have neither.
