@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from home_of import DAY, scripted
+from home_of import DAY, run, scripted
 from memoria.base.paths import Paths
 from memoria.capture.capture import capture
 from memoria.capture.hook import Event
 from memoria.capture.spool import Spool
+from memoria.commands import forget
 from memoria.daily.daily_log import DailyLog
 from memoria.ground.home import Home
 from memoria.transcripts.archive import Archive
@@ -119,9 +120,7 @@ def test_what_waits_when_a_folder_is_excluded_is_let_go(home: Home, session: Ses
     assert list(DailyLog(home.paths).days()) == []
 
 
-def test_an_archive_whose_entry_was_never_written_is_swept_once_its_turns_are_recorded(
-    home: Home, session: Session
-) -> None:
+def test_an_archive_whose_entry_was_never_written_is_forgotten_with_its_turns(home: Home, session: Session) -> None:
     session.says("pelican", session.shop)
     session.says("Fine.", session.shop)
     session.hook(home, "SessionEnd", session.shop)
@@ -130,9 +129,8 @@ def test_an_archive_whose_entry_was_never_written_is_swept_once_its_turns_are_re
     (kept,) = archive.listed()
     archive.keep("0dead", DAY, archive.read(kept))
     archive.keep("0alone", DAY, [Turn("unrecorded", "user", "Kept nowhere else.")])
-    session.hook(home, "SessionEnd", session.shop)
-    looks(home)
-    assert {each.entry for each in archive.listed()} == {kept.entry, "0alone"}
+    assert run(forget, home, f"e-{kept.entry}", "--yes") == 0
+    assert [each.entry for each in archive.listed()] == ["0alone"]
 
 
 def test_what_is_kept_of_a_forgotten_text_is_another_in_every_home(tmp_path: Path) -> None:

@@ -28,7 +28,6 @@ from memoria.daily.ledger import Ledger
 from memoria.daily.open_items import OpenItems
 from memoria.ground import clock, database, locks, projects
 from memoria.ground.errors import (
-    ArchiveError,
     ExpectedError,
     LedgerDamagedError,
     LedgerError,
@@ -41,7 +40,6 @@ from memoria.ground.printable import clause
 from memoria.pages import housekeeping, notices
 from memoria.search import layout
 from memoria.statements.keeper import Keeper
-from memoria.transcripts.archive import Archive
 
 if TYPE_CHECKING:
     from memoria.transcripts.intake import Intake
@@ -111,8 +109,6 @@ class Worker:
         for jobs in self._sessions():
             if not any(self._must_wait(job) for job in jobs):
                 self._take(jobs, report)
-        if not self.spool.jobs():
-            self._sweep_archive()
         return report
 
     def _learn_projects(self) -> None:
@@ -126,23 +122,6 @@ class Worker:
         aliases = project.aliases(self.home.paths.projects)
         if self.ledger.rename_projects(aliases, project.digest_of(aliases)):
             self.ledger.put(housekeeping.PAGES_DUE, value=True)
-
-    def _sweep_archive(self) -> None:
-        """Remove archives of entries that were never written, because a worker died and the next one cut them anew.
-
-        One whose turns are recorded nowhere stays: it may be all that is left of them.
-        """
-        archive = Archive.of(self.home.paths)
-        known = {entry.id for entry in self.ledger.entries()}
-        for archived in archive.listed():
-            if archived.entry in known:
-                continue
-            try:
-                keys = [turn.key for turn in archive.read(archived)]
-            except ArchiveError:
-                continue
-            if keys and all(self.ledger.entry_of(key) is not None for key in keys):
-                archive.remove(archived.entry)
 
     def _pick_up(self) -> None:
         """Spool turns that no hook captured: of a session whose terminal was killed, or whose hooks never ran."""
