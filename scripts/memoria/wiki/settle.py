@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 
@@ -100,10 +101,9 @@ class Settle:
         found = [edit for slug in changed if slug in self._articles and slug not in ours
                  for edit in _edits(self._articles[slug], read.get(slug, moved), store)
                  if slug in known or (edit.id in moved and edit.what != GONE)]  # fmt: skip
-        self.held = 0
         found = self._without_half_saved(found, known, marks)
-        if not self.takes_all and not is_a_person(found, len(store.placed())):
-            self.held = len(found)
+        self.held = 0 if self.takes_all or is_a_person(found, len(store.placed())) else len(found)
+        if self.held:
             for slug in {edit.slug for edit in found}:
                 del self._articles[slug]
             found = []
@@ -140,13 +140,9 @@ class Settle:
         return [edit for edit in found if edit.slug in self._articles]
 
     def _open(self, wiki: Wiki, slug: str) -> None:
-        data = wiki.read(slug)
-        try:
-            article = wiki.parse(slug, data) if data else None
-        except ValueError:  # a person is changing its frontmatter; lint reports it
-            article = None
-        if article is not None:
-            self._articles[slug], self._read[f"{slug}.md"] = article, digest(data)
+        with suppress(ValueError):  # a person is changing its frontmatter; lint reports it
+            if data := wiki.read(slug):  # an empty file is an accident
+                self._articles[slug], self._read[f"{slug}.md"] = wiki.parse(slug, data), digest(data)
 
     def _commit(self, written: Mapping[str, Article], ends: list[End]) -> None:
         rows = ArticleCache(Wiki(self.home.paths), self.index).rows()
