@@ -136,8 +136,7 @@ class Compile:
         """
         booked = gate.waiting(self.ledger, self.home, day, everything=everything or aside)
         failed = {entry for entry, _ in self.ledger.failed_compiles()} if aside else set()
-        entries = self.daily.find(entry for entry in booked if not aside or entry.id in failed)
-        return sorted(entries, key=lambda entry: (entry.day, entry.time, entry.id))
+        return self.daily.find(entry for entry in booked if not aside or entry.id in failed)
 
     def batches(self, entries: Sequence[Entry], *, again: bool) -> Iterator[Batch]:
         """Yield what each model call is about, at most ``call_chars`` characters of statements of one project.
@@ -224,15 +223,14 @@ class Compile:
             for _ in range(TRIES):
                 placing = self._place(answer, batch, shown)
                 try:
-                    self._commit(placing, batch, ends)
+                    updated = self._commit(placing, batch, ends)
                     break
                 except ChangedError as error:
                     log.info("%s; placing again", error)
             else:
                 raise ExpectedError("Pages keep changing while they are compiled; the rest waits for the next compile.")
-            changed = placing.changes()
             report.created += placing.created
-            report.updated += sorted(set(changed) - set(placing.created))
+            report.updated += updated
             report.refused += placing.refused
             for reason in placing.refused:
                 self.ledger.note("refused", ",".join(entry.id for entry in batch.entries), reason)
@@ -247,12 +245,10 @@ class Compile:
         if len(refused) <= len(batch.facts):
             return first
         try:
-            again = tasks.compile_({**material, "refused": refused})
-            second = self.model.complete(again, batch.key).data
+            return self.model.complete(tasks.compile_({**material, "refused": refused}), batch.key).data
         except BadAnswerError as error:
             log.info("%s; the first answer counts", error)
             return first
-        return second if len(self._place(second, batch, shown).refused) <= len(refused) else first
 
     def prompt(self, batch: Batch) -> Prompt:
         """Return the prompt that a model would be asked about a batch."""
@@ -302,13 +298,16 @@ class Compile:
         pages = {slug: row.project if row.readable else NOBODY for slug, row in rows.items()}
         return Owners(taken | pages, labels(keys, project.known(projects)))
 
-    def _commit(self, placing: Placing, batch: Batch, ends: Sequence[End]) -> None:
+    def _commit(self, placing: Placing, batch: Batch, ends: Sequence[End]) -> list[str]:
+        """Write the articles, and bring all in step; return the slugs of those that were there before."""
         changed, moment = placing.changes(), self.home.zone.local(clock.now())
-        took = index_page.log_block(moment, batch.entries, placing.created, sorted(set(changed) - set(placing.created)))
+        updated = sorted(changed.keys() - placing.created)
+        took = index_page.log_block(moment, batch.entries, placing.created, updated)
         label = f"compile of {printable.counted(len(batch.facts), 'statement')}"
         commit(self.home.paths, self.article_cache.rows(), changed, placing.read, took, label, ends)
         sources.refresh(self.index, self.home.paths)
         Settle(self.home, self.keeper, self.index).run()
+        return updated
 
     def _book(self, entries: Sequence[Entry]) -> None:
         """Record that entries are compiled."""
