@@ -54,7 +54,7 @@ def test_migrations_run_once_each_and_one_that_fails_changes_nothing(path: Path)
     with closing(opened(path, ONE)) as db:
         db.execute("INSERT INTO one VALUES ('kept')")
     with pytest.raises(sqlite3.OperationalError, match="NONSENSE"):
-        opened(path, ONE, TWO + "NONSENSE;")
+        database.open_or_replace(path, lambda: opened(path, ONE, TWO + "NONSENSE;"))
     for _ in range(2):
         with closing(opened(path, ONE, TWO)) as db:
             assert db.execute("SELECT y FROM two").fetchall() == [("kept",)]

@@ -13,8 +13,9 @@ from as_before import bent, same
 from facts import SHOP, a_fact
 from memoria.amending import forget_plan, removal
 from memoria.commands import learned
+from memoria.daily.entry import Learned
 from memoria.index import sources
-from memoria.index.ended import Past, titled
+from memoria.index.ended import NOTHING, Past, titled
 from memoria.index.index import Index
 from memoria.pages import refresh
 from memoria.statements import lines
@@ -117,6 +118,10 @@ def test_a_title_that_names_what_no_longer_holds_says_so() -> None:
     assert titled(title, [Past(HETZNER, "", AWS)]) == f"{title} (no longer holds)"
     assert titled(title, past) == f"{title} (until 2026-11-18)"
     assert titled("Host production", past) == "Host production"
+    ended = replace(entry("a1", title=title, context=f"{HETZNER} {DRIFT}", decisions=(HETZNER, DRIFT)), learned=(
+        Learned("fact", HETZNER, "l-gone", ended=True), Learned("fact", DRIFT, "l-holds")))  # fmt: skip
+    told = NOTHING.current(ended)  # by its log alone
+    assert (told.title, told.context, told.decisions) == (f"{title} (no longer holds)", DRIFT, (DRIFT,))
 
 
 def test_texts_say_name_and_speak_of_what_ended_as_they_did_before() -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.base.visibility import Visibility
+from memoria.ground import home_files
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
 from memoria.search import layout
@@ -140,6 +141,8 @@ def test_further_sources_are_fed_and_follow_what_they_give(home: Path, path: Pat
         assert keys(index, "pangolin") == []
         given.append(Document("archive/s1", "turn", passages=(Passage("pangolins again"),)))
         index.sync(home, {"archive/s1": ((3, 1), lambda: given)})
+        index.sync(home, {"archive/s1": ((4, 1), lambda: home_files.text(home))})  # which cannot be read
+        assert keys(index, "pangolin") == ["archive/s1"]
         index.sync(home, {})
         assert keys(index, "pangolin") == []
 
@@ -177,7 +180,22 @@ def test_a_file_that_is_damaged_at_work_finds_nothing_and_is_named(
             db.execute("DROP TABLE documents")
         db.close()
         assert index.search("zebra") == []
+        (home / "daily/2026-11-21.md").touch()
+        assert index.sync(home) == 0
+        assert not index.is_whole
+        with pytest.raises(UnreadableError, match="no such table"), Finder(str(path)) as finder:
+            finder.search("zebra")
     assert "nothing was found, because no such table" in caplog.text
+    assert "was not brought up to date: no such table" in caplog.text
+    with Index(path) as index:
+        index._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        path.write_bytes(b"no database" * 1_000)
+        assert index.sync(home) == len(index) > 0
+        assert keys(index, "zebra")
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(OSError, match="locked or read-only"):
+        Index(path)
 
 
 @pytest.mark.parametrize("version", [0, 1, layout.VERSION + 1])

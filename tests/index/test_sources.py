@@ -49,10 +49,14 @@ def test_archived_turns_are_found_with_their_session_and_read_once(
     world: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     archive(world).keep("abcdefgh", date(2026, 11, 20), turns("I love pangolins"))
-    for name, said in (("broken12", "I love pangolins"), ("wordless", " ")):
-        archive(world).keep(name, date(2026, 11, 20), turns(said))
-    next(Path(world.archive).rglob("*broken12*")).write_bytes(b"torn")
+    (kept,) = Path(world.archive).iterdir()
+    whole = kept.read_bytes()
+    kept.write_bytes(b"torn")
+    Path(world.named).mkdir()  # what rules name cannot be written there
     with Index(world.index) as index:
+        sources.refresh(index, world)
+        assert index.search("pangolins") == []
+        kept.write_bytes(whole)
         sources.refresh(index, world)
         (hit,) = index.search("pangolins")
         assert (hit.kind, hit.path, hit.session, hit.project) == ("turn", "archive/abcdefgh", "s-1", "shop-000001")

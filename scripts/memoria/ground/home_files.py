@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from memoria.base.paths import regular
 from memoria.ground import clock
 
 MAX_BYTES = 64 << 20  # of one file; a wiki's log of many years is shorter
@@ -86,11 +87,7 @@ def left_out(folder: str | Path, *, is_daily: bool) -> Iterator[LeftOut]:
 def open_regular(path: str | Path, folder: str | Path = "") -> BinaryIO:
     """Open a file of the home; raise RefusedFileError for what is none. ``folder``: where a link must not lead out."""
     _status(str(path), str(folder))
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # it took the file's place in this moment
-        os.close(descriptor)
-        raise RefusedFileError(path, "is no regular file")
-    return os.fdopen(descriptor, "rb")
+    return open(path, "rb", opener=regular)  # a pipe may take the file's place in this moment
 
 
 def read(path: str | Path, folder: str | Path = "") -> bytes:

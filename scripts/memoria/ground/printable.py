@@ -51,11 +51,6 @@ class _Printable:
         self._stream.write(lines(text).encode(encoding, "replace").decode(encoding))
         return len(text)
 
-    def writelines(self, rows: list[str]) -> None:
-        """Write several texts."""
-        for row in rows:
-            self.write(row)
-
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 

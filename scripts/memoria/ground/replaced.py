@@ -43,17 +43,7 @@ def read(path: Path, patience: float) -> bytes:
 
 def write_conflict_copy(path: Path, data: bytes, like: Path) -> Path:
     """Write a save that could not be merged beside ``path``, with the mode of ``like``; return the copy's path."""
-    stem = f"{path.name}{CONFLICT}{clock.now():%Y%m%dT%H%M%SZ}"
-    for number in itertools.count(1):
-        copy = path.with_name(stem if number == 1 else f"{stem}-{number}")
-        try:
-            with copy.open("xb"):
-                pass
-        except FileExistsError:
-            if copy.read_bytes() == data:
-                return copy
-            continue
-        break
+    copy = path.with_name(f"{path.name}{CONFLICT}{clock.now():%Y%m%dT%H%M%S.%fZ}")
     files.replace(copy, data, mode=like.stat().st_mode & 0o777)
     log.warning("%s was saved while memoria wrote it; that save is in %s", path, copy.name)
     return copy
@@ -120,8 +110,6 @@ class Replaced:
             import shutil  # noqa: PLC0415 (slow, and only for an uninstall)
 
             shutil.rmtree(self.folder, ignore_errors=True)
-        else:
-            self._remove_orphans()
         return copies
 
     def _records(self) -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -133,13 +121,8 @@ class Replaced:
             except FileNotFoundError:  # another process has settled it
                 continue
             except (ValueError, KeyError, TypeError, home_files.RefusedFileError):
+                place.with_suffix(".old").unlink(missing_ok=True)
                 place.unlink(missing_ok=True)
-
-    def _remove_orphans(self) -> None:
-        """Remove files whose writer died before it wrote the record."""
-        for kept in self.folder.glob("[0-9]*-*.old"):
-            if not kept.with_suffix(".json").exists() and time.time() - _time_of(kept) > OPEN_S:
-                kept.unlink(missing_ok=True)
 
 
 def _time_of(path: Path) -> float:

@@ -111,7 +111,7 @@ class Ended:
         found = [Past(text, "", fact.content, quote=fact.quote) for text in fact.wordings]
         if fact.is_outdated:
             day = fact.ended.date().isoformat() if fact.ended else ""
-            now = self.fact(fact.successor) if fact.successor else None
+            now = self.fact(fact.successor)
             found.append(Past(fact.content, day, now.content if now else "", quote=fact.quote))
         return found
 
@@ -125,7 +125,7 @@ class Ended:
             fact = self.fact(learned.id) if facts is None else facts.get(learned.id)
             if fact:
                 known += self.of_fact(fact)
-            elif learned.ended and facts is None:
+            elif learned.ended:
                 known.append(Past(learned.text, ""))
         past = [*known, *self.deleted(entry.session)]
         if not past:

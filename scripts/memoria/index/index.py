@@ -313,7 +313,9 @@ class Index(AbstractContextManager["Index"]):
         for document in wanted:
             gone.discard(document.key)
             changed += self._rows.put(document, source)
-        return changed + sum(self._rows.drop(key) for key in gone)
+        for key in gone:
+            self._rows.drop(key)
+        return changed + len(gone)
 
     def _take(self, name: str, stamp: Stamp, source: Source) -> int:
         try:
@@ -427,19 +429,16 @@ class DocumentRows:
         total.update(documents=1, passages=len(held), words=sum(map(len, held)))
         return True
 
-    def drop(self, key: str) -> bool:
-        """Remove a document by key; return whether it existed. Its terms stay until ``purge`` and lead nowhere."""
-        row = self._db.execute("SELECT id, project, kind, lengths FROM documents WHERE key = ?", (key,)).fetchone()
-        if row is None:
-            return False
-        number, project, kind, packed = row
+    def drop(self, key: str) -> None:
+        """Remove a document by key. Its terms stay until ``purge`` and lead nowhere."""
+        query = "SELECT id, project, kind, lengths FROM documents WHERE key = ?"
+        number, project, kind, packed = self._db.execute(query, (key,)).fetchone()
         lengths = [length & ~layout.OWN_BIT for length in memoryview(packed).cast("H")]
         self._gone += len(lengths)
         self._totals[project, kind].update(documents=-1, passages=-len(lengths), words=-sum(lengths))
         span = (number << layout.SHIFT, (number << layout.SHIFT) + layout.LAST)
         self._db.execute("DELETE FROM passages WHERE id BETWEEN ? AND ?", span)
         self._db.execute("DELETE FROM documents WHERE id = ?", (number,))
-        return True
 
     def write_counts(self) -> None:
         """Add to the stored counts what has changed since they were last written or discarded."""

@@ -97,12 +97,8 @@ def _archived(index: Index, archive: Archive, home: Path, ended: Ended) -> dict[
 
 def _outdated(daily: Path, day: str) -> list[Fact]:
     """Return the facts of a day that no longer hold or were worded anew."""
-    try:
-        when = date.fromisoformat(day)
-        text = DayText(home_files.text(daily / f"{day}.md", daily), NO_ALIASES)
-    except (OSError, ValueError):
-        return []
-    return [fact for fact in lines.of_day(text, when) if fact.ended or fact.history]
+    text = DayText(home_files.text(daily / f"{day}.md", daily), NO_ALIASES)
+    return [fact for fact in lines.of_day(text, date.fromisoformat(day)) if fact.ended or fact.history]
 
 
 def _conversation(archive: Archive, kept: Kept, about: About, past: Collection[Past]) -> list[Document]:
@@ -113,12 +109,9 @@ def _conversation(archive: Archive, kept: Kept, about: About, past: Collection[P
         log.warning("search: %s", error)
         return []
     hidden = documents.hidden(said, past)
-    passages = tuple(documents.passages(said, hidden))
-    if not passages:
-        return []
     return [
         Document(
             path=f"archive/{kept.entry}", kind="turn", session=about.session, project=about.project, title=about.title,
-            date=about.date, passages=passages, hidden=hidden,
+            date=about.date, passages=tuple(documents.passages(said, hidden)), hidden=hidden,
         )
     ]  # fmt: skip
