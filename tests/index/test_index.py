@@ -17,6 +17,7 @@ from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.base.visibility import Visibility
 from memoria.ground import home_files
+from memoria.index import documents
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
 from memoria.search import layout
@@ -141,7 +142,9 @@ def test_further_sources_are_fed_and_follow_what_they_give(home: Path, path: Pat
         assert keys(index, "pangolin") == []
         given.append(Document("archive/s1", "turn", passages=(Passage("pangolins again"),)))
         index.sync(home, {"archive/s1": ((3, 1), lambda: given)})
-        index.sync(home, {"archive/s1": ((4, 1), lambda: home_files.text(home))})  # which cannot be read
+        index.sync(
+            home, {"archive/s1": ((4, 1), lambda: documents.of_file("x", home_files.text(home)))}
+        )  # which cannot be read
         assert keys(index, "pangolin") == ["archive/s1"]
         index.sync(home, {})
         assert keys(index, "pangolin") == []

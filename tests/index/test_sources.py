@@ -86,25 +86,19 @@ def test_the_sentence_that_an_ended_fact_was_learned_from_is_found_no_more(world
 def test_a_rebuild_lists_the_archive_no_more_often_for_more_entries(
     world: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    listings = 0
-    real = os.scandir
+    listings, real = list[str](), os.listdir
 
-    def counted(path: str | Path = ".") -> object:
-        nonlocal listings
-        listings += Path(path) == Path(world.archive)
+    def counted(path: str | Path = ".") -> list[str]:
+        listings.append(str(path))
         return real(path)
 
     def rebuilt(entries: range) -> int:
-        nonlocal listings
         for number in entries:
             archive(world).keep(f"entry{number:03d}", date(2026, 11, 20), turns("I love pangolins"))
-        Path(world.index).unlink(missing_ok=True)
-        listings = 0
+        listings.clear()
         with Index(world.index) as index:
-            sources.refresh(index, world)
-        return listings
+            sources.refresh(index, world, anew=True)
+        return listings.count(world.archive)
 
-    monkeypatch.setattr(os, "scandir", counted)
-    named = lambda path=".": [entry.name for entry in counted(path)]  # type: ignore[attr-defined]  # noqa: E731
-    monkeypatch.setattr(os, "listdir", named)
+    monkeypatch.setattr(os, "listdir", counted)
     assert rebuilt(range(3)) == rebuilt(range(3, 40)) > 0
