@@ -18,17 +18,12 @@ def now() -> datetime:
 
 def parse(text: object) -> datetime | None:
     """Return an ISO 8601 time such as ``2026-11-21T09:30:00.123Z`` in UTC, or None when ``text`` is not one."""
-    if not isinstance(text, str) or not text:
+    if not isinstance(text, str):
         return None
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    if moment.tzinfo is UTC:
-        return moment
-    try:
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-    except OverflowError:
+    except (ValueError, OverflowError):
         return None
 
 

@@ -6,8 +6,9 @@ Callers branch on classes and fields, never on words in a message.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime
+from operator import add
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +22,7 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         """Return the sum of two calls."""
-        return Usage(
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cost_usd + other.cost_usd,
-            self.seconds + other.seconds,
-        )
+        return Usage(*map(add, astuple(self), astuple(other)))
 
 
 class ExpectedError(Exception):

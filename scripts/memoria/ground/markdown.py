@@ -224,7 +224,7 @@ class Frontmatter:
             return
         expected = self.values | {key: value}
         wanted = value if isinstance(value, list) else [value]
-        if list(grown.values) == list(expected) and grown.texts(key) == [part for part in wanted if part is not None]:
+        if list(grown.values) == list(expected) and grown.texts(key) == wanted:
             self.raw, self.values = raw, grown.values
 
 

@@ -21,7 +21,7 @@ from memoria.base.pattern import Pattern
 from memoria.base.project import NO_ALIASES
 from memoria.daily.day_text import DayText
 from memoria.daily.entry import Entry
-from memoria.ground import clock, home_files, markdown
+from memoria.ground import home_files, markdown
 from memoria.ground.errors import ArchiveError
 from memoria.index.ended import NOTHING, Ended, Past, current, titled
 from memoria.search import cues, layout
@@ -148,12 +148,12 @@ def entries(
 
     What an entry says that no longer holds is left out; a title that names it says until when it held.
     """
-    day = _day(path)
-    when = date.fromisoformat(day) if clock.is_day(day) else None
+    day = Path(path).stem
+    when = date.fromisoformat(day)
     day_text = DayText(text, aliases)
-    facts = lines.of_day(day_text, when) if when else []  # otherwise the file only looks like a daily log
+    facts = lines.of_day(day_text, when)
     outdated = {fact.id: fact for fact in facts if fact.is_outdated or fact.history}
-    for part in day_text.parts(when or date.min):
+    for part in day_text.parts(when):
         passages = tuple(_sections(_without_facts(part.text), "", _ID))
         session = part.entry.session if part.entry else ""
         if not part.heading and not part.entry:

@@ -189,7 +189,7 @@ class Finder:
     ) -> tuple[list[Hit], dict[str, float]]:
         """Return the hits of a search, and the information in each word of the query."""
         words = tokens.of_query(query)[:QUERY_WORDS]
-        if not words or limit < 1:
+        if not words:
             return [], {}
         scope = ranking.Scope(self._db, project, view, kinds or layout.KINDS)
         ranked, bits = self._ranking.best(words, scope, limit)

@@ -178,7 +178,7 @@ def _fold(text: str) -> str:
 
 def _words(chunk: str) -> list[str]:
     """Split a chunk at joiners, at camelCase humps, between letters and digits, and where the script changes."""
-    if chunk.isascii() and chunk.isalpha() and (chunk[1:].islower() or chunk.islower() or chunk.isupper()):
+    if chunk.isascii() and chunk.isalpha() and (chunk[1:].islower() or chunk.isupper()):
         return [chunk]  # most words
     words: list[str] = []
     start, previous = 0, "-"
@@ -196,8 +196,7 @@ def _words(chunk: str) -> list[str]:
 
 def _breaks(previous: str, kind: str, chunk: str, position: int) -> bool:
     if previous == kind == "A":  # HTTPServer: the last capital starts the next word
-        following = chunk[position + 1 : position + 2]
-        return bool(following) and _kind(following) == "a" and chunk[position - 1].isupper()
+        return chunk[position + 1 : position + 2].islower()
     return previous != kind and (previous, kind) != ("A", "a")
 
 
