@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import errno
+import queue
 import threading
+from contextlib import AbstractContextManager
 from pathlib import Path
+from types import SimpleNamespace
 
 import portalocker.portalocker
 import pytest
@@ -37,17 +40,18 @@ def test_a_file_system_without_locks_is_refused_with_a_clear_word(
             pass
 
 
-def test_a_lock_is_waited_for_only_as_long_as_said(tmp_path: Path) -> None:
-    with locks.held(tmp_path / "lock"):
-        freed = threading.Event()
-        waits = threading.Thread(target=lambda: _take(tmp_path / "lock", freed))
-        waits.start()
-        assert not freed.is_set()
-    waits.join()
-    assert freed.is_set()
+def test_a_lock_is_waited_for_and_who_waits_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, said = tmp_path / "lock", queue.SimpleQueue[str]()
+    monkeypatch.setattr("sys.stderr", SimpleNamespace(write=said.put, flush=lambda: None))
 
+    def take(lock: AbstractContextManager[object]) -> None:
+        with lock as mine, locks.held(path) as second:
+            said.put(f"{mine} {second}")
 
-def _take(path: Path, freed: threading.Event) -> None:
-    with locks.held(path, 60.0) as mine:
-        if mine:
-            freed.set()
+    for lock, first in ((locks.held(path, 60.0), ""), (locks.waiting(path, "It waits."), "It waits.")):
+        with locks.held(path):
+            waits = threading.Thread(target=take, args=(lock,))
+            waits.start()
+            assert not first or said.get(timeout=60) + said.get() == f"{first}\n"
+        assert said.get(timeout=60) == ("None False" if first else "True False")
+        waits.join()

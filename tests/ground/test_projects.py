@@ -66,7 +66,9 @@ def test_a_renamed_folder_without_a_remote_keeps_its_key(tmp_path: Path, paths: 
     learn(paths, moved)
     assert key(paths, moved) == before
     assert stored(paths, project.key_of_path(str(moved))) == before, "what was written before this was noticed"
-    assert not learn(paths, moved), "nothing is new the second time"
+    (empty := tmp_path / "empty").mkdir()
+    git(empty, "init", "-q")
+    assert not learn(paths, moved, empty), "nothing is new the second time, and nothing is known of one without commits"
 
 
 def test_a_map_that_cannot_be_written_is_logged(tmp_path: Path, paths: Paths, caplog: pytest.LogCaptureFixture) -> None:
@@ -118,7 +120,7 @@ def test_forks_are_apart_and_a_local_clone_belongs_to_the_only_remote(tmp_path: 
 
 def test_a_repository_that_gets_a_remote_or_another_one_stays_the_same_project(tmp_path: Path, paths: Paths) -> None:
     folder = repository(tmp_path / "api")
-    learn(paths, folder)
+    learn(paths, folder, repository(tmp_path / "other"))
     alone = key(paths, folder)
     git(folder, "remote", "add", "origin", UPSTREAM)
     learn(paths, folder)

@@ -72,6 +72,17 @@ def test_a_save_before_the_exchange_stands(
     assert (day.read_bytes(), beside(day)) == (MINE, [])
 
 
+def test_a_file_that_a_person_removes_before_the_exchange_stays_away(
+    work: Swap, day: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for data, expected in ((NEW, OLD), (None, OLD), (None, MINE)):
+        day.write_bytes(OLD)
+        at(monkeypatch, "files.compared", day.unlink)
+        with pytest.raises(SavedMeanwhileError):
+            work.replace(day, data, expected)
+        assert (day.exists(), beside(day)) == (expected == MINE, [])
+
+
 def created(path: Path, save: Save) -> None:
     path.touch()
     save(path, MINE)
@@ -155,12 +166,14 @@ def test_without_leases_a_file_is_complete_once_it_stands_still_whatever_its_tim
 def test_a_save_into_the_replaced_file_after_the_exchange_becomes_a_conflict_copy(
     work: Swap, day: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    day.chmod(0o640)
     with day.open("r+b") as editor:
         work.replace(day, NEW, OLD)
         assert work.replaced.settle() == []
         editor.write(MINE)
     (copy,) = work.replaced.settle()
     assert (day.read_bytes(), copy.read_bytes(), copy.parent) == (NEW, MINE, day.parent)
+    assert copy.stat().st_mode & 0o777 == 0o640
     assert [copy.name[-1:], *conflict_copies(day.parent)] == ["Z", copy]
     assert work.replaced.settle() == []
 
@@ -277,6 +290,8 @@ def test_a_file_keeps_its_mode_and_attributes_and_a_symbolic_link_its_target(
     assert (elsewhere / "mine.md").stat().st_mode & 0o777 == 0o640
     if hasattr(os, "getxattr"):
         assert os.getxattr(elsewhere / "mine.md", "user.tag") == b"red"
+    (elsewhere / SWAP.replace("day", "mine")).write_bytes(OLD)  # as a killed process leaves it
+    work.recover(day.parent)
     assert [path.name for path in elsewhere.iterdir()] == ["mine.md"]
 
 

@@ -63,6 +63,7 @@ def test_articles_entries_and_learned_facts_are_found(home: Path, path: Path) ->
         index.sync(home)
         assert keys(index, "zebra")[0] == "knowledge/concepts/flush-lock.md"
         assert keys(index, "turquoise") == ["daily/2026-11-21.md#^e-01k9x3"]
+        assert "daily/2026-11-21.md#^e-01k9x3" in keys(index, "what happened on 21 November 2026")
         (fact,) = index.search("makefile tabs", kinds=("fact",))
     assert (fact.key, fact.session, fact.project) == ("daily/2026-11-21.md#^l-7f3a", "abc-1", "memoria-1f2e3d")
     assert fact.passages == ["Use tabs in Makefiles, never spaces"]
@@ -81,12 +82,6 @@ def test_an_id_finds_just_what_it_names(home: Path, path: Path) -> None:
         assert keys(index, "l-7f3a") == ["daily/2026-11-21.md#^l-7f3a"]
         assert keys(index, "[[daily/2026-11-21#^e-01k9x3]]") == ["daily/2026-11-21.md#^e-01k9x3"]
         assert keys(index, "l-7f3a", kinds=("article",)) == keys(index, "l 7f3a", kinds=("article",))
-
-
-def test_a_day_is_found_as_people_write_it(home: Path, path: Path) -> None:
-    with Index(path) as index:
-        index.sync(home)
-        assert "daily/2026-11-21.md#^e-01k9x3" in keys(index, "what happened on 21 November 2026")
 
 
 def test_a_removed_file_is_found_no_more_and_leaves_nothing(home: Path, path: Path) -> None:
@@ -150,7 +145,15 @@ def test_further_sources_are_fed_and_follow_what_they_give(home: Path, path: Pat
         assert keys(index, "pangolin") == []
 
 
-def test_a_superseded_fact_leads_to_its_successor() -> None:
+def test_the_terms_of_documents_that_are_gone_go_once_they_are_many(path: Path) -> None:
+    with Index(path) as index:
+        index.add(note(f"n{number}", f"word{number}") for number in range(16))
+        for number, left in ((0, 17), (1, 15)):
+            drop(index, f"knowledge/concepts/n{number}.md")
+            assert index._db.execute("SELECT count(*) FROM vocabulary WHERE term LIKE 'word%'").fetchone() == (left,)
+
+
+def test_a_superseded_fact_leads_to_its_successor(paths: Paths) -> None:
     old = note("old", "the port is 8080", superseded_by="^l-00000001")
     mid = note("mid", "a new listener", anchor="l-00000001", superseded_by="^l-00000002")
     new = note("new", "it listens on 9090", anchor="l-00000002")
@@ -159,6 +162,9 @@ def test_a_superseded_fact_leads_to_its_successor() -> None:
         for query in ("port 8080", "port 8080, who listens?"):
             (hit,) = index.search(query)
             assert (hit.key, hit.passages) == ("knowledge/concepts/new.md#^l-00000002", ["it listens on 9090"])
+        index.add([replace(note("apart", "One port."), passages=(Passage("One port."), Passage("Another.")))])
+        told = index.finder.holding(["port"], view=Visibility(Settings.load({}), paths), kinds=("article",), most=2)
+        assert [each.text for each in told] == ["One port.", "it listens on 9090"]
 
 
 # --- what happens to the file ---------------------------------------------------------------------------------------

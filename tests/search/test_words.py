@@ -15,17 +15,11 @@ from places import TESTS
 
 
 @pytest.mark.parametrize(("text", "terms"), [
-    ("The code is under the MIT licence", ["code", "mit", "licence"]),
-    ("Wir bauen auf dem Server", ["bauen", "server"]),
-    ("Le serveur est dans la zone", ["serveur", "zone"]),
-    ("do NOT push", ["push"]),
+    ("The code is under the MIT licence", ["code", "mit", "licenc"]), ("do NOT push", ["push"]),
+    ("Wir bauen auf dem Server", ["bauen", "server"]), ("Le serveur est dans la zone", ["serveur", "zone"]),
+    ("c'est l'année", ["anne"]), ("Anna's", ["anna"]),
 ])  # fmt: skip
-def test_stop_words_are_no_terms(text: str, terms: list[str]) -> None:
-    assert tokens.of(text) == [porter(term) for term in terms]
-
-
-@pytest.mark.parametrize(("text", "terms"), [("c'est l'année", ["anne"]), ("Anna's", ["anna"])])
-def test_what_an_apostrophe_cuts_off_is_no_word(text: str, terms: list[str]) -> None:
+def test_stop_words_and_what_an_apostrophe_cuts_off_are_no_terms(text: str, terms: list[str]) -> None:
     assert tokens.of(text) == terms
 
 
@@ -140,15 +134,11 @@ def test_of_texts_that_say_the_same_the_last_is_distinct() -> None:
     ("`uv run pytest` with --no-cov", ["uv run pytest", "--no-cov"]),
     ("flush_session calls parseUrl and SQLite", ["flush_session", "parseUrl", "SQLite"]),
     ("MAX_LINES at most", ["MAX_LINES"]),
-    ("@types/node and setup.cfg", ["@types/node", "setup.cfg"]),
+    ("@types/node and setup.cfg", ["@types/node", "setup.cfg"]), ("read and/or write", []), ("CI/CD", []),
+    ("see https://example.org/page", []), ("Is it done? Yes.", []),
 ])  # fmt: skip
 def test_names_in_prose(text: str, names: list[str]) -> None:
     assert identifiers.in_prose(text) == names
-
-
-@pytest.mark.parametrize("text", ["read and/or write", "CI/CD", "see https://example.org/page", "Is it done? Yes."])
-def test_what_is_no_name(text: str) -> None:
-    assert identifiers.in_prose(text) == []
 
 
 def test_a_called_name_in_code_keeps_its_arguments() -> None:

@@ -50,17 +50,15 @@ def waiting(path: Path, told: str = "") -> Iterator[None]:
 
     Without it, holders keep it for milliseconds.
     """
-    with held(path) as mine:
-        if mine:
-            yield
-            return
-    if told:
-        print(told, file=sys.stderr, flush=True)
-    while True:
-        with _locked(path, wait=True) as mine:
+    is_told = False
+    while True:  # Windows gives up after ten seconds
+        with _locked(path, wait=is_told) as mine:
             if mine:
                 yield
-                return  # else Windows gave up, which it does after ten seconds
+                return
+        if told and not is_told:
+            print(told, file=sys.stderr, flush=True)
+        is_told = True
 
 
 @contextmanager
