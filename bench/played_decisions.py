@@ -113,7 +113,7 @@ def _statement(project: str, name: str, given: dict[str, Any]) -> Statement:
 
 def _session(project: str, given: dict[str, Any]) -> Session:
     talk = tuple((user, assistant) for user, assistant in given["talk"])
-    return Session(given["at"].replace(tzinfo=UTC), project, given["title"], talk, (), (), ())
+    return Session(given["at"].replace(tzinfo=UTC), project, talk, (), given["title"])
 
 
 @dataclass(slots=True)

@@ -212,8 +212,7 @@ def test_what_rests_on_other_entries_stays(home: Home) -> None:
     assert page.front.texts("sources") == [f"[[daily/{DAY}]]"]
     assert "- Mine." in page.render()
     assert wiki.get("concepts/merger") is None
-    with Keeper.at(home) as keeper:
-        assert {event.content for event in keeper.store.facts()} == {KEPT_FACT, PLAIN}
+    assert contents_of(home) == [PLAIN, KEPT_FACT]
     log = Path(home.paths.memoria_log).read_text()
     assert "harmless" in log
     assert Path(home.paths.state, "folders.bak-1").exists()
@@ -235,18 +234,28 @@ def test_a_text_takes_single_lines_and_leaves_the_rest_of_the_entry(home: Home) 
     gone(home, "merger with quaggasoft closes")
 
 
-@pytest.mark.parametrize("what", ["Quaggasoft", "l-a10", "e-a1"])
-def test_a_forgotten_statement_leaves_its_article_with_every_sentence_about_it(what: str) -> None:
+@pytest.fixture
+def wiki() -> WikiHome:
+    """A home in which it is known where uploads are stored."""
     wiki = WikiHome()
     wiki.log(wiki_entry("a1", title="Uploads", learned=stated("Uploads are stored at Quaggasoft.")))
+    return wiki
+
+
+def contents_of(home: Home) -> list[str]:
+    with Keeper.at(home) as keeper:
+        return sorted(fact.content for fact in keeper.store.facts())
+
+
+@pytest.mark.parametrize("what", ["Quaggasoft", "l-a10", "e-a1"])
+def test_a_forgotten_statement_leaves_its_article_with_every_sentence_about_it(wiki: WikiHome, what: str) -> None:
     wiki.log(wiki_entry("b2", title="Resume at Quaggasoft", learned=stated("Uploads are resumed.")))
     both: Any = {"text": "Uploads are resumed where they are stored.", "ids": ["l-a10", "l-b20"]}
     wiki.compile([placed("uploads-of-the-shop", title="Uploads of the shop", connections=[both])])
     assert both["text"] in wiki.text("concepts/uploads-of-the-shop"), "the premise"
     wiki.edit("concepts/uploads-of-the-shop", "- Uploads are resumed. ", "- Ask Ada.\n- Downloads are resumed. ")
     assert run(forget, wiki.home, what, "--yes") == 0
-    with Keeper.at(wiki.home) as keeper:
-        assert {fact.content for fact in keeper.store.facts()} == {"Downloads are resumed.", "Ask Ada."}
+    assert contents_of(wiki.home) == ["Ask Ada.", "Downloads are resumed."]
     text = wiki.text("concepts/uploads-of-the-shop")
     assert [told in text for told in ("Quaggasoft", both["text"], "Downloads are resumed.")] == [False, False, True]
     assert what != "Quaggasoft" or what not in Path(wiki.home.paths.knowledge, "log.md").read_text()
@@ -255,9 +264,7 @@ def test_a_forgotten_statement_leaves_its_article_with_every_sentence_about_it(w
 
 
 @pytest.mark.parametrize(("what", "stays"), [("e-a1", False), ("s-a1", False), ("l-a10", True)])
-def test_what_was_said_goes_in_the_words_that_a_person_gave_it(what: str, stays: bool) -> None:
-    wiki = WikiHome()
-    wiki.log(wiki_entry("a1", title="Uploads", learned=stated("Uploads are stored at Quaggasoft.")))
+def test_what_was_said_goes_in_the_words_that_a_person_gave_it(wiki: WikiHome, what: str, stays: bool) -> None:
     wiki.compile([placed("uploads-of-the-shop", title="Uploads of the shop")])
     (slug,) = Wiki(wiki.home.paths).slugs()
     for old, words in (("Uploads are stored at Quaggasoft.", "They lie in Graz."), ("They lie in Graz.", "Ask Bob.")):
@@ -265,13 +272,10 @@ def test_what_was_said_goes_in_the_words_that_a_person_gave_it(what: str, stays:
         with Keeper.at(wiki.home) as keeper:
             refresh.settle(wiki.home, keeper)
     assert run(forget, wiki.home, what, "--yes") == 0
-    with Keeper.at(wiki.home) as keeper:
-        assert [fact.content for fact in keeper.store.facts()] == ["Ask Bob."] * stays
+    assert contents_of(wiki.home) == ["Ask Bob."] * stays
 
 
-def test_a_page_of_which_nothing_else_is_left_keeps_what_a_person_wrote_there() -> None:
-    wiki = WikiHome()
-    wiki.log(wiki_entry("a1", title="Uploads", learned=stated("Uploads are stored at Quaggasoft.")))
+def test_a_page_of_which_nothing_else_is_left_keeps_what_a_person_wrote_there(wiki: WikiHome) -> None:
     wiki.compile([placed("uploads-of-the-shop", title="Uploads of the shop")])
     (slug,) = Wiki(wiki.home.paths).slugs()
     wiki.edit(slug, "## ", "## Mine\n\nAsk Ada first.\n\n## ")
@@ -451,8 +455,7 @@ def test_the_next_worker_completes_a_forget_that_was_broken_off(
     assert Path(home.paths.forgetting).stat().st_mode & 0o777 == 0o600, "it waits while a compile is at work"
     worker.work(home)
     gone(home)
-    with Keeper.at(home) as keeper:
-        assert {"Ask Ada.", PLAIN} <= {fact.content for fact in keeper.store.facts()}
+    assert {"Ask Ada.", PLAIN} <= {*contents_of(home)}
     assert not Path(home.paths.forgetting).exists()
 
 

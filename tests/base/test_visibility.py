@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -55,14 +56,8 @@ class World:
             page.give_to(self.keys[place])
             Wiki(home.paths).path(slug).write_text(page.render(), encoding="utf-8")
         # A page without a project is for all: its owner has marked it so, or 0.1.0 wrote it.
-        both = article(
-            home,
-            "concepts/all",
-            "Invoices",
-            ("The heron reads invoices.", "01aa"),
-            ("The ibis reads invoices.", "01bb"),
-            ("The ibis of old read letters.", "01bb"),
-        )
+        both = article(home, "concepts/all", "Invoices", ("The heron reads invoices.", "01aa"),
+                       ("The ibis reads invoices.", "01bb"), ("The ibis of old read letters.", "01bb"))  # fmt: skip
         both.retire(*list(both.lines())[-1][:2], str(DAY))
         both.summarise("The heron and the ibis read invoices.")
         Wiki(home.paths).path(both.slug).write_text(both.render(), encoding="utf-8")
@@ -79,9 +74,8 @@ class World:
         self.prepare()
 
     def prepare(self) -> None:
-        ledger = Ledger(self.home.paths)
-        DailyLog(self.home.paths).refresh(ledger)
-        ledger.close()
+        with closing(Ledger(self.home.paths)) as ledger:
+            DailyLog(self.home.paths).refresh(ledger)
         with Keeper.at(self.home) as keeper:
             refresh.renew(self.home, keeper)
 
@@ -91,12 +85,9 @@ class World:
         for path in Path(paths.hints).glob("*"):
             path.unlink()
         common = {"session_id": "s9", "cwd": str(folder)}
-        outputs = [
-            session_start(Event({**common, "hook_event_name": "SessionStart", "source": "startup"}), settings, paths),
-            user_prompt_submit(
-                Event({**common, "hook_event_name": "UserPromptSubmit", "prompt": PROMPT}), settings, paths
-            ),
-        ]
+        start = Event({**common, "hook_event_name": "SessionStart", "source": "startup"})
+        prompt = Event({**common, "hook_event_name": "UserPromptSubmit", "prompt": PROMPT})
+        outputs = [session_start(start, settings, paths), user_prompt_submit(prompt, settings, paths)]
         own = project.of(str(folder), settings, paths)
         home = Home.open()
         found, _ = mcp_search.found(home, Session(home, own, "s").visible, PROMPT, 20)
@@ -136,9 +127,7 @@ def test_what_a_person_wrote_under_a_heading_is_of_its_project(world: World, is_
         own = project.of(str(path), world.home.settings, world.home.paths)
         visible = Visibility(world.home.settings, world.home.paths, own)
         assert ("marzipan" in Library(world.home.paths, visible).read(f"daily/{DAY}").text) == is_shown
-        found, _ = mcp_search.found(
-            world.home, Session(world.home, own, "s").visible, "learned bank marzipan account", 20
-        )
+        found, _ = mcp_search.found(world.home, visible, "learned bank marzipan account", 20)
         told = "".join(f"{each.title} {each.passages}" for each in found)
         assert ("marzipan" in told) == (is_shown and is_learned)
         assert is_shown or "· bank" not in told

@@ -54,13 +54,9 @@ def is_guard(node: ast.AST) -> bool:
 def is_guarded(node: ast.AST, above: list[ast.AST]) -> bool:
     """Whether a platform test decides on the node: around it, before it in a function, or by a caught ImportError."""
     for outer in reversed(above):
-        if isinstance(outer, ast.If | ast.IfExp | ast.BoolOp) and is_guard(
-            outer.test if hasattr(outer, "test") else outer
-        ):
+        if isinstance(outer, ast.If | ast.IfExp | ast.BoolOp) and is_guard(getattr(outer, "test", outer)):
             return True
-        if isinstance(outer, ast.Try) and any(
-            "ImportError" in ast.unparse(handler.type or outer) for handler in outer.handlers
-        ):
+        if isinstance(outer, ast.Try) and any("ImportError" in ast.unparse(each) for each in outer.handlers):
             return True
         if isinstance(outer, ast.FunctionDef):
             earlier = (part for part in outer.body if part.lineno < node.lineno)  # type: ignore[attr-defined]
@@ -117,10 +113,8 @@ def test_no_text_file_is_written_with_the_systems_line_endings() -> None:
         for node in nodes(path) if re.search(r"\b(open|write_text)\(", path.read_text("utf-8")) else ():
             if isinstance(node, ast.Call) and not any(word.arg == "newline" for word in node.keywords):
                 name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-                modes = [
-                    part.value for part in node.args if isinstance(part, ast.Constant) and isinstance(part.value, str)
-                ]
-                writes = name == "open" and any(mode in ("w", "a", "x", "w+", "a+", "r+") for mode in modes)
+                modes = {part.value for part in node.args if isinstance(part, ast.Constant)}
+                writes = name == "open" and not modes.isdisjoint(("w", "a", "x", "w+", "a+", "r+"))
                 if writes or name == "write_text":
                     found.add(str(path.relative_to(ROOT)))
     assert found - allowed == set()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
-import json
 import os
 import signal
 import subprocess
@@ -15,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from client_session import wait_until
+from home_of import scripted
 from memoria import cli
 from memoria.capture.spool import Spool
 from memoria.ground.home import Home
-from shelves import DAY, Shelf, entries, since
+from shelves import DAY, Shelf, entries, printed, since
 
 pytestmark = pytest.mark.slow
 
@@ -32,10 +31,7 @@ def home(client: Shelf) -> Home:
 
 
 def ingest(*options: str) -> tuple[int, str]:
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        status = cli.main(["ingest", *options])
-    return status, out.getvalue()
+    return printed("ingest", *options)
 
 
 def test_history_from_before_is_brought_in_on_the_days_it_happened(client: Shelf, home: Home) -> None:
@@ -96,12 +92,6 @@ def test_excluded_own_and_open_sessions_are_passed_over(
     assert "1 in progress, or ended less than 10 minutes ago: run this again when they are over" in said
 
 
-def scripted(tmp_path: Path, *flushes: object) -> str:
-    path = tmp_path / "script.json"
-    path.write_text(json.dumps({"flush": list(flushes)}))
-    return f"scripted:{path}"
-
-
 ANSWER = {"worth_saving": True, "title": "The gauge", "context": "It drifts by 3 cm."}
 
 
@@ -112,7 +102,7 @@ def test_a_killed_run_is_taken_up_without_repeating(
     for age in range(12, 2, -1):
         client.session(1, age_s=age * DAY)
     gate = tmp_path / "gate"
-    monkeypatch.setenv("MEMORIA_MODEL", scripted(tmp_path, ANSWER, ANSWER, {"wait_for": str(gate), "answer": ANSWER}))
+    scripted(tmp_path, monkeypatch, flush=[ANSWER, ANSWER, {"wait_for": str(gate), "answer": ANSWER}])
     run = subprocess.Popen([sys.executable, "-m", "memoria", "ingest", "--yes"], env=dict(os.environ), text=True,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
     wait_until(lambda: len(entries(home)) == 2, "two of them are written")

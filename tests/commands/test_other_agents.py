@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 from pathlib import Path
@@ -11,10 +9,9 @@ from pathlib import Path
 import pytest
 
 import agents
-from memoria import cli
 from memoria.ground.home import Home
 from memoria.transcripts import clients
-from shelves import Shelf, entries, since
+from shelves import Shelf, entries, printed, since
 
 pytestmark = pytest.mark.slow
 
@@ -28,15 +25,8 @@ def home(client: Shelf, monkeypatch: pytest.MonkeyPatch) -> Home:
     return home
 
 
-def run(*words: str) -> tuple[int, str]:
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        status = cli.main(list(words))
-    return status, out.getvalue()
-
-
 def receipt(*options: str) -> dict[str, object]:
-    answer: dict[str, object] = json.loads(run("verify", "--json", *options)[1])
+    answer: dict[str, object] = json.loads(printed("verify", "--json", *options)[1])
     return answer
 
 
@@ -46,7 +36,7 @@ def test_every_turn_that_a_plain_count_finds_is_in_the_receipt(home: Home) -> No
     assert before["turns"] == agents.count()
     assert before["not_ingested"] == before["turns"]
     assert before["missing"] == 0
-    status, said = run("ingest", "--agent", "codex", "--yes")
+    status, said = printed("ingest", "--agent", "codex", "--yes")
     assert status == 0, said
     assert "3 of 3 sessions ingested" in said
     after = receipt("--all")
@@ -68,10 +58,10 @@ def test_a_session_is_taken_from_any_place_by_its_name(home: Home, tmp_path: Pat
     moved = tmp_path / "backup"
     place.rename(moved)
     found = clients.CLIENTS["codex"].transcripts(moved)[0].path
-    assert run("ingest", "--yes", str(found))[0] == 0
+    assert printed("ingest", "--yes", str(found))[0] == 0
     (entry,) = entries(home)
     assert entry.agent == "codex"
-    assert f"· {entry.time}, codex · " in run("why", f"e-{entry.id}")[1]
+    assert f"· {entry.time}, codex · " in printed("why", f"e-{entry.id}")[1]
 
 
 def held_by(home: Home, words: str) -> list[Path]:
@@ -82,7 +72,7 @@ def held_by(home: Home, words: str) -> list[Path]:
 def test_what_was_said_in_an_excluded_folder_is_in_no_file(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     agents.install()
     monkeypatch.setenv("MEMORIA_EXCLUDE", "/home/mira/**")
-    status, said = run("ingest", "--yes")
+    status, said = printed("ingest", "--yes")
     assert status == 0, said
     assert held_by(home, "first timeout") == []
 
@@ -94,7 +84,7 @@ def test_a_key_in_a_session_is_masked(home: Home) -> None:
         if "It uses port 4821." in text:
             path.write_text(text.replace("It uses port 4821.", f"It uses port 4821. The token is {key}."), "utf-8")
             os.utime(path, (0, path.stat().st_mtime - agents.AGE_S))
-    assert run("ingest", "--yes")[0] == 0
+    assert printed("ingest", "--yes")[0] == 0
     assert entries(home)
     assert held_by(home, key) == []
 
@@ -102,11 +92,11 @@ def test_a_key_in_a_session_is_masked(home: Home) -> None:
 def test_what_was_forgotten_does_not_come_back_from_another_agents_session(home: Home) -> None:
     words = "gives up after the first timeout"
     agents.install()
-    assert run("ingest", "--yes")[0] == 0
-    status, said = run("forget", words, "--as", "text", "--yes")
+    assert printed("ingest", "--yes")[0] == 0
+    status, said = printed("forget", words, "--as", "text", "--yes")
     assert status == 0, said
     assert "coding agents or of a team contain it" in said
     assert held_by(home, words) == []
-    assert run("ingest", "--yes")[0] == 0
-    assert run("verify", "--repair", "--all")[0] == 0
+    assert printed("ingest", "--yes")[0] == 0
+    assert printed("verify", "--repair", "--all")[0] == 0
     assert held_by(home, words) == []

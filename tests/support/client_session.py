@@ -40,7 +40,7 @@ class HookRun:
 
     event: str
     outcome: str
-    exit_code: int | None
+    exit_code: int | str  # empty when the client names none
     stdout: str
     stderr: str
 
@@ -53,14 +53,9 @@ class Session:
         self.stderr = ""
         self._arrived: queue.Queue[Json | None] = queue.Queue()
         self._process = subprocess.Popen(
-            [str(bundled_claude()), "-p", *STREAM, *options],
-            env=dict(env),
-            cwd=cwd,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-        )
+            [str(bundled_claude()), "-p", *STREAM, *options], env=dict(env), cwd=cwd, encoding="utf-8",
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
         self._readers = [threading.Thread(target=read, daemon=True) for read in (self._read_out, self._read_err)]
         for reader in self._readers:
             reader.start()
@@ -118,22 +113,14 @@ class Session:
     @property
     def hooks(self) -> list[HookRun]:
         """SessionStart, UserPromptSubmit and Stop hooks as they ended; see ``compactions`` for those around one."""
-        return [
-            HookRun(
-                event["hook_event"],
-                event.get("outcome", ""),
-                event.get("exit_code"),
-                event.get("stdout", ""),
-                event.get("stderr", ""),
-            )
-            for event in self.events
-            if event.get("subtype") == "hook_response"
-        ]
+        ended = [event for event in self.events if event.get("subtype") == "hook_response"]
+        fields = ("outcome", "exit_code", "stdout", "stderr")
+        return [HookRun(event["hook_event"], *(event.get(name, "") for name in fields)) for event in ended]
 
     @property
     def failed_hooks(self) -> list[HookRun]:
         """Those of them that the client counts as anything but a success."""
-        return [run for run in self.hooks if run.outcome != "success" or run.exit_code not in (0, None)]
+        return [run for run in self.hooks if run.outcome != "success" or run.exit_code not in (0, "", None)]
 
     @property
     def compactions(self) -> list[str]:

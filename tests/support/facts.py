@@ -1,4 +1,4 @@
-"""Facts and exchanges for tests about learning."""
+"""Facts for tests about learning."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from memoria.ground.home import Home
 from memoria.statements import lines
 from memoria.statements.fact import Fact, Stamp, new_id
 from memoria.statements.keeper import Keeper
-from memoria.transcripts.turn import Exchange, Turn
 from memory_server import KEY, MemoryServer
 
 MONDAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
@@ -101,13 +100,3 @@ def meet(server: MemoryServer, *homes: Keeper) -> None:
 
 def said(home: Keeper) -> list[str]:
     return sorted(fact.content for fact in home.store.facts())
-
-
-def exchange(
-    number: int, user: str, assistant: str = "Done.", *, errors: tuple[str, ...] = (), tools: tuple[str, ...] = ()
-) -> Exchange:
-    moment = MONDAY + timedelta(minutes=number)
-    turns = [Turn(f"u{number}", "user", user, time=moment)]
-    turns += [Turn(f"e{number}-{place}", "error", text, time=moment) for place, text in enumerate(errors)]
-    turns.append(Turn(f"a{number}", "assistant", assistant, tools=tools, time=moment))
-    return Exchange(tuple(turns))

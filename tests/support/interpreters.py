@@ -6,8 +6,10 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,17 +23,11 @@ def interpreter(minor: int) -> str:
     """The path of a Python 3.``minor``; ``""`` when this machine has none."""
     for found in VERSIONS.glob(f"3.{minor}.*/bin/python3"):
         return str(found)
-    for path in (shutil.which(f"python3.{minor}"), "/usr/bin/python3"):
-        if not path:
-            continue
-        try:
-            run: subprocess.CompletedProcess[str] = subprocess.run(
-                [path, "-S", "-I", "-c", SAY], capture_output=True, text=True, check=False
-            )
-        except OSError:
-            continue
-        if run.stdout.startswith(f"3 {minor} "):
-            return run.stdout.split(" ", 2)[2].strip()
+    for path in filter(None, (shutil.which(f"python3.{minor}"), "/usr/bin/python3")):
+        with suppress(OSError):
+            run = subprocess.run([path, "-S", "-I", "-c", SAY], capture_output=True, text=True, check=False)
+            if run.stdout.startswith(f"3 {minor} "):
+                return run.stdout.split(" ", 2)[2].strip()
     return ""
 
 
@@ -40,17 +36,10 @@ def every(low: int, high: int = MINORS[-1]) -> pytest.MarkDecorator:
 
     All but the one that runs the tests are slow tests.
     """
-    return pytest.mark.parametrize(
-        "python",
-        [
-            pytest.param(
-                interpreter(minor),
-                id=f"3.{minor}",
-                marks=[
-                    pytest.mark.skipif(not interpreter(minor), reason=f"no Python 3.{minor} here"),
-                    *([] if minor == sys.version_info.minor else [pytest.mark.slow]),
-                ],
-            )
-            for minor in range(low, high + 1)
-        ],
-    )
+
+    def one(minor: int) -> Any:
+        missing = pytest.mark.skipif(not interpreter(minor), reason=f"no Python 3.{minor} here")
+        marks = [missing] if minor == sys.version_info.minor else [missing, pytest.mark.slow]
+        return pytest.param(interpreter(minor), id=f"3.{minor}", marks=marks)
+
+    return pytest.mark.parametrize("python", [one(minor) for minor in range(low, high + 1)])

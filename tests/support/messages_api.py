@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from loopback import Handler, Json, Loopback
@@ -46,7 +47,7 @@ Scripted = str | list[Json] | Reply | Status | Hang | Exception
 
 @dataclass(frozen=True)
 class Request:
-    """One request as it arrived; ``size`` is the body's length in bytes, ``body`` is {} when it is no JSON object."""
+    """One request as it arrived; ``size`` is the body's length in bytes, ``body`` is {} when it is no JSON."""
 
     method: str
     path: str
@@ -108,12 +109,9 @@ class _Handler(Handler):
         self.json(200, {"data": [], "has_more": False})
 
     def do_POST(self) -> None:
-        raw = self.body()
-        try:
-            parsed = json.loads(raw)
-        except ValueError:
-            parsed = None
-        body: Json = parsed if isinstance(parsed, dict) else {}
+        raw, body = self.body(), Json()
+        with suppress(ValueError):
+            body = json.loads(raw)
         self._record(body, len(raw))
         path = self.path.split("?")[0]
         if path == "/v1/messages/count_tokens":
@@ -149,13 +147,8 @@ def _message(reply: Reply, model: str) -> Json:
     blocks = [{"type": "text", "text": reply.content}] if isinstance(reply.content, str) else reply.content
     calls_tool = any(block.get("type") == "tool_use" for block in blocks)
     return {
-        "id": "msg_scripted",
-        "type": "message",
-        "role": "assistant",
-        "model": model,
-        "content": blocks,
-        "stop_reason": reply.stop_reason or ("tool_use" if calls_tool else "end_turn"),
-        "stop_sequence": None,
+        "id": "msg_scripted", "type": "message", "role": "assistant", "model": model, "content": blocks,
+        "stop_reason": reply.stop_reason or ("tool_use" if calls_tool else "end_turn"), "stop_sequence": None,
         "usage": {
             "input_tokens": reply.input_tokens, "output_tokens": reply.output_tokens, "cache_creation_input_tokens": 0,
             "cache_read_input_tokens": 0,

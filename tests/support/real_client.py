@@ -67,16 +67,9 @@ def run_claude(
 ) -> subprocess.CompletedProcess[str]:
     """Run the bundled client to its end with exactly this environment; stdin is empty."""
     return subprocess.run(
-        [str(bundled_claude()), *args],
-        env=dict(env),
-        cwd=cwd,
-        timeout=timeout,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
+        [str(bundled_claude()), *args], env=dict(env), cwd=cwd, timeout=timeout, stdin=subprocess.DEVNULL,
+        capture_output=True, encoding="utf-8", check=False,
+    )  # fmt: skip
 
 
 def client_plugins(env: Mapping[str, str], cwd: Path, *words: str) -> list[dict[str, Any]]:

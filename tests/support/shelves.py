@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import logging
 import os
@@ -14,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from memoria import cli
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
 from memoria.ground.home import Home
@@ -40,16 +43,8 @@ class Shelf:
         self.say(path, exchanges, age_s=age_s, **said)
         return path
 
-    def say(
-        self,
-        path: Path,
-        exchanges: int,
-        *,
-        age_s: float = HOUR,
-        cwd: Path | None = None,
-        more: str = "",
-        **envelope: object,
-    ) -> None:
+    def say(self, path: Path, exchanges: int, *, age_s: float = HOUR, cwd: Path | None = None, more: str = "",
+            **envelope: object) -> None:  # fmt: skip
         """Let a session go on; ``more``: what the user says besides."""
         end = datetime.now(UTC) - timedelta(seconds=age_s)
         with path.open("a", encoding="utf-8") as file:
@@ -67,6 +62,14 @@ class Shelf:
     def age(self, path: Path, age_s: float) -> None:
         moment = time.time() - age_s
         os.utime(path, (moment, moment))
+
+
+def printed(*words: str) -> tuple[int, str]:
+    """Run a verb; return its exit status and what it printed."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        status = cli.main(list(words))
+    return status, out.getvalue()
 
 
 def since(home: Home, age_s: float) -> None:

@@ -104,11 +104,11 @@ class Session:
 
     at: datetime
     project: str
-    title: str
     talk: tuple[tuple[str, str], ...]
     current: tuple[str, ...]
-    past: tuple[str, ...]
-    open: tuple[str, ...]
+    title: str = ""
+    past: tuple[str, ...] = ()
+    open: tuple[str, ...] = ()
     prompt: str = ""
     hand: tuple[Edit, ...] = ()
     starts: tuple[Start, ...] = ()
@@ -186,19 +186,13 @@ def load(name: str) -> Story:
 
 
 def _session(given: dict[str, Any], project: str) -> Session:
-    at: datetime = given["at"]
-    return Session(
-        at=at.replace(tzinfo=UTC),
-        project=given.get("project", project),
-        title=given.get("title", ""),
-        talk=tuple((user, assistant) for user, assistant in given.get("talk", ())),
-        current=tuple(given["current"]),
-        past=tuple(given.get("past", ())),
-        open=tuple(given.get("open", ())),
-        prompt=given.get("prompt", ""),
-        hand=tuple(Edit(**_fields(edit)) for edit in given.get("hand", ())),
-        starts=tuple(Start(**_fields(start)) for start in given.get("starts", ())),
-    )
+    made = {
+        "at": given["at"].replace(tzinfo=UTC),
+        "talk": tuple(map(tuple, given.get("talk", ()))),
+        "hand": tuple(Edit(**_fields(edit)) for edit in given.get("hand", ())),
+        "starts": tuple(Start(**_fields(start)) for start in given.get("starts", ())),
+    }
+    return Session(**{"project": project, **_fields(given), **made})
 
 
 def _fields(given: dict[str, Any]) -> dict[str, Any]:

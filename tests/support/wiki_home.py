@@ -23,11 +23,11 @@ JsonObject = dict[str, Any]
 T = TypeVar("T")
 
 
-def entry(ident: str, day: int = 16, *, title: str = "A session", time: str = "09:00", **given: Any) -> Entry:
+def entry(ident: str, day: int = 16, *, title: str = "A session", **given: Any) -> Entry:
     """An entry of November 2026; ``learned`` as (kind, text) pairs."""
     learned = tuple(Learned(kind, text, f"l-{ident}{n}") for n, (kind, text) in enumerate(given.pop("learned", ())))
     usual = {"session": f"s-{ident}", "project": "shop", "project_key": "shop-1a2b3c", "turns": (f"t{ident}",)}
-    return Entry(ident, date(2026, 11, day), time, title=title, learned=learned, **{**usual, **given})
+    return Entry(ident, date(2026, 11, day), "09:00", title=title, learned=learned, **{**usual, **given})
 
 
 def stated(*texts: str, kind: str = "fact") -> tuple[tuple[str, str], ...]:

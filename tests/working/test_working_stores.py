@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -15,6 +14,7 @@ from memoria.working import Limits, Scope, TaskState, WorkingMemory
 from memoria.working.shared_store import SharedStore
 from memoria.working.store import SqliteStore
 from redis_server import RedisServer, require_redis
+from shared_memory import until
 
 pytestmark = pytest.mark.anyio
 KINDS = ("sqlite", "redis", "redis-away")
@@ -41,13 +41,6 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         made = SharedStore(url, tmp_path / "working.db")
     yield made
     await made.close()
-
-
-async def until_gone(memory: WorkingMemory, key: str) -> None:
-    deadline = time.monotonic() + 60
-    while await memory.exists(key):
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.02)
 
 
 async def test_a_value_comes_back_as_it_was_and_a_stored_null_is_not_a_miss(store: SqliteStore) -> None:
@@ -90,7 +83,11 @@ async def test_each_key_has_its_time_to_live_and_the_default_holds_for_the_rest(
     await memory.set("own", 2, ttl_seconds=math.inf)
     assert await memory.get_ttl("own") is None
     await memory.set("short", 1, ttl_seconds=0.05)
-    await until_gone(memory, "short")
+
+    async def gone() -> bool:
+        return not await memory.exists("short")
+
+    await until(gone)
     assert "short" not in await memory.list_keys()
     assert "short" not in await memory.get_all()
     assert await memory.delete("short") is False
