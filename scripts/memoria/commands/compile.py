@@ -78,10 +78,7 @@ def _locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:
             batches = compile_.with_pairs(batches)
             _run(compile_, batches, args)
         if held and not args.due:
-            raise ExpectedError(
-                f"{printable.counted(held, 'line')} of articles changed or are gone at once; their statements stay as "
-                f"they are. If you meant that, run {invocation.shown('compile --force')}; if not, put the files back."
-            )
+            raise ExpectedError(refresh.held(held))
     finally:
         compile_.close()
 
