@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from memoria.base import invocation
 from memoria.exchange import carriers, keys, meeting
@@ -56,11 +57,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
     with locks.needed(Path(home.paths.sync_lock), "An exchange", LIMIT_S), Records.of(home.paths) as records:
         if args.status:
             told = together.state(home, records)
-            print(
-                json.dumps(told, indent=2, ensure_ascii=False)
-                if args.json
-                else "\n".join(_lines(home, told, records.get("server", {})))
-            )
+            lines = _lines(home, told, records.get("server", {}))
+            print(json.dumps(told, indent=2, ensure_ascii=False) if args.json else "\n".join(lines))
         elif args.key:
             _key(args.key, home, records)
         else:
@@ -153,20 +151,18 @@ def _key(action: str, home: Home, records: Records) -> None:
           f"There, {invocation.shown('sync')} says how to give it.")  # fmt: skip
 
 
-def _lines(home: Home, told: dict[str, object], server: dict[str, object]) -> Iterator[str]:
+def _lines(home: Home, told: dict[str, Any], server: dict[str, Any]) -> Iterator[str]:
     if told["address"]:
         yield f"{told['address']}, {'encrypted' if told['encrypted'] else 'not encrypted'}"
         yield f"last exchange {_when(home, told['last'])}" + (f"; {told['problem']}" if told["problem"] else "")
     if home.settings.memory_api_url:
         state = server.get("problem") or ("in order" if server else "not asked yet")
         yield f"memory server {home.settings.memory_api_url}: {state}"
-    machines = told["machines"]
-    for machine in machines if isinstance(machines, list) else ():
+    for machine in told["machines"]:
         yield f"{machine['label']} met {_when(home, machine['met'])}"
     if told["held"]:
-        yield together.held(int(str(told["held"])))
-    pairs = told["pairs"]
-    for pair in pairs if isinstance(pairs, list) else ():
+        yield together.held(told["held"])
+    for pair in told["pairs"]:
         yield together.PAIR.format(**pair)
 
 

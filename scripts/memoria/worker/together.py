@@ -10,6 +10,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import Any
 
 from memoria.amending import forget_plan, proof, removal
 from memoria.base import invocation
@@ -164,7 +165,7 @@ def spread_forgetting(home: Home) -> list[str]:
     return rows
 
 
-def state(home: Home, records: Records) -> dict[str, object]:
+def state(home: Home, records: Records) -> dict[str, Any]:
     """Return how the exchange stands, for who asks."""
     machines = records.get("others", {}).values()
     with Keeper.at(home) as keeper:

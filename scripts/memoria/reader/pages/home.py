@@ -110,11 +110,10 @@ def _machines(home: Home) -> Iterator[Need]:
     with Records.of(home.paths) as records:
         told = together.state(home, records)
     if told["problem"]:
-        yield Need("The exchange with your other machines waits", str(told["problem"]))
+        yield Need("The exchange with your other machines waits", told["problem"])
     if told["held"]:
-        yield Need("Much is missing here", together.held(int(str(told["held"]))))
-    pairs = told["pairs"]
-    for pair in pairs if isinstance(pairs, list) else ():
+        yield Need("Much is missing here", together.held(told["held"]))
+    for pair in told["pairs"]:
         yield Need("Two machines say this in other words", together.PAIR.format(**pair))
 
 
@@ -165,14 +164,14 @@ def retry_flush(site: Site, _: Asked) -> Done:
 
 def retry_compile(site: Site, _: Asked) -> Done:
     """Start a compile of the entries that were set aside."""
-    return _start(site, "A compile has been started.", "compile", "--retry-failed")
+    return _compile(site, "--retry-failed")
 
 
 def retry_waiting(site: Site, _: Asked) -> Done:
     """Start a compile of the entries that wait for one."""
-    return _start(site, "A compile has been started.", "compile")
+    return _compile(site)
 
 
-def _start(site: Site, said: str, *command: str) -> Done:
-    detach.start(places.own_command(sys.executable, *command), site.home.paths)
-    return Done("/", said)
+def _compile(site: Site, *words: str) -> Done:
+    detach.start(places.own_command(sys.executable, "compile", *words), site.home.paths)
+    return Done("/", "A compile has been started.")
