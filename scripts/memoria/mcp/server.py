@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from memoria import __version__
 from memoria.base import project, quickjson
-from memoria.base.fence import neutral
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.mcp.tools import TOOLS, Json, Tool
@@ -36,7 +35,6 @@ log = logging.getLogger(__name__)
 
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # of the protocol, the newest first
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
-ERROR_CHARS = 2_000
 LIMITS = {
     "additionalProperties", "dependentRequired", "exclusiveMinimum", "maxItems", "maxLength", "maximum", "minItems",
     "minLength", "minProperties", "minimum", "pattern",
@@ -111,13 +109,10 @@ class Server:
         self._called.begin(given).add_done_callback(done)
 
     def _fail_for(self, ident: str | int, error: BaseException) -> None:
-        """Answer what was expected to fail with what to do; anything else is a bug and stands in the log."""
-        if isinstance(error, ExpectedError):
-            self._fail(ident, INVALID_PARAMS, neutral(" ".join(str(error).split())[:ERROR_CHARS]))
-        else:
-            log.error("an MCP request failed", exc_info=error)
-            what = f"memoria failed ({type(error).__name__}); its log says more"
-            self._fail(ident, INTERNAL, f"{what}. After an update of memoria, reconnect it in /mcp")
+        """Answer a bug, which stands in the log; what is expected to fail, ``called`` answers."""
+        log.error("an MCP request failed", exc_info=error)
+        what = f"memoria failed ({type(error).__name__}); its log says more"
+        self._fail(ident, INTERNAL, f"{what}. After an update of memoria, reconnect it in /mcp")
 
     def _fail(self, ident: str | int | None, code: int, message: str) -> None:
         self._write({"jsonrpc": "2.0", "id": ident, "error": {"code": code, "message": message}})
