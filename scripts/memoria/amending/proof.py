@@ -104,8 +104,8 @@ def _unescaped(match: re.Match[str]) -> str:
 
 def _files(home: Home) -> Iterator[Path]:
     paths = home.paths
-    for place in dict.fromkeys((paths.daily, paths.knowledge, paths.state)):
-        for folder, _, names in os.walk(place, followlinks=False):
+    for place in (paths.daily, paths.knowledge, paths.state):
+        for folder, _, names in os.walk(place):
             # what a link leads to lies in the same folder, and is looked at there, or is not memoria's
             paths_ = (path for name in names if str(path := Path(folder, name)) != paths.readme)
             yield from (path for path in paths_ if path.is_file() and not path.is_symlink())

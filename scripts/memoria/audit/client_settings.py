@@ -36,7 +36,6 @@ Object = dict[str, object]
 Hooks = dict[str, list[Object]]  # event -> groups, each {"hooks": [handler, ...]}, perhaps with a "matcher"
 FLOOR_FLAGS = ["-S", "-I"]  # how every handler of ours starts its interpreter
 LAUNCHER = "run"
-NO_LINKS = "{} does not lead to the scripts: its symbolic links are missing"
 MAKE_LINKS = "run `git config core.symlinks true` and `git checkout plugin` in the clone"
 CODEX_EVENTS = ("SessionStart", "Stop")  # those that all versions with hooks have, from 0.114 on
 CODEX_TIMEOUT_S = 30
@@ -56,7 +55,7 @@ def client_python(environ: Mapping[str, str]) -> str:
     return shutil.which("python3", path=os.pathsep.join(folders)) or ""
 
 
-def plugin_hooks(root: Path, python: str = "") -> Hooks:
+def plugin_hooks(root: Path, python: str) -> Hooks:
     """The hooks of ``<root>/hooks/hooks.json`` with this root written out, and the interpreter where one is named."""
     source = root / "hooks" / "hooks.json"
     try:
@@ -73,7 +72,8 @@ def plugin_hooks(root: Path, python: str = "") -> Hooks:
 def missing_links() -> str:
     """Say that a clone's plugin folder holds files for its links, as git on Windows may leave it; ``""`` if not so."""
     folder = Path(paths.ROOT, "plugin")
-    return NO_LINKS.format(folder) if folder.is_dir() and not (folder / "scripts").is_dir() else ""
+    is_missing = folder.is_dir() and not (folder / "scripts").is_dir()
+    return f"{folder} does not lead to the scripts: its symbolic links are missing" if is_missing else ""
 
 
 @dataclass(frozen=True, slots=True)

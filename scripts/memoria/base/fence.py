@@ -127,11 +127,11 @@ def _leads_out(part: str, defined: set[str]) -> bool:
     return bool(defined) and ("][" in part or part.partition("]")[0].strip().lower() in defined)
 
 
-def wrapped(text: str, width: int = LINE_CHARS) -> str:
-    """Return ``text`` with lines of more than ``width`` characters broken, at a blank where there is one."""
-    if len(text) <= width:
+def wrapped(text: str) -> str:
+    """Return ``text`` with lines of more than ``LINE_CHARS`` characters broken, at a blank where there is one."""
+    if len(text) <= LINE_CHARS:
         return text
-    return "\n".join([piece for row in text.split("\n") for piece in (list(pieces(row, width)) or [""])])
+    return "\n".join([piece for row in text.split("\n") for piece in (list(pieces(row, LINE_CHARS)) or [""])])
 
 
 def ends(text: str, most: int) -> str:

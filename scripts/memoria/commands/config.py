@@ -112,7 +112,7 @@ def _get(args: argparse.Namespace, settings: Settings) -> int:
 def _set(args: argparse.Namespace, settings: Settings) -> int:
     field = _field(args.name)
     value = _checked(field, args.value)
-    path = change_config(_exchange(settings), {field.name: value})
+    path = change_config(Swap(Paths.of(settings)), {field.name: value})
     print(f"{field.name} is {_shown(_listed(field, value))} in {path}.")
     after = Settings.load()
     origin = after.origins.get(field.name, "")
@@ -159,7 +159,7 @@ def _is_pattern(field: Field, word: str) -> bool:
 
 def _unset(args: argparse.Namespace, settings: Settings) -> int:
     names = [name if name in FORMER else _field(name).name for name in args.name]
-    path = change_config(_exchange(settings), dict.fromkeys(names))
+    path = change_config(Swap(Paths.of(settings)), dict.fromkeys(names))
     after = Settings.load()
     for name in names:
         if name in FORMER:
@@ -168,10 +168,6 @@ def _unset(args: argparse.Namespace, settings: Settings) -> int:
         origin = after.origins.get(name, DEFAULT)
         print(f"{name} is no longer set in {path}; {origin}: {_shown(getattr(after, name)) or 'empty'}.")
     return 0
-
-
-def _exchange(settings: Settings) -> Swap:
-    return Swap(Paths.of(settings))
 
 
 def _field(name: str) -> Field:

@@ -180,11 +180,9 @@ def _since(text: str, home: Home) -> float:
 
 def _described(plan: Plan, home: Home, sources: Sequence[Source]) -> Iterator[str]:
     yield f"{', '.join(str(path) for _, path in sources)}: read {plan.bytes / 1e6:,.1f} MB"
-    turns, characters = (
-        printable.counted(sum(item.turns for item in plan.items), "turn"),
-        printable.counted(plan.chars, "character"),
-    )
-    yield f"to ingest    {printable.counted(len(plan.items), 'session')}, about {turns}, {characters}"
+    turns = printable.counted(sum(item.turns for item in plan.items), "turn")
+    size = printable.counted(plan.chars, "character")
+    yield f"to ingest    {printable.counted(len(plan.items), 'session')}, about {turns}, {size}"
     yield from (f"skipped      {count:,} {reason}" for reason, count in sorted(plan.passed.items()))
     if not plan.items:
         yield "There is nothing to ingest now."

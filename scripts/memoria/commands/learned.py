@@ -93,11 +93,8 @@ def _promote(args: argparse.Namespace, home: Home, keeper: Keeper) -> int:
 
 
 _ACTIONS: Final[dict[str, Callable[[argparse.Namespace, Home, Keeper], int]]] = {
-    "list": _list,
-    "edit": _edit,
-    "delete": _delete,
-    "promote": _promote,
-}
+    "list": _list, "edit": _edit, "delete": _delete, "promote": _promote,
+}  # fmt: skip
 
 
 def _told(done: Corrected, home: Home) -> list[Fact]:

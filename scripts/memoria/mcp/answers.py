@@ -22,16 +22,11 @@ def flat(text: str, most: int = 1_000) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
-def within(text: str, most: int) -> str:
-    """Return the start of ``text`` that fits into ``most`` bytes."""
-    return text.encode("utf-8", "replace")[:most].decode("utf-8", "ignore")
-
-
 def fitting(label: str, text: str) -> tuple[str, int]:
     """Return the start of ``text`` in a fenced block of at most MAX_BYTES, and how many characters it contains."""
     most = ANSWER_BYTES
     while True:
-        start = within(text, most)
+        start = text.encode("utf-8", "replace")[:most].decode("utf-8", "ignore")
         block = fenced(label, start)
         if len(block.encode("utf-8", "replace")) <= MAX_BYTES:
             return block, len(start)
@@ -44,10 +39,10 @@ def noted(text: str) -> str:
     return f"{NOTES}{' Only the beginning is shown.' if length < len(text) else ''}\n{block}"
 
 
-def short(value: Any, most: int = 500) -> Any:
+def short(value: Any) -> Any:
     """Return the value, or the start of its JSON text when that is long."""
     text = json.dumps(value, ensure_ascii=False)
-    return value if len(text) <= most else f"{text[:most]}… ({len(text)} characters; get it by its key)"
+    return value if len(text) <= 500 else f"{text[:500]}… ({len(text)} characters; get it by its key)"
 
 
 def as_json(value: Any, first: int = 1) -> str:

@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     from memoria.base.settings import Projects
 
 # Above every good answer to a task, so that a model that repeats itself is stopped; the client's default is 128,000.
-MAX_OUTPUT_TOKENS = {
-    "flush": 8_000, "query": 4_000, "widen": 1_000, "weigh": 1_000,
-}  # fmt: skip
+MAX_OUTPUT_TOKENS = {"flush": 8_000, "query": 4_000, "widen": 1_000, "weigh": 1_000}
 MAX_OTHER_TOKENS = 32_000  # of the other tasks, whose answers are as long as what they are given (a compile's articles)
 # One request for each call and nothing else. The first switch is the one that stops the second request, which carries
 # the whole conversation for a session title, and the connections to the vendor; the others are the client's documented

@@ -129,7 +129,7 @@ class Content:
         return f"- {item.text}{f' ({item.day})' if item.day else ''}"
 
     def _last(self) -> Iterator[str]:
-        for entry in reversed(self.last[-LAST:]):
+        for entry in reversed(self.last):
             is_titled = entry.title and _letters(entry.title) not in _letters(entry.context)
             said = " ".join([*([printable.sentence(entry.title)] if is_titled else []), *entry.context.split()])
             where = f"{entry.agent}, {entry.project}" if entry.agent else entry.project

@@ -55,7 +55,7 @@ class Running:
         return f"http://{security.HOST}:{self.port}{security.ENTER}?{query}"
 
 
-def serve(home: Home, *, port: int, path: str, has_browser: bool, idle_seconds: float = IDLE_SECONDS) -> None:
+def serve(home: Home, *, port: int, path: str, has_browser: bool) -> None:
     """Serve a home until it is stopped; when it is served already, open a page of that server and return.
 
     ``port`` 0 is any free one; ``path`` is the page to open first. Raise ExpectedError when the port cannot be used.
@@ -71,15 +71,13 @@ def serve(home: Home, *, port: int, path: str, has_browser: bool, idle_seconds: 
         running = Running(listener.getsockname()[1], secrets.token_hex(32))
         place = Path(home.paths.reader)
         try:
-            _serve(home, listener, running, path, has_browser, idle_seconds)
+            _serve(home, listener, running, path, has_browser)
         finally:
             place.unlink(missing_ok=True)
             listener.close()
 
 
-def _serve(
-    home: Home, listener: socket.socket, running: Running, path: str, has_browser: bool, idle_seconds: float
-) -> None:
+def _serve(home: Home, listener: socket.socket, running: Running, path: str, has_browser: bool) -> None:
     def touched() -> None:
         server.touch()
 
@@ -96,16 +94,15 @@ def _serve(
         if has_browser and _has_desktop():  # in a thread: a browser may wait for the page, or be waited for
             threading.Thread(target=webbrowser.open, args=(address,), name="browser", daemon=True).start()
 
-    server = _Server(config, idle_seconds, announce)
+    server = _Server(config, announce)
     server.run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
     """A server that ends when it is idle, and says when it has begun."""
 
-    def __init__(self, config: uvicorn.Config, idle_seconds: float, started: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
         super().__init__(config)
-        self.idle_seconds = idle_seconds
         self.tell_started = started
         self.touch()
 
@@ -121,7 +118,7 @@ class _Server(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         """Return whether it is time to end; called several times a second."""
-        return await super().on_tick(counter) or time.monotonic() - self.last > self.idle_seconds
+        return await super().on_tick(counter) or time.monotonic() - self.last > IDLE_SECONDS
 
 
 def _listener(port: int) -> socket.socket:
