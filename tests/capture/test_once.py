@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
-
 import pytest
 
+from hooks import PLUGIN, client_settings
 from memoria.capture import hook
 from places import ROOT
 
 
 @pytest.mark.parametrize(("settings", "is_replaced"), [
-    ({"enabledPlugins": {"memoria@memoria": True}}, True),
+    (PLUGIN, True),
     ({"enabledPlugins": {"memoria@memoria": False, "another@memoria": True}}, False),
     ({"enabledPlugins": ["memoria@memoria"]}, False), ({"env": {"X": "memoria@memoria"}}, False), ({}, False),
 ])  # fmt: skip
 def test_hooks_in_the_settings_leave_it_to_a_plugin_that_is_switched_on(
     settings: object, is_replaced: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(settings))
+    client_settings(settings)
     event = hook.Event({"session_id": "s", "hook_event_name": "SessionStart"})
     assert hook.is_replaced(event) is is_replaced
     monkeypatch.setenv("CLAUDE_PLUGIN_ROOT", str(ROOT))

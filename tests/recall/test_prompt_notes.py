@@ -16,7 +16,7 @@ from as_before import same
 from memoria.base import fence, project, state
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
-from memoria.capture import detach, hook
+from memoria.capture import cursor, detach, hook
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
 from memoria.recall import notes, prompt_notes, shown_notes
@@ -102,14 +102,20 @@ def test_a_note_comes_once_a_session_and_again_after_a_compaction(world: Paths) 
     ("poll_event", False), ("of a later client", False),
 ])  # fmt: skip
 def test_only_a_persons_prompt_is_given_notes_and_is_where_the_session_was(
-    world: Paths, source: str, is_persons: bool
+    world: Paths, source: str, is_persons: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("CLAUDE_PID", "7")
     remember(world, note())
     given = {**PAYLOAD, "prompt": PROMPT, "session_id": "s1", "cwd": "/nowhere/shop"}
     event = hook.Event(given | ({"source": source} if source else {}))
     assert bool(prompt_notes.user_prompt_submit(event, Settings.load({}), world)) == is_persons
-    stored = "".join(path.read_text() for path in Path(world.where).glob("*") if path.is_file())
-    assert ("the flush race" in stored) == is_persons
+    stored = [path for path in Path(world.where).iterdir() if "the flush race" in path.read_text()]
+    assert sorted(path.name for path in stored) == ["s1.7.sent", "s1.prompt"] * is_persons
+    for path in stored:
+        path.unlink()
+    cursor.set_uncopied(world.cursors, "s1")
+    prompt_notes.user_prompt_submit(event, Settings.load({}), world)
+    assert not Path(world.where, "s1.7.sent").exists(), "some of this session must not be stored"
 
 
 def test_a_prompt_in_an_excluded_folder_is_given_nothing(world: Paths, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from hooks import PLUGIN, client_settings
 from memoria.base import fence, state
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
@@ -63,6 +64,8 @@ def test_subagents_that_are_started_together_share_their_tasks(world: Paths) -> 
         said = fire(world, "SubagentStart", agent_type="Explore", agent_id=agent)
         assert "zebra" in said
         assert "Boats" in said
+    client_settings(PLUGIN)
+    assert fire(world, "SubagentStart", agent_type="Explore", agent_id="a4") == "", "the plugin's hook answers"
 
 
 @pytest.mark.parametrize("env", [{"MEMORIA_EXCLUDE": "/nowhere/shop"}, {"MEMORIA_NOTES": "prompt"}])

@@ -6,12 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hooks import PLUGIN, client_settings
 from memoria.base import state
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
@@ -50,7 +50,6 @@ def ask(
     prompt: str = ORDER,
     session: str = "s1",
     client: str = "new",
-    meanwhile: Callable[[], object] = lambda: None,
     **env: str,
 ) -> dict[str, Any] | None:
     """Run the hook to its end and return what it printed; an ``old`` client cannot go on meanwhile."""
@@ -59,7 +58,6 @@ def ask(
     event = hook.Event({**fields, **mode, "transcript_path": "/nowhere/s1.jsonl"})
     given = {"MEMORIA_PYTHON": sys.executable, "MEMORIA_MODEL": "claude:haiku", **env}
     output = prompt_notes.user_prompt_submit(event, Settings.load(given), paths)
-    meanwhile()
     if event.after:
         event.after()
     return output
@@ -77,6 +75,9 @@ def test_an_order_goes_on_in_the_background_as_it_was_typed(paths: Paths, handed
     assert not any("shop" in word for word in command), "nothing of it is an argument"
     assert request["transcript"] == "/nowhere/s1.jsonl"
     assert shown_notes.ShownNotes(paths.hints, "s1").keys() == set(), "nothing is shown yet"
+    client_settings(PLUGIN)
+    assert ask(paths) == {"async": True, "asyncTimeout": prompt_notes.TIMEOUT_MS}
+    assert len(handed) == 1, "of two installations only one weighs"
 
 
 def test_a_question_that_is_answered_for_certain_is_answered_at_once(paths: Paths, handed: Handed) -> None:
@@ -87,8 +88,10 @@ def test_a_question_that_is_answered_for_certain_is_answered_at_once(paths: Path
 
 
 @pytest.mark.parametrize(
-    "env", [{"MEMORIA_WEIGH_NOTES": "false"}, {"MEMORIA_MODEL": "offline"}, {"MEMORIA_MODEL": "offline,claude:haiku"}]
-)
+    "env",
+    [{"MEMORIA_WEIGH_NOTES": "false"}, {"MEMORIA_MODEL": "offline"}, {"MEMORIA_MODEL": "offline,claude:haiku"},
+     {"client": "old"}],
+)  # fmt: skip
 def test_without_a_model_words_decide_at_once(paths: Paths, handed: Handed, env: dict[str, Any]) -> None:
     ask(paths, **env)
     output = ask(paths, "Are the prices of the shop integers of whole cents?", session="s2", **env)

@@ -14,6 +14,7 @@ from memoria.base.paths import Paths
 from memoria.capture.spool import Job, Spool
 from places import ROOT
 
+PLUGIN = {"enabledPlugins": {"memoria@memoria": True}}
 DECLARED = json.loads(Path(ROOT, "hooks", "hooks.json").read_text("utf-8"))["hooks"]
 SESSION = "5e551014-0000-4000-8000-000000000001"
 
@@ -37,6 +38,13 @@ def exchange(number: int, time: str = "2026-11-20T10:00:00.000Z") -> bytes:
 def arguments(event: str, root: Path = ROOT) -> list[str]:
     """The arguments that ``hooks/run`` starts ``python3`` with for the hook of a memoria at ``root``."""
     return ["-S", "-I", str(root / "hooks" / "start.py"), name_of(event)]
+
+
+def client_settings(value: object) -> None:
+    """The settings that the client of this test's environment has."""
+    path = Path(os.environ["CLAUDE_CONFIG_DIR"], "settings.json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value))
 
 
 def name_of(event: str) -> str:
