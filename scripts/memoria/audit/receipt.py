@@ -304,7 +304,7 @@ class Receipt(Changes):
     def _keys(self, jobs: list[Job]) -> set[str]:
         while jobs:
             try:
-                return set(Intake(self.spool, jobs).keys())
+                return {turn.key for turn in Intake(self.spool, jobs).turns(lambda _: False, settle=True)}
             except UnreadableJobError as error:
                 jobs = [job for job in jobs if job is not error.job]
             except FileNotFoundError:  # the worker is done with one: the ledger knows its turns

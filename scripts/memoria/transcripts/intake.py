@@ -117,12 +117,7 @@ class Intake:
 
     def without(self, jobs: Collection[Job]) -> Intake:
         """Return the intake of the other jobs."""
-        rest = [job for job in self.jobs if job not in jobs]
-        return Intake(self.spool, rest, self.screen, tasks=self.tasks)
-
-    def keys(self) -> list[str]:
-        """Return the keys of all turns, whether they are recorded or not."""
-        return [*(turn.key for turn in self.turns(lambda _: False, settle=True)), *self.dropped]
+        return replace(self, jobs=[job for job in self.jobs if job not in jobs], headers=[])
 
     def turns(self, known: Callable[[str], bool], *, settle: bool) -> Iterator[Turn]:
         """Yield new turns in the order they were written, each once; ``known`` says which keys are recorded already.
@@ -132,16 +127,15 @@ class Intake:
         """
         reader = Reader(tasks=self.tasks, decode=self.client.decoder())
         pending_since: dict[str, str] = {}
-        unreadable = 0
         for job, header in zip(self.jobs, self.headers, strict=True):
             self._folder = self._folder or str(header.get("cwd", ""))
             for turn in reader.read(self._lines(job, header)):
                 if not known(turn.key) and self._passes(turn):
                     yield turn
-            if reader.unreadable > unreadable:
-                lines = printable.counted(reader.unreadable - unreadable, "line")
+            if reader.unreadable:
+                lines = printable.counted(reader.unreadable, "line")
                 self.missing.append(f"{lines} of job {job.name}: no JSON object")
-                unreadable = reader.unreadable
+                reader.unreadable = 0
             self.tasks = reader.tasks
             for turn in reader.pending:
                 pending_since.setdefault(turn.key, job.name)

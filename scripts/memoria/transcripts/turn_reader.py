@@ -61,7 +61,7 @@ class Reader:
         self._uses = {ident: Use(name) for ident, name in (uses or {}).items()}
         self.tasks = dict(tasks or {})
         self._seen: set[str] = set()  # keys, to drop a line that it met before; the ledger does the same for good
-        self.unreadable = 0  # whole lines so far from which nothing could be read
+        self.unreadable = 0  # whole lines from which nothing could be read, since a caller set it back
 
     def read(self, lines: Iterable[bytes]) -> Iterator[Turn]:
         """Yield the turns of these lines, each key once."""
