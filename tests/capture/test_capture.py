@@ -23,6 +23,7 @@ def test_each_hook_takes_what_is_new_and_nothing_twice(client: Client) -> None:
         client.write(exchange(number))
         assert client.fire("Stop") == ""
     assert client.captured() == client.transcript.read_bytes()
+    assert "observer started" in client.log()
     client.fire("Stop")
     assert len(client.jobs()) == 3
 
@@ -199,14 +200,15 @@ def test_after_a_clear_the_session_is_still_open_and_after_an_end_it_is_not(clie
     assert not live.exists()
 
 
-def test_two_pauses_without_a_word_between_them_are_both_left_out(client: Client) -> None:
+@pytest.mark.parametrize(("pauses", "copied"), [(1, exchange(2) + exchange(3)), (2, b"")])
+def test_two_pauses_without_a_word_between_them_are_both_left_out(client: Client, pauses: int, copied: bytes) -> None:
     client.fire("SessionStart")
     client.write(exchange(1) + exchange(2) + exchange(3))
     ends = [0, len(exchange(1)), 2 * len(exchange(1))]
-    silence = {"transcript": str(client.transcript), "spans": [ends[:2], ends[1:]], "open": False}
+    silence = {"transcript": str(client.transcript), "spans": [ends[:2], ends[1:]][:pauses], "open": False}
     Path(client.paths.cursors, SESSION + cursor.OFF).write_text(json.dumps(silence), encoding="utf-8")
     client.fire("Stop")
-    assert exchange(2) not in client.captured()
+    assert client.captured() == copied, "what follows two is left to the worker, which knows what to skip"
     assert [job.end for job in client.jobs()] == [client.transcript.stat().st_size]
 
 
@@ -233,10 +235,12 @@ def test_a_session_with_a_prompt_waits_for_its_transcript(client: Client) -> Non
 
 def test_a_prompt_is_told_as_open_until_its_answer_ends(client: Client) -> None:
     """Between a Stop and the look at the transcript, the block is older than the prompt."""
-    sessions = OpenSessions(client.paths.where)
-    client.write(exchange(1))
-    for event, told in (("PreCompact", True), ("Stop", False)):
-        sessions.prompted(SESSION, "draw the frame")
+    sessions, client.env["CLAUDE_PID"] = OpenSessions(client.paths.where), "7"
+    cases = (("Stop", False, True), ("PreCompact", True, True), ("Stop", False, False), ("SessionEnd", True, False))
+    for number, (event, is_open, is_kept) in enumerate(cases):  # at the first there is no transcript yet
+        client.fire("UserPromptSubmit", prompt="draw the frame")
         client.fire(event)
-        assert ("draw the frame" in sessions.block(SESSION)) is told
+        assert ("draw the frame" in sessions.block(SESSION)) is is_open
+        assert Path(client.paths.where, f"{SESSION}.7.sent").exists() is is_kept
+        client.write(exchange(number))
     assert sessions.was_prompted(SESSION)

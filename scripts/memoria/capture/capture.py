@@ -37,8 +37,7 @@ def capture(event: hook.Event, settings: Settings, paths: Paths) -> None:
     outcome = _spool_note(event, spool, paths) if is_note else _spool_tail(event, spool, settings, paths, waiting)
     if event.name in ("Stop", "SessionEnd") and NO_TRANSCRIPT not in outcome:
         open_sessions.drop_sent(event, paths)
-    is_told = event.agent == hook.CLAUDE  # no other agent is told where a session was
-    if is_told and event.name in (*CLOSING, "Stop"):
+    if event.agent == hook.CLAUDE:  # no other agent is told where a session was
         outcome += _mark(event, paths)  # before a process starts: each page that is changed after a fork is copied
     if _is_due(event.name, len(waiting) + 1, settings) and (waiting or outcome.startswith("spooled")):
         outcome += ", " + detach.start_worker(settings, paths, is_ending=True)
