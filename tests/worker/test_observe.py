@@ -113,12 +113,13 @@ def test_a_session_that_ended_or_is_long_gone_is_not_told(work: Path, paths: Pat
 def test_page_and_block_stay_within_the_limit_by_taking_the_short_page(work: Path, paths: Paths) -> None:
     key, block = key_of_path(str(work)), "b" * MAX_CHARS
     Path(paths.page, "short").mkdir()
-    Path(paths.page, f"{key}.md").write_text("p" * 9_400)
+    room = Settings().page_chars - 1 - len(block)
+    Path(paths.page, f"{key}.md").write_text("p" * (room + 1))
     Path(paths.page, "short", f"{key}.md").write_text("short")
     stands(paths, "s1", block)
     assert start(work, paths, "s1", "compact") == f"short\n{block}"
-    Path(paths.page, f"{key}.md").write_text("small")
-    assert start(work, paths, "s1", "compact") == f"small\n{block}"
+    Path(paths.page, f"{key}.md").write_text("p" * room)
+    assert start(work, paths, "s1", "compact") == f"{'p' * room}\n{block}"
 
 
 def test_the_observer_follows_a_transcript_and_forgets_what_is_old(

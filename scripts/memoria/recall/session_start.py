@@ -194,8 +194,7 @@ def link_interpreter() -> None:
 
     Where the link cannot be made, hooks find ``python3`` as before.
     """
-    home = os.environ.get("HOME", "")
-    cache = os.environ.get("XDG_CACHE_HOME") or (home and os.path.join(home, ".cache"))
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ.get("HOME", ""), ".cache")
     link = os.path.join(cache, "memoria", "python3")
     real = os.path.realpath(sys.executable)
     if not os.path.isabs(cache) or os.path.realpath(link) == real:
