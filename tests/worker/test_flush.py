@@ -37,6 +37,7 @@ from memoria.mcp import fact_tools
 from memoria.mcp.calls import Session
 from memoria.models.protocol import Prompt
 from memoria.statements.keeper import Keeper
+from memoria.transcripts import intake
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn_reader import Reader
 from memoria.worker import conversation, worker
@@ -320,14 +321,20 @@ def test_a_job_whose_transcript_never_comes_does_not_hold_back_what_the_session_
     assert bench.waiting() == []
 
 
-def test_a_range_the_hook_did_not_copy_is_read_from_the_transcript(bench: Bench) -> None:
-    old, new = exchange(1) + b"torn\n", exchange(2)
+def test_a_range_the_hook_did_not_copy_is_read_from_the_transcript(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake, "MAX_LINE", 2_000)
+    whole, new = exchange(1) + b"torn\n", exchange(2)
+    old = whole + b"x" * 4_500 + b"\n"
     bench.transcript.write_bytes(old + new)
     bench.job(new, copied_from=len(old), end=len(old) + len(new))
     verb, _ = bench.flush()
     assert set(kept(bench)) == keys(exchange(1), new)
     assert list(project.known(bench.home.paths.projects).folders) == ["/x/shop"], "it is learned where work is done"
-    assert "1 line of job" in verb.ledger.notes("missing")[0][3]
+    told = "\n".join(note[3] for note in verb.ledger.notes("missing"))
+    assert "1 line of job" in told
+    assert f"bytes {len(whole)} to {len(old)} of {bench.transcript}: a single line" in told
 
 
 @pytest.mark.parametrize("fate", ["gone", "folder", "fifo", "shorter"])

@@ -169,22 +169,18 @@ class Intake:
 
     def _range(self, transcript: str, start: int, end: int | None) -> Iterator[bytes]:
         """Yield the transcript's lines from ``start``; ``end`` None means what was written after the hook looked."""
-        position = start
         try:
             with regular(transcript) as file:
                 file.seek(start)
-                while end is None or position < end:
-                    line = file.readline(MAX_LINE)
-                    if not line:
-                        break
-                    begin, position = position, position + len(line)
+                while (end is None or file.tell() < end) and (line := file.readline(MAX_LINE)):
                     if line.endswith(b"\n") or len(line) < MAX_LINE:
                         yield line
                         continue
+                    begin = file.tell() - len(line)
                     while line and not line.endswith(b"\n"):  # nothing a person said is that long
                         line = file.readline(MAX_LINE)
-                        position += len(line)
-                    self.missing.append(f"bytes {begin} to {position} of {transcript}: a single line")
+                    self.missing.append(f"bytes {begin} to {file.tell()} of {transcript}: a single line")
+                position = file.tell()
         except (FileNotFoundError, PermissionError) as error:
             if end is None:
                 return  # the slice is in the job; that nothing can be added to it is no loss
