@@ -159,7 +159,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "fence.wrapped": fence.wrapped,
     "printable.lines": printable.lines,
     "Reference.of": Reference.of,
-    "documents.of a day": lambda text: list(documents.entries("daily/2026-11-20.md", text)),
+    "documents.of a day": lambda text: documents.of_file("daily/2026-11-20.md", text),
     "documents.of an article": lambda text: documents.article("knowledge/concepts/a.md", text),
     "highlight": lambda text: highlight.highlighted(text, {"a"}),
     "tokens.of": tokens.of,

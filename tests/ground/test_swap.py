@@ -255,6 +255,7 @@ LEFT = {  # what a killed process left beside the file, and what then stands
     "exchanged": ({"day.md": NEW, SWAP: OLD}, {"day.md": NEW}),
     "a save came out": ({"day.md": NEW, SWAP: MINE}, {"day.md": MINE}),
     "put back": ({"day.md": MINE, SWAP: NEW}, {"day.md": MINE}),
+    "put back by a link": ({"day.md": MINE, SWAP: MINE}, {"day.md": MINE}),
     "no name": ({SWAP: NEW, f"{SWAP}.taken": OLD}, {"day.md": OLD}),
     "a save without a name": ({SWAP: NEW, f"{SWAP}.taken": MINE}, {"day.md": MINE}),
     "two saves": ({"day.md": b"later", SWAP: MINE}, {"day.md": b"later", "copy": MINE}),

@@ -12,6 +12,7 @@ from as_before import bent, digest, same
 from facts import MONDAY, SHOP, a_fact, rendered
 from memoria.index import documents
 from memoria.index.index import Index
+from memoria.statements.fact import Fact
 from memoria.wiki.article import HISTORY, Article
 from places import TESTS
 
@@ -75,12 +76,15 @@ def test_the_index_and_the_article_agree_on_title_names_sections_and_claims(
 PRICES = "---\ntitle: Prices\nproject: shop · shop-1a2b3c\n---\n\n# Prices\n\nCents.\n"
 
 
+def write(home: Path, *facts: Fact) -> None:
+    written = "".join(map(rendered, facts))
+    (home / "daily").mkdir()
+    (home / "daily/2026-11-16.md").write_text(f"# Daily Log: 2026-11-16\n\n### Learned (09:00) · shop\n\n{written}")
+
+
 def test_a_phrase_finds_what_it_asks_for_and_is_not_shown(tmp_path: Path) -> None:
     fact = a_fact("Use pnpm, not npm.", asked_as=("add a package", "update the front end"))
-    ended = a_fact("Use yarn.", asked_as=("mend a parcel",), ended=MONDAY)
-    written = "".join(map(rendered, (fact, ended)))
-    (tmp_path / "daily").mkdir()
-    (tmp_path / "daily/2026-11-16.md").write_text(f"# Daily Log: 2026-11-16\n\n### Learned (09:00) · shop\n\n{written}")
+    write(tmp_path, fact, a_fact("Use yarn.", asked_as=("mend a parcel",), ended=MONDAY))
     with Index(tmp_path / "index.db") as index:
         index.sync(tmp_path)
         found = {query: [hit.passages for hit in index.search(query)] for query in ("package", "parcel")}
@@ -90,16 +94,15 @@ def test_a_phrase_finds_what_it_asks_for_and_is_not_shown(tmp_path: Path) -> Non
 
 
 def test_a_line_of_an_article_stands_for_the_statement_that_it_shows(tmp_path: Path) -> None:
-    fact = a_fact("Prices are integers of cents.")
-    (tmp_path / "daily").mkdir()
-    log = f"# Daily Log: 2026-11-16\n\n### Learned (09:00) · shop\n\n{rendered(fact)}"
-    (tmp_path / "daily/2026-11-16.md").write_text(log)
+    fact, ended = a_fact("Prices are integers of cents."), a_fact("Taxes are floats.", ended=MONDAY)
+    write(tmp_path, fact, ended)
     (tmp_path / "knowledge/concepts").mkdir(parents=True)
-    shown = f"\n## Behaviour\n\n- {fact.content} [[daily/2026-11-16#^{fact.id}|16 Nov]]\n"
-    (tmp_path / "knowledge/concepts/prices.md").write_text(PRICES + shown)
+    shown = (f"- {each.content} [[daily/2026-11-16#^{each.id}|16 Nov]]\n" for each in (fact, ended))
+    (tmp_path / "knowledge/concepts/prices.md").write_text(f"{PRICES}\n## Behaviour\n\n{''.join(shown)}")
     with Index(tmp_path / "index.db") as index:
         index.sync(tmp_path)
         (note,) = index.finder.notes("integers", limit=3, room=300, kinds=("article",))
+        assert index.finder.notes("floats", limit=3, room=300, kinds=("article",)) == [], "it has ended"
     assert (note.hit.kind, note.hit.key, note.hit.date) == ("fact", f"daily/2026-11-16.md#^{fact.id}", "2026-11-16")
 
 

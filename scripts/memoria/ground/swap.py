@@ -263,7 +263,7 @@ class Swap:
             content = read(staged, WRITING_S)
             new = known[1]
             stands = home_files.read_if_there(target)
-            if _short(content) == new or (stands is not None and staged.samefile(target)):
+            if content == stands or _short(content) == new:
                 staged.unlink()
             elif (_short(content) in known and not _is_lost(staged, target)) or not content:
                 self.replaced.keep(staged, target, content)

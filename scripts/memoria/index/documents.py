@@ -94,11 +94,7 @@ class Document:
     @property
     def digest(self) -> str:
         """A digest of all fields."""
-        content = (self.kind, self.session, self.project, self.also, self.title, self.aliases, self.tags,
-                   self.keywords, self.date)  # fmt: skip
-        passages = tuple((part.text, part.label, part.own) for part in self.passages)
-        whole = repr((content, passages, self.importance, self.superseded_by, self.hidden))
-        return blake2b(whole.encode("utf-8", "replace"), digest_size=12).hexdigest()
+        return blake2b(repr(self).encode(), digest_size=12).hexdigest()
 
 
 def files(home: Path, tops: Collection[str] = TOPS) -> Iterator[tuple[str, Stamp]]:
@@ -141,9 +137,7 @@ def article(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES) -> Do
     )
 
 
-def entries(
-    path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES, ended: Ended = NOTHING
-) -> Iterator[Document]:
+def entries(path: str, text: str, aliases: Mapping[str, str], ended: Ended) -> Iterator[Document]:
     """Yield the entries of a daily log, its other parts (also that before the first heading) and its facts.
 
     What an entry says that no longer holds is left out; a title that names it says until when it held.
