@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 import home_of
+from memoria.base.settings import config_path
+from memoria.ground.errors import HomeRefusedError
 from memoria.ground.home import Home
 from memoria.wiki.transaction import Transactions
 from memoria.worker import worker
@@ -57,6 +60,24 @@ def test_a_shared_home_follows_the_umask_and_the_worker_leaves_it_alone(monkeypa
     modes = _modes(home)
     assert {name for name, mode in modes.items() if mode not in (0o755, 0o644)} == set()
     assert set(modes) >= WRITTEN
+
+
+def test_who_only_reads_makes_no_home_and_one_that_is_made_is_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MEMORIA_HOME")
+    config, read = Path(config_path(os.environ)), Home.open(reads=True)
+    assert Path(read.paths.state).is_dir()
+    read.leave()
+    assert not any(Path(path).exists() for path in (read.paths.state, read.paths.home, config))
+    made = Home.open()
+    assert json.loads(config.read_text()) == {"home": made.paths.home}
+    made.leave()
+    Home.open(reads=True).leave()
+    assert Path(made.paths.state).is_dir()
+    monkeypatch.setenv("MEMORIA_STATE", str(config / "state"))
+    with pytest.raises(HomeRefusedError, match="Not a directory"):
+        Home.open()
 
 
 def _opened(home: Home) -> None:
