@@ -14,29 +14,6 @@ from memoria.search.words import folded
 from places import TESTS
 
 
-@pytest.mark.parametrize(("said", "written"), [
-    ("Created [.github/CODEOWNERS](.github/CODEOWNERS).", "Created .github/CODEOWNERS."),
-    ("See [`flush.py`](scripts/memoria/flush.py:10)!", "See `flush.py` (scripts/memoria/flush.py:10)!"),
-    ("Run [this](javascript:alert(1))", "Run this (javascript:alert(1))"),
-    ("[click](file:///etc/passwd)", r"click (file\:///etc/passwd)"),
-    ("[the docs](https://example.org/a)", "[the docs](https://example.org/a)"),
-    ("`[a](b)` and a[0](x)", "`[a](b)` and a[0](x)"), ("![logo](logo.png)", r"!\[logo](logo.png)"),
-    ("rows[1][0](x) and f()[0](x)", "rows[1][0](x) and f()[0](x)"),
-    ("`` `[a](b) `` and `x [a` b](c)", "`` `[a](b) `` and `x [a` b](c)"),
-])  # fmt: skip
-def test_a_link_to_anything_but_the_web_stays_as_words(said: str, written: str) -> None:
-    assert markdown.line(said) == written
-    assert markdown.line(written) == written
-
-
-@pytest.mark.parametrize("before", ["```", "``` `", "\\`", "``", "` `` "])
-def test_backticks_that_open_no_code_shelter_no_link_and_no_picture(before: str) -> None:
-    after = "`" if before == "\\`" else ""
-    written = markdown.line(f"see {before} ![p](https://example.org/p.png) [[heron]] <img src=x>{after}")
-    assert not any(live in written for live in ("![", "[[", "<img"))
-    assert markdown.line(written) == written
-
-
 @pytest.mark.parametrize(("row", "wanted"), [
     ("##", (2, "")), ("## ", (2, "")), ("## A ##", (2, "A")), ("## C#", (2, "C#")), ("#x", (0, "")), ("x", (0, "")),
     ("####### x", (0, "")), ("## #", (2, "")), ("#\tA #b\r", (1, "A #b")), ("", (0, "")),

@@ -99,15 +99,6 @@ def test_a_file_that_a_person_creates_before_ours_stands(
     assert (other.read_bytes(), beside(other)) == (MINE, ["day.md"])
 
 
-def opened(day: Path, mode: str, files: list[IO[bytes]]) -> None:
-    files.append(day.open(mode))
-
-
-def write(files: list[IO[bytes]], data: bytes = MINE) -> None:
-    with files.pop() as file:
-        file.write(data)
-
-
 def test_a_save_in_place_that_began_before_the_exchange_and_ended_after_it_stands(
     work: Swap, day: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,9 +106,10 @@ def test_a_save_in_place_that_began_before_the_exchange_and_ended_after_it_stand
 
     def reached(step: str) -> None:
         if step == "files.compared":
-            opened(day, "wb", files)
+            files.append(day.open("wb"))
         elif step == "files.replaced":
-            write(files)
+            with files.pop() as file:
+                file.write(MINE)
 
     monkeypatch.setattr(failpoints, "reached", reached)
     with pytest.raises(SavedMeanwhileError):

@@ -13,11 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoria.amending import proof
-from memoria.base.paths import Paths
-from memoria.base.settings import Settings
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import Entry
-from memoria.ground.clock import Zone
 from memoria.ground.home import Home
 from memoria.index import documents, sources
 from memoria.index.documents import Document
@@ -37,10 +34,8 @@ def turn(number: int, text: str, *tools: str) -> Turn:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
-    home = Home(Settings.load({}), Paths(str(tmp_path / "home")), Zone("UTC"))
-    Path(home.paths.daily).mkdir(parents=True)
-    return home
+def home() -> Home:
+    return Home.open()
 
 
 def keep(home: Home, *said: Turn) -> None:

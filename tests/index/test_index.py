@@ -156,15 +156,19 @@ def test_the_terms_of_documents_that_are_gone_go_once_they_are_many(path: Path) 
 def test_a_superseded_fact_leads_to_its_successor(paths: Paths) -> None:
     old = note("old", "the port is 8080", superseded_by="^l-00000001")
     mid = note("mid", "a new listener", anchor="l-00000001", superseded_by="^l-00000002")
-    new = note("new", "it listens on 9090", anchor="l-00000002")
+    new = note("new", "it listens on 9090", anchor="l-00000002", importance=1.1)
     with Index(":memory:") as index:
         index.add([old, mid, new])
         for query in ("port 8080", "port 8080, who listens?"):
             (hit,) = index.search(query)
             assert (hit.key, hit.passages) == ("knowledge/concepts/new.md#^l-00000002", ["it listens on 9090"])
-        index.add([replace(note("apart", "One port."), passages=(Passage("One port."), Passage("Another.")))])
+        index.add(
+            [replace(note("apart", "One port."), passages=(Passage("One port."), Passage("Another.")), importance=1)]
+        )
         told = index.finder.holding(["port"], view=Visibility(Settings.load({}), paths), kinds=("article",), most=2)
-        assert [each.text for each in told] == ["One port.", "it listens on 9090"]
+        assert [(each.text, index.finder.made_again(each.hit.key)) for each in told] == [
+            ("One port.", False), ("it listens on 9090", True),
+        ]  # fmt: skip
 
 
 # --- what happens to the file ---------------------------------------------------------------------------------------

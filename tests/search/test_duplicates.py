@@ -21,9 +21,9 @@ def article(*claims: str) -> str:
     return f"---\ntitle: Shop build\n---\n\n# Shop build\n\nHow the shop is built.\n\n## Key Points\n\n{rows}\n"
 
 
-def found(tmp_path: Path, query: str, *pages: str) -> list[tuple[str, list[str]]]:
+def found(tmp_path: Path, query: str, *pages: str, day: str = DAY) -> list[tuple[str, list[str]]]:
     with Index(tmp_path / "index.db") as index:
-        index.add(documents.of_file("daily/2026-11-20.md", DAY))
+        index.add(documents.of_file("daily/2026-11-20.md", day))
         for number, page in enumerate(pages):
             index.add(documents.of_file(f"knowledge/concepts/shop-{number}.md", page))
         index.add(documents.of_file("knowledge/concepts/bread.md", "# Bread\n\nDough rises overnight.\n"))
@@ -47,12 +47,9 @@ def test_a_claim_that_says_something_else_is_a_passage_of_the_one_result(tmp_pat
 
 def test_another_number_is_another_thing(tmp_path: Path) -> None:
     words = "The harbour gauge of the old mole is read every {} minutes by the port office and written into the book."
-    day = DAY.replace(FACT, words.format(10))
-    with Index(tmp_path / "index.db") as index:
-        index.add(documents.of_file("daily/2026-11-20.md", day))
-        index.add(documents.of_file("knowledge/concepts/gauge.md", article(words.format(15))))
-        (hit,) = index.search("harbour gauge read every minutes")
-    assert all(any(f"every {number} minutes" in passage for passage in hit.passages) for number in (10, 15))
+    day, page = DAY.replace(FACT, words.format(10)), article(words.format(15))
+    ((_, passages),) = found(tmp_path, "harbour gauge read every minutes", page, day=day)
+    assert all(any(f"every {number} minutes" in passage for passage in passages) for number in (10, 15))
 
 
 def test_the_documents_of_one_session_are_one_result_that_names_the_others(tmp_path: Path) -> None:

@@ -329,8 +329,8 @@ class Finder:
 
     def made_again(self, key: str) -> bool:
         """Return whether a document is a correction that the user had to make more than once."""
-        row = self._db.execute("SELECT importance FROM documents WHERE key = ?", (key,)).fetchone()
-        return bool(row) and row[0] > layout.AGAIN
+        (importance,) = self._db.execute("SELECT importance FROM documents WHERE key = ?", (key,)).fetchone()
+        return bool(importance > layout.AGAIN)
 
 
 def _opened(path: str) -> sqlite3.Connection:
