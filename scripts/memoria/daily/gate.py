@@ -47,16 +47,10 @@ def compilable(ledger: Ledger, home: Home, day: str = "", *, everything: bool = 
     """
     visible = Visibility(home.settings, home.paths)
     found = ledger.entries(waiting=not everything, day=day)
-    left = set() if everything else left_to_others(ledger, home)
-    return [entry for entry in found if not visible.hides(entry.project) and entry.id not in left]
-
-
-def left_to_others(ledger: Ledger, home: Home) -> set[str]:
-    """Return the waiting entries that another machine is to compile."""
-    elsewhere = set(ledger.get(ELSEWHERE) or ())
+    elsewhere = () if everything else ledger.get(ELSEWHERE) or ()
     young = (home.zone.day(clock.now()) - timedelta(days=ELSEWHERE_DAYS)).isoformat()
-    waiting = ledger.entries(waiting=True) if elsewhere else []
-    return {entry.id for entry in waiting if entry.id in elsewhere and entry.day >= young}
+    found = [entry for entry in found if entry.id not in elsewhere or entry.day < young]
+    return [entry for entry in found if not visible.hides(entry.project)]
 
 
 def is_due(ledger: Ledger, home: Home, seen: Set[str] | None = None) -> bool:

@@ -225,18 +225,16 @@ class Ledger:
             row = (day, item.row, item.entry, item.text, item.is_open, is_ticked)
             self.db.execute("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)", row)
 
-    def items(self, projects: Iterable[str] | None = None) -> list[Item]:
-        """Return the action items of these projects (by default of all) in the order in which they were written."""
+    def items(self) -> list[Item]:
+        """Return the action items in the order in which they were written."""
         query = (
             "SELECT items.day, row, entry, items.text, is_open, ticked, project FROM items "
             "JOIN entries ON entries.id = items.entry ORDER BY items.day, row"
         )
-        found = (
+        return [
             Item(day, row, entry, text, bool(is_open), bool(ticked), project)
             for day, row, entry, text, is_open, ticked, project in self.db.execute(query)
-        )
-        wanted = None if projects is None else set(projects)
-        return [item for item in found if wanted is None or item.project in wanted]
+        ]
 
     def close_items(self, items: Iterable[Item]) -> None:
         """Record that these items were closed in their daily logs, and that nothing else follows from it."""

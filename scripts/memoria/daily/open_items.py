@@ -66,11 +66,15 @@ class OpenItems:
 
     def of(self, project: str) -> list[OpenItem]:
         """Return the open items of a project, and those that a person noted for all projects, the latest last."""
-        return self._open(self.ledger.items({project, HAND}))
+        return self.everywhere({project, HAND})
 
     def everywhere(self, projects: Collection[str]) -> list[OpenItem]:
         """Return the open items of these projects, the latest last."""
-        return self._open(self.ledger.items(projects))
+        known: dict[str, list[Item]] = {}
+        for item in self.ledger.items():
+            known.setdefault(item.project, []).append(item)
+        found = [_open_item(group) for project in projects for group in _groups(known.get(project, ()))]
+        return sorted((item for item in found if item), key=lambda item: (item.latest, item.id))
 
     def refresh(self) -> bool:
         """Bring the list up to date with the daily logs, and close the other copies of what a person ticked.
@@ -109,13 +113,6 @@ class OpenItems:
                 log.warning("open items of %s stay open: %s", day, error)
                 continue
             self.ledger.close_items(copy for copy in copies if copy.day == day)
-
-    def _open(self, items: Iterable[Item]) -> list[OpenItem]:
-        projects: dict[str, list[Item]] = {}
-        for item in items:
-            projects.setdefault(item.project, []).append(item)
-        found = [_open_item(group) for own in projects.values() for group in _groups(own)]
-        return sorted((item for item in found if item), key=lambda item: (item.latest, item.id))
 
 
 def _open_item(group: list[Item]) -> OpenItem | None:
