@@ -50,22 +50,17 @@ def _by_project(rows: Iterable[Row]) -> str:
     labels = projects.labels(filter(None, groups), project.Known({}, {}))
     parts = []
     for key, group in sorted(groups.items(), key=lambda item: (labels.get(item[0], "").casefold(), item[0])):
-        group.sort(key=lambda row: (row.slug != _own(key), row.title.casefold(), row.slug))
+        own = f"concepts/{slugify(project.name_of(key))}"  # the slug that a project's own page usually has
+        group.sort(key=lambda row: (row.slug != own, row.title.casefold(), row.slug))
         title = markdown.line(labels.get(key, "All projects"))
         parts.append((bool(key), max(row.updated for row in group), f"\n## {title}\n\n{''.join(map(_line, group))}"))
     parts.sort(key=lambda part: part[:2], reverse=True)
     return "".join(text for _, _, text in parts)
 
 
-def _own(key: str) -> str:
-    """Return the slug that a project's own page usually has."""
-    return f"concepts/{slugify(project.name_of(key))}" if key else ""
-
-
 def _line(row: Row) -> str:
-    summary = row.summary
-    if len(summary) > SUMMARY_CHARS:
-        summary = markdown.cut(summary, SUMMARY_CHARS) + " …"
+    summary = markdown.cut(row.summary, SUMMARY_CHARS)
+    summary += " …" if summary != row.summary else ""
     day = f" ({row.updated})" if _DAY.fullmatch(row.updated) else ""
     return f"- [[{row.slug}|{link_text(row.title)}]]{day}" + (f": {summary}\n" if summary else "\n")
 
