@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from as_before import bent, digest, same
 from memoria.wiki import lines
-from memoria.wiki.article import Article, Claim
+from memoria.wiki.article import Article, Claim, heading_of
 from memoria.wiki.folder import Wiki
 from places import TESTS
 
@@ -104,6 +104,12 @@ def test_each_section_stands_in_its_place() -> None:
         page.relate(page.slug, "itself")
     assert f"## Related\n\n- Related {cited}\n- [[concepts/shop|The  shop]]: it sells\n\n## history" in page.render()
     assert page.related == 1
+    assert [heading_of(text) for text in ("## Own  topic: ", "history", "...", "x" * 61)] == [
+        "Own topic",
+        "",
+        "",
+        "x" * 60,
+    ]
 
 
 def test_a_page_has_the_names_days_and_owner_that_it_is_given() -> None:

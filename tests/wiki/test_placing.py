@@ -191,7 +191,7 @@ def test_what_took_the_place_of_another_may_belong_elsewhere(wiki: WikiHome, mov
     wiki.log(replace(entry("b2", 18), learned=(BY_TIDE,)))
     end(wiki, "l-a10", "l-b20")
     wiki.compile(lambda _: pytest.fail("no call for it alone"))
-    assert BY_TIDE.text in wiki.text(SLUG).partition("## History")[0]
+    assert BY_TIDE.text in wiki.text(SLUG).partition("## Behaviour")[2].partition(IS)[0], "where the other stood"
     local = Learned("decision", "The listener of the shop is local.", "l-c30", (replaces("l-a11"),))
     tide = Learned("fact", TIDES[0], "l-c31")
     wiki.log(replace(entry("c3", 19), learned=(local, tide)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -187,14 +188,14 @@ def test_a_line_in_other_words_is_the_same_statement(home: Home) -> None:
 @pytest.mark.parametrize("name", [SLUG, "concepts/renamed"])
 @pytest.mark.parametrize("text", [NOW_9090, "The port of the listener is not 8080.", "The port of Caddy is 8080."])
 def test_a_line_that_says_otherwise_is_the_users_and_ends_the_old(home: Home, text: str, name: str) -> None:
-    home.edit(SLUG, LISTENS, text)
+    home.edit(SLUG, f"{LISTENS} [[daily/2026-11-16#^l-a10|16 Nov]]", f"{text} [[daily/2026-11-16#^l-a10]] ^door")
     Path(home.home.paths.knowledge, f"{SLUG}.md").rename(Path(home.home.paths.knowledge, f"{name}.md"))
     home.settle()
     facts = home.facts(live=False)
     new, old = facts[text], facts[LISTENS]
     assert (new.origin, old.successor, old.ended is not None) == ("user", new.id, True)
     now, history = home.parts(name)
-    assert f"- {text} [[daily/{home.home.zone.day(clock.now())}#^{new.id}|" in now
+    assert re.search(rf"- {re.escape(text)} \[\[daily/{home.home.zone.day(clock.now())}#\^{new.id}\|.*]] \^door\n", now)
     assert LISTENS in history
     assert home.settle().held == 0
     assert list(home.facts(live=False)) == list(facts), "a second look finds nothing new"
