@@ -197,6 +197,7 @@ def test_a_line_that_says_otherwise_is_the_users_and_ends_the_old(home: Home, te
     now, history = home.parts(name)
     assert re.search(rf"- {re.escape(text)} \[\[daily/{home.home.zone.day(clock.now())}#\^{new.id}\|.*]] \^door\n", now)
     assert LISTENS in history
+    home.edit(name, f": {LISTENS}", ": It was of no use.")
     assert home.settle().held == 0
     assert list(home.facts(live=False)) == list(facts), "a second look finds nothing new"
 

@@ -430,19 +430,18 @@ class Article:
                         section.cut(number)
         return changed
 
-    def renew_reasons(self, line_of: Callable[[str], Claim | None]) -> bool:
-        """Let the history say what holds instead by the present lines of statements; return whether it changed."""
+    def renew_reasons(self, line_of: Callable[[str], Claim | None]) -> None:
+        """Let the history say what holds instead by the present lines of statements."""
 
         def renewed(row: str) -> str:
             now = map(line_of, _reason_ids(row) if row.startswith(_SINCE) else ())
             return next((_since(claim) for claim in now if claim), row)
 
-        changed = False
         for section in filter(lambda section: section.named(HISTORY), self.sections):
             rows = list(map(renewed, section.rows))  # which may say the same now, in what were two wordings
-            rows = [row for number, row in enumerate(rows) if not row.startswith(_SINCE) or row != rows[number - 1]]
-            changed, section.rows = changed or rows != section.rows, rows
-        return changed
+            section.rows = [
+                row for number, row in enumerate(rows) if not row.startswith(_SINCE) or row != rows[number - 1]
+            ]
 
     def relate(self, slug: str, title: str, why: str = "") -> bool:
         """Link another page under Related unless the page links it already; return whether a link was added."""

@@ -75,7 +75,7 @@ class Placing:
         for slug in list(self.articles):
             article, proposed = self.articles[slug], proposals.get(_name(slug), {})
             former = article.summary
-            bring(article, self.keeper, told=told)
+            bring(article, self.keeper, (), told)
             self._name_article(article, proposed)
             self._summarise(article, proposed, former)
 

@@ -344,21 +344,20 @@ def _add_past(article: Article, claim: Claim, day: date, instead: Claim | None =
 # -- lines and statements
 
 
-def bring(article: Article, keeper: Keeper, over: Iterable[str] = (), told: Collection[str] = ()) -> bool:
-    """Let every line of an article show what its statement says now; return whether anything changed.
+def bring(article: Article, keeper: Keeper, over: Iterable[str], told: Collection[str]) -> None:
+    """Let every line of an article show what its statement says now.
 
     ``over``: what a person changed or took from it. ``told``: the ids of statements that stand on an article
     already, and take no other's place.
     """
     ended = list(over)
-    changed = article.forget_reasons(keeper.store.gone().__contains__)
+    article.forget_reasons(keeper.store.gone().__contains__)
     for _ in range(BOUND):
         if not any(_bring_line(article, keeper, line, ended, told) for line in list(article.lines())):
             break
-        changed = True
     if ended or article.summary.startswith(lines.NOTHING):
         lines.renew_summary(article, ended)
-    return _renew_reasons(article, keeper) or changed
+    _renew_reasons(article, keeper)
 
 
 def _bring_line(
@@ -457,9 +456,9 @@ def _retell(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], 
     return True
 
 
-def _renew_reasons(article: Article, keeper: Keeper) -> bool:
+def _renew_reasons(article: Article, keeper: Keeper) -> None:
     known = keeper.store.get
-    return article.renew_reasons(lambda ident: lines.claim_of(fact, keeper.store) if (fact := known(ident)) else None)
+    article.renew_reasons(lambda ident: lines.claim_of(fact, keeper.store) if (fact := known(ident)) else None)
 
 
 def _instead(article: Article, keeper: Keeper, fact: Fact) -> Claim | None:

@@ -125,8 +125,8 @@ class Compile:
     def settle(self, *, takes_all: bool, again: bool) -> int:
         """Bring articles and statements in step; the arguments, and what is returned: as of ``Settle`` and ``held``."""
         settle = Settle(self.home, self.keeper, self.index, takes_all, again)
-        if settle.run():
-            sources.refresh(self.index, self.home.paths)
+        settle.run()
+        sources.refresh(self.index, self.home.paths)
         return settle.held
 
     def waiting(self, *, everything: bool = False, day: str = "", aside: bool = False) -> list[Entry]:
