@@ -102,7 +102,7 @@ class World(CrashWorld):
         self.client = base / "claude"
         self.env |= {
             "CLAUDE_CONFIG_DIR": str(self.client), "MEMORIA_PYTHON": "/bin/true",
-            "MEMORIA_LIMIT_RETRY_S": "0", "MEMORIA_LIMIT_TRANSCRIPT_WAIT_S": "0", "MEMORIA_LIMIT_FLUSH_TURNS_END": "1",
+            "MEMORIA_LIMIT_RETRY_S": "0", "MEMORIA_LIMIT_TRANSCRIPT_WAIT_S": "0",
         }  # fmt: skip
 
     def transcript(self, session: str) -> Path:

@@ -72,7 +72,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     """A home in which the secret stands wherever it can."""
     scripted(tmp_path, monkeypatch, flush=[BRING_BACK], compile=[{"places": []}])
     monkeypatch.setenv("MEMORY_API_URL", "http://127.0.0.1:9")
-    monkeypatch.setenv("MEMORIA_LIMIT_FLUSH_TURNS_END", "1")
     home = Home.open()
     learned = (Learned("fact", f"{SECRET}.", "l-aa111"),)
     first = talk(home, "01aa", "About Quaggasoft", TOLD.splitlines(), context=f"{SECRET}.",

@@ -42,7 +42,6 @@ FORMS = {
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     scripted(tmp_path, monkeypatch, flush=[NOTHING])
-    monkeypatch.setenv("MEMORIA_LIMIT_FLUSH_TURNS_END", "1")
     monkeypatch.setenv("MEMORIA_PYTHON", "/bin/true")
     monkeypatch.setenv("MEMORIA_LIMIT_TRANSCRIPT_WAIT_S", "0")
     return Home.open()

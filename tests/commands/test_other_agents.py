@@ -19,7 +19,6 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def home(client: Shelf, monkeypatch: pytest.MonkeyPatch) -> Home:
     """A home that was made just now."""
-    monkeypatch.setenv("MEMORIA_LIMIT_FLUSH_TURNS_END", "1")
     home = Home.open()
     since(home, 0)
     return home

@@ -66,7 +66,6 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     scripted(tmp_path, monkeypatch, flush=[SUMMARY])
-    monkeypatch.setenv("MEMORIA_LIMIT_FLUSH_TURNS_END", "1")
     monkeypatch.setenv("MEMORIA_PYTHON", "/bin/true")
     return Home.open()
 

@@ -251,7 +251,6 @@ class Settings:
     retry_s: tuple[float, ...] = (2.0, 4.0)  # before the second and third try of a call within one run
     max_attempts = 5  # after which a job is set aside in spool/failed
     flush_turns_compact = 2  # new turns needed for a summary at a compaction, which is a start as well
-    flush_turns_end = 1  # at a session's end
     flush_turns_stop = 30  # after which a session is summarised while it is open
     flush_idle_min = 120  # after which a session that never ended is summarised
     transcript_wait_s = 10.0  # for a transcript that the client has not written yet

@@ -220,7 +220,7 @@ def _is_stale(sentence: str, article: Article, ended: Collection[str]) -> bool:
     return any(share >= STALE and (share > best or numbers & gone.numbers) for gone, share in shares)
 
 
-def retract(article: Article, sources: Collection[str], idents: Collection[str] = (), needle: str = "") -> int:
+def retract(article: Article, sources: Collection[str], idents: Collection[str], needle: str) -> int:
     """Remove what shows the statements ``idents``, what rests only on ``sources``, and lines with ``needle``.
 
     Return how many lines went. A source is an entry, as ``daily/D#^e-…``.

@@ -59,8 +59,8 @@ class Session:
     id: str
     project: str
     name: str
-    cwd: str = ""
-    agent: str = ""
+    cwd: str
+    agent: str
 
     @classmethod
     def of(cls, intake: Intake, settings: Settings, paths: Paths) -> Session:
@@ -116,7 +116,7 @@ def findings(
     answer: JsonObject,
     day: date,
     near: Sequence[JsonObject],
-    before: str = "",
+    before: str,
 ) -> Findings:
     """Return what a flush learns from exchanges of ``day``, checked against them; nothing is stored.
 
@@ -161,8 +161,8 @@ class Unwritten:
 
     session: Session
     intake: Intake
-    stretches: Iterable[Stretch] = ()
-    is_enough: bool = True
+    stretches: Iterable[Stretch]
+    is_enough: bool
 
 
 class Writer:
@@ -229,7 +229,7 @@ class Writer:
         if fault:
             raise fault
 
-    def write_entry(self, stretch: Stretch, session: Session, before: str = "") -> str:
+    def write_entry(self, stretch: Stretch, session: Session, before: str) -> str:
         """Write the entry and return its id; ``""`` when nothing was worth saving.
 
         ``before``: Claude's last words before the stretch, which its first may refer to.
@@ -354,7 +354,7 @@ def _with_transcripts(intake: Intake, age: float, settings: Settings) -> Intake:
 
 def _look_ahead(rest: Iterator[Stretch], settings: Settings) -> list[Stretch]:
     """Return as many stretches as it takes to know that there is enough for a call."""
-    most = max(settings.flush_turns_end, settings.flush_turns_compact, settings.flush_turns_stop, 1)
+    most = max(settings.flush_turns_compact, settings.flush_turns_stop)
     ahead: list[Stretch] = []
     for stretch in rest:
         ahead.append(stretch)
@@ -365,9 +365,9 @@ def _look_ahead(rest: Iterator[Stretch], settings: Settings) -> list[Stretch]:
 
 def _is_enough(ahead: Sequence[Stretch], intake: Intake, settings: Settings, *, over: bool) -> bool:
     """Return whether these turns are worth a call now; if not, they wait for the session's next event."""
-    count = sum(stretch.spoken for stretch in ahead)
     if over:
-        return count >= settings.flush_turns_end or count == 0
+        return True
+    count = sum(stretch.spoken for stretch in ahead)
     turns = (turn for stretch in ahead for turn in stretch.turns)
     if settings.learn_at_once and not intake.is_echo and is_urgent(turns):
         return True
