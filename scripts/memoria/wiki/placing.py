@@ -144,7 +144,7 @@ class Placing:
         """Return the project's own page."""
         title = self._own_title()
         article = self.open(self._own_slug())
-        return article or self._create(slugify(title) or "notes", title)
+        return article or self._create(slugify(title), title)
 
     def _own_title(self) -> str:
         label = self.owners.label(self.key).strip("- ") or "Notes"
@@ -152,7 +152,7 @@ class Placing:
 
     def _own_slug(self) -> str:
         """Return the project's own page, ``""`` when there is none yet."""
-        name = slugify(self._own_title()) or "notes"
+        name = slugify(self._own_title())
         visible = self.owners.visible(self.key) | set(self.created)
         former = self.owners.former_name(name, self.key)  # from before another project had the same name
         return next((slug for each in (name, former) if (slug := f"{FOLDER}/{each}") in visible), "")
@@ -162,11 +162,10 @@ class Placing:
         if slug in self.articles:
             return self.articles[slug]
         try:
-            data = self.wiki.read(slug) if slug else None
-            article = None if data is None else self.wiki.parse(slug, data)
+            if (data := self.wiki.read(slug)) is None:
+                return None
+            article = self.wiki.parse(slug, data)
         except ValueError:
-            article = None
-        if article is None or data is None:
             return None
         # The new text must be made from exactly the bytes whose digest is recorded here.
         self.read[f"{slug}.md"], self.before[slug], self.articles[slug] = digest(data), data, article
