@@ -37,7 +37,6 @@ from memoria.transcripts.archive import Archive
 from memoria.transcripts.clients import Client
 from memoria.transcripts.intake import regular
 from memoria.transcripts.screen import MIN_TEXT
-from memoria.transcripts.turn import Turn
 from memoria.transcripts.turn_reader import Reader
 from memoria.wiki import index_page
 from memoria.wiki.article import Article
@@ -87,7 +86,7 @@ class Plan:
     @property
     def needles(self) -> list[str]:
         """The texts that no file may contain afterwards; a line of a log or note that contains one is deleted."""
-        texts = [*self.earlier, self.needle] if self.needle else [*self.earlier]
+        texts = [*self.earlier, self.needle]
         for entry in self.entries:
             texts += [entry.title, entry.context, *entry.key_exchanges, *entry.decisions, *entry.lessons]
             texts += [*entry.action_items, *(fact.text for fact in entry.learned), f"e-{entry.id}"]
@@ -254,7 +253,7 @@ class _Planner:
             turns = self.archive.turns(entry_id) or []
         except ArchiveError:
             return []
-        return [(turn.key, words(turn)) for turn in turns]
+        return [(turn.key, turn.words) for turn in turns]
 
     def _text(self, plan: Plan) -> None:
         if len(folded(plan.needle)) < MIN_TEXT:
@@ -327,7 +326,7 @@ class _Planner:
             transcript = _transcript_of(path)
             reader = Reader(with_sides=True, decode=clients.owner(Path(transcript)).decoder())
             turns = [*reader.read(_lines(transcript)), *reader.settle()]
-            found = [turn.key for turn in turns if path.name in names or holds(words(turn), plan.needle)]
+            found = [turn.key for turn in turns if path.name in names or holds(turn.words, plan.needle)]
             keys += found
             if found and "." not in path.name:
                 plan.sessions.add(path.name)
@@ -400,11 +399,6 @@ def _without(text: str, plan: Plan) -> str:
     return day.text
 
 
-def words(turn: Turn) -> str:
-    """Return all text of a turn, for searching."""
-    return "\n".join((turn.text, *turn.tools))
-
-
 def without_lines(text: str, needle: str) -> str:
     """Return a day's text without the lines that contain the needle, as ``DayText.strike`` removes them."""
     day = DayText(text)
@@ -461,7 +455,7 @@ def job_lines(path: Path) -> Iterator[tuple[bytes, list[tuple[str, str]]]]:
     with path.open("rb") as file:
         reader = Reader(with_sides=True, decode=_client(file.readline()).decoder())
         for line in file:
-            yield line, [(turn.key, words(turn)) for turn in reader.read([line])]
+            yield line, [(turn.key, turn.words) for turn in reader.read([line])]
 
 
 def _has_prose(article: Article) -> bool:

@@ -187,7 +187,7 @@ def _archive(home: Home, plan: Plan) -> None:
     days = {archived.entry: date.fromisoformat(archived.day) for archived in archive.listed()}
     for ident in {*plan.archives, *plan.ids}:
         turns = [] if ident in plan.ids or not plan.needle else archive.turns(ident) or []
-        rest = [turn for turn in turns if not holds(forget_plan.words(turn), plan.needle)]
+        rest = [turn for turn in turns if not holds(turn.words, plan.needle)]
         archive.remove(ident)
         if rest:
             archive.keep(ident, days[ident], rest)

@@ -164,7 +164,7 @@ def _matching(origins: Sequence[Origin], wanted: set[str]) -> tuple[Origin, ...]
 
     When none shares a word, return the beginning of the conversation.
     """
-    shares = [len(wanted.intersection(tokens.of(said(origin)))) for origin in origins]
+    shares = [len(wanted.intersection(tokens.of(origin.turn.words if origin.turn else ""))) for origin in origins]
     best = max(shares, default=0)
     if not best:
         return tuple(origins[:2])
@@ -183,11 +183,6 @@ def sources_of(home: Home, keeper: Keeper, fact: Fact) -> tuple[str, ...]:
     cited = (source for page in pages if page for _, _, claim in page.lines() if claim.id == fact.id
              for source in claim.sources if "#^e-" in source)  # fmt: skip
     return keeper.sources(fact) or tuple(dict.fromkeys(cited))
-
-
-def said(origin: Origin) -> str:
-    """Return a turn's text and the lines of its tool calls."""
-    return "\n".join((origin.turn.text, *origin.turn.tools)) if origin.turn else ""
 
 
 def lines(
@@ -212,7 +207,7 @@ def lines(
         for origin in trace.matching:
             if origin.turn:
                 when = f"{home.zone.local(origin.turn.time):%Y-%m-%d %H:%M} " if origin.turn.time else ""
-                yield f"    {when}{origin.turn.role}: {quoted(said(origin)) or '(forgotten)'}"
+                yield f"    {when}{origin.turn.role}: {quoted(origin.turn.words) or '(forgotten)'}"
         if len(trace.matching) < len(trace.origins):
             shown = f"{len(trace.matching)} of {counted(len(trace.origins), 'turn')}"
             yield f"    {shown}; all of it: {invocation.shown(f'show e-{trace.entry.id}')}"

@@ -50,7 +50,7 @@ class Screen:
         """Return why a turn is not kept, ``""`` when it is; ``cwd`` is its folder if its own line names none."""
         if reason := self.excluded(turn.cwd or cwd):
             return reason
-        return "forgotten" if self.tombstones.holds("\n".join((turn.text, *turn.tools))) else ""
+        return "forgotten" if self.tombstones.holds(turn.words) else ""
 
     def passing(self, lines: list[bytes], *, is_out: bool = False) -> tuple[list[bytes], bool]:
         """Return the lines of a transcript that may be kept, and whether the last one is of an excluded folder.

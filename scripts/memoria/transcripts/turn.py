@@ -46,6 +46,11 @@ class Turn:
     uses: tuple[str, ...] = ()  # ids of the tool uses that ``tools`` describes, or whose errors an error tells
 
     @property
+    def words(self) -> str:
+        """The text and the lines of the tool uses, for searching."""
+        return "\n".join((self.text, *self.tools))
+
+    @property
     def size(self) -> int:
         """Characters that the turn takes in a request, with a label before each line."""
         said = len(self.role) + 3 + len(self.text) if self.text else 0
