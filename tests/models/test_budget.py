@@ -21,6 +21,7 @@ def call(dollars: float, tokens: int = 1000, model: str = "claude:haiku", projec
 
 def test_a_call_over_the_days_budget_waits_for_the_users_midnight() -> None:
     limits = Limits(1, 0.5, VIENNA)
+    check([(NOON, call(0.5))], NOON, limits, 0.5)  # just what is left, and just what one may cost
     with pytest.raises(OverBudgetError, match="2026-11-22 00:00") as refused:
         check([(NOON, call(0.8))], NOON, limits, 0.3)
     assert refused.value.until == datetime(2026, 11, 21, 23, tzinfo=UTC)
