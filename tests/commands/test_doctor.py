@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from home_of import scripted
 from installed import packages
 from memoria import cli
 from memoria.audit import checks
@@ -23,7 +24,6 @@ from memoria.audit.checks import BROKEN, NOTE, OK, Finding
 from memoria.base import interpreter
 from memoria.base import paths as places
 from memoria.capture.spool import Spool
-from memoria.commands import doctor
 from memoria.daily.ledger import Ledger
 from memoria.ground.errors import CannotLockError
 from memoria.ground.home import Home
@@ -65,14 +65,17 @@ def everything(home: Home) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in files if "log" not in path.parts and "ledger" not in path.name}
 
 
-def test_a_sound_home_is_found_sound_and_left_as_it_was(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sound_home_is_found_sound_and_left_as_it_was_and_no_model_is_asked(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = scripted(tmp_path, monkeypatch)
     before = everything(home)
-    capsys.readouterr()
     status = cli.main(["doctor", "--json"])
     facts: dict[str, Any] = json.loads(capsys.readouterr().out)
     broken = [finding for finding in facts["findings"] if finding["level"] == BROKEN]
     assert (status, broken) == (0, [])
     assert everything(home) == before
+    assert not script.with_name("script.json.calls").exists()
 
 
 def test_packages_that_are_missing_are_noted_and_that_they_cannot_be_installed_is_broken(
@@ -229,12 +232,3 @@ def test_jobs_that_failed_or_wait_too_long_are_told(home: Home) -> None:
     spool.claim(job)
     spool.fail(job, "a test")
     assert "0 wait, 1 failed" in one(checks.check_jobs(home), NOTE).text
-
-
-def test_no_model_is_asked(home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    script = tmp_path / "script.json"
-    script.write_text(json.dumps({"flush": [{"error": "unavailable", "message": "not logged in", "retry_now": False}]}))
-    monkeypatch.setenv("MEMORIA_MODEL", f"scripted:{script}")
-    monkeypatch.setattr(doctor, "CHECKS", (checks.check_disk,))
-    assert cli.main(["doctor"]) == 0
-    assert not script.with_name("script.json.calls").exists()

@@ -63,23 +63,21 @@ def stop(folder: Path, path: Path) -> subprocess.CompletedProcess[bytes]:
 LINES = next(agents.FIXTURES.glob(f"codex/sessions/**/*{SESSION}.jsonl")).read_bytes().splitlines(keepends=True)
 
 
-def test_the_users_own_hooks_and_notify_program_stay_as_they_are(codex: Path) -> None:
+def test_the_users_own_hooks_stay_as_they_are_and_the_user_is_told_to_trust_ours(
+    codex: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     theirs = {"hooks": [{"type": "command", "command": "say done", "timeout": 5}]}
     before = json.dumps({"hooks": {"Stop": [theirs], "PreToolUse": []}}, indent=4)
     (codex / "hooks.json").write_text(before, "utf-8")
     config = (codex / "config.toml").read_bytes()
     assert run(install, "--agent", "codex") == 0
+    assert "open /hooks and trust" in capsys.readouterr().out
     hooks = json.loads((codex / "hooks.json").read_text("utf-8"))["hooks"]
     assert hooks["Stop"][0] == theirs
     assert sorted(hooks) == ["PreToolUse", "SessionStart", "Stop"]
     assert (codex / "config.toml").read_bytes() == config
     assert run(install, "--remove", "--agent", "codex") == 0
     assert json.loads((codex / "hooks.json").read_text("utf-8")) == json.loads(before)
-
-
-def test_the_user_is_told_to_trust_the_hooks(codex: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(install, "--agent", "codex")
-    assert "open /hooks and trust" in capsys.readouterr().out
 
 
 def test_nothing_is_written_where_codex_has_not_run_or_its_file_cannot_be_understood(codex: Path) -> None:
