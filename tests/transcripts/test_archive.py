@@ -41,12 +41,12 @@ def test_no_secret_reaches_the_disk(tmp_path: Path) -> None:
     secret = "ghp" + "_" + "a1B2c3D4e5F6" * 3
     kept = archive(tmp_path)
     kept.keep(
-        "e1", DAY, [Turn("k", "user", f"use {secret}", tools=(f"Bash: curl -H 'Authorization: Bearer {secret}'",))]
+        "e1", DAY, [Turn("k", "user", f"use ✓ {secret}", tools=(f"Bash: curl -H 'Authorization: Bearer {secret}'",))]
     )
     (path,) = kept.folder.iterdir()
     plain = gzip.decompress(path.read_bytes()).decode()
     assert secret not in plain
-    assert "[redacted:github-token]" in plain
+    assert "use ✓ [redacted:github-token]" in plain
 
 
 def test_later_turns_of_an_entry_join_the_earlier_ones(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_the_oldest_go_first_and_the_newest_stays(tmp_path: Path) -> None:
     for day in (3, 1, 2):
         kept.keep(f"e{day}", date(2026, 11, day), [SAID])
     one = size(kept) // 3
-    small = archive(tmp_path, one * 2 + 10)
+    small = archive(tmp_path, one * 2)
     small.keep("e4", date(2026, 11, 4), [SAID])
     assert [name[:10] for name in names(small)] == ["2026-11-03", "2026-11-04"]
     assert size(small) <= small.cap_bytes

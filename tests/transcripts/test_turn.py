@@ -303,14 +303,15 @@ def test_splitting_leaves_nothing_out_and_keeps_to_the_limit(turns: list[Turn], 
 
 
 @pytest.mark.parametrize(
-    ("times", "count"),
+    ("times", "limit", "count"),
     [
-        (["18T22:10", "19T00:05"], 1), (["18T08:00", "18T21:55", "19T00:05"], 2), (["18T09:00", "18T12:00"], 1),
-        (["18T21:55", ""], 1),
+        (["18T22:10", "19T00:05"], 99, 1), (["18T08:00", "18T21:55", "19T00:05"], 99, 2),
+        (["18T22:30", "19T00:30"], 99, 2), (["18T09:00", "18T12:00"], 99, 1), (["18T21:55", ""], 99, 1),
+        ([""] * 2, 26, 1), ([""] * 2, 25, 2), ([""] * 6, 82, 1), ([""] * 6, 81, 2),
     ],
 )  # fmt: skip
-def test_what_follows_a_night_is_a_stretch_of_its_own(times: list[str], count: int) -> None:
+def test_what_follows_a_night_or_fits_no_more_is_a_stretch_of_its_own(times: list[str], limit: int, count: int) -> None:
     """An entry belongs to the day on which it began, in the user's zone."""
     moments = [datetime.fromisoformat(f"2026-11-{time}:00+00:00") if time else None for time in times]
     turns = [Turn(str(number), "user", "Go on.", time=moment) for number, moment in enumerate(moments)]
-    assert len(list(stretches(turns, 10_000, Zone("UTC")))) == count
+    assert len(list(stretches(turns, limit, Zone("UTC")))) == count

@@ -182,8 +182,7 @@ def turn_of(row: dict[str, Any]) -> Turn:
     """Return the turn of a row; raise ValueError, KeyError or TypeError when it is none."""
     from memoria.transcripts.turn import Role, Turn  # noqa: PLC0415 (slow, and not needed to see what is there)
 
-    known = {field: row[field] for field in ("cwd", "branch") if field in row}
-    if row["role"] not in get_args(Role) or not all(isinstance(value, str) for value in known.values()):
+    if row["role"] not in get_args(Role):
         raise ValueError("no turn")
     return Turn(
         key=str(row["key"]),
@@ -191,7 +190,8 @@ def turn_of(row: dict[str, Any]) -> Turn:
         text=str(row.get("text", "")),
         tools=tuple(map(str, row.get("tools", ()))),
         time=clock.parse(row.get("time")),
-        **known,
+        cwd=str(row.get("cwd", "")),
+        branch=str(row.get("branch", "")),
     )
 
 
