@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from memoria.ground.clock import Zone
 from memoria.transcripts import client_files, clients, codex
 from memoria.transcripts.turn_reader import Decode
 
@@ -19,10 +21,10 @@ def test_a_session_is_called_as_its_file_is_whatever_its_first_line_names(
 ) -> None:
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
-    lines = [{"type": "user", "sessionId": "old", "cwd": "/x/shop"}, {"type": "user", "sessionId": "new"}]
+    first = {"type": "user", "sessionId": "old", "cwd": "/x/shop", "entrypoint": "cli", "timestamp": "2026"}
+    lines = [first, {"type": "user", "sessionId": "new"}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    head = client_files.head(path)
-    assert (head.session, head.cwd) == (session, "/x/shop")
+    assert client_files.head(path) == client_files.Head(session, "/x/shop", "cli", "2026")
     listed = [len(client_files.transcripts(tmp_path, sides=sides)) for sides in (True, False)]
     assert listed == [1, session == "new"], "a sub-agent's only where they are asked for"
 
@@ -39,6 +41,15 @@ def test_rollouts_lie_in_two_folders_of_codex_or_where_a_person_says(tmp_path: P
     listed = [{found.session for found in codex.transcripts(root, sides=sides)} for root, sides in roots]
     assert listed == [{*ids[:2]}, {*ids[:3]}, {ids[3]}, {ids[3]}]
     assert codex.head(path) == client_files.Head(ids[3], "/x/shop", "tui")
+
+
+def test_a_day_is_named_by_its_date_or_by_how_long_it_is_ago_in_the_users_zone() -> None:
+    zone, now = Zone("Europe/Berlin"), datetime(2026, 11, 15, 23, 30, tzinfo=UTC)  # the 16th in Berlin
+    begun = datetime(2026, 11, 1, 23, tzinfo=UTC).timestamp()
+    assert [client_files.moment(text, zone, now) for text in ("14d", "2026-11-02")] == [begun, begun]
+    for text in ("d", "14", "1xd", "soon"):
+        with pytest.raises(ValueError, match="isoformat"):
+            client_files.moment(text, zone, now)
 
 
 def test_after_a_broken_start_nothing_counts_but_what_names_its_session() -> None:
