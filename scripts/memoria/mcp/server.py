@@ -50,9 +50,8 @@ INSTRUCTIONS = (
 class Server:
     """The protocol's side towards one client."""
 
-    def __init__(self, home: Home, session: str) -> None:
+    def __init__(self, home: Home) -> None:
         self._home = home
-        self._session = session
         self._writing = threading.Lock()
         self._called: calls.Session | None = None
 
@@ -97,7 +96,7 @@ class Server:
 
             folder = os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()  # noqa: PTH109 (project takes text)
             here = project.of(folder, self._home.settings, self._home.paths)
-            named = self._session or os.environ.get("CLAUDE_CODE_SESSION_ID", "") or f"client of {here}"
+            named = os.environ.get("CLAUDE_CODE_SESSION_ID") or f"client of {here}"
             self._called = Session(self._home, here, named, folder)
 
         def done(future: Future[Json]) -> None:
@@ -158,18 +157,13 @@ def _outlined(schema: Any) -> Any:
     return {name: _outlined(value) for name, value in schema.items() if name not in LIMITS and value != []}
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """``memoria mcp [--session ID]``."""
-    parser.add_argument("--session", default="", help="session whose working memory to serve (default: the client's)")
-
-
-def command(args: argparse.Namespace, home: Home) -> int:
+def command(_: argparse.Namespace, home: Home) -> int:
     """Serve until stdin ends."""
     if sys.stdin.isatty():
         raise ExpectedError("memoria mcp is started by an MCP client, not by hand; see docs/commands.md")
     for number in (signal.SIGINT, signal.SIGTERM):  # also where a shell has them ignored
         signal.signal(number, _end)
-    Server(home, args.session).run()
+    Server(home).run()
     return 0
 
 
