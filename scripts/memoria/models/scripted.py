@@ -4,11 +4,11 @@ It is named by the setting ``scripted:<path>``: the file holds ``{"flush": [item
 read on each call; the last item of a task repeats. ``<path>.calls`` gets one JSON line per call with the question; the
 number of lines tells the next process which item is next.
 
-An item is an answer's object; a string (a model's text, to be parsed); ``{"answer": item, "usage": {...}}``;
-``{"error": "unavailable" | "bad", "message": str, "retry_now": bool}``; or ``{"wait_for": path, "answer": item}``,
-which blocks until that file exists. ``"$1"`` stands for the id of the prompt's first statement to place,
-``"$the words"`` for that of the statement, line or open item with these words. ``{"for": words, "answer":
-item}`` answers the prompt that holds these words, whatever its number.
+An item is an answer's object; a string (a model's text, to be parsed); ``{"error": "unavailable" | "bad", "message":
+str, "retry_now": bool}``; or ``{"wait_for": path, "answer": item}``, which blocks until that file exists. ``"$1"``
+stands for the id of the prompt's first statement to place, ``"$the words"`` for that of the statement, line or open
+item with these words. ``{"for": words, "answer": item}`` answers the prompt that holds these words, whatever its
+number.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +62,9 @@ def make(argument: str, settings: Settings, paths: Paths) -> Model:  # noqa: ARG
     return ScriptedFile(Path(argument))
 
 
-def play(item: Item, prompt: Prompt, name: str, usage: Usage | None = None) -> Completion:
+def play(item: Item, prompt: Prompt, name: str) -> Completion:
     """Return or raise what an item stands for, as the answer of the model ``name``."""
-    usage = usage or Usage(input_tokens=len(prompt.text) // 4, output_tokens=1)
+    usage = Usage(input_tokens=len(prompt.text) // 4, output_tokens=1)
     if isinstance(item, ModelError):
         raise item
     if not isinstance(item, str):
@@ -74,12 +73,9 @@ def play(item: Item, prompt: Prompt, name: str, usage: Usage | None = None) -> C
         if "wait_for" in item:
             while not Path(item["wait_for"]).exists():
                 time.sleep(0.02)
-        if "answer" in item:
-            return play(item["answer"], prompt, name, replace(usage, **item.get("usage", {})))
+            return play(item["answer"], prompt, name)
     try:
-        data = (
-            answer.read(item, prompt) if isinstance(item, str) else answer.check(_filled(item, prompt), prompt.schema)
-        )
+        data = answer.read(item, prompt) if isinstance(item, str) else _filled(item, prompt)
     except BadAnswerError as error:
         error.usage = usage
         raise
@@ -87,13 +83,12 @@ def play(item: Item, prompt: Prompt, name: str, usage: Usage | None = None) -> C
 
 
 def _filled(item: JsonObject, prompt: Prompt) -> JsonObject:
-    """Return an answer with the ids that its marks stand for."""
+    """Return an answer, checked, with the ids that its marks stand for."""
     new = list(prompt.material.get("statements", ()))
     told = [*prompt.material.get("known", ()), *prompt.material.get("open_items", ()), *new]
     told += [line for article in prompt.material.get("articles", ()) for line in article["lines"]]
     known = {each.get("content") or each.get("text", ""): each["id"] for each in told}
-    filled: JsonObject = _with_ids(item, [each["id"] for each in new], known)
-    return filled
+    return answer.check(_with_ids(item, [each["id"] for each in new], known), prompt.schema)
 
 
 def _error(item: JsonObject, usage: Usage) -> ModelError:

@@ -116,6 +116,4 @@ def _turn_view(site: Site, entry: Entry, origin: Origin, marked: set[str]) -> Sp
     text = printable.lines(site.redact(turn.text))
     html = site.markdown.blocks(text.split("\n")) if is_answer else Html()
     tools = tuple(printable.line(site.redact(tool)) for tool in turn.tools)
-    return Spoken(
-        who, turn.role, time, html, "" if is_answer else text, tools, origin.key in marked,
-    )  # fmt: skip
+    return Spoken(who, turn.role, time, html, "" if is_answer else text, tools, origin.key in marked)

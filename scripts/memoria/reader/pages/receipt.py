@@ -64,9 +64,8 @@ def _costs(site: Site, ledger: Ledger) -> dict[str, Any]:
     by_project: dict[str, tuple[float, int]] = {}
     calls = ledger.calls_since(site.home.zone.midnight(today - timedelta(days=PERIOD - 1)))
     for _, call in calls:
-        name = (
-            (site.catalog.label(call.project) if visible.shows(call.project) else HIDDEN) if call.project else SEVERAL
-        )
+        shown = site.catalog.label(call.project) if visible.shows(call.project) else HIDDEN
+        name = shown if call.project else SEVERAL
         usd, tokens = by_project.get(name, (0.0, 0))
         by_project[name] = usd + call.cost_usd, tokens + call.input_tokens + call.output_tokens
     return {
