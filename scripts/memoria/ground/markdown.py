@@ -182,7 +182,7 @@ class Frontmatter:
         A form that cannot be changed line by line (a flow mapping, a quoted key) stays as the person wrote it.
         """
         current = self.texts(key) if isinstance(value, list) else self.text(key)
-        if current == value and key in self.values:
+        if current == value:
             return
         start, end = self._block(key)
         rows = self.raw.split("\n") if self.raw else []

@@ -240,8 +240,7 @@ def retract(article: Article, sources: Collection[str], idents: Collection[str],
         dropped += _without_text(article, needle)
     if dropped:
         _drop_days(article)
-        if article.front.texts(ASKED_AS):  # no record says which phrase came from what
-            article.front.set(ASKED_AS, [])
+        article.front.set(ASKED_AS, [])  # no record says which phrase came from what
     return dropped
 
 
@@ -256,10 +255,8 @@ def _drop_topics(article: Article, emptied: Collection[Section]) -> None:
     """Remove sections of which nothing is left, and the aliases that have their names."""
     article.sections[:] = [section for section in article.sections if section not in emptied]
     topics = [stems(section.heading) for section in emptied]
-    aliases = article.aliases
-    left = [alias for alias in aliases if stems(alias.replace("-", " ")) not in topics]
-    if left != aliases:
-        article.front.set("aliases", left)
+    left = [alias for alias in article.aliases if stems(alias.replace("-", " ")) not in topics]
+    article.front.set("aliases", left)
 
 
 def _without_sources(section: Section, sources: Collection[str], idents: Collection[str]) -> int:
@@ -296,9 +293,8 @@ def _without_text(article: Article, needle: str) -> int:
     for key in ("aliases", "tags", "sources"):
         names = article.front.texts(key)
         remaining = [name for name in names if not holds(said_in(name), needle)]
-        if remaining != names:
-            article.front.set(key, remaining)
-            dropped += 1
+        article.front.set(key, remaining)
+        dropped += len(names) - len(remaining)
     if dropped and not article.summary:
         article.summarise(summary_of(article))
     return dropped
@@ -313,6 +309,4 @@ def _plain_related(article: Article) -> None:
 def _drop_days(article: Article) -> None:
     cited = {match for section in article.sections for row in section.rows for match in _DAY.findall(row)}
     days = article.front.texts("sources")
-    remaining = [day for day in days if not (found := _DAY.match(day)) or found[1] in cited]
-    if remaining != days:
-        article.front.set("sources", remaining)
+    article.front.set("sources", [day for day in days if not (found := _DAY.match(day)) or found[1] in cited])
