@@ -281,16 +281,13 @@ class Ledger:
         with self.transaction():
             self.db.executemany("DELETE FROM checked WHERE path = ?", [(path,) for path in paths])
 
-    def rename_projects(self, aliases: Mapping[str, str], digest: str) -> bool:
-        """Replace former project keys by the present ones; return False when that was done for this ``digest``."""
-        if (self.get("aliases") or "") == digest:
-            return False
+    def rename_projects(self, aliases: Mapping[str, str]) -> bool:
+        """Replace former project keys by the present ones; return whether there were any."""
         pairs = [(new, old) for old, new in aliases.items()]
         with self.transaction():
-            for table in ("entries", "calls"):
-                self.db.executemany(f"UPDATE {table} SET project = ? WHERE project = ?", pairs)  # noqa: S608 (constant)
-        self.put("aliases", digest)
-        return True
+            for_calls = self.db.executemany("UPDATE calls SET project = ? WHERE project = ?", pairs)
+            for_entries = self.db.executemany("UPDATE entries SET project = ? WHERE project = ?", pairs)
+        return for_calls.rowcount + for_entries.rowcount > 0
 
     # compiled or not
 

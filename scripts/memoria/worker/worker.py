@@ -119,8 +119,7 @@ class Worker:
                 cwds.append(str(self.spool.header(job).get("cwd") or ""))
         if cwds:
             projects.Projects(self.home.paths.projects).learn(cwds, split_worktrees=self.home.settings.split_worktrees)
-        aliases = project.aliases(self.home.paths.projects)
-        if self.ledger.rename_projects(aliases, project.digest_of(aliases)):
+        if self.ledger.rename_projects(project.aliases(self.home.paths.projects)):
             self.ledger.put(housekeeping.PAGES_DUE, value=True)
 
     def _pick_up(self) -> None:
