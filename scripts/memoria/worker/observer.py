@@ -67,14 +67,12 @@ class Observer:
 
     async def _session(self, session: str, stamp: int) -> None:
         memory = await WorkingMemory.for_session(session, store=self.store)
-        before = await memory.get_observed()
-        observed = self._grown(session, before)
-        if observed != before:
-            await memory.set_observed(observed)
+        observed = self._grown(session, await memory.get_observed())
+        await memory.set_observed(observed)
         request = Path(self.places.path(session, COMPACTING))
         if request.exists():
             await memory.create_checkpoint("before compaction")
-            request.unlink(missing_ok=True)
+            request.unlink()
         notes = await memory.get_scratchpad_with_timestamps()
         block = where_you_were(observed, await memory.get_task_state(), notes)
         target = Path(self.places.path(session, BLOCK))
