@@ -96,10 +96,9 @@ def test_of_many_items_the_newest_and_those_that_share_words_are_shown(days: Day
 
 
 def test_what_a_flush_says_is_done_is_ticked_and_not_shown_again(days: Days) -> None:
-    days.flush(action_items=[RETRY, "Write the changelog."])
-    days.flush(done=[ident(RETRY)])
-    assert f"- [x] {RETRY}" in days.log
-    assert "- [ ] Write the changelog." in days.log
+    days.flush(action_items=[RETRY, "Write the changelog.", "Buy tea."])
+    days.flush(done=[ident(RETRY)], dropped=[ident("Buy tea.")])
+    assert f"- [x] {RETRY}\n- [ ] Write the changelog.\n- [x] ~~Buy tea.~~" in days.log
     assert days.items() == ["Write the changelog."]
     assert ident(RETRY) not in days.flush().text
 
