@@ -252,10 +252,10 @@ class Offer:
     def _notes(self, finder: Finder, statements: Sequence[Statement]) -> Iterator[Note]:
         """Yield statements as notes, each once."""
         digests = finder.digests({statement.hit.key for statement in statements})
-        given: set[str] = set()
+        given = {""}
         for statement in statements:
             told, line = notes.row(statement, self._own, is_sourced=False), notes.row(statement, self._own)
-            if told and told not in given:
+            if told not in given:
                 given.add(told)
                 document = statement.hit.key
                 yield Note(notes.key(statement), document, digests.get(document, ""), told, line)
