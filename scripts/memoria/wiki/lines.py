@@ -50,7 +50,7 @@ SECTION_OF: Final = {
 REWORDED: Final = 0.5  # share of their words that two wordings of one statement have in common at least
 KINDS: Final = (KEY_POINTS, BEHAVIOUR, CONVENTIONS, HOW_TO, DECISIONS, GOTCHAS, CONNECTIONS)  # sections of any page
 CHARS: Final = 300  # of a summary that code writes
-NOTHING: Final = "Nothing of this holds any longer"
+NOTHING: Final = "Nothing of this "  # begins the summary of a page without lines: they ended, or stand elsewhere
 STALE: Final = 0.6  # a sentence with this part of an ended statement's words, and less of every current one's, tells it
 
 _DAY = re.compile(r"\[\[(daily/\d{4}-\d{2}-\d{2})")
@@ -199,7 +199,8 @@ def summary_of(article: Article) -> str:
     """Return a summary from the current lines: the newest of the first kind of section that has one with the title."""
     claims = article.headed_claims
     if not claims:
-        return article.title if article.unread else f"{NOTHING}."
+        is_over = "holds" if article.past else "stands here"
+        return article.title if article.unread else f"{NOTHING}{is_over} any longer."
     topics = list(dict.fromkeys(heading for heading, _ in claims if heading not in KINDS))
     if len(topics) > 1:  # a project's page, whose lines are about many things
         return markdown.cut(f"{', '.join(topics)}.", CHARS)
