@@ -272,7 +272,8 @@ def test_a_note_is_one_line_that_says_each_thing_once() -> None:
     ("text", "is_told"),
     [
         ("- [decision] The lock is a lease", False), ("Go on! the LOCK is a  lease.", False),
-        ("Is it a lease?", False), ("The lock is a lease. It lasts a minute.", True),
+        ("Is it a lease?", False), ("- [x] The lock is a lease.", True),
+        ("The lock is a lease. It lasts a minute.", True),
     ],
 )  # fmt: skip
 def test_what_the_prompt_says_itself_is_no_note(text: str, is_told: bool) -> None:

@@ -227,6 +227,23 @@ def test_a_deleted_line_ends_its_statement_and_one_of_two_only_its_place(home: H
     assert home.facts(live=False)[LISTENS].successor == ""
 
 
+@pytest.mark.parametrize("place", [SLUG, "concepts/mine", "mine/ports", "concepts/port (conflicted copy)"])
+def test_a_line_that_was_taken_out_and_stands_again_somewhere_holds(home: Home, place: str) -> None:
+    row = next(row for row in home.text(SLUG).split("\n") if "8080" in row and row.startswith("- "))
+    path = Path(home.home.paths.knowledge, f"{place}.md")
+    path.parent.mkdir(exist_ok=True)
+    is_article = place in (SLUG, "concepts/mine")
+    home.edit(SLUG, f"{row}\n", "")
+    if is_article:
+        home.settle()
+        assert LISTENS not in home.facts()
+    path.write_text((path.read_text() if path.exists() else "# Mine\n\n## Behaviour\n\n## History\n")
+                    .replace("## History", f"{row}\n\n## History"))  # fmt: skip
+    home.settle()
+    assert (LISTENS in home.facts()) is ("copy" not in place)
+    assert path.read_text().count(row) == 1
+
+
 def test_a_persons_summary_loses_what_ended_and_nothing_else(home: Home) -> None:
     article = home.wiki.get(SLUG)
     assert article

@@ -137,7 +137,7 @@ def said(text: str) -> str:
         while row.startswith(("- ", "* ", "> ")):
             row = row[2:].lstrip()
         kind, found, rest = row.partition("] ")
-        if found and kind.startswith("[") and kind.strip("[").isalpha():
+        if found and kind.startswith("[") and kind.strip("[").isalpha() and kind != "[x":
             row = rest
         lines.append(" ".join(word for word in row.split() if not layout.block_ids(word)))
     return " ".join(line for line in lines if line)

@@ -12,9 +12,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
+from pathlib import Path
 
 from memoria.base import project
-from memoria.ground import clock, printable
+from memoria.ground import clock, home_files, printable
 from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
 from memoria.index.index import Index
@@ -34,7 +35,8 @@ log = logging.getLogger(__name__)
 BOUND = 10_000  # changes of one article in one run
 BROUGHT = "brought "  # begins the name of a step that follows from the statements alone
 IMPORTANCE = 0.9  # of what a person took the trouble to write
-REWORDED, REPLACED, GONE, NEW, RELINKED = "reworded", "replaced", "gone", "new", "relinked"
+REWORDED, REPLACED, GONE, NEW, RELINKED, BACK = "reworded", "replaced", "gone", "new", "relinked", "back"
+REMOVED = "removed by hand from an article"  # why a statement ended that holds again once its line is back
 MANY, SHARE = 20, 0.1  # more changed or missing lines at once, and this share of all, are no person's work
 
 
@@ -100,7 +102,7 @@ class Settle:
         moved = {ident: place for places in read.values() for ident, place in places.items()}
         found = [edit for slug in changed if slug in self._articles and slug not in ours
                  for edit in _edits(self._articles[slug], read.get(slug, moved), store)
-                 if slug in known or (edit.id in moved and edit.what != GONE)]  # fmt: skip
+                 if slug in known or edit.what == BACK or (edit.id in moved and edit.what != GONE)]  # fmt: skip
         found = self._without_half_saved(found, known, marks)
         self.held = 0 if self.takes_all or is_a_person(found, len(store.placed())) else len(found)
         if self.held:
@@ -160,7 +162,7 @@ class Settle:
 
     def _take(self, found: Collection[Edit]) -> list[End]:
         """Write a person's changes to the statements, and their ids to the lines; return the ends."""
-        moved = _moved(found, self._articles.values())
+        moved = self._moved(found)
         ends: list[End] = []
         for edit in found:
             if edit.what == REWORDED:
@@ -171,9 +173,22 @@ class Settle:
                 self._add(edit)
             elif edit.what == RELINKED:
                 self._relink(edit, self.keeper.known(edit.id))
+            elif edit.what == BACK:
+                self._take_back(edit.id)
             elif edit.id not in moved and self.keeper.store.places_of(edit.id) == [edit.slug]:
                 ends += self._end(edit)
         return ends
+
+    def _moved(self, found: Collection[Edit]) -> set[str]:
+        """Return the ids of the lines that are gone from an article and stand on another one now, or in a note."""
+        gone = {edit.id for edit in found if edit.what == GONE}
+        moved = {ident for article in self._articles.values() for ident in gone if article.shows(ident)}
+        folder = Path(self.home.paths.knowledge)
+        for note in home_files.left_out(folder, is_daily=False) if gone - moved else ():
+            with suppress(OSError):
+                text = "" if note.original else home_files.text(folder / note.name, folder)
+                moved |= {ident for ident in gone if f"#^{ident}" in text}
+        return moved
 
     def _said(self, text: str, kind: str, place: str, supersedes: tuple[str, ...] = ()) -> tuple[Fact, bool] | None:
         """Store what a person wrote; return the statement as it is known, and whether it is new.
@@ -211,7 +226,15 @@ class Settle:
         fact = self.keeper.known(edit.id)
         self.keeper.take([], endings=[Ending(fact.id, clock.now(), "user")])
         _add_past(self._articles[edit.slug], lines.claim_of(fact, self.keeper.store), self.keeper.zone.day(clock.now()))
-        return self._ended(fact.id, "removed by hand from an article")
+        return self._ended(fact.id, REMOVED)
+
+    def _take_back(self, ident: str) -> None:
+        """Let a statement hold again that ended because its line was removed, as ``undo`` does."""
+        steps = Transactions(self.home.paths).steps()
+        ends = (end for step in steps for end in step.facts if end["id"] == ident and end.get("why") == REMOVED)
+        if end := next(ends, None):
+            self.keeper.outbox.put(end | {"resumed": end["ended"]})
+            self.keeper.drain()
 
     def _ended(self, ident: str, why: str) -> list[End]:
         """Return the end of a statement as it is stored, by which it can be taken back."""
@@ -269,14 +292,17 @@ def _edits(article: Article, known: Mapping[str, Place], store: Store) -> Iterat
         if section.named(HISTORY) or not claim.id:
             continue
         current.add(claim.id)
-        fact, is_known = store.get(claim.id), claim.id in known
-        if len(claim.text) > MAX_STORED or (is_known and lines.is_same_text(claim.text, known[claim.id].words)):
+        fact, was = store.get(claim.id), known.get(claim.id)
+        is_as_read = was and lines.is_same_text(claim.text, was.words) and (was.is_current or fact is None)
+        if len(claim.text) > MAX_STORED or is_as_read:
             continue  # an article of an earlier version has words of its own
         if fact is None:  # deleted meanwhile: other words are another statement
-            if is_known:
+            if was:
                 yield Edit(NEW, article.slug, claim.id, claim.text, section.heading)
             continue
         if any(lines.is_same_text(claim.text, wording) for wording in (fact.content, *fact.wordings)):
+            if fact.ended:
+                yield Edit(BACK, article.slug, claim.id)
             continue  # a copy from before the statement was reworded
         same = fact.ended is None and lines.is_rewording(claim.text, fact.content)
         yield Edit(REWORDED if same else REPLACED, article.slug, claim.id, claim.text, section.heading)
@@ -294,12 +320,6 @@ def _edits(article: Article, known: Mapping[str, Place], store: Store) -> Iterat
 def is_a_person(found: Iterable[Edit], total: int) -> bool:
     """Return whether so many changes at once are a person's, and no formatter's, checkout's or half a save's."""
     return sum(edit.what in (REWORDED, REPLACED, GONE) for edit in found) <= max(MANY, SHARE * total)
-
-
-def _moved(found: Collection[Edit], articles: Iterable[Article]) -> set[str]:
-    """Return the ids of the lines that are gone from one article because they stand on another one now."""
-    gone = {edit.id for edit in found if edit.what == GONE}
-    return {ident for article in articles for ident in gone if article.shows(ident)}
 
 
 # -- articles of earlier versions, and by hand
