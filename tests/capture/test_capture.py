@@ -39,10 +39,11 @@ def test_a_closing_event_without_news_is_spooled_while_jobs_wait(client: Client,
 
 
 def test_a_lost_cursor_is_made_good_by_the_last_job(client: Client) -> None:
-    client.write(exchange(1))
-    client.fire("Stop")
+    for number in (1, 2):
+        client.write(exchange(number))
+        client.fire("Stop")
     Path(client.paths.cursors, SESSION).unlink()
-    client.write(exchange(2))
+    client.write(exchange(3))
     client.fire("Stop")
     assert client.captured() == client.transcript.read_bytes()
 
@@ -81,9 +82,9 @@ def test_a_transcript_that_is_not_there_yet_is_left_to_the_worker(client: Client
 def test_more_than_eight_mebibytes_are_copied_from_the_end_and_the_rest_is_named(client: Client) -> None:
     big = line("x" * 1_000_000)
     client.write(big * 10)
-    client.fire("Stop")
+    client.fire("Stop", stop_hook_active=True)
     header = client.spool.header(client.jobs()[0])
-    assert (header["start"], header["end"]) == (0, 10 * len(big))
+    assert (header["start"], header["end"], header["stop_hook_active"]) == (0, 10 * len(big), True)
     assert header["copied_from"] == 10 * len(big) - len(client.captured())
     assert client.captured() == big * 8
 

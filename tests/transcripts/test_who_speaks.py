@@ -96,6 +96,8 @@ def test_an_answer_is_known_by_its_use_in_an_earlier_slice_and_by_its_shape_with
     asked["annotations"] = {"Which store?": {"notes": " "}}
     answer = result("The user answered: …", toolUseResult=asked)
     assert texts(read(answer)) == ['"Which store?"="mine"']
+    late = texts(read(result("…", toolUseResult={**asked, "afkTimeoutMs": 60_000})), "note")
+    assert late == ['(the user did not answer in time; selected so far) "Which store?"="mine"']
     first = Reader()
     list(first.read([use("AskUserQuestion")]))
     second = Reader(uses=first.open_uses)

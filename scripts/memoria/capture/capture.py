@@ -119,19 +119,15 @@ def _is_uncopied(session: str, data: bytes, settings: Settings, paths: Paths) ->
 def _furthest(position: cursor.Cursor, waiting: list[Job], spool: Spool) -> cursor.Cursor:
     """Return the cursor, or the end of the last spooled job when a hook died before it moved the cursor.
 
-    A job of another transcript does not count; one from before a rewrite is recognised by its mark.
+    A job of another transcript, or from before a rewrite, is recognised by its mark.
     """
-    ahead = [job for job in waiting if job.event != "PostCompact" and job.end > position.end]
-    if not ahead:
+    last = max(waiting, key=lambda job: job.end, default=None)
+    if last is None or last.end <= position.end:
         return position
-    job = max(ahead, key=lambda job: job.end)
     try:
-        header = spool.header(job)
-        if header["transcript"] == position.transcript and header["mark"]:
-            return cursor.Cursor(position.transcript, job.end, bytes.fromhex(str(header["mark"])))
+        return cursor.Cursor(position.transcript, last.end, bytes.fromhex(str(spool.header(last)["mark"])))
     except (OSError, ValueError, KeyError):
-        pass
-    return position
+        return position
 
 
 def _is_news(piece: cursor.Slice, event: str) -> bool:
