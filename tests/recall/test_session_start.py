@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,16 @@ def test_turns_of_a_session_that_never_ended_bring_up_a_worker(client: Client) -
     assert "worker" not in client.log()  # the session itself goes on
     client.fire("SessionStart", session_id="another")
     assert "worker started" in client.log()
+
+
+def test_a_session_that_starts_asks_other_machines_unless_they_were_asked_just_now(client: Client) -> None:
+    client.env["MEMORIA_SYNC"] = "/nowhere/shared"
+    started, now = [], time.time()
+    for told in ("", f"{now}", f"{now - 700}", f"{now + 9_000}"):
+        Path(client.paths.exchanged).write_text(told)
+        client.fire("SessionStart")
+        started.append("worker started" in client.log().splitlines()[-1])
+    assert started == [True, False, True, True], "the last, after a clock was set back"
 
 
 def test_hooks_that_are_installed_twice_inject_the_page_once_and_say_so_once(client: Client) -> None:

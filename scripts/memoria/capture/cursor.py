@@ -285,4 +285,4 @@ def _read(descriptor: int, position: int, length: int) -> bytes:
             break
         parts.append(part)
         length -= len(part)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    return b"".join(parts)

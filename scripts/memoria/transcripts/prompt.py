@@ -270,8 +270,6 @@ class Queued:
     text: str
     session: str
     time: str
-    cwd: str
-    branch: str
     said: bool
     left: str = ""
 

@@ -165,8 +165,7 @@ class Reader:
         text = prompt.clean(prompt.plain(content)).strip()
         if operation == "enqueue":
             words = "" if _is_notice(text) else prompt.clean(prompt.spoken_words(content)).strip()
-            where = (_string(value, "sessionId"), time, _string(value, "cwd"), _string(value, "gitBranch"))
-            return self._queue.enqueue(Queued(words or text, *where, said=not words))
+            return self._queue.enqueue(Queued(words or text, _string(value, "sessionId"), time, said=not words))
         if operation in ("remove", "dequeue"):
             self._queue.close(text, time)
         elif operation == "popAll":
@@ -211,9 +210,7 @@ def _is_notice(text: str) -> bool:
 def _queued_turn(entry: Queued) -> Turn:
     key = _digest("\n".join((entry.session, entry.time, entry.text)))
     text, is_mark = prompt.queued_words(entry.text)
-    return Turn(
-        key, "note" if is_mark else "user", text, time=clock.parse(entry.time), cwd=entry.cwd, branch=entry.branch
-    )
+    return Turn(key, "note" if is_mark else "user", text, time=clock.parse(entry.time))
 
 
 def _assistant(value: dict[str, Any], describing: bool) -> list[Turn]:
