@@ -38,7 +38,10 @@ def test_rollouts_lie_in_two_folders_of_codex_or_where_a_person_says(tmp_path: P
         path.write_text(json.dumps({"type": "session_meta", "payload": meta}))
         (path.parent / "rollout.jsonl").touch()
     roots = ((tmp_path, False), (tmp_path, True), (tmp_path / "elsewhere", False), (path, False))
-    listed = [{found.session for found in codex.transcripts(root, sides=sides)} for root, sides in roots]
+    listed = [
+        {found.session for found in codex.transcripts(root, sides=sides) if found.agent == "codex"}
+        for root, sides in roots
+    ]
     assert listed == [{*ids[:2]}, {*ids[:3]}, {ids[3]}, {ids[3]}]
     assert codex.head(path) == client_files.Head(ids[3], "/x/shop", "tui")
 
