@@ -35,7 +35,6 @@ from memoria.working.store import (
 )  # fmt: skip
 
 Kind = Literal["agent", "project", "session"]
-KINDS: tuple[Kind, ...] = ("agent", "project", "session")
 MAX_ID = 256
 
 Status = Literal["pending", "in_progress", "blocked", "completed", "failed", "cancelled"]
@@ -56,12 +55,8 @@ class Scope:
     parent: Scope | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise WorkingMemoryError(f"a scope must be one of {', '.join(KINDS)}, not {self.kind!r}")
         if not isinstance(self.id, str) or not self.id.strip() or len(self.id) > MAX_ID:
             raise WorkingMemoryError(f"the id of a {self.kind} scope must be text of 1 to {MAX_ID} characters")
-        if self.parent is not None and KINDS.index(self.parent.kind) >= KINDS.index(self.kind):
-            raise WorkingMemoryError(f"a {self.kind} scope cannot be inside a {self.parent.kind} scope")
 
     @property
     def name(self) -> str:
