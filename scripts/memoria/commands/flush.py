@@ -18,11 +18,8 @@ from memoria.worker.worker import work
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options to ``parser``."""
-    parser.add_argument(
-        "--now",
-        action="store_true",
-        help="summarise what is in the spool without waiting for more turns or for the next attempt of a failed job",
-    )
+    parser.add_argument("--now", action="store_true", help="summarise what is in the spool without waiting for more "
+                        "turns or for the next attempt of a failed job")  # fmt: skip
     parser.add_argument("--retry-failed", action="store_true", help="retry the jobs that were set aside after failing")
 
 

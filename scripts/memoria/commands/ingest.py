@@ -123,15 +123,9 @@ def _item(receipt: Receipt, found: Found, head: Head, owner: str) -> Item | str:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument(
-        "source",
-        nargs="?",
-        metavar="PATH",
-        help="a transcript or a folder of them (default: all at their usual places)",
-    )
-    parser.add_argument(
-        "--agent", choices=list(clients.CLIENTS), help="only this agent's sessions (default: all found)"
-    )
+    parser.add_argument("source", nargs="?", metavar="PATH", help="a transcript or a folder of them (default: all at "
+                        "their usual places)")  # fmt: skip
+    parser.add_argument("--agent", choices=[*clients.CLIENTS], help="only this agent's sessions (default: all found)")
     parser.add_argument("--since", metavar="DAY", default="", help="only sessions since 2026-11-01, or 14d")
     parser.add_argument("--project", metavar="NAME", default="", help="only this project (its name or key)")
     parser.add_argument("--dry-run", action="store_true", help="print what there is and what it would cost, and stop")
