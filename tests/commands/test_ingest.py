@@ -17,17 +17,9 @@ from home_of import scripted
 from memoria import cli
 from memoria.capture.spool import Spool
 from memoria.ground.home import Home
-from shelves import DAY, Shelf, entries, printed, since
+from shelves import DAY, Shelf, entries, printed
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def home(client: Shelf) -> Home:
-    """A home that was made just now: everything on the shelf is from before."""
-    home = Home.open()
-    since(home, 0)
-    return home
 
 
 def ingest(*options: str) -> tuple[int, str]:

@@ -10,18 +10,10 @@ import pytest
 
 import agents
 from memoria.ground.home import Home
-from memoria.transcripts import clients
-from shelves import Shelf, entries, printed, since
+from memoria.transcripts import client_files, clients
+from shelves import entries, printed
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def home(client: Shelf, monkeypatch: pytest.MonkeyPatch) -> Home:
-    """A home that was made just now."""
-    home = Home.open()
-    since(home, 0)
-    return home
 
 
 def receipt(*options: str) -> dict[str, object]:
@@ -56,7 +48,7 @@ def test_a_session_is_taken_from_any_place_by_its_name(home: Home, tmp_path: Pat
     place = agents.install()
     moved = tmp_path / "backup"
     place.rename(moved)
-    found = clients.CLIENTS["codex"].transcripts(moved)[0].path
+    found = client_files.in_order(clients.CLIENTS["codex"].transcripts(moved))[0].path
     assert printed("ingest", "--yes", str(found))[0] == 0
     (entry,) = entries(home)
     assert entry.agent == "codex"

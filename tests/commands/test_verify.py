@@ -21,9 +21,8 @@ from shelves import DAY, HOUR, Shelf, entries, since
 
 
 @pytest.fixture
-def home(client: Shelf) -> Home:
+def home(home: Home) -> Home:
     """A home that was made two days ago."""
-    home = Home.open()
     since(home, 2 * DAY)
     return home
 
