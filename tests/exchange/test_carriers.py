@@ -78,13 +78,13 @@ def ssh(home: str, script: str) -> None:
 
 def test_the_agent_reaches_ssh_which_asks_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = tmp_path / "told"
-    ssh(os.environ["HOME"], f'echo "$SSH_AUTH_SOCK $GIT_TERMINAL_PROMPT $@" > {told}; exit 255')
+    asks = "(: < /dev/tty) 2> /dev/null && echo it asks"
+    ssh(os.environ["HOME"], f'{{ echo "$SSH_AUTH_SOCK $GIT_TERMINAL_PROMPT $SSH_ASKPASS_REQUIRE"; {asks}; }} > {told}')
     monkeypatch.setenv("SSH_AUTH_SOCK", "/run/agent")
     assert reduced(os.environ)["SSH_AUTH_SOCK"] == "/run/agent", "the worker inherits it"
     with pytest.raises(CarrierError, match="could not use"):
         git(tmp_path, "ssh://git@host.invalid/memory.git").listed()
-    assert told.read_text().startswith("/run/agent 0 ")
-    assert "BatchMode=yes" in told.read_text()
+    assert told.read_text() == "/run/agent 0 never\n"
     monkeypatch.setenv("GIT_SSH_COMMAND", f"{tmp_path}/own/ssh -i key")
     assert reduced(os.environ)["GIT_SSH_COMMAND"] == f"{tmp_path}/own/ssh -i key", "as a shell's profile sets it"
     with pytest.raises(CarrierError, match="own/ssh"):

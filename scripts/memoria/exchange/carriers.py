@@ -9,7 +9,6 @@ the ref still is what was read. So there is no branch, no merge and no history, 
 from __future__ import annotations
 
 import os
-import shlex
 import signal
 import subprocess
 from collections.abc import Collection, Iterator, Mapping
@@ -32,7 +31,6 @@ _FILE: Final = "segment"  # the one file of a commit
 _LOCAL: Final = "file://"  # begins the address of a repository on this machine
 _SCHEMES: Final = (_LOCAL, "ssh://", "git://", "http://", "https://")
 _AGAIN: Final = ("atomic push failed", "stale info", "[rejected]", "cannot lock ref", "failed to update ref")
-_SSH: Final = "-o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=10 -o ServerAliveCountMax=3"
 
 
 class CarrierError(ExpectedError):
@@ -85,7 +83,7 @@ class Git:
         self.address = address
         self.clone = clone
         self.limit_s = limit_s
-        self.environment = _environment(clone, is_far=is_far(address))
+        self.environment = _environment(clone)
         self.refs: dict[Place, str] = {}
 
     def listed(self) -> set[Place]:
@@ -125,7 +123,7 @@ class Git:
         leases = [f"--force-with-lease={ref}:{self.refs.get(place, '')}" for place, ref in refs.items()]
         wanted = [f"{ref if place in new else ''}:{ref}" for place, ref in refs.items()]
         try:
-            push = ("-c", "pack.window=0", "push", "-q", "--no-thin", "--atomic", "--no-verify", *leases, self.address)
+            push = ("-c", "pack.window=0", "push", "-q", "--no-thin", "--atomic", *leases, self.address)
             self._run(*push, *wanted, limit_s=self.limit_s)
         except CarrierError as error:
             if any(sign in str(error) for sign in _AGAIN):
@@ -184,25 +182,16 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.communicate()
 
 
-def _environment(clone: Path, *, is_far: bool) -> dict[str, str]:
-    """Return the user's environment without what could ask a person or belongs to a repository."""
-    found = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") and name != "SSH_ASKPASS"}
-    names = {f"GIT_{role}_{part}": value for role in ("AUTHOR", "COMMITTER")
-             for part, value in (("NAME", "memoria"), ("EMAIL", "memoria@localhost"))}  # fmt: skip
-    return found | names | {
+def _environment(clone: Path) -> dict[str, str]:
+    """Return the user's environment, with their command for ssh, without what could ask or belongs to a repository.
+
+    Nor has what is run a terminal in which ssh could ask.
+    """
+    return {name: value for name, value in os.environ.items()
+            if not name.startswith("GIT_") or name == "GIT_SSH_COMMAND"} | {
         "GIT_DIR": str(clone), "GIT_TERMINAL_PROMPT": "0", "GCM_INTERACTIVE": "never", "SSH_ASKPASS_REQUIRE": "never",
         "GIT_ALLOW_PROTOCOL": "ssh:git:http:https:file", "LC_ALL": "C",
-    } | ({"GIT_SSH_COMMAND": _ssh(found)} if is_far else {})  # fmt: skip
-
-
-def _ssh(environment: Mapping[str, str]) -> str:
-    """Return the user's own command for ssh, told to ask nothing where it is OpenSSH's."""
-    asked, own = ["git", "config", "--global", "core.sshCommand"], os.environ.get("GIT_SSH_COMMAND", "")
-    with suppress(OSError, subprocess.TimeoutExpired):
-        found = subprocess.run(asked, env=environment, capture_output=True, text=True, timeout=10, check=False)
-        own = own or found.stdout
-    words = shlex.split(own) or ["ssh"]
-    return f"{own.strip() or 'ssh'} {_SSH}" if Path(words[0]).stem == "ssh" else own.strip()
+    }  # fmt: skip
 
 
 def address_of(given: str) -> str:
