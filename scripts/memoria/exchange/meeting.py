@@ -22,7 +22,7 @@ from memoria.ground.files import sha256
 
 TRIES: Final = 5  # when another machine was faster
 MOST_BYTES: Final = 4_000_000  # of text in one segment
-LEAST_BYTES, FACTOR = 4_000, 8  # segments of one order of size, and how many of them become one
+FACTOR: Final = 8  # how many segments of one order of size become one
 DELETED: Final = "deleted"  # as what a record without a text is counted
 ABOUT: Final = "about"  # what a machine says of itself, beside its segments
 TEST: Final[Place] = ("key", "test")  # sealed with the key: who cannot open it has another one
@@ -201,9 +201,5 @@ def _counted(record: Record) -> str:
 
 
 def _order(size: int) -> int:
-    """Return the order of a segment's size, in which each is ``FACTOR`` times the one before."""
-    order = 0
-    while size > LEAST_BYTES:
-        size //= FACTOR
-        order += 1
-    return order
+    """Return the order of a segment's size: 0 below 4,000 bytes, and one more for each ``FACTOR`` times as much."""
+    return (size // 1_000).bit_length() // 3

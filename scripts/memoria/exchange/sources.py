@@ -158,7 +158,6 @@ class Articles:
         self.records, self.keeper, self.hides, self.wiki, self.swap = records, keeper, hides, wiki, swap
         self.settled = keeper.store.articles()
         self.waiting: set[str] = set()  # articles whose statements have not all come
-        self._seen: tuple[str, str, Page] | None = None
 
     def stamps(self) -> dict[str, str]:
         """Return the files as they were when ``wiki.settle`` read them, each with a text that changes with it."""
@@ -180,13 +179,7 @@ class Articles:
 
     def pieces(self, name: str, text: str) -> Iterator[Piece]:
         """Return what a text holds; raise ValueError for one that cannot be read now."""
-        return self._page(name, text).pieces()
-
-    def _page(self, name: str, text: str) -> Page:
-        """Return an article to look at; what was just written is looked at twice."""
-        if self._seen is None or self._seen[:2] != (name, text):
-            self._seen = (name, text, Page(name.removeprefix(self.folder), text))
-        return self._seen[2]
+        return Page(name.removeprefix(self.folder), text).pieces()
 
     # -- writing
 
@@ -290,7 +283,7 @@ class Articles:
         if text is None or not stamp:
             store.forget_article(slug)
             return
-        page = self._page(name, text)
+        page = Page(slug, text)
         adopt(page, self.keeper)
         store.read_article(slug, stamp, lines.places(page, store))
 
