@@ -63,7 +63,7 @@ class Day(DayText):
     def pieces(self, day: date) -> Iterator[Piece]:
         """Yield what the text holds: tombstones, entries with their closed boxes, and statements with their ends."""
         for ident, turns in self.tombstones():
-            name = f"e-{ident}" if ident != "-" else f"t-{'.'.join(turns)[:40]}"
+            name = f"e-{ident}" if ident != "-" else f"t-{'.'.join(turns)}"
             yield Piece(name, FORGET, f"{day}\n{'.'.join(turns)}")
         entry_at: dict[int, str] = {}
         learned, items = list(self.learned()), list(self.items())

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -94,8 +94,6 @@ class Records(AbstractContextManager["Records"]):
     def __init__(self, path: Path, random: Callable[[], str] = lambda: os.urandom(RANDOM // 2).hex()) -> None:
         """Open or create the file; one that cannot be read is set aside, and the next exchange fills a new one."""
         self.random = random
-        self._known: dict[str, list[Record]] = {}  # by id, as they were last read
-        self._beside: dict[str, list[str]] | None = None
         self.db = database.open_or_replace(path, lambda: database.open_(path, _MIGRATIONS, newer=ExpectedError))
 
     @classmethod
@@ -107,16 +105,9 @@ class Records(AbstractContextManager["Records"]):
         """Close the file."""
         self.db.close()
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> AbstractContextManager[None]:
         """Commit everything the block does, or roll it back when the block raises."""
-        try:
-            with database.transaction(self.db):
-                yield
-        except BaseException:
-            self._known.clear()
-            self._beside = None
-            raise
+        return database.transaction(self.db)
 
     # -- the merge
 
@@ -137,7 +128,6 @@ class Records(AbstractContextManager["Records"]):
         if is_new:
             row = (record.dot, record.id, record.kind, record.line, mine)
             is_new = run("INSERT OR IGNORE INTO records VALUES (?, ?, ?, ?, ?)", row).rowcount > 0
-        self._known.pop(record.id, None)
         if not mine or len(self.known(record.id)) > 1 or self.beside(record.whole):  # else a scan found it in a file
             self.be_due([record.id])
         return is_new
@@ -149,10 +139,7 @@ class Records(AbstractContextManager["Records"]):
             if record.dot.startswith(dot):
                 continue
             if run("INSERT OR IGNORE INTO replaced VALUES (?)", (dot,)).rowcount > 0:
-                these = "FROM records WHERE dot >= ?1 AND dot < ?1 || '~'"  # whatever their digest
-                for (ident,) in run(f"SELECT id {these}", (dot,)).fetchall():
-                    run(f"DELETE {these}", (dot,))
-                    self._known.pop(ident, None)
+                run("DELETE FROM records WHERE dot >= ?1 AND dot < ?1 || '~'", (dot,))  # whatever its digest
 
     def _forget(self, record: Record, *, mine: bool) -> bool:
         self._replace(record)
@@ -164,8 +151,6 @@ class Records(AbstractContextManager["Records"]):
         self.db.execute("INSERT OR REPLACE INTO gone VALUES (?, ?, ?, ?)", row)
         if not mine:
             self.keep(TO_FORGET, True)
-        self._known.clear()
-        if not mine:
             self._forget_edits(record.id)
         named = [name for name in self.names() if nameless(name) == record.id] if record.id.startswith("n-") else []
         for ident in (record.id, *named):
@@ -276,14 +261,16 @@ class Records(AbstractContextManager["Records"]):
 
         Those whose wording stands there beside that of another id are among them.
         """
-        if ident not in self._known:
-            rows = self.db.execute("SELECT line FROM records WHERE id = ? ORDER BY dot", (ident,))
-            self._known[ident] = [Record.parse(line) for (line,) in rows]
         whole, _, part = ident.partition("#")
         others = [record for first in self.firsts(ident) for record in self.wordings(first)[1:] if record.id == ident]
         for first in self._boxed(whole) if part else ():
             others += [replace(record, id=ident) for record in self.known(f"{first}#{part}")]
-        return sorted([*self._known[ident], *others], key=lambda record: record.dot) if others else self._known[ident]
+        return sorted([*self.under(ident), *others], key=lambda record: record.dot)
+
+    def under(self, ident: str) -> list[Record]:
+        """Return the records that were written under an id itself."""
+        rows = self.db.execute("SELECT line FROM records WHERE id = ?", (ident,))
+        return [Record.parse(line) for (line,) in rows]
 
     def wordings(self, ident: str) -> list[Record]:
         """Return what stands of an id: under it first, then beside it."""
@@ -302,7 +289,7 @@ class Records(AbstractContextManager["Records"]):
     def beside_dots(self, ident: str) -> tuple[str, ...]:
         """Return the dots of a wording that stands beside another: only from it can a file have this id."""
         found = self.standing(ident)
-        return found.dots if found and not self._known[ident] else ()
+        return found.dots if found and not self.under(ident) else ()
 
     def is_former(self, ident: str, digest: str) -> bool:
         """Return whether live records replaced a text of this digest by another, also those that stand beside it."""
@@ -316,7 +303,6 @@ class Records(AbstractContextManager["Records"]):
         for ident in queue:
             for record in self.wordings(ident)[1:]:
                 self.db.execute("INSERT OR IGNORE INTO beside VALUES (?, ?)", (record.id, ident))
-                self._beside = None
             both = {ident, ident.partition("#")[0]}  # a box of an entry is one of each of its wordings
             fresh = [name for each in sorted(both) for name in self.beside(each) if name not in queue]
             self.be_due(fresh)
@@ -335,19 +321,15 @@ class Records(AbstractContextManager["Records"]):
 
     def firsts(self, name: str) -> list[str]:
         """Return the ids beside which a wording stands under this one."""
-        if self._beside is None:
-            self._beside = {}
-            for other, ident in self.db.execute("SELECT name, id FROM beside ORDER BY id"):
-                self._beside.setdefault(other, []).append(ident)
-        return self._beside.get(name, [])
+        return [ident for (ident,) in self.db.execute("SELECT id FROM beside WHERE name = ? ORDER BY id", (name,))]
 
     def part(self, ident: str) -> bool:
         """Let a wording that stands beside another one be a record of its own, with boxes of its own; return if so."""
         found = self.standing(ident)
-        if not found or found.text is None or self.known(ident) is self._known[ident]:
+        if not found or found.text is None or len(self.known(ident)) == len(self.under(ident)):
             return False
         for box in filter(None, map(self.standing, self.parts(ident) if self._boxed(ident) else ())):
-            if not self._known[box.id]:
+            if not self.under(box.id):
                 self.put(box.id, box.kind, box.text, (), project=box.project, machine=box.machine)
         self.add(replace(found, dot=made_of(found.dot) + found.digest, over=found.dots).written(), mine=True)
         return True
@@ -362,7 +344,7 @@ class Records(AbstractContextManager["Records"]):
 
     def _boxed(self, ident: str) -> list[str]:
         """Return the entries whose boxes another wording has as well, until it is a record of its own."""
-        return self.firsts(ident) if ident.startswith("e-") and self.known(ident) and not self._known[ident] else []
+        return self.firsts(ident) if ident.startswith("e-") and self.known(ident) and not self.under(ident) else []
 
     def be_due(self, idents: Iterable[str]) -> None:
         """Record that these ids may stand otherwise in the files."""
