@@ -175,10 +175,11 @@ def test_forgetting_takes_the_parts_along() -> None:
         known.put("l-1#end", "end", "{}", ())
         assert [record.text for record in merge.live(known.known("l-10"))] == ["open"]
         assert merge.live(known.known("l-1#end")) == []
-        places = [known.put(f"a/b#{part}", "place", f"Rules\n- {row}\n  open\n  {more}", ()).id
+        places = [known.put(f"a/b#{part}", "place", f"Rules\n- {row}\n  open\n  {more}", (), project="shop").id
                   for part, row, more in (("c-1", "a secret", "too"), ("c-2", "a rule", "secret"))]  # fmt: skip
         known.clean(lambda text: text.replace("secret", "").rstrip())
-        assert [known.wordings(place)[0].text for place in places] == [None, "Rules\n- a rule\n  open"]
+        left = [known.wordings(place)[0] for place in places]
+        assert [(each.text, each.project) for each in left] == [(None, "shop"), ("Rules\n- a rule\n  open", "shop")]
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -21,7 +21,6 @@ from memoria.ground.errors import ExpectedError
 from memoria.ground.files import sha256
 
 TRIES: Final = 5  # when another machine was faster
-MOST_BYTES: Final = 4_000_000  # of text in one segment
 FACTOR: Final = 8  # how many segments of one order of size become one
 DELETED: Final = "deleted"  # as what a record without a text is counted
 ABOUT: Final = "about"  # what a machine says of itself, beside its segments
@@ -144,17 +143,10 @@ class Meeting:
             new[self.machine, ABOUT] = self.key.seal(told) if self.key else told
         return new, gone - new.keys()
 
-    def _sealed(self, machine: str, lines: Iterable[str]) -> dict[Place, bytes]:
-        """Return the segments of these records, each of a size that can be read at once."""
-        made: dict[Place, bytes] = {}
-        part: list[str] = []
-        for line in (*lines, ""):
-            if part and (not line or sum(map(len, part)) + len(line) > MOST_BYTES):
-                name, data = sealed(part, self.key)
-                made[machine, name] = data
-                part = []
-            part.append(line)
-        return made
+    def _sealed(self, machine: str, lines: Collection[str]) -> dict[Place, bytes]:
+        """Return the segment of these records."""
+        name, data = sealed(lines, self.key)
+        return {(machine, name): data} if lines else {}
 
     def _outgrown(self, own: Iterable[Place], lines: list[str]) -> Iterator[Place]:
         """Yield the own segments to write anew: those of which little lives, and, of many of a size, all."""
