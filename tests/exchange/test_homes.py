@@ -105,7 +105,9 @@ def test_of_two_merges_unknown_to_each_other_no_wording_returns_or_stands_twice(
 
 def test_what_comes_is_as_it_was_written_and_a_second_exchange_writes_nothing(desk: Machine, laptop: Machine) -> None:
     learn(desk, "Use pnpm, not npm.")
-    write_entry(desk, "aaa111", a_fact("The queue holds 500 jobs.", "decision"))
+    write_entry(
+        desk, "aaa111", *(a_fact(f"Shed {number} is full.", "decision", day=number / 99) for number in range(4))
+    )
     meet(desk, laptop)
     assert day(laptop).read_text() == day(desk).read_text()
     with laptop.keeper() as keeper:
@@ -344,7 +346,10 @@ def test_what_only_a_conflict_copy_of_a_day_holds_is_exchanged(desk: Machine, la
     assert not copy.exists()
 
 
-def test_a_person_who_saves_while_the_exchange_writes_is_not_overwritten(desk: Machine, laptop: Machine) -> None:
+@pytest.mark.parametrize(("old", "new"), [("It was slow.", "It was slow on Mondays."), ("- [ ] Write", "- [x] Write")])
+def test_a_person_who_saves_while_the_exchange_writes_is_not_overwritten(
+    desk: Machine, laptop: Machine, old: str, new: str
+) -> None:
     write_entry(desk)
     meet(desk, laptop)
     save(desk, "It was slow.", "It was slow at night.")
@@ -354,13 +359,12 @@ def test_a_person_who_saves_while_the_exchange_writes_is_not_overwritten(desk: M
     def reached(step: str) -> None:
         if step == "files.compared" and not saved:
             saved.append(step)
-            save(laptop, "It was slow.", "It was slow on Mondays.")
+            save(laptop, old, new)
 
     laptop.sync(reached)
-    assert saved
     meet(laptop, desk)
-    contexts = {entry.context for entry in desk.daily.entries(MONDAY.date())}
-    assert contexts == {"It was slow at night.", "It was slow on Mondays."}
+    for machine in (desk, laptop):
+        assert [said in day(machine).read_text() for said in ("It was slow at night.", new)] == [True, True]
 
 
 def test_nothing_of_an_excluded_project_is_exchanged(desk: Machine, laptop: Machine) -> None:

@@ -129,7 +129,7 @@ class Meeting:
                 lines += left
             else:
                 others |= self._sealed(machine, left)
-        own = [(machine, name) for machine, name in listed - gone if machine == self.machine]
+        own = [place for place in self.records.segments() - gone if place[0] == self.machine]
         for place in self._outgrown(own, lines):
             gone.add(place)
             lines += self.records.alive(*place)
@@ -148,19 +148,15 @@ class Meeting:
         name, data = sealed(lines, self.key)
         return {(machine, name): data} if lines else {}
 
-    def _outgrown(self, own: Iterable[Place], lines: list[str]) -> Iterator[Place]:
-        """Yield the own segments to write anew: those of which little lives, and, of many of a size, all."""
+    def _outgrown(self, own: Iterable[Place], lines: Collection[str]) -> Iterator[Place]:
+        """Yield the own segments to write anew: of many of a size all."""
         orders: dict[int, list[Place]] = {}
         for place in own:
-            count, living, size = self.records.measure(*place)
-            if count and living * 2 < count:
-                yield place
-            elif count:
-                orders.setdefault(_order(size), []).append(place)
+            orders.setdefault(_order(self.records.size(*place)), []).append(place)
         size = sum(map(len, lines))
         while lines and len(orders.get(_order(size), ())) >= FACTOR - 1:
             merged = orders.pop(_order(size))
-            size += sum(self.records.measure(*place)[2] for place in merged)
+            size += sum(self.records.size(*place) for place in merged)
             yield from merged
 
     def _write(self, new: dict[Place, bytes], gone: set[Place]) -> bool:

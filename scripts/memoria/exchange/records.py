@@ -449,12 +449,9 @@ class Records(AbstractContextManager["Records"]):
         """Return the lines of a segment's records that live."""
         return [line for (line,) in self.db.execute(_ALIVE, (machine, name))]
 
-    def measure(self, machine: str, name: str) -> tuple[int, int, int]:
-        """Return how many records a segment has, how many of them live, and their size."""
-        count = "SELECT count(*) FROM held WHERE machine = ?1 AND name = ?2"
-        query = f"SELECT ({count}), count(*), total(length(line)) FROM ({_ALIVE})"  # noqa: S608 (constants)
-        records, live, size = self.db.execute(query, (machine, name)).fetchone()
-        return records, live, int(size)
+    def size(self, machine: str, name: str) -> int:
+        """Return the size of what lives in a segment."""
+        return sum(map(len, self.alive(machine, name)))
 
     def forgotten_in(self) -> set[tuple[str, str]]:
         """Return the segments that hold what was forgotten."""

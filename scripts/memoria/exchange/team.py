@@ -161,7 +161,7 @@ def follow(home: Home, ledger: Ledger, keeper: Keeper) -> tuple[int, int]:
         gone, held = keeper.store.gone(), {ident: keeper.store.get(ident) for ident in wanted}
         for ident, fact in wanted.items():
             if (known := held[ident]) and _is_teams(known) and not known.ended and known.content != fact.content:
-                keeper.write(replace(known, kind=fact.kind, content=fact.content))
+                keeper.write(replace(known, content=fact.content))
         new = [fact for ident, fact in wanted.items() if ident not in gone and held[ident] is None]
         new = [fact for fact in new if keeper.repeated(fact) is None]
         with suppress(MemoryStoreError):  # they wait
