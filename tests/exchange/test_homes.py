@@ -247,6 +247,10 @@ def test_two_wordings_stand_when_the_first_changes_on_both_or_the_second_goes(de
 def test_a_person_who_deletes_a_line_deletes_it_on_all_machines(desk: Machine, laptop: Machine) -> None:
     learn(desk, "Use pnpm.", "Use tabs.")
     meet(desk, laptop)
+    for text in (day(laptop).read_text(), "# Daily Log\n"):  # a copy, which they empty again
+        day(laptop).with_name("2026-11-20.md").write_text(text)
+        meet(laptop, desk)
+        assert contents(desk) == contents(laptop) == {"Use pnpm.", "Use tabs."}
     rows = day(laptop).read_text().split("\n")
     first = next(number for number, row in enumerate(rows) if "Use pnpm." in row)
     day(laptop).write_text("\n".join([*rows[:first], *rows[first + 3 :]]))

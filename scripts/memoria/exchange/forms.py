@@ -250,7 +250,7 @@ def _with_statements(rows: Sequence[str], statements: Sequence[Learned]) -> list
         begin, later = starts.get(label, -1), [starts[name] for name in _LABELS[place + 1 :] if name in starts]
         last = next((number for number, row in enumerate(done) if BLOCK_ID.fullmatch(row)), len(done))
         end = min([number for number in starts.values() if number > begin >= 0] + [*(later if begin < 0 else ()), last])
-        while end > begin + 1 and not done[end - 1].strip():
+        while end and not done[end - 1].strip():
             end -= 1
         head = [] if begin >= 0 else ["", f"**{label}:**", ""]
         tail = [""] if end < len(done) and done[end].strip() else []

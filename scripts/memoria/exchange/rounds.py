@@ -121,7 +121,6 @@ class Round:
         if self._take_stones(stones):
             _look_again(self.records, stones)
             meeting.hold()
-            done.sent += meeting.sent
         self.records.keep("last", clock.now().isoformat())
         others = {name: told for name, told in meeting.others.items() if told}
         self.records.keep("others", self.records.get("others", {}) | others)  # who is not listed may hold what it held

@@ -414,7 +414,7 @@ class Keeper(AbstractContextManager["Keeper"]):
 
 def _is_older_copy(then: Fact, now: Fact) -> bool:
     """Return whether a line holds words from before those that it had; what a person writes has the time of those."""
-    return now.content != then.content and now.worded != then.worded and now.worded_at < then.worded_at
+    return now.content != then.content and now.worded_at < then.worded_at
 
 
 def _by_hand(changes: Changes, deleted: Container[str]) -> list[tuple[Fact | None, Fact]]:
