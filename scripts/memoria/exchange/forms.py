@@ -65,7 +65,6 @@ class Day(DayText):
         for ident, turns in self.tombstones():
             name = f"e-{ident}" if ident != "-" else f"t-{'.'.join(turns)}"
             yield Piece(name, FORGET, f"{day}\n{'.'.join(turns)}")
-        entry_at: dict[int, str] = {}
         learned, items = list(self.learned()), list(self.items())
         rows = list(self.rows)
         for item in items:
@@ -77,7 +76,6 @@ class Day(DayText):
             rows[line.first : line.end] = [there, *[""] * (line.end - line.first - 1)]
         for span in spans:
             ident, key = span.marker[1], written_key(span.marker)
-            entry_at |= dict.fromkeys(range(span.first, span.last + 1), ident)
             said = [row for row in rows[span.first : span.last] if not BLOCK_ID.fullmatch(row)]
             bare = "\n".join([*_squeezed(said), "", self.rows[span.last].rstrip()])
             head = f"{day} {self._time(span.first)}".rstrip()
@@ -89,9 +87,11 @@ class Day(DayText):
                     yield Piece(f"e-{ident}#{item_ident(item.text)}", ITEM, state, key)
         facts = {fact.id: fact for fact in lines.of_day(self, day)}
         for line in learned:
-            fact = facts.pop(line.learned.id, None)
-            if fact:
-                yield from _statement(fact, day, entry_at.get(line.first, ""))
+            if fact := facts.pop(line.learned.id, None):
+                text, end = texts_of({**fact.to_dict(), "day": day.isoformat(), "entry": line.entry})
+                yield Piece(fact.id, STATEMENT, text, fact.project)
+                if end:
+                    yield Piece(f"{fact.id}#{END}", END, end, fact.project)
 
     def _time(self, number: int) -> str:
         """Return the time of day of what begins in a row: that of the next heading above where it tells none."""
@@ -104,12 +104,11 @@ class Day(DayText):
         day, bare = day_of(text)
         span = next((span for span in self._spans() if span.marker[1] == ident), None)
         if span is None:
-            self._insert(block(bare, statements, day), time_of(text)[0])
+            self._insert(_block(ident, bare, statements, day), time_of(text)[0])
             return
         known = {learned.id for learned in statements}
-        there = [line.learned for line in self.learned()
-                 if span.first <= line.first <= span.last and line.learned.id not in known]  # fmt: skip
-        self._put(span.first, span.last + 1, block(bare, [*there, *statements], day).removesuffix("\n").split("\n"))
+        there = [line.learned for line in self.learned() if line.entry == ident and line.learned.id not in known]
+        self._put(span.first, span.last + 1, _block(ident, bare, [*there, *statements], day))
 
     def put_statements(self, given: Iterable[tuple[Learned, str]], entry: str) -> None:
         """Write each statement's line in place of the old one, into its entry, or else below a heading.
@@ -123,28 +122,27 @@ class Day(DayText):
                 self.change(line, learned)
             else:
                 new.setdefault(f"{LEARNED_HEADING}{about}", []).append(learned)
-        span = next((span for span in self._spans() if span.marker[1] == entry), None)
-        if span is not None:
+        if span := next((span for span in self._spans() if span.marker[1] == entry), None):
             every = [learned for below in new.values() for learned in below]
             self._put(span.first, span.last, _with_statements(self.rows[span.first : span.last], every))
             return
         for heading, below in new.items():
             if heading not in self.rows:
-                self._insert(f"{heading}\n\n", heading.removeprefix(LEARNED_HEADING)[:5])
+                self._insert([heading, ""], heading.removeprefix(LEARNED_HEADING)[:5])
             start = self.rows.index(heading)
             ends = (n for n, row in enumerate(self.rows) if n > start and row.startswith(("#", COMMENT)))
             end = next(ends, len(self.rows))
             last = max((line.end for line in self.learned() if start < line.first < end), default=min(start + 2, end))
             self._put(last, last, [row for learned in below for row in learned_rows(learned)])
 
-    def _insert(self, text: str, time: str) -> None:
+    def _insert(self, rows: Sequence[str], time: str) -> None:
         """Write a part before the first one of a later minute, or at the end; in a minute each home has its order."""
         timed = ((number, _TIMED.match(row)) for number, row in enumerate(self.rows))
         at = next((number for number, other in timed if other and other[1] > time), None)
         if at is None:
-            self.append(text)
+            self.append("\n".join(rows) + "\n")
         else:
-            self._put(at, at, [*text.removesuffix("\n").split("\n"), ""])
+            self._put(at, at, [*rows, ""])
 
     def line_of(self, ident: str) -> LearnedLine | None:
         """Return the line of a statement."""
@@ -152,27 +150,17 @@ class Day(DayText):
 
     def drop_entry(self, ident: str) -> None:
         """Remove an entry; statements in it that still stand are kept below a heading of their own."""
-        span = next((span for span in self._spans() if span.marker[1] == ident), None)
-        if span is None:
-            return
-        kept = [line.learned for line in self.learned() if span.first <= line.first <= span.last]
-        heading = span.heading
-        self.withdraw({ident})
-        about = f"{heading[1]}) · {heading['project']}" if heading else "00:00) · everywhere"
-        self.put_statements([(learned, about) for learned in kept], "")
+        if span := next((span for span in self._spans() if span.marker[1] == ident), None):
+            kept, heading = [line.learned for line in self.learned() if line.entry == ident], span.heading
+            self.withdraw({ident})
+            about = f"{heading[1]}) · {heading['project']}" if heading else "00:00) · everywhere"
+            self.put_statements([(learned, about) for learned in kept], "")
 
     def set_item(self, ident: str, name: str, state: str) -> None:
         """Close or open a box of an entry."""
         for item in self.items():
             if item.entry == ident and item_ident(item.text) == name:
                 self.set_box(item, state)
-
-
-def _statement(fact: Fact, day: date, entry: str) -> Iterator[Piece]:
-    text, end = texts_of({**fact.to_dict(), "day": day.isoformat(), "entry": entry})
-    yield Piece(fact.id, STATEMENT, text, fact.project)
-    if end:
-        yield Piece(f"{fact.id}#{END}", END, end, fact.project)
 
 
 def texts_of(stored: Mapping[str, Any]) -> tuple[str, str]:
@@ -211,24 +199,20 @@ def _bullet(row: str) -> str:
     return row[:2] * row.startswith(("- ", "* ", "+ "))
 
 
-def block(bare: str, statements: Sequence[Learned], day: date) -> str:
+def _block(ident: str, bare: str, statements: Sequence[Learned], day: date) -> list[str]:
     """Return the lines of an entry with its statements, each in its section, or where a person wrote it."""
     *rows, marker = bare.split("\n")
-    while rows and not rows[-1].strip():
-        rows.pop()
-    match = MARKER.fullmatch(marker)
-    if match is None:
-        raise ValueError("no entry")
+    rows = _stripped(rows)
     known = {learned.id: learned for learned in statements}
     left = dict(known)  # those without a row of a person's, who may have written one twice
-    for number in reversed(range(len(rows) if match[5] == HAND else 0)):
+    for number in reversed(range(len(rows) if f" model={HAND} " in marker else 0)):
         there = rows[number].removeprefix(_bullet(rows[number]))
         if there.startswith("^l-"):
             left.pop(there[1:], None)
             learned = known.get(there[1:])
             rows[number : number + 1] = _by_hand(_bullet(rows[number]), learned, marker, day) if learned else []
     rows = _with_statements([*rows, ""], list(left.values()))
-    return "\n".join([*rows, f"^e-{match[1]}", "", marker]) + "\n"
+    return [*rows, f"^e-{ident}", "", marker]
 
 
 def _by_hand(bullet: str, learned: Learned, marker: str, day: date) -> list[str]:
@@ -273,9 +257,7 @@ def _squeezed(rows: Sequence[str]) -> list[str]:
             kept.append(row)
         elif kept and kept[-1] and not label:
             kept.append("")
-    while kept and not kept[-1]:
-        kept.pop()
-    return kept
+    return _stripped(kept)
 
 
 class Page(Article):

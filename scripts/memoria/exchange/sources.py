@@ -68,7 +68,7 @@ class Days:
     def files(self, whole: str) -> list[str]:
         """Return the files that an id stands in, then the one that it belongs to; none when nothing is to be done."""
         shown = self.records.shown(whole)
-        stands = [shown.file] if shown and shown.digest != GONE and shown.file.startswith(self.folder) else []
+        stands = [shown.file] if shown and shown.digest != GONE else []
         if gone := self.records.gone(whole):
             if stands:
                 self.forgotten.append(whole)
