@@ -512,6 +512,9 @@ def test_words_that_the_server_would_tell_back_otherwise_are_left(server: Memory
         sync(here, server)
     assert daily(here) == before
     assert sync(here, server) == Synced()
+    server.memories[1]["tags"] += ",seen:5"
+    assert sync(here, server) == Synced(pulled=1)
+    assert before.partition(" ^l-")[0] in daily(here)
 
 
 # -- a state of memoria 0.1.0

@@ -483,13 +483,14 @@ def test_a_deleted_fact_does_not_come_back_by_a_row_that_another_machine_wrote_o
 
 
 def test_a_row_that_counts_less_takes_nothing_from_what_was_counted_here(server: MemoryServer, here: Keeper) -> None:
-    fact = exchanged(server, a_fact("Use pnpm, not npm.", seen=5), here)
+    fact = exchanged(server, a_fact("Use pnpm, not npm.", seen=5, last=clock.now()), here)
     tags = server.memories[1]["tags"]
     assert "seen:5" in tags
-    server.memories[1].update(tags=tags.replace("seen:5", "seen:2"), content="Use pnpm 9.", updated_at=server.now())
+    fewer = ",".join(tag for tag in tags.replace("seen:5", "seen:2").split(",") if not tag.startswith("last:"))
+    server.memories[1].update(tags=fewer, content="Use pnpm 9.", updated_at=server.now())
     sync(here, server)
     got = here.known(fact.id)
-    assert (got.content, got.seen) == ("Use pnpm 9.", 5)
+    assert (got.content, got.seen, got.last) == ("Use pnpm 9.", 5, fact.last)
     server.memories[1].update(tags=tags.replace("seen:5", "seen:3"), updated_at=server.now())
     assert sync(here, server).pulled == 0
 

@@ -200,9 +200,7 @@ def address_of(given: str) -> str:
     A folder is what begins as a path, or is there. What else has no host is mistyped, and would become a folder.
     """
     path = Path(given).expanduser()
-    if "://" in given and not given.startswith(_SCHEMES):
-        raise ExpectedError(f"{given} is no git address: one begins with {', '.join(_SCHEMES)} or is git@HOST:PATH.")
-    if is_far(given) or given.startswith(_LOCAL):
+    if given.startswith(_SCHEMES) or ("://" not in given and is_far(given)):
         return given
     if path.is_absolute() or given.startswith((".", "~")) or path.is_dir():
         return str(path.absolute())
