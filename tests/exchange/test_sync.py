@@ -15,7 +15,7 @@ from memoria.exchange.rows import MOST_FAILURES, to_memory, to_told
 from memoria.ground import clock
 from memoria.ground.errors import ExpectedError, MemoryServerError
 from memoria.ground.home import Home
-from memoria.statements.fact import GLOBAL, Fact
+from memoria.statements.fact import GLOBAL, Ending, Fact
 from memoria.statements.keeper import Keeper
 from memoria.worker import together
 from memory_server import KEY, MemoryServer
@@ -340,6 +340,12 @@ def test_how_often_a_fact_was_seen_never_shrinks_and_its_projects_add_up(
     for home in (here, there):
         got = home.known(fact.id)
         assert (got.seen, set(got.also)) == (5, {BLOG, "shed-9"})
+    here.take([], endings=[Ending(fact.id, here.known(fact.id).time, "user", projects=(SHOP,))])
+    meet(server, here, there, here, there)
+    for home in (here, there):
+        assert [[fact.content for fact in home.store.facts(project=place)] for place in (SHOP, BLOG, "shed-9")] == [
+            [], [fact.content], [fact.content]
+        ]  # fmt: skip
 
 
 def test_a_memorys_tags_are_whole_parts_however_many_there_are(here: Keeper) -> None:

@@ -116,7 +116,7 @@ def test_several_facts_end_at_once_and_their_copies_with_them(tmp_path: Path) ->
         one, two = a_fact("Installs run with pnpm."), a_fact("The lock file is pnpm-lock.yaml.", "fact")
         home.take([one, two])
         copy = replace(a_fact("Installs run with pnpm!", project=GLOBAL), session="server")
-        home.adopt(copy, "everywhere")
+        home.adopt(copy)
         new = a_fact("Bun replaces pnpm and its lock file.", "decision", day=1, supersedes=(one.id, two.id))
         home.take([new])
         assert {fact.id for fact in home.store.facts(live=False) if fact.ended} == {one.id, two.id, copy.id}
@@ -180,13 +180,27 @@ def test_look_alikes_do_not_end_one_another(tmp_path: Path) -> None:
         assert len(contents(home)) == 2
 
 
-def test_what_another_project_decided_ends_a_fact_only_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_replaced", [True, False])
+@pytest.mark.parametrize(("place", "other"), [(SHOP, BLOG), (BLOG, SHOP)])
+def test_what_a_project_ends_goes_on_where_others_said_it_too(
+    tmp_path: Path, place: str, other: str, is_replaced: bool
+) -> None:
     with keeper(tmp_path) as home:
         tabs = a_fact("Use tabs for indentation, not spaces.")
         home.take([tabs, a_fact(tabs.content, day=1, project=BLOG)])
-        home.take([a_fact("Use spaces for indentation, not tabs.", day=2, project=BLOG, supersedes=(tabs.id,))])
-        assert [fact.content for fact in home.store.facts(project=SHOP)] == ["Use tabs for indentation, not spaces."]
-        assert [fact.content for fact in home.store.facts(project=BLOG)] == ["Use spaces for indentation, not tabs."]
+        spaces = a_fact("Use spaces for indentation, not tabs.", day=2, project=place, supersedes=(tabs.id,))
+        over = Ending(tabs.id, spaces.time, "user", projects=(place,))
+        for _ in range(2):
+            home.take([spaces] * is_replaced, endings=[over] * (not is_replaced))
+        home.refresh()
+        assert [fact.content for fact in home.store.facts(project=place)] == [spaces.content] * is_replaced
+        assert [fact.content for fact in home.store.facts(project=other)] == [tabs.content]
+        (ended,) = [fact for fact in home.store.facts(live=False, project=place) if fact.ended]
+        assert (ended.successor, ended.quote) == (spaces.id * is_replaced, tabs.quote)
+        back = Ending(tabs.id, spaces.time, "user", ended.successor).to_dict()
+        home.outbox.put(back | {"resumed": back["ended"]})
+        home.drain()
+        assert tabs.content in [fact.content for fact in home.store.facts(project=place)]
 
 
 def test_the_nearest_facts_come_first_and_those_of_other_projects_never(tmp_path: Path) -> None:

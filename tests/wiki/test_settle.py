@@ -373,6 +373,21 @@ def test_more_than_a_person_changes_is_held_until_they_say_so(wiki: WikiHome) ->
     assert not told.exists()
 
 
+@pytest.mark.parametrize("text", ["", NOW_9090])
+def test_a_line_that_a_person_takes_out_or_changes_ends_in_the_articles_project_alone(home: Home, text: str) -> None:
+    key = home.facts()[LISTENS].project
+    home.change(lambda keeper: keeper.write(replace(keeper.known("l-a10"), also=("bank-1a2b3c",))))
+    row = next(row for row in home.text(SLUG).splitlines(True) if row.startswith(f"- {LISTENS}"))
+    home.edit(SLUG, row, f"- {text}\n" if text else "")
+    home.settle()
+    assert home.facts()[LISTENS].projects == ("bank-1a2b3c",)
+    assert [LISTENS in part for part in home.parts()] == [False, True]
+    home.undo()
+    with Keeper.at(home.home) as keeper:
+        told = [[fact.content for fact in keeper.store.facts(project=place)] for place in (key, "bank-1a2b3c")]
+    assert [LISTENS in contents for contents in told] == [True, True]
+
+
 def test_an_undone_step_is_no_persons_deletion(home: Home) -> None:
     home.log(entry("b2", 18, learned=stated("The host of the listener is local.", "It starts at noon.")))
     home.compile([placed("host")])

@@ -187,7 +187,7 @@ def _ending(claim: Mapping[str, Any], material: Material, stamp: Stamp, shown: C
     remains = plain(claim.get("remains"), MAX_CONTENT)
     if remains and (absent := unheard(remains, ground)):
         raise _Refused(f"what remains of {named} names {absent[0]!r}, of which nothing was said: {remains}")
-    return Ending(named, stamp.time, origin, remains=remains)
+    return Ending(named, stamp.time, origin, remains=remains, projects=(stamp.project,))
 
 
 def _grounded(content: str, quote: str, origin: str, ground: str) -> str:

@@ -145,7 +145,8 @@ class Ending:
     """The end of a fact: its ``id``, when and by whom it was said that it is over, and its ``successor`` if any.
 
     ``successor`` is the id of a fact. ``repetition``: the fact still holds, but its successor says the same.
-    ``remains``: the part that holds on, which becomes a fact with its quote, origin and day.
+    ``remains``: the part that holds on, which becomes a fact with its quote, origin and day. ``projects``: those in
+    which it is over, all when there are none.
     """
 
     id: str
@@ -154,11 +155,12 @@ class Ending:
     successor: str = ""
     repetition: bool = False
     remains: str = ""
+    projects: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the end for JSON."""
         ended = {"id": self.id, "ended": self.time.isoformat(), "origin": self.origin, "successor": self.successor}
-        more = {"repetition": self.repetition, "remains": self.remains}
+        more = {"repetition": self.repetition, "remains": self.remains, "projects": list(self.projects)}
         return ended | {name: value for name, value in more.items() if value}
 
     @classmethod
@@ -168,7 +170,8 @@ class Ending:
         if moment is None:
             raise ValueError("no moment")
         origin, successor, remains = (str(stored.get(name) or "") for name in ("origin", "successor", "remains"))
-        return cls(str(stored["id"]), moment, origin, successor, bool(stored.get("repetition")), remains)
+        projects = _strings(stored.get("projects"))
+        return cls(str(stored["id"]), moment, origin, successor, bool(stored.get("repetition")), remains, projects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,15 +247,11 @@ def end_of(loser: Fact, winner: Fact, *, repetition: bool = False) -> Ending | N
     moment = said(winner)
     if loser.id == winner.id or loser.ended or winner.ended or not yields(loser, moment, winner.origin):
         return None
-    return Ending(loser.id, max(moment, said(loser)), winner.origin, winner.id, repetition=repetition)
+    ended = max(moment, said(loser))
+    return Ending(loser.id, ended, winner.origin, winner.id, repetition=repetition, projects=winner.projects)
 
 
 def united(one: Fact, other: Fact) -> Ending | None:
     """Return the end of one of two facts that say the same: the older one's, if it yields to the other."""
     first, second = sorted((one, other), key=lambda fact: (said(fact), fact.id))
     return end_of(first, second, repetition=True) or end_of(second, first, repetition=True)
-
-
-def is_elsewhere(old: Fact, fact: Fact) -> bool:
-    """Return whether ``old`` belongs to another project, so that it only ceases to hold in the fact's own."""
-    return GLOBAL not in (old.project, fact.project) and old.project not in fact.projects

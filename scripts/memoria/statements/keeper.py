@@ -13,14 +13,14 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from memoria.base import invocation
+from memoria.base import invocation, project
 from memoria.base.paths import Paths
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import ENTRY, Entry, Reference
@@ -36,7 +36,6 @@ from memoria.statements.fact import (
     Ending,
     Fact,
     Stamp,
-    is_elsewhere,
     new_id,
     plain,
     said,
@@ -222,39 +221,51 @@ class Keeper(AbstractContextManager["Keeper"]):
         elif fact.ended:
             if end.successor not in ("", fact.successor):
                 self.write(replace(fact, successor=end.successor))
-        else:
-            part = [self._keep_part(fact, end)] if end.remains else []
-            self._finish(fact, end.time, next((each.id for each in part), end.successor), repetition=end.repetition)
+        elif own := self.alone(fact, end.projects):
+            successor = self._part(own, end.remains, own.projects).id if end.remains else end.successor
+            self._finish(own, end.time, successor, repetition=end.repetition)
 
     def _finish(self, fact: Fact, ended: datetime, successor: str, but: str = "", *, repetition: bool = False) -> None:
         """End a fact with its copies, which are found through it; neither the successor nor the fact ``but``."""
-        for each in (*self.store.copies(fact), fact):
-            if each.id not in (successor, but):
+        for copy in (*self.store.copies(fact), fact):
+            each = self.alone(copy, fact.projects)
+            if each and each.id not in (successor, but):
                 self.write(replace(each, ended=ended, successor=successor, repetition=repetition))
 
-    def _keep_part(self, fact: Fact, end: Ending) -> Fact:
-        """Store the part of a fact that holds on, as a fact of the same day with the same proof."""
-        stamp = Stamp(fact.project, fact.session, fact.time)
-        part = replace(fact, id=new_id(fact.kind, end.remains, stamp), content=end.remains, history=(), supersedes=())
-        if self.store.get(part.id) is None:
-            self.adopt(part, self._heading(fact))
-        return part
+    def alone(self, fact: Fact, places: Sequence[str]) -> Fact | None:
+        """Return a fact as one of these projects alone, None when it is none of theirs; without projects, all of it.
 
-    def _heading(self, fact: Fact) -> str:
-        """Return the display name of a fact's project."""
-        entry = self.entry_of(fact)
-        return entry.project if entry else fact.project
+        If others have it too, it is divided, so that it can end or go on in each: where it was said first, it keeps its
+        id, and for the rest it is a fact of its own.
+        """
+        own = tuple(place for place in fact.projects if place in places)
+        rest = tuple(place for place in fact.projects if place not in places)
+        if not places or not rest or fact.ended or GLOBAL in (*places, *rest):
+            return fact
+        if not own:  # or it was divided before a kill
+            return self.store.get(_part_id(fact, fact.content, places))
+        stays, leaves = (own, rest) if fact.project in own else (rest, own)
+        part, left = self._part(fact, fact.content, leaves), replace(fact, project=stays[0], also=stays[1:])
+        self.write(left)
+        return left if stays == own else part
+
+    def _part(self, fact: Fact, content: str, places: Sequence[str]) -> Fact:
+        """Store what of a fact holds on, or holds in these projects, as a fact of the same day with the same proof."""
+        ident, (own, *also) = _part_id(fact, content, places), places
+        part = replace(fact, id=ident, content=content, project=own, also=tuple(also), history=(), supersedes=())
+        if self.store.get(ident) is None:
+            self.adopt(part)
+        return part
 
     def _undo(self, change: Mapping[str, Any]) -> None:
         """Let a fact and its copies hold again, if they ended then and so; what came with the end goes."""
         moment, successor = clock.parse(str(change["resumed"])), str(change.get("successor") or "")
-        facts = [fact for fact in self.store.facts(live=False) if fact.ended and fact.successor == successor]
-        over = {fact.id: fact for fact in facts if fact.ended == moment}
-        if fact := over.pop(str(change["id"]), None):
+        if fact := self.store.get(str(change["id"])):
             said = comparison.words(fact.content)
-            copies = [each for each in over.values() if comparison.same(said, comparison.words(each.content))]
-            for each in (*copies, fact):
-                self.write(replace(each, ended=None, successor="", repetition=False))
+            for each in self.store.facts(live=False):
+                is_over = each.ended and (each.ended, each.successor) == (moment, successor)
+                if is_over and comparison.same(said, comparison.words(each.content)):
+                    self.write(replace(each, ended=None, successor="", repetition=False))
         if (born := self.store.get(str(change.get("born")))) is not None:
             self.delete(born.id)
 
@@ -290,7 +301,8 @@ class Keeper(AbstractContextManager["Keeper"]):
         outlived = [old for old in found if old not in olds]
         for ident in set(original.supersedes).difference(old.id for old in olds):
             log.warning(STANDS, ident, fact.origin)
-        fact = replace(fact, supersedes=tuple(old.id for old in olds if not is_elsewhere(old, fact)))
+        olds = [own for old in olds if (own := self.alone(old, fact.projects))]
+        fact = replace(fact, supersedes=tuple(old.id for old in olds))
         if outlived:  # an old session was read late, or only the user can take back what the user said
             fact = replace(fact, ended=max(fact.time, said(outlived[0])), successor=outlived[0].id)
         day = self.zone.day(fact.time)
@@ -304,14 +316,10 @@ class Keeper(AbstractContextManager["Keeper"]):
         return fact
 
     def _replace(self, olds: Iterable[Fact], fact: Fact, successor: str) -> None:
-        """End the facts that yield to this one, with their copies; of another project's fact, end only its use here."""
+        """End the facts that yield to this one in its projects, with their copies."""
         for old in olds:
-            if not yields(old, fact.time, fact.origin):
-                continue
-            if is_elsewhere(old, fact):
-                self.write(replace(old, also=tuple(place for place in old.also if place not in fact.projects)))
-            else:
-                self._finish(old, fact.time, successor, fact.id)
+            if yields(old, fact.time, fact.origin) and (own := self.alone(old, fact.projects)):
+                self._finish(own, fact.time, successor, fact.id)
 
     def sources(self, fact: Fact) -> tuple[str, ...]:
         """Return the entries that a fact is in; those of its session on its day when its line is gone."""
@@ -335,7 +343,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         """
         day = self.store.day(fact.id)
         if day is None and self.store.get(fact.id):
-            self.adopt(fact, self._heading(fact))
+            self.adopt(fact)
         elif day is None or not self.lines.change(fact, day):
             raise ExpectedError(
                 f"{fact.id} is in no daily log; run {invocation.shown('learned')} to list the learned facts."
@@ -397,10 +405,11 @@ class Keeper(AbstractContextManager["Keeper"]):
         entries = self.lines.daily.entries(self.store.day(fact.id) or self.zone.day(fact.time))
         return next((entry for entry in entries if any(learned.id == fact.id for learned in entry.learned)), None)
 
-    def adopt(self, fact: Fact, heading: str) -> None:
+    def adopt(self, fact: Fact) -> None:
         """Store a fact unchanged, without comparing or counting it."""
         day = self.zone.day(fact.time)
-        self.lines.add(fact, day, f"{self.zone.local(fact.time):%H:%M}", plain(heading) or "everywhere")
+        heading = "everywhere" if fact.project == GLOBAL else project.name_of(fact.project)
+        self.lines.add(fact, day, f"{self.zone.local(fact.time):%H:%M}", heading)
         self.store.put(day, fact)
 
     def take_over(self, fact: Fact, day: date) -> None:
@@ -410,6 +419,10 @@ class Keeper(AbstractContextManager["Keeper"]):
         """
         self.store.put(day, fact)
         self.store.unmark_deleted(fact.id)
+
+
+def _part_id(fact: Fact, content: str, places: Sequence[str]) -> str:
+    return new_id(fact.kind, content, Stamp(places[0], fact.session, fact.time))
 
 
 def _is_older_copy(then: Fact, now: Fact) -> bool:

@@ -206,7 +206,7 @@ class Settle:
 
     def _replace(self, edit: Edit) -> list[End]:
         """Let a person's words end what the line said; the line shows the new statement, the history the old one."""
-        old = self.keeper.known(edit.id)
+        old = self._own(edit)
         if not (said := self._said(edit.text, old.kind, old.project, (old.id,))):
             return []
         new, is_new = said
@@ -223,7 +223,7 @@ class Settle:
             self._relink(edit, said[0])
 
     def _end(self, edit: Edit) -> list[End]:
-        fact = self.keeper.known(edit.id)
+        fact = self._own(edit)
         self.keeper.take([], endings=[Ending(fact.id, clock.now(), "user")])
         _add_past(self._articles[edit.slug], lines.claim_of(fact, self.keeper.store), self.keeper.zone.day(clock.now()))
         return self._ended(fact.id, REMOVED)
@@ -235,6 +235,11 @@ class Settle:
         if end := next(ends, None):
             self.keeper.outbox.put(end | {"resumed": end["ended"]})
             self.keeper.drain()
+
+    def _own(self, edit: Edit) -> Fact:
+        """Return the statement of a line as the article's project has it, so that it ends there alone."""
+        fact, place = self.keeper.known(edit.id), self._articles[edit.slug].project
+        return self.keeper.alone(fact, [place] if place else []) or fact
 
     def _ended(self, ident: str, why: str) -> list[End]:
         """Return the end of a statement as it is stored, by which it can be taken back."""
