@@ -94,9 +94,9 @@ def test_a_thing_that_is_renamed_is_found_by_both_names_and_a_persons_title_stay
 def test_an_article_is_meant_by_its_slug_or_its_names(wiki: WikiHome, name: str) -> None:
     wiki.compile([{**PORT_PAGE, "aliases": ["door"]}])
     wiki.log(entry("b2", 17, learned=stated("The host of the listener is local.")))
-    wiki.compile([placed(name)])
+    wiki.compile([placed(name, "l-b20", "l-a10", section="Own topic")])  # one stands on it under another heading
     assert slugs(wiki) == [SLUG]
-    assert "The host of the listener is local." in wiki.text(SLUG)
+    assert re.search(rf"## Own topic\n\n- {LISTENS} .*\n- The host of the listener is local. ", wiki.text(SLUG))
     assert "door" in wiki.text(SLUG)
 
 

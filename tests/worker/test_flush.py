@@ -490,9 +490,13 @@ def test_the_worker_makes_the_pages_for_a_new_entry_and_those_that_a_killed_one_
     worker.work(bench.home)
     assert pages(bench) == ""  # nothing new, nothing owed
     bench.job(exchange(2))
-    bench.flush({**ANSWER, "title": "Its evening"})  # by one that is killed then
+    bench.flush({**ANSWER, "title": "Its evening", "action_items": ["Paint it."]})  # by one that is killed then
     worker.work(bench.home)
-    assert "Its evening" in pages(bench)
+    assert all(text in pages(bench) for text in ("Its evening", "Paint it."))
+    (log,) = Path(bench.home.paths.daily).glob("*.md")
+    log.write_text(log.read_text().replace("- [ ] Paint", "- [x] Paint"))
+    worker.work(bench.home)
+    assert "Paint it." not in pages(bench)
     with Keeper.at(bench.home) as there:
         there.take([a_fact("The mole digs at night.", project="shop")])  # remembered, and nobody made the page
     worker.work(bench.home)

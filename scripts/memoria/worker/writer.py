@@ -306,9 +306,8 @@ class Writer:
         """Append the entry to the daily log."""
         # First, so that every entry in the log has its archived turns; after a crash here they are archived again.
         self.archive.keep(entry.id, entry.day, stretch.turns)
-        if not self.ledger.get(housekeeping.PAGES_DUE):
-            # If this worker dies before it prepares the pages, the next one does.
-            self.ledger.put(housekeeping.PAGES_DUE, value=True)
+        # If this worker dies before it prepares the pages, the next one does.
+        self.ledger.put(housekeeping.PAGES_DUE, value=True)
         self.daily.append(entry)
         self.ledger.record(entry.booked)
         log.info("entry %s: %s", entry.id, entry.title)
