@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import patch
 
+import pytest
+
 import home_of
 from memoria.commands import compile as compiling
 from memoria.commands import undo
@@ -105,3 +107,11 @@ class WikiHome:
     def files(self) -> dict[str, bytes]:
         root = Path(self.home.paths.knowledge)
         return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def wiki() -> WikiHome:
+    """A home whose log holds one entry, which is not compiled yet."""
+    home = WikiHome()
+    home.log(PORT)
+    return home

@@ -282,10 +282,8 @@ NOW = clock.now()
 
 def test_the_first_entries_do_not_wait_for_the_interval_and_later_ones_do() -> None:
     minute = NOW - timedelta(minutes=1)
-    assert compile_due(1, 0, minute, NOW, 60)
-    assert compile_due(1, 11, minute, NOW, 60)
-    assert not compile_due(1, 12, minute, NOW, 60)
-    assert not compile_due(0, 0, minute, NOW, 60)
+    asked = [compile_due(*given, minute, NOW, 60) for given in ((1, 0), (1, 11), (1, 12), (0, 0))]
+    assert asked == [True, True, False, False]
     assert not compile_due(1, 0, minute, NOW, 60, failed=True), "a model that fails is not asked by every worker"
     assert compile_due(1, 0, NOW - timedelta(minutes=60), NOW, 60, failed=True)
 
