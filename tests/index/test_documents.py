@@ -121,6 +121,6 @@ def test_pages_and_days_are_cut_as_they_were_before() -> None:
             texts = ["\n".join(bits) for bits in bent(whole.split("\n"), 30)]
         rows += [digest(documents.of_file(name, text, {SHOP: "store-1a2b3c"})) for text in texts]
     same("read/documents.txt", rows)
-    texts = ["x" * 5_000, "word " * 900, "row\n" * 900, " ", "y" * 1_200, "y" * 1_199, "y" * 1_201]
+    texts = ["x" * 5_000, "word " * 900, "row\n" * 900, " ", "y" * 1_200, "y" * 1_199, "y" * 1_201, f"x {'y' * 1_198}"]
     cuts = [(len(each.text), each.text[-3:], each.own) for text in texts for each in documents.cut(text, "", own=True)]
     same("read/passages.txt", cuts)

@@ -64,6 +64,7 @@ def test_articles_entries_and_learned_facts_are_found(home: Path, path: Path) ->
         assert keys(index, "zebra")[0] == "knowledge/concepts/flush-lock.md"
         assert keys(index, "turquoise") == ["daily/2026-11-21.md#^e-01k9x3"]
         assert "daily/2026-11-21.md#^e-01k9x3" in keys(index, "what happened on 21 November 2026")
+        assert keys(index, "turquoise", project="memoria-1f2e3d") == []
         (fact,) = index.search("makefile tabs", kinds=("fact",))
     assert (fact.key, fact.session, fact.project) == ("daily/2026-11-21.md#^l-7f3a", "abc-1", "memoria-1f2e3d")
     assert fact.passages == ["Use tabs in Makefiles, never spaces"]
@@ -76,11 +77,14 @@ def test_articles_entries_and_learned_facts_are_found(home: Path, path: Path) ->
         assert index.sync(home) == 0
 
 
-def test_an_id_finds_just_what_it_names(home: Path, path: Path) -> None:
+def test_an_id_finds_just_what_it_names(home: Path, path: Path, paths: Paths) -> None:
+    view = Visibility(Settings.load({}), paths, "memoria-1f2e3d")
     with Index(path) as index:
         index.sync(home)
         assert keys(index, "l-7f3a") == ["daily/2026-11-21.md#^l-7f3a"]
         assert keys(index, "[[daily/2026-11-21#^e-01k9x3]]") == ["daily/2026-11-21.md#^e-01k9x3"]
+        assert keys(index, "l-7f3a", view=view) == ["daily/2026-11-21.md#^l-7f3a"]
+        assert "daily/2026-11-21.md#^e-01k9x3" not in keys(index, "e-01k9x3", view=view), "it is another project's"
         assert keys(index, "l-7f3a", kinds=("article",)) == keys(index, "l 7f3a", kinds=("article",))
 
 

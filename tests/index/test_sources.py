@@ -57,7 +57,9 @@ def test_archived_turns_are_found_with_their_session_and_read_once(
         sources.refresh(index, world)
         assert index.search("pangolins") == []
         kept.write_bytes(whole)
+        Path(world.named).rmdir()
         sources.refresh(index, world)
+        assert Path(world.named).is_file()
         (hit,) = index.search("pangolins")
         assert (hit.kind, hit.path, hit.session, hit.project) == ("turn", "archive/abcdefgh", "s-1", "shop-000001")
         assert (hit.title, hit.date) == ("Port of the listener", "2026-11-20")

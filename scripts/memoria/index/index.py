@@ -121,8 +121,7 @@ class Index(AbstractContextManager["Index"]):
 
         def work() -> None:
             digest = digest_of(aliases)
-            row = self._db.execute("SELECT value FROM facts WHERE name = 'aliases'").fetchone()
-            if (row[0] if row else "") == digest:
+            if (digest,) == self._db.execute("SELECT value FROM facts WHERE name = 'aliases'").fetchone():
                 return
             with self._transaction():
                 self._db.execute("UPDATE sources SET mtime_ns = -1")

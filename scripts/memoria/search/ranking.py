@@ -196,7 +196,7 @@ def fit(count: float, length: float, bits: float) -> float:
     """
     rest = 1.0 - count / (length + 1.0)
     information = count * (bits + log2(count / length)) + 0.5 * log2(2.0 * pi * count * rest)
-    return information / (count + 0.5) if information > 0 else 0.0
+    return max(information, 0.0) / (count + 0.5)
 
 
 def _one_of(terms: Sequence[str]) -> str:

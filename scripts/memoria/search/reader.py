@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 QUERY_WORDS = 48  # terms of a query that are looked up; the others are ignored
 PASSAGES = 3  # of a document that are shown
-_TOLD = {"article", "entry", "fact"}  # an archived turn is kept: it is their evidence
 _AROUND = "`'\"()[]{}<>,.;:!?*_|\\"
 _SUCCESSIONS = 8  # greatest length of a chain of superseded facts that is followed
 SHOW = "SELECT id, key, path, kind, anchor, session, project, title, date, superseded_by, source, hidden FROM documents"
@@ -356,7 +355,7 @@ def _opened(path: str) -> sqlite3.Connection:
 
 def _add(hits: list[Hit], hit: Hit) -> None:
     """Append a result to better ones, unless it duplicates one; drop passages that repeat another's best one."""
-    others = [known for known in hits if known.kind != hit.kind and {known.kind, hit.kind} <= _TOLD]
+    others = [known for known in hits if known.kind != hit.kind and "turn" not in (known.kind, hit.kind)]  # evidence
     said = sentence(hit.passages[0])
     if any(_same(sentence(known.passages[0]), said) for known in others):
         return
