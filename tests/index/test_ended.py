@@ -26,7 +26,7 @@ from places import TESTS
 from wiki_home import WikiHome, entry, placed, stated
 
 FIVE, TEN = "The gauge is read every 5 minutes.", "The gauge is read every 10 minutes."
-HAS = "The gauge has 5 minutes."  # of the entry that learned the other
+HAS = "The gauge has 5 minutes of slack between two lamps."  # of the entry that learned the other
 DRIFT = "The drift of the gauge is corrected with `drift.csv`."
 
 

@@ -33,6 +33,18 @@ def found(tmp_path: Path, query: str, *pages: str, day: str = DAY) -> list[tuple
 def test_a_fact_the_entry_it_is_a_line_of_and_a_claim_in_the_same_words_are_one_result(tmp_path: Path) -> None:
     assert found(tmp_path, "pnpm or npm") == [("fact", [FACT])]
     assert len(found(tmp_path, "pnpm instead of npm lock file", article(FACT))) == 1
+    elsewhere = article(FACT.replace(",", " ").replace("is pnpm's", "*is* `pnpm's`")).replace(
+        "e-abcdefgh", "e-unknown1"
+    )
+    assert len(found(tmp_path, "pnpm instead of npm lock file", elsewhere)) == 1
+    assert len(found(tmp_path, "pnpm instead of npm lock file", elsewhere.replace("npm for", "yarn for"))) == 2
+
+
+def test_what_two_sessions_learned_and_what_a_third_one_said_are_results_of_their_own() -> None:
+    with Index(":memory:") as index:
+        for name, kind in (("a", "fact"), ("b", "fact"), ("c", "turn")):
+            index.add([Document(f"x/{name}", kind, session=name, passages=(Passage(FACT),))])
+        assert len(index.search("pnpm or npm")) == 3
 
 
 @pytest.mark.parametrize("claim", [
@@ -54,14 +66,16 @@ def test_another_number_is_another_thing(tmp_path: Path) -> None:
 
 def test_the_documents_of_one_session_are_one_result_that_names_the_others(tmp_path: Path) -> None:
     said = (Passage("Once more: we always use pnpm here, npm writes another lock file.", "user", own=True),)
-    turns = Document(path="archive/abcdefgh", kind="turn", session="s1", project="shop-000001", passages=said)
+    turns = Document(
+        path="archive/abcdefgh", kind="turn", session="s1", project="shop-000001", title="S", passages=said
+    )
     with Index(tmp_path / "index.db") as index:
         index.add([*documents.of_file("daily/2026-11-20.md", DAY), turns])
         (hit,) = index.search("pnpm, npm and the lock file, when the build was set up")
         assert len(index.search("pnpm, npm and the lock file", kinds=("fact",))) == 1
         for query, kinds, shown, passages in (
             ("pnpm for the shop", (), "entry", [FACT, CONTEXT]), ("pnpm in the shop", ("fact", "turn"), "fact", [FACT]),
-            ("pnpm for the shop", ("entry", "turn"), "entry", [turns.path, CONTEXT]),
+            ("pnpm for the shop", ("entry", "turn"), "entry", [turns.title, CONTEXT]),
             ("how was the shop set up for pnpm?", ("entry", "turn"), "entry", [CONTEXT]),
         ):  # fmt: skip
             (each,) = index.search(query, kinds=kinds)

@@ -295,8 +295,9 @@ class Finder:
                 continue
             seen.add(row[1])
             hit = self._hit(row, each.score, each.passages if row[0] == each.document else {}, view)
-            if hit and not (is_folded and _fold(hits, hit, self._stored.sessions(hit))):
-                _add(hits, hit)
+            is_told = hit and ((is_folded and _fold(hits, hit, self._stored.sessions(hit))) or _is_said(hits, hit))
+            if hit and not is_told:
+                hits.append(hit)
         return hits
 
     def _hit(
@@ -307,7 +308,7 @@ class Finder:
         parts = self._stored.shown(row, scored, screen) if screen else []
         if screen is None or not (parts or screen is shows_all):
             return None
-        hit = Hit(row[1:9], score, [text for text, _, _ in parts] or [row[7] or row[1]])
+        hit = Hit(row[1:9], score, [text for text, _, _ in parts] or [row[7]])
         hit.about = {text: (label, own) for text, label, own in parts}
         hit.phrases = self._stored.phrases(row)
         return hit
@@ -353,16 +354,10 @@ def _opened(path: str) -> sqlite3.Connection:
 # Two results are duplicates when their best passages are the same sentence, apart from punctuation and links.
 
 
-def _add(hits: list[Hit], hit: Hit) -> None:
-    """Append a result to better ones, unless it duplicates one; drop passages that repeat another's best one."""
-    others = [known for known in hits if known.kind != hit.kind and "turn" not in (known.kind, hit.kind)]  # evidence
-    said = sentence(hit.passages[0])
-    if any(_same(sentence(known.passages[0]), said) for known in others):
-        return
-    for known in others:
-        hit.passages = _without(hit.passages, sentence(known.passages[0]))
-        known.passages = _without(known.passages, said)
-    hits.append(hit)
+def _is_said(hits: list[Hit], hit: Hit) -> bool:
+    """Return whether a better result duplicates this one; an archived turn is shown, as evidence."""
+    others = (known for known in hits if known.kind != hit.kind and "turn" not in (known.kind, hit.kind))
+    return any(_same(sentence(known.passages[0]), sentence(hit.passages[0])) for known in others)
 
 
 def _fold(hits: list[Hit], hit: Hit, sessions: Collection[str]) -> bool:
@@ -388,10 +383,8 @@ def _fold(hits: list[Hit], hit: Hit, sessions: Collection[str]) -> bool:
 
 
 def sentence(passage: str) -> list[str]:
-    """Return the words of a passage's first line, without its bullet, its ``[kind]`` and its sources."""
+    """Return the words of a passage's first line, without its bullet and its sources."""
     line = passage.strip().partition("\n")[0].removeprefix("- ")
-    if line.startswith("[") and "] " in line:
-        line = line.partition("] ")[2]
     words = (word.strip(_AROUND) for word in line.lower().split() if not word.startswith("daily/"))
     return [word for word in words if word]
 
