@@ -83,13 +83,13 @@ def write(home: Path, *facts: Fact) -> None:
 
 
 def test_a_phrase_finds_what_it_asks_for_and_is_not_shown(tmp_path: Path) -> None:
-    fact = a_fact("Use pnpm, not npm.", asked_as=("add a package", "update the front end"))
+    fact = a_fact("Use pnpm, not npm.", keywords=("tarball",), asked_as=("add a package", "update the front end"))
     write(tmp_path, fact, a_fact("Use yarn.", asked_as=("mend a parcel",), ended=MONDAY))
     with Index(tmp_path / "index.db") as index:
         index.sync(tmp_path)
-        found = {query: [hit.passages for hit in index.search(query)] for query in ("package", "parcel")}
+        found = {query: [hit.passages for hit in index.search(query)] for query in ("package", "parcel", "tarball")}
         (note,) = index.finder.notes("update the front end", limit=3, room=300)
-    assert found == {"package": [["Use pnpm, not npm."]], "parcel": []}
+    assert found == {"package": [["Use pnpm, not npm."]], "parcel": [], "tarball": [["Use pnpm, not npm."]]}
     assert (note.text, note.share) == ("Use pnpm, not npm.", 1.0)
 
 
@@ -121,6 +121,16 @@ def test_pages_and_days_are_cut_as_they_were_before() -> None:
             texts = ["\n".join(bits) for bits in bent(whole.split("\n"), 30)]
         rows += [digest(documents.of_file(name, text, {SHOP: "store-1a2b3c"})) for text in texts]
     same("read/documents.txt", rows)
-    texts = ["x" * 5_000, "word " * 900, "row\n" * 900, " ", "y" * 1_200, "y" * 1_199, "y" * 1_201, f"x {'y' * 1_198}"]
+    texts = [
+        "x" * 5_000,
+        "word " * 900,
+        "row\n" * 900,
+        " ",
+        "y" * 1_200,
+        "y" * 1_199,
+        "y" * 1_201,
+        f"x {'y' * 1_198}",
+        f" {'y' * 1_300}",
+    ]
     cuts = [(len(each.text), each.text[-3:], each.own) for text in texts for each in documents.cut(text, "", own=True)]
     same("read/passages.txt", cuts)

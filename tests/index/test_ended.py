@@ -119,10 +119,12 @@ def test_a_title_that_names_what_no_longer_holds_says_so() -> None:
     assert titled(title, [Past(HETZNER, "", AWS)]) == f"{title} (no longer holds)"
     assert titled(title, past) == f"{title} (until 2026-11-18)"
     assert titled("Host production", past) == "Host production"
-    ended = replace(entry("a1", title=title, context=f"{HETZNER} {DRIFT}", decisions=(HETZNER, DRIFT)), learned=(
-        Learned("fact", HETZNER, "l-gone", ended=True), Learned("fact", DRIFT, "l-holds")))  # fmt: skip
+    learned = (Learned("fact", HETZNER, "l-gone", ended=True), Learned("fact", DRIFT, "l-holds"))
+    ended = entry("a1", title=title, context=f"{HETZNER} {DRIFT}", decisions=(HETZNER, DRIFT), lessons=(DRIFT,))
+    ended = replace(ended, learned=learned, key_exchanges=(HETZNER,))
     told = NOTHING.current(ended)  # by its log alone
-    assert (told.title, told.context, told.decisions) == (f"{title} (no longer holds)", DRIFT, (DRIFT,))
+    assert (told.title, told.context, told.lessons) == (f"{title} (no longer holds)", DRIFT, (DRIFT,))
+    assert (told.decisions, told.key_exchanges) == ((DRIFT,), ())
 
 
 def test_texts_say_name_and_speak_of_what_ended_as_they_did_before() -> None:

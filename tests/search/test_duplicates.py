@@ -9,6 +9,7 @@ import pytest
 from memoria.index import documents
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
+from memoria.search.reader import Finder
 from places import TESTS
 
 FACT = "Use pnpm instead of npm for the shop, because the lock file is pnpm's."
@@ -44,7 +45,7 @@ def test_what_two_sessions_learned_and_what_a_third_one_said_are_results_of_thei
     with Index(":memory:") as index:
         for name, kind in (("a", "fact"), ("b", "fact"), ("c", "turn")):
             index.add([Document(f"x/{name}", kind, session=name, passages=(Passage(FACT),))])
-        assert len(index.search("pnpm or npm")) == 3
+        assert len(Finder("", index._db, turns=lambda *_: [(FACT, "user", False)]).search("pnpm or npm")) == 3
 
 
 @pytest.mark.parametrize("claim", [

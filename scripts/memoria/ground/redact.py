@@ -235,8 +235,7 @@ def _key_end(text: str, start: int) -> int:
 def _key_start(text: str, end: int, floor: int) -> int:
     """Return where the base64 lines before an END line start, for a key without a BEGIN line."""
     lines = _BODY_BACKWARDS.match(text[max(floor, end - 8000) : end][::-1])
-    start = end - lines.end() if lines else end
-    return start + (start < end and text.endswith("\\", 0, start))  # the n of an escaped line break is not base64
+    return end - lines.end() if lines else end
 
 
 # ── runs: the keys of services, and random strings ─────────────────────────────────────────────────────────────────
