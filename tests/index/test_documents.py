@@ -83,11 +83,17 @@ def write(home: Path, *facts: Fact) -> None:
 
 
 def test_a_phrase_finds_what_it_asks_for_and_is_not_shown(tmp_path: Path) -> None:
-    fact = a_fact("Use pnpm, not npm.", keywords=("tarball",), asked_as=("add a package", "update the front end"))
+    fact = a_fact(
+        "Use pnpm, not npm.",
+        keywords=("tarball",),
+        also=("till-1a2b3c",),
+        asked_as=("add a package", "update the front end"),
+    )
     write(tmp_path, fact, a_fact("Use yarn.", asked_as=("mend a parcel",), ended=MONDAY))
     with Index(tmp_path / "index.db") as index:
         index.sync(tmp_path)
         found = {query: [hit.passages for hit in index.search(query)] for query in ("package", "parcel", "tarball")}
+        assert [hit.anchor for hit in index.search("tarball", project="till-1a2b3c")] == [fact.id]
         (note,) = index.finder.notes("update the front end", limit=3, room=300)
     assert found == {"package": [["Use pnpm, not npm."]], "parcel": [], "tarball": [["Use pnpm, not npm."]]}
     assert (note.text, note.share) == ("Use pnpm, not npm.", 1.0)

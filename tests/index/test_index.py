@@ -89,6 +89,23 @@ def test_an_id_finds_just_what_it_names(home: Path, path: Path, paths: Paths) ->
         assert keys(index, "l-7f3a", kinds=("article",)) == keys(index, "l 7f3a", kinds=("article",))
 
 
+def test_of_what_fits_three_passages_are_shown_that_rest_on_no_hidden_project_alone_or_in_part(
+    home: Path, path: Path, paths: Paths
+) -> None:
+    cited = ("l-7f3a", "e-01k9x3", "e-01k9x3]] [[daily/2026-11-21#^l-7f3a", "l-7f3a", "l-7f3a", "l-7f3a", "")
+    told = tuple(Passage(f"wombat {n} [[daily/2026-11-21#^{ident}]]") for n, ident in enumerate(cited))
+    Path(paths.state).mkdir(parents=True)
+    Path(paths.folders).write_text(json.dumps({"other-aaaaaa": ["/secret"]}))
+    view = Visibility(Settings.load({"MEMORIA_EXCLUDE": "/secret"}), paths)
+    with Index(path) as index:
+        index.sync(home)
+        index.add([replace(note("wombats", ""), passages=told, anchor="e-wombats0")])
+        assert index.search("e-wombats0")[0].passages == [each.text for each in told[:3]]
+        for seen, may in ((None, "0123456"), (view, "0345")):
+            (hit,) = index.search("wombat", view=seen)
+            assert len({text[7] for text in hit.passages} & set(may)) == len(hit.passages) == 3
+
+
 def test_a_removed_file_is_found_no_more_and_leaves_nothing(home: Path, path: Path) -> None:
     with Index(path) as index:
         index.sync(home)
@@ -277,7 +294,7 @@ def test_readers_and_writers_in_several_processes_get_on(path: Path) -> None:
 # --- what people write ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("text", "query"), json.loads((TESTS / "fixtures" / "found.json").read_text("utf-8")))
+@pytest.mark.parametrize(("text", "query"), json.loads((TESTS / "fixtures" / "words.json").read_text("utf-8"))["found"])
 def test_text_is_found_as_people_and_code_write_it(text: str, query: str) -> None:
     with Index(":memory:") as index:
         index.add([note("other", "something else entirely 12 xyz"), note("wanted", text)])

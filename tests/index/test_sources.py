@@ -37,10 +37,6 @@ def world(paths: Paths) -> Paths:
     return paths
 
 
-def archive(paths: Paths) -> Archive:
-    return Archive.of(paths, 1)
-
-
 def turns(*texts: str) -> list[Turn]:
     return [Turn(f"t{number}", "user", text) for number, text in enumerate(texts)]
 
@@ -48,7 +44,7 @@ def turns(*texts: str) -> list[Turn]:
 def test_archived_turns_are_found_with_their_session_and_read_once(
     world: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    archive(world).keep("abcdefgh", date(2026, 11, 20), turns("I love pangolins"))
+    Archive.of(world, 1).keep("abcdefgh", date(2026, 11, 20), turns("I love pangolins"))
     (kept,) = Path(world.archive).iterdir()
     whole = kept.read_bytes()
     kept.write_bytes(b"torn")
@@ -73,7 +69,7 @@ def test_the_sentence_that_an_ended_fact_was_learned_from_is_found_no_more(world
     ended = log.read_text("utf-8")
     log.write_text(ended.replace(f", {ENDED}", ""), encoding="utf-8")
     said = "The gauge is fine. For the listener, use 8080 from now on. Then restart the relay."
-    archive(world).keep("abcdefgh", date(2026, 11, 20), turns(said))
+    Archive.of(world, 1).keep("abcdefgh", date(2026, 11, 20), turns(said))
     with Index(world.index) as index:
         sources.refresh(index, world)
         (hit,) = index.search("listener 8080", kinds=("turn",))
@@ -96,7 +92,7 @@ def test_a_rebuild_lists_the_archive_no_more_often_for_more_entries(
 
     def rebuilt(entries: range) -> int:
         for number in entries:
-            archive(world).keep(f"entry{number:03d}", date(2026, 11, 20), turns("I love pangolins"))
+            Archive.of(world, 1).keep(f"entry{number:03d}", date(2026, 11, 20), turns("I love pangolins"))
         listings.clear()
         with Index(world.index) as index:
             sources.refresh(index, world, anew=True)

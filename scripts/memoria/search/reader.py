@@ -119,14 +119,8 @@ class Stored:
         parts = self.parts(row)
         said = [ordinal for ordinal in scored if ordinal in parts and parts[ordinal][1] != layout.ASKED]
         first = [layout.HEADS] if layout.HEADS in parts else []
-        found: list[Part] = []
-        for ordinal in sorted(said, key=lambda ordinal: (-scored[ordinal], ordinal)) or first:
-            part = parts[ordinal]
-            if part[0] and screen(part[0]):
-                found.append(part)
-            if len(found) == PASSAGES:
-                break
-        return found
+        best = sorted(said, key=lambda ordinal: (-scored[ordinal], ordinal)) or first
+        return [parts[ordinal] for ordinal in best if parts[ordinal][0] and screen(parts[ordinal][0])][:PASSAGES]
 
 
 def shows_all(text: str) -> bool:  # noqa: ARG001 (a screen looks at the text)
