@@ -50,7 +50,7 @@ def run(program: str, words: Sequence[str], folder: str | Path = ".") -> tuple[i
     environment = {**interpreter.reduced(os.environ), **QUIET, "CLAUDE_INVOKED_BY": "memoria"}
     try:
         done = subprocess.run(
-            [program, *words], env=environment, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            [program, *words], env=environment, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
             encoding="utf-8", errors="replace", timeout=DEADLINE_S, check=False,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -115,7 +115,7 @@ def make_folders(paths: Paths, *, is_shared: bool) -> None:
     """
     for folder in (paths.daily, paths.knowledge):
         with suppress(OSError):
-            Path(folder).mkdir(mode=0o777 if is_shared else 0o700, parents=True, exist_ok=True)
+            Path(folder).mkdir(mode=0o777 if is_shared else 0o700, parents=True)
 
 
 def change_config(exchange: Swap, values: Mapping[str, Any]) -> Path:

@@ -292,7 +292,7 @@ def ask_git(git: str, *question: str) -> str | None:
     try:
         done = subprocess.run(
             [*_GIT, "--git-dir", git, *question],
-            cwd=git, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            cwd=git, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
             errors="replace", timeout=GIT_SECONDS, check=False,
         )  # fmt: skip
     except (OSError, ValueError, subprocess.TimeoutExpired):
