@@ -47,11 +47,7 @@ def test_the_log_is_made_with_its_first_record_for_its_owner_alone_and_each_reco
     (row,) = path.read_text("utf-8").splitlines()
     assert row.endswith("INFO memoria: one\\ntwo [2J")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_a_log_that_cannot_be_written_fails_nothing(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    _write(printable.LogFile(str(tmp_path / "file" / "memoria.log")), "one")
+    _write(printable.LogFile(str(path / "below a file")), "is lost, and fails nothing")
 
 
 def test_only_a_yes_on_a_terminal_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
