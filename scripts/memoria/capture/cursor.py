@@ -228,16 +228,9 @@ def folders(data: bytes) -> set[str]:
 
     A value that is not closed or not a string is left out.
     """
-    found = set()
-    at = data.find(_FOLDER)
-    while at >= 0:
-        begin = at + len(_FOLDER)
-        start = data.find(b'"', begin)
-        end = data.find(b'"', start + 1)
-        if start >= 0 and data[begin:start].strip() == b":" and end >= 0:
-            found.add(data[start + 1 : end])
-        at = data.find(_FOLDER, begin)
-    return {_unescaped(value) for value in found}
+    pieces = (part.split(b'"', 2) for part in data.split(_FOLDER)[1:])
+    found = {each[1] for each in pieces if len(each) == 3 and each[0].strip() == b":"}
+    return set(map(_unescaped, found))
 
 
 def _unescaped(value: bytes) -> str:
