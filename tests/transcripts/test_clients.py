@@ -29,6 +29,15 @@ def sample() -> list[bytes]:
     return next(agents.FIXTURES.glob(f"codex/sessions/**/*{ROLLOUT}.jsonl")).read_bytes().splitlines(keepends=True)
 
 
+def test_what_a_person_typed_to_another_agent_is_theirs_and_answers_have_its_name() -> None:
+    typed = "<bash-stdout>is what I typed</bash-stdout>"
+    message = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": typed}]}
+    line = json.dumps({"timestamp": "2026-08-20T10:00:00Z", "type": "response_item", "payload": message}).encode()
+    assert [turn.text for turn in turns(clients.CODEX, [line])] == [typed]
+    names = [clients.speaker(agent) for agent in ("", "claude", "codex", "another")]
+    assert names == ["Claude", "Claude", "Codex", "another"]
+
+
 ODD: st.SearchStrategy[Any] = st.sampled_from(
     [None, True, 0, -1, 1e300, "", "x", [], [None], [[]], {}, {"type": []}, {"text": {}}]
 )

@@ -186,12 +186,9 @@ def _pieces(turn: Turn, limit: int) -> Iterator[Turn]:
     if turn.size <= limit:
         yield turn
         return
-    width = max(1, limit - 12)  # the label's room
-    for text in fence.pieces(turn.text, width):
-        yield replace(turn, text=text, tools=(), uses=() if turn.tools else turn.uses)
-    for line in turn.tools:
-        for text in fence.pieces(line, width):
-            yield replace(turn, text="", tools=(text,), uses=())
+    width, bare = limit - 12, replace(turn, text="", tools=(), uses=())  # less the label's room
+    yield from (replace(bare, text=text) for text in fence.pieces(turn.text, width))
+    yield from (replace(bare, tools=(text,)) for line in turn.tools for text in fence.pieces(line, width))
 
 
 COMMAND = 600  # characters kept of a command, a query, a prompt's start
