@@ -123,15 +123,25 @@ def test_a_repository_that_gets_a_remote_or_another_one_stays_the_same_project(t
     learn(paths, folder, repository(tmp_path / "other"))
     alone = key(paths, folder)
     git(folder, "remote", "add", "origin", UPSTREAM)
+    assert key(paths, folder) == alone, "its first session has the page"
     learn(paths, folder)
     first = key(paths, folder)
     assert stored(paths, alone) == first != alone
     git(folder, "remote", "set-url", "origin", FORK)
+    assert key(paths, folder) == first
     learn(paths, folder)
     assert stored(paths, first) == key(paths, folder) != first
     git(folder, "remote", "set-url", "origin", UPSTREAM)
     learn(paths, folder)
     assert stored(paths, alone) == stored(paths, first) == key(paths, folder)
+    learn(paths, other := clone(folder, tmp_path / "clone"))
+    git(other, "remote", "set-url", "origin", FORK + "2")
+    assert key(paths, other) != key(paths, folder), "one of two clones may have become a fork"
+    git(folder, "remote", "set-url", "origin", FORK + "3")
+    shutil.rmtree(other)
+    assert key(paths, folder) == stored(paths, first)
+    shutil.rmtree(folder)
+    assert key(paths, repository(folder, FORK + "3", said="anew")) != stored(paths, first)
 
 
 def test_a_remote_alone_gives_an_unpacked_folder_no_known_project(tmp_path: Path, paths: Paths) -> None:

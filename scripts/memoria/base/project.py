@@ -74,10 +74,20 @@ class Known:
         others = [about for about in self.folders.values() if about.get("remote") == place.remote]
         return not others or any(_has_commit(place.git, about.get("commit", "")) for about in others)
 
+    def is_renamed(self, place: Place, before: Mapping[str, str]) -> bool:
+        """Return whether the repository itself has moved to another remote: no other folder still uses the old one."""
+        old = before.get("remote", "")
+        others = (root for root, about in self.folders.items() if old and about.get("remote") == old)
+        return old != place.remote and not any(root != place.root and os.path.isdir(root) for root in others)
+
     def key_at(self, place: Place) -> str:
-        """Return the stored key of a folder without a remote."""
-        here = self.folders.get(place.root) or (self._around(place.root) if place.is_plain else None)
-        return here.get("key", "") if here else ""
+        """Return the key of a folder's project, ``""`` when only its path identifies it.
+
+        A repository that has moved to another remote keeps its key until the worker looks.
+        """
+        here = self.folders.get(place.root) or (self._around(place.root) if place.is_plain else None) or {}
+        has_moved = self.is_renamed(place, here) and _has_commit(place.git, here.get("commit", ""))
+        return here.get("key", "") if has_moved or not self.is_proven(place) else key_of_remote(place.remote)
 
     def _around(self, folder: str) -> Mapping[str, str] | None:
         """Return what is known of the nearest folder around this one that is no repository and held a session."""
@@ -101,8 +111,7 @@ def of(cwd: str, settings: Settings, paths: Paths) -> str:
     """Return the key (``<name>-<6 hex digits>``) of a working folder's project; the folder may exist no more."""
     found = place(cwd, settings.split_worktrees)
     map_ = known(paths.projects)
-    key = key_of_remote(found.remote) if map_.is_proven(found) else map_.key_at(found)
-    return map_.current(key or key_of_path(found.root))
+    return map_.current(map_.key_at(found) or key_of_path(found.root))
 
 
 def place(cwd: str, split_worktrees: bool = False) -> Place:

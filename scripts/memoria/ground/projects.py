@@ -102,7 +102,7 @@ class Projects(project.Known):
             return  # nothing but its path identifies it, or git cannot answer now
         known = before if _is_same(before, place, commit) else {}
         key = self.current(self._key(place, commit, known))
-        if known and known["key"] != key and self._is_renamed(place, known):
+        if known and known["key"] != key and self.is_renamed(place, known):
             self._alias(known["key"], key)
         self.folders[place.root] = {"key": key, "remote": place.remote, "commit": commit or known.get("commit", "")}
         path_key = project.key_of_path(place.root)
@@ -122,12 +122,6 @@ class Projects(project.Known):
             return before["key"]
         keys = {self.current(about["key"]) for about in self.folders.values() if about.get("commit") == commit}
         return keys.pop() if len(keys) == 1 else project.key_of_commit(place.root, commit)
-
-    def _is_renamed(self, place: project.Place, before: Mapping[str, str]) -> bool:
-        """Return whether the repository itself has moved to another remote: no other folder still uses the old one."""
-        remote = before.get("remote")
-        others = [root for root, about in self.folders.items() if about.get("remote") == remote and root != place.root]
-        return not remote or not any(map(os.path.isdir, others))
 
     def _gather(self, commit: str) -> None:
         """Give folders without a remote to the only project with a remote that has their root commit."""
