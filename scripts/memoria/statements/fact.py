@@ -5,7 +5,6 @@ This module does not know where facts are stored, nor what a model must prove fo
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -195,15 +194,12 @@ def plain(value: object, most: int = sys.maxsize) -> str:
     return markdown.cut(markdown.line(_MARKERS.sub(" ", fence.neutral(value if isinstance(value, str) else ""))), most)
 
 
-def clamp(value: object) -> float:
+def clamp(value: Any) -> float:
     """Return an importance between 0 and 1, rounded to two digits; 0.5 when ``value`` is not a number."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return 0.5
     try:
-        number = float(value)
-    except ValueError:
+        return round(min(1.0, max(0.0, float(value))), 2)
+    except (TypeError, ValueError):
         return 0.5
-    return 0.5 if math.isnan(number) else round(min(1.0, max(0.0, number)), 2)
 
 
 def words(value: object, limit: int) -> tuple[str, ...]:
