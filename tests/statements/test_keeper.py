@@ -156,6 +156,8 @@ def test_a_fact_is_taken_back_without_another_in_its_place(tmp_path: Path) -> No
         assert contents(home) == []
         assert home.store.matching("pnpm") == []
         assert home.lines.read(date(2026, 11, 16))[0].ended == moment
+        again = a_fact(fact.content, day=2)
+        assert home.take([again]).added == [again], "what ended is not what is repeated"
 
 
 def test_what_is_no_item_is_set_aside_and_what_is_deleted_waits_no_more(tmp_path: Path) -> None:
@@ -296,21 +298,24 @@ def test_a_folder_that_is_away_deletes_nothing_and_changes_nothing_when_it_is_ba
         folder.rename(home.lines.daily.folder)
         home.refresh()
         assert (logs(home), len(contents(home))) == (before, 2)
-        next(iter(home.lines.daily.folder.glob("*.md"))).unlink()
-        home.refresh()
-        assert len(contents(home)) == 1, "one file was deleted"
+        path, _ = home.lines.daily.folder.glob("*.md")
+        for file, count in ((tmp_path / "day.md", 1), (path, 2)):  # a file is moved away, and back
+            path = path.rename(file)
+            home.refresh()
+            assert len(contents(home)) == count
 
 
 def test_what_a_fact_is_asked_as_survives_a_lost_store_and_is_taken_from_a_repetition(tmp_path: Path) -> None:
     fact = a_fact("Use pnpm, not npm, because of the lock file.")
     with keeper(tmp_path) as home:
         home.take([fact])
-        home.take([replace(a_fact(fact.content, day=1), asked_as=("add a package",))])
+        home.take([a_fact(fact.content, "fact", day=1, importance=0.9, asked_as=("add a package",))])
     home.store.path.unlink()
     with keeper(tmp_path) as home:
         (known,) = home.store.facts()
         assert (known.id, known.asked_as) == (fact.id, ("add a package",))
-        home.take([replace(a_fact(fact.content, day=2), asked_as=("something else",))])
+        assert (known.kind, known.importance) == (fact.kind, 0.9)
+        home.take([a_fact(fact.content, day=2, asked_as=("something else",))])
         assert home.store.facts()[0].asked_as == ("add a package",)
 
 

@@ -304,7 +304,7 @@ class Store(AbstractContextManager["Store"]):
         known = dict(self.db.execute("SELECT day, mark FROM logs"))
         stale = [day for day, mark in marks.items() if known.get(day) != mark]
         missing = [day for day in known if day not in marks] if marks else []  # else the folder itself is away
-        half = {day: seen for day in stale if (seen := self._half_saved(lines, day, marks[day]))}
+        half = {day: seen for day in stale if (seen := self._half_saved(lines, day, known.get(day, ""), marks[day]))}
         stale = [day for day in stale if day not in half]
         fresh = {day: lines.read(date.fromisoformat(day)) for day in stale}
         before = self._of_days([*stale, *missing])
@@ -335,12 +335,11 @@ class Store(AbstractContextManager["Store"]):
         """Return the days whose logs seemed half saved when they were last read."""
         return {day for day, mark in self.db.execute("SELECT day, mark FROM logs") if " " in mark}
 
-    def _half_saved(self, lines: Lines, day: str, mark: str) -> str:
+    def _half_saved(self, lines: Lines, day: str, known: str, mark: str) -> str:
         """Return what to record of a log that seems half saved, because it lacks facts or an end; ``""`` otherwise."""
-        known = self.db.execute("SELECT mark FROM logs WHERE day = ?", (day,)).fetchone()
         text = lines.daily.text(date.fromisoformat(day))
         cut = is_cut(text)
-        seen = half_saved(text.rstrip() if cut else text, known[0] if known else "", mark)
+        seen = half_saved(text.rstrip() if cut else text, known, mark)
         lacks = seen and self._of_days([day]).keys() - {fact.id for fact in lines.read(date.fromisoformat(day))}
         return seen if known and (lacks or cut) else ""
 
