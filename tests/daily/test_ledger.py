@@ -67,10 +67,12 @@ def test_what_a_person_wrote_is_marked_named_and_recorded_at_once(paths: Paths, 
     daily = DailyLog(paths)
     path = daily.path(date(2026, 11, 20))
     path.parent.mkdir()
-    path.write_text("# Mine\n\nThe lamp is green.\n")
+    properties = "---\ntags: [work]\n---\n"
+    path.write_text(f"{properties}# Mine\n\nThe lamp is green.\n")
     daily.refresh(ledger)
     daily.mark_all(ledger)
-    assert "The lamp is green. ^l-" in path.read_text()
+    assert path.read_text().startswith(f"{properties}# Mine\n\nThe lamp is green. ^l-")
+    assert path.read_text().count(" entry=") == 1
     written = [fingerprint(found) for found in daily.entries(date(2026, 11, 20))]
     assert [known.text for known in ledger.entries(waiting=True)] == written != []
 

@@ -214,12 +214,12 @@ class DayText:
     def parts(self, day: date) -> Iterator[Part]:
         """Yield all parts of the text: its beginning, each entry, and each part under a heading of an entry's level.
 
-        Text that a person wrote below an entry, without a heading, belongs to the entry's part.
+        Properties are none of them. Text that a person wrote below an entry, without a heading, is of the entry's part.
         """
         spans = {span.first: span for span in self._spans()}
         inside = self._inside()
         heads = {number for number, row in enumerate(self.rows) if row.startswith(_PART) and number not in inside}
-        starts = sorted({0, *spans, *heads})
+        starts = sorted({self._properties(), *spans, *heads})
         for start, end in pairwise([*starts, len(self.rows)]):
             yield self._part(start, end, self._entry(spans[start], day) if start in spans else None)
 
@@ -265,10 +265,10 @@ class DayText:
         """Return, for each row, the first row of the run of a person's rows that it belongs to.
 
         A run ends before a heading of an entry's level or above, after an entry's marker, and after what memoria wrote
-        below a heading of its own.
+        below a heading of its own. Properties at the top, as Obsidian writes them, belong to none.
         """
         runs: list[int] = []
-        first, below = 0, False
+        first, below = self._properties(), False
         ours = self._ours()
         for number, (row, in_code) in enumerate(markdown.code_rows(self.rows)):
             level = 0 if in_code else markdown.heading(row)[0]
@@ -279,6 +279,11 @@ class DayText:
             if not in_code and ours[number] and (below or row.startswith(COMMENT)):
                 first = number + 1
         return runs
+
+    def _properties(self) -> int:
+        """Return how many rows of properties the file begins with."""
+        body = markdown.split_frontmatter("\n".join(self.rows))[1]
+        return len(self.rows) - len(body.split("\n"))
 
     def _ours(self) -> list[bool]:
         """Return, for each row, whether it is a learned fact, belongs to one, or is one of memoria's comments."""
@@ -295,7 +300,7 @@ class DayText:
         inside = self._inside()
         found: dict[int, int] = {}
         for number, (first, row, ours) in enumerate(zip(self._runs(), self.rows, self._ours(), strict=True)):
-            if not row.strip() or number in inside or first in inside or HEADING.match(row):
+            if number < first or not row.strip() or number in inside or first in inside or HEADING.match(row):
                 continue
             if not ours or (SESSION.fullmatch(self.rows[first]) and not row.startswith(COMMENT)):
                 found[first] = number + 1
