@@ -301,13 +301,13 @@ def test_text_is_found_as_people_and_code_write_it(text: str, query: str) -> Non
         assert keys(index, query)[:1] == ["knowledge/concepts/wanted.md"]
 
 
-def test_segments_are_merged_after_many_changes() -> None:
+@pytest.mark.parametrize("changed", [499, 500])
+def test_segments_are_merged_after_many_changes(home: Path, changed: int) -> None:
     with Index(":memory:") as index:
         told: list[str] = []
         index._db.set_trace_callback(told.append)
-        for changed in (499, 500):
-            index._merge(changed)
-            assert any("optimize" in each for each in told) == (changed == 500)
+        index.sync(home, {"more": ((1, 1), lambda: [note(f"n{n}", "") for n in range(changed)])}, tops=())
+        assert any("optimize" in each for each in told) == (changed == 500)
 
 
 QUERIES = (
