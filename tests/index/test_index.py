@@ -188,7 +188,9 @@ def test_a_superseded_fact_leads_to_its_successor(paths: Paths) -> None:
         index.add(
             [replace(note("apart", "One port."), passages=(Passage("One port."), Passage("Another.")), importance=1)]
         )
-        told = index.finder.holding(["port"], view=Visibility(Settings.load({}), paths), kinds=("article",), most=2)
+        told = index.finder.holding(
+            ["port", "yak"], view=Visibility(Settings.load({}), paths), kinds=("article",), most=2
+        )
         assert [(each.text, index.finder.made_again(each.hit.key)) for each in told] == [
             ("One port.", False), ("it listens on 9090", True),
         ]  # fmt: skip

@@ -68,7 +68,7 @@ def test_the_sentence_that_an_ended_fact_was_learned_from_is_found_no_more(world
     log = Path(world.daily, "2026-11-20.md")
     ended = log.read_text("utf-8")
     log.write_text(ended.replace(f", {ENDED}", ""), encoding="utf-8")
-    said = "The gauge is fine. For the listener, use 8080 from now on. Then restart the relay."
+    said = "The gauge is fine. Here, use 8080 from now on. Then restart the relay."
     Archive.of(world, 1).keep("abcdefgh", date(2026, 11, 20), turns(said))
     with Index(world.index) as index:
         sources.refresh(index, world)
