@@ -211,14 +211,11 @@ def test_an_end_of_which_only_half_a_line_is_new_is_spooled(client: Client) -> N
     assert [job.event for job in client.jobs()] == ["SessionEnd"]
 
 
-def test_a_session_that_was_left_without_a_prompt_leaves_no_job(client: Client) -> None:
+def test_a_session_leaves_a_job_without_a_transcript_when_there_was_a_prompt(client: Client) -> None:
     client.fire("SessionStart", source="startup")
     client.fire("SessionEnd", reason="prompt_input_exit")
     assert client.jobs() == []
     assert "left without a prompt" in client.log()
-
-
-def test_a_session_with_a_prompt_waits_for_its_transcript(client: Client) -> None:
     client.fire("UserPromptSubmit", prompt="/init")
     client.fire("SessionEnd", reason="other")
     assert [job.event for job in client.jobs()] == ["SessionEnd"]

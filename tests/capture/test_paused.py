@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from bench.faults import World
-from memoria.capture import cursor
 
 pytestmark = pytest.mark.slow
 
@@ -103,10 +102,3 @@ def test_where_you_were_says_nothing_of_it_though_it_lies_between_two_stretches_
     state = b"".join(path.read_bytes() for path in Path(world.paths.state).rglob("*") if path.is_file())
     assert b"go on" in state
     assert not [word for word in person.off if word.encode() in state]
-
-
-def test_a_torn_mark_stands_for_the_whole_session(tmp_path: Path) -> None:
-    Path(tmp_path, "s.off").write_text('{"transcript": "/t", "spa')
-    found = cursor.paused(str(tmp_path), "s")
-    assert found is not None
-    assert (found.spans, found.is_open) == ([], True)

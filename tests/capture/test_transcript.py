@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from memoria.capture import cursor
 from memoria.capture.cursor import Slice, read_after
 
 
@@ -13,16 +12,6 @@ def read(path: Path, start: int = 0, mark: bytes = b"") -> Slice:
     piece = read_after(str(path), start, mark)
     assert piece
     return piece
-
-
-def test_only_whole_lines_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "t.jsonl"
-    path.write_bytes(b"one\ntwo\nhal")
-    piece = read(path)
-    assert (piece.data, piece.start, piece.end, piece.open_tail) == (b"one\ntwo\n", 0, 8, True)
-    path.write_bytes(b"one\ntwo\nhalf\n")
-    piece = read(path, piece.end, piece.mark)
-    assert (piece.data, piece.end, piece.open_tail) == (b"half\n", 13, False)
 
 
 @pytest.mark.parametrize("after", [b"x\n", b"other\nlines\nof more\n"])
@@ -42,19 +31,6 @@ def test_a_file_rewritten_with_lines_that_end_alike_is_noticed(tmp_path: Path) -
     piece = read(path)
     path.write_bytes(b'{"uuid":"2"' + end + b'{"uuid":"3"' + end)
     assert read(path, piece.end, piece.mark).start == 0
-
-
-def test_a_giant_line_still_being_written_is_read_again_when_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cursor, "COPY_BYTES", 10)
-    path = tmp_path / "t.jsonl"
-    path.write_bytes(b"a" * 30)
-    piece = read(path)
-    assert (piece.start, piece.end, piece.copied_from, piece.data, piece.open_tail) == (0, 0, 30, b"", True)
-    path.write_bytes(b"a" * 30 + b"\n")
-    piece = read(path, piece.end, piece.mark)
-    assert (piece.start, piece.copied_from, piece.end) == (0, 31, 31)
 
 
 def test_a_gigabyte_costs_what_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,12 +107,6 @@ def test_a_long_prompt_is_handed_over_by_its_ends(paths: Paths, handed: Handed) 
     assert len(request["prompt"]) < 4_100
 
 
-@pytest.mark.parametrize("prompt", ["go on", "commit that", "yes, do it", "/compact the prices of the shop", "thanks!"])
-def test_a_prompt_that_asks_for_nothing_starts_nothing(paths: Paths, handed: Handed, prompt: str) -> None:
-    assert ask(paths, prompt) is None
-    assert handed == []
-
-
 def as_the_client(paths: Paths, **env: str) -> subprocess.CompletedProcess[bytes]:
     """Run the hook as Claude Code does."""
     with Index(paths.index) as index:
