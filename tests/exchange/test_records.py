@@ -262,15 +262,10 @@ def test_a_persons_section_stands_at_the_same_side_of_the_history(
 def test_rows_of_a_memory_server_tell_what_they_did_before() -> None:
     rich = a_fact("Use pnpm.", "correction", ended=MONDAY, successor="l-z", last=MONDAY, tags=("a", "b"), seen=3,
                   keywords=("k l",), supersedes=("l-x", "l-y"), also=("blog-1",), asked_as=("q",))  # fmt: skip
-    known = [
-        to_memory(rich, 7, "ab.cd.ef"),
-        to_memory(a_fact("x " * 40, keywords=("k" * 500, "l"))),
-    ]
+    known = [to_memory(rich, 7, "ab.cd.ef"), to_memory(a_fact("x " * 40, keywords=("k" * 500, "l")))]
     tags = ["", "a, b,id:7,kind:decision", "memoria, ,a,seen:x,kind:fact", "memoria,id:l-1,was:a.b,memoria:x,also:"]
-    tags += [
-        "memoria,id:l-2,kind:rumour",
-        "memoria,kind:fact,seen:4,supersedes:l-a,supersedes:l-b,origin:user,ended:now",
-    ]
+    tags.append("memoria,id:l-2,kind:rumour")
+    tags.append("memoria,kind:fact,seen:4,supersedes:l-a,supersedes:l-b,origin:user,ended:now")
     for category in ("facts", "preferences", "decisions", "other"):
         known += [Memory(3, "Likes  tea", category, each, "k,l", created="2026-11-20T08:00:00+00:00") for each in tags]
     for bits in bent(",".join(known[0].tags.split(",") * 2).split(","), 60):

@@ -536,14 +536,12 @@ def test_rows_of_0_2_0_are_known_by_their_ids_and_nothing_is_sent_twice(tmp_path
         assert server.written() == []
         (number,) = [number for number, row in server.memories.items() if row["content"] == PNPM]
         tags = server.memories[number]["tags"] + ",edited:2026-11-20T09:00:00.000+00:00/0123456789abcdef"
-        server.one(
-            "default", "PUT", number, {"content": "Use pnpm 9.", "tags": tags}
-        )  # by a machine that has 0.2.0 still
+        told = {"content": "Use pnpm 9.", "tags": tags}  # by a machine that has 0.2.0 still
+        server.one("default", "PUT", number, told)
         home.edit(second.id, "Write very short functions.")
         sync(home, server)
-        assert (
-            said(home) == server.live() == sorted(["Use pnpm 9.", "Write very short functions.", "The gull is grey."])
-        )
+        assert said(home) == server.live()
+        assert said(home) == sorted(["Use pnpm 9.", "Write very short functions.", "The gull is grey."])
         assert home.known(first.id).wordings == (PNPM,)
 
 

@@ -89,10 +89,8 @@ def test_two_machines_converge_with_either_offline_and_clocks_an_hour_apart(
     server: MemoryServer, here: Keeper, there: Keeper, skew: float, back_first: str
 ) -> None:
     server.skew = timedelta(hours=skew)
-    first, gone = (
-        a_fact("Use tabs for indentation, not spaces."),
-        a_fact("The wombat service owns the invoices.", "fact"),
-    )
+    first = a_fact("Use tabs for indentation, not spaces.")
+    gone = a_fact("The wombat service owns the invoices.", "fact")
     here.take([first, gone])
     sync(here, server)
     sync(there, server, skew=-skew)

@@ -63,10 +63,8 @@ def test_what_a_user_pasted_is_not_the_users_word() -> None:
 def test_each_claim_becomes_what_it_did_before(agent: str) -> None:
     """A statement, an end, or the reason for which it is dropped."""
     told, rows = json.loads((TESTS / "fixtures" / "claims.json").read_text("utf-8")), list[object]()
-    shown, stamp = (
-        {"l-aaaa1111": "Use npm.", "l-bbbb2222": "Deploys go to `eu-1` at 09:00."},
-        replace(STAMP, agent=agent),
-    )
+    shown = {"l-aaaa1111": "Use npm.", "l-bbbb2222": "Deploys go to `eu-1` at 09:00."}
+    stamp = replace(STAMP, agent=agent)
     for given in told["claims"]:
         checked = check([claim(**given)], SAID, stamp, shown=shown, told="Told by `eu-3`.")
         rows += ["", given, *(fact.to_dict() for fact in checked.facts), *checked.dropped]
