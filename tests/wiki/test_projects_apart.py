@@ -119,7 +119,7 @@ def test_a_session_sees_its_own_project_and_what_is_for_all(home: WikiHome, monk
 
 def test_pages_and_titles_are_told_apart_by_what_their_project_is_called() -> None:
     taken = ["conventions", "api", "api-notes", "api-notes-client1-api", "n" * 79, "n" * 68 + "-client1-api"]
-    owners = Owners({f"concepts/{name}": TWO for name in taken} | {"concepts/all": ""}, {ONE: "client1-api"})
+    owners = Owners({f"concepts/{name}": TWO for name in taken} | {"concepts/all": ""}, {ONE: "client1-api"}, {})
     wanted = {
         "all": "all", "conventions": "conventions-client1-api", "api": "client1-api", "api-notes": "client1-api-notes",
         "n" * 79: "n" * 69 + "-api-111111",
@@ -131,8 +131,6 @@ def test_pages_and_titles_are_told_apart_by_what_their_project_is_called() -> No
         owners.pages[f"concepts/conventions-{name}"] = TWO
     assert owners.free_slug("concepts", "conventions", ONE) == "concepts/conventions-api-111111-3"
     assert owners.free_slug("concepts", "conventions", "") == "concepts/conventions-general"
-    names = ("client1-api", "client1-api-x", "client1-apix", "x")
-    assert [owners.former_name(name, ONE) for name in names] == ["api", "api-x", "", ""]
     titles = ["api: notes", "notes", "apis", "notes (general)", "twice", "twice (client1-api)"]
     found = [owners.distinct_title(title, ONE, titles) for title in ("API: notes", "Notes", "apis", "Twice", "Else")]
     assert found == ["client1-api: notes", "Notes (client1-api)", "apis (client1-api)", f"Twice ({ONE})", "Else"]

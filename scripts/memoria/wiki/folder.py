@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from memoria.base import paths as places
 from memoria.base.paths import Paths
-from memoria.base.project import name_of
+from memoria.base.project import aliases, name_of
 from memoria.ground import home_files
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Wiki:
     """The articles below one folder."""
 
     def __init__(self, paths: Paths) -> None:
-        self.folder = Path(paths.knowledge)
+        self.folder, self.projects = Path(paths.knowledge), paths.projects
 
     def path(self, slug: str) -> Path:
         """Return an article's path; raise ValueError when the slug would lead out of its folders."""
@@ -78,12 +78,13 @@ class Wiki:
         except FileNotFoundError:
             return None
 
-    @staticmethod
-    def parse(slug: str, data: bytes) -> Article:
+    def parse(self, slug: str, data: bytes) -> Article:
         """Return the article in these bytes; ``encode`` restores them."""
         from memoria.wiki.article import Article  # noqa: PLC0415 (a verb may only list the names)
 
-        return Article(slug, data.decode("utf-8", "surrogateescape"))
+        article = Article(slug, data.decode("utf-8", "surrogateescape"))
+        article.keys = aliases(self.projects)
+        return article
 
     @staticmethod
     def encode(article: Article) -> bytes:
@@ -107,7 +108,9 @@ def find_slug(name: str, slugs: set[str]) -> str:
     if wanted in slugs:
         return wanted
     bare = slugify(wanted.rpartition("/")[2])
-    return next((f"{folder}/{bare}" for folder in home_files.ARTICLE_FOLDERS if f"{folder}/{bare}" in slugs), "")
+    files = {slug: slug.rpartition("/")[2] for slug in slugs}  # which a person may have named
+    alike = (slug for slug, file in files.items() if slugify(file) == bare)
+    return min(alike, key=lambda slug: (files[slug] != bare, slug.count("/"), slug), default="")
 
 
 MAX_NAME = 79  # characters of a page's name with the hyphen before what tells it apart; a slug has 80
@@ -137,10 +140,10 @@ def is_name(title: str) -> bool:
 class Owners:
     """The owners of a wiki's pages; ``labels`` holds each project's name as it is told apart from others."""
 
-    def __init__(self, pages: Mapping[str, str], labels: Mapping[str, str]) -> None:
-        """``pages`` maps each page's slug to the key of its project, empty for all projects."""
+    def __init__(self, pages: Mapping[str, str], labels: Mapping[str, str], former: Mapping[str, str]) -> None:
+        """``pages`` maps each page's slug to the key of its project, empty for all, ``former`` keys to present."""
         self.pages = dict(pages)
-        self.labels = labels
+        self.labels, self.former = labels, former
 
     def is_visible(self, slug: str, key: str) -> bool:
         """Return whether a project may see and edit a page."""
@@ -154,10 +157,9 @@ class Owners:
         """Return what a project is called."""
         return self.labels.get(key) or name_of(key)
 
-    def former_name(self, name: str, key: str) -> str:
-        """Return the name that a project's page had before another project had the same name; ``""`` when none."""
-        label, plain = slugify(self.label(key)), slugify(name_of(key))
-        return plain + name[len(label) :] if label != plain and _begins(name, label) else ""
+    def names(self, key: str) -> list[str]:
+        """Return what a project is called, and was: before another had the same name, or the repository was renamed."""
+        return [self.label(key), name_of(key), *(name_of(old) for old, now in self.former.items() if now == key)]
 
     def free_slug(self, folder: str, name: str, key: str) -> str:
         """Return the slug under which a project may have a page ``name``, told apart when another project has it."""

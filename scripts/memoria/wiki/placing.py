@@ -7,7 +7,7 @@ an article of its own when two statements stand there; one alone stands on the p
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final
@@ -73,7 +73,7 @@ class Placing:
             self.open(find_slug(name, self.owners.visible(self.key)))
         told = self.keeper.store.told() | wanted.keys()
         for slug in list(self.articles):
-            article, proposed = self.articles[slug], proposals.get(_name(slug), {})
+            article, proposed = self.articles[slug], proposals.get(slugify(_name(slug)), {})
             former = article.summary
             bring(article, self.keeper, (), told)
             self._name_article(article, proposed)
@@ -128,12 +128,16 @@ class Placing:
 
     def _known(self, name: str, proposal: JsonObject) -> str:
         """Return the article that this project sees under a slug or name, ``""`` when there is none."""
-        visible = self.owners.visible(self.key) | set(self.created)
+        visible = self.owners.visible(self.key)
         told_apart = self.owners.free_slug(FOLDER, slugify(_name(name)), self.key)  # from another project's
         if slug := find_slug(name, visible) or (told_apart if told_apart in visible else ""):
             return slug
-        wanted = {stems(each) for each in (proposal["title"], *proposal["aliases"]) if stems(each)}
-        for slug in sorted(visible):
+        return self._titled([proposal["title"], *proposal["aliases"]], visible)
+
+    def _titled(self, names: Iterable[str], slugs: Iterable[str]) -> str:
+        """Return the first of these articles that has one of the names as a title, ``""`` when none has."""
+        wanted = set(filter(None, map(stems, names)))
+        for slug in sorted(slugs):
             row = self.rows.get(slug)
             known = (row.title, *row.aliases) if row else (self.articles[slug].title,) if slug in self.articles else ()
             if wanted & set(map(stems, known)):
@@ -142,20 +146,21 @@ class Placing:
 
     def _own_page(self) -> Article:
         """Return the project's own page."""
-        title = self._own_title()
+        title = self._own_titles()[0]
         article = self.open(self._own_slug())
         return article or self._create(slugify(title), title)
 
-    def _own_title(self) -> str:
-        label = self.owners.label(self.key).strip("- ") or "Notes"
-        return label if is_name(label) else f"Project {label}"
+    def _own_titles(self) -> list[str]:
+        """Return what the project's own page may be called, its present title first."""
+        names = [name.strip("- ") or "Notes" for name in self.owners.names(self.key)]
+        return [name if is_name(name) else f"Project {name}" for name in names]
 
     def _own_slug(self) -> str:
-        """Return the project's own page, ``""`` when there is none yet."""
-        name = slugify(self._own_title())
-        visible = self.owners.visible(self.key) | set(self.created)
-        former = self.owners.former_name(name, self.key)  # from before another project had the same name
-        return next((slug for each in (name, former) if (slug := f"{FOLDER}/{each}") in visible), "")
+        """Return the project's own page, whatever a person called its file, ``""`` when there is none yet."""
+        titles, visible = self._own_titles(), self.owners.visible(self.key)
+        named = (slug for title in titles if (slug := f"{FOLDER}/{slugify(title)}") in visible)
+        own = (slug for slug in visible if self.owners.pages[slug] == self.key)
+        return next(named, "") or self._titled(titles, own)
 
     def open(self, slug: str) -> Article | None:
         """Return an article as it is so far; None when it cannot be read, or does not exist."""

@@ -296,7 +296,7 @@ class Compile:
         keys = {entry.project for entry in self.ledger.entries() if entry.project}
         taken = {each.name[:-3]: NOBODY for each in home_files.left_out(self.wiki.folder, is_daily=False)}
         pages = {slug: row.project if row.readable else NOBODY for slug, row in rows.items()}
-        return Owners(taken | pages, labels(keys, project.known(projects)))
+        return Owners(taken | pages, labels(keys, project.known(projects)), project.aliases(projects))
 
     def _commit(self, placing: Placing, batch: Batch, ends: Sequence[End]) -> list[str]:
         """Write the articles, and bring all in step; return the slugs of those that were there before."""
