@@ -20,7 +20,7 @@ PAGE, NEW = ((TESTS / "fixtures" / "pages" / f"{name}.md").read_text("utf-8") fo
 
 
 def article(text: str = PAGE) -> Article:
-    return Wiki.parse("concepts/port", text.encode())
+    return Article("concepts/port", text)
 
 
 @pytest.mark.parametrize("text", [

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -71,6 +73,31 @@ def test_the_projects_page_says_in_its_summary_which_topics_it_has_now(wiki: Wik
         wiki.log(entry(f"b{day}", day, learned=stated(text)))
         wiki.compile([placed(topic.lower(), f"l-b{day}0", title=topic)])
     assert "\n# shop\n\nTides, Deploys, Ports.\n" in wiki.text("concepts/shop")
+
+
+@pytest.mark.parametrize("file", ["My shop", "team/rules of the (old) shop"])
+def test_an_article_whose_file_a_person_renames_is_continued(wiki: WikiHome, file: str) -> None:
+    wiki.compile(lambda _: {"places": []})
+    page = Path(wiki.home.paths.knowledge, "concepts", f"{file}.md")
+    page.parent.mkdir(exist_ok=True)
+    wiki.wiki.path("concepts/shop").rename(page)
+    wiki.log(entry("b2", 17, learned=stated(*TIDES)))
+    wiki.compile([placed(page.stem, "l-b20", summary="Tides are computed.")])
+    assert slugs(wiki) == [f"concepts/{file}"]
+    assert all(text in wiki.text(f"concepts/{file}") for text in (LISTENS, *TIDES, "# shop\n\nTides are computed.\n"))
+
+
+def test_the_articles_of_a_project_go_on_when_its_repository_is_renamed(wiki: WikiHome) -> None:
+    wiki.compile(lambda _: {"places": []})
+    Path(wiki.home.paths.projects).write_text(json.dumps({"aliases": {"shop-1a2b3c": "store-4d5e6f"}}))
+    texts = ("The port of the listener is 9090.", TIDES[0])
+    wiki.log(entry("b2", 17, learned=stated(*texts), project="store", project_key="store-4d5e6f"))
+    end(wiki, "l-a10", "l-b20")
+    wiki.compile(lambda _: {"places": []})
+    assert slugs(wiki) == ["concepts/shop"]
+    now, _, past = wiki.text("concepts/shop").partition("## History")
+    assert all(text in now for text in texts)
+    assert f"Since then: {texts[0]}" in past
 
 
 def test_a_thing_that_is_renamed_is_found_by_both_names_and_a_persons_title_stays(wiki: WikiHome) -> None:

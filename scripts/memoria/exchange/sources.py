@@ -243,7 +243,7 @@ class Articles:
             if about and about.text is not None:  # all that it told stands elsewhere now
                 self.records.put(slug, ARTICLE, None, self.records.dots(slug))
             return None
-        known = self.records.wordings
+        known, page.keys = self.records.wordings, self.keeper.lines.daily.aliases()
         page.forget_reasons(lambda it: self.records.is_gone(it) or any(one.text is None for one in known(it)[:1]))
         retell(page, self.keeper)
         if page.wrote_summary and lines.has_stale_summary(page):  # one that another machine wrote before an end
@@ -283,7 +283,7 @@ class Articles:
         if text is None or not stamp:
             store.forget_article(slug)
             return
-        page = Page(slug, text)
+        page = self.wiki.parse(slug, _encoded(text))
         adopt(page, self.keeper)
         store.read_article(slug, stamp, lines.places(page, store))
 

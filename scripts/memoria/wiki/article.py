@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Self
@@ -198,7 +198,12 @@ class Section:
 
 
 class Article:
-    """A page; ``slug`` is its path inside the wiki without ``.md``, e.g. ``concepts/flush-race``."""
+    """A page; ``slug`` is its path inside the wiki without ``.md``, e.g. ``concepts/flush-race``.
+
+    ``keys`` maps former project keys, which may stand in the text, to the present ones.
+    """
+
+    keys: Mapping[str, str] = project.NO_ALIASES
 
     def __init__(self, slug: str, text: str) -> None:
         """Parse ``text``; raise ValueError when the frontmatter is not valid YAML."""
@@ -266,8 +271,9 @@ class Article:
 
     @property
     def project(self) -> str:
-        """The key of the project that the page belongs to, as it was written; empty when it is for all projects."""
-        return project.key_in(self.front.text("project"))
+        """The present key of the project that the page belongs to; empty when it is for all projects."""
+        key = project.key_in(self.front.text("project"))
+        return self.keys.get(key, key)
 
     def give_to(self, key: str) -> None:
         """Let the page belong to a project, with an empty key to none."""

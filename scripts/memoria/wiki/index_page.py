@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -120,8 +119,7 @@ def commit(
     """
     folder = Wiki(paths).folder
     changes: dict[str, bytes | None] = {f"{slug}.md": Wiki.encode(article) for slug, article in changed.items()}
-    owned = {slug: rows[slug].project if slug in rows else article.project for slug, article in changed.items()}
-    after = dict(rows) | {slug: replace(Row.of(article), project=owned[slug]) for slug, article in changed.items()}
+    after = dict(rows) | {slug: Row.of(article) for slug, article in changed.items()}
     lists = pages(after.values(), folder)
     digests = dict(read)
     for name in lists:
