@@ -70,8 +70,7 @@ def test_who_only_reads_makes_no_home_and_one_that_is_made_is_recorded(
     assert Path(read.paths.state).is_dir()
     read.leave()
     assert not any(Path(path).exists() for path in (read.paths.state, read.paths.home, config))
-    made = Home.open()
-    assert json.loads(config.read_text()) == {"home": made.paths.home}
+    assert {"home": Home.open().paths.home} == json.loads(config.read_text())
     monkeypatch.setenv("MEMORIA_STATE", str(config / "state"))
     with pytest.raises(HomeRefusedError, match="Not a directory"):
         Home.open()

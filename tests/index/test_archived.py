@@ -23,8 +23,8 @@ from memoria.index.index import Index
 from memoria.search import cues
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.turn import Turn
+from places import TESTS
 
-ROOT = Path(__file__).resolve().parents[2]
 DAY = date(2026, 11, 20)
 SENTENCES = ("The port is 8080.", "We deploy on Fridays.", "Is that so?", "Zebras cross the road.", "")
 
@@ -87,7 +87,9 @@ def test_what_no_longer_holds_is_left_out_of_the_words_and_of_the_texts(texts: l
 
 
 def test_conversations_take_less_than_half_the_room_of_their_text(tmp_path: Path) -> None:
-    texts = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "scripts/memoria").glob("[siw]*/*.py"))]
+    texts = [
+        path.read_text(encoding="utf-8") for path in sorted((TESTS.parent / "scripts/memoria").glob("[siw]*/*.py"))
+    ]
     with Index(tmp_path / "index.db") as index:
         index.add(
             Document(

@@ -188,9 +188,8 @@ def test_a_superseded_fact_leads_to_its_successor(paths: Paths) -> None:
         index.add(
             [replace(note("apart", "One port."), passages=(Passage("One port."), Passage("Another.")), importance=1)]
         )
-        told = index.finder.holding(
-            ["port", "yak"], view=Visibility(Settings.load({}), paths), kinds=("article",), most=2
-        )
+        view = Visibility(Settings.load({}), paths)
+        told = index.finder.holding(["port", "yak"], view=view, kinds=("article",), most=2)
         assert [(each.text, index.finder.made_again(each.hit.key)) for each in told] == [
             ("One port.", False), ("it listens on 9090", True),
         ]  # fmt: skip
@@ -330,4 +329,4 @@ def test_a_word_in_the_title_outranks_the_same_word_in_the_text() -> None:
     with Index(":memory:") as index:
         index.add(note(f"n{number}", "a walrus among other animals") for number in range(3))
         index.add([note("titled", "an animal among others", title="Walrus")])
-        assert keys(index, "walrus")[0] == "knowledge/concepts/titled.md"
+        assert keys(index, "walrus", limit=1) == ["knowledge/concepts/titled.md"]

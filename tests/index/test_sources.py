@@ -41,9 +41,7 @@ def turns(*texts: str) -> list[Turn]:
     return [Turn(f"t{number}", "user", text) for number, text in enumerate(texts)]
 
 
-def test_archived_turns_are_found_with_their_session_and_read_once(
-    world: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_archived_turns_are_found_and_read_once(world: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
     Archive.of(world, 1).keep("abcdefgh", date(2026, 11, 20), turns("I love pangolins"))
     (kept,) = Path(world.archive).iterdir()
     whole = kept.read_bytes()
@@ -75,7 +73,9 @@ def test_the_sentence_that_an_ended_fact_was_learned_from_is_found_no_more(world
         (hit,) = index.search("listener 8080", kinds=("turn",))
         assert "8080" in hit.passages[0]
         log.write_text(ended, encoding="utf-8")
+        Path(world.named).unlink()
         sources.refresh(index, world)
+        assert Path(world.named).is_file()
         assert not any("8080" in passage for hit in index.search("listener 8080") for passage in hit.passages)
         (hit,) = index.search("restart the relay", kinds=("turn",))
         assert "The gauge is fine." in hit.passages[0]
