@@ -205,6 +205,16 @@ def test_what_a_project_ends_goes_on_where_others_said_it_too(
         assert tabs.content in [fact.content for fact in home.store.facts(project=place)]
 
 
+def test_what_is_said_again_after_its_end_in_a_project_goes_on_there_when_the_first_one_ends_it(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        tabs = a_fact("Use tabs for indentation, not spaces.")
+        home.take([tabs, a_fact(tabs.content, day=1, project=BLOG)])
+        for day, place in ((2, BLOG), (4, SHOP)):
+            home.take([], endings=[Ending(tabs.id, MONDAY + timedelta(days=day), "user", projects=(place,))])
+            home.take([a_fact(tabs.content, day=3, project=BLOG)] * (place == BLOG))
+        assert [fact.projects for fact in home.store.facts()] == [(BLOG,)]
+
+
 def test_the_nearest_facts_come_first_and_those_of_other_projects_never(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         home.take(

@@ -253,8 +253,10 @@ class Keeper(AbstractContextManager["Keeper"]):
         """Store what of a fact holds on, or holds in these projects, as a fact of the same day with the same proof."""
         ident, (own, *also) = _part_id(fact, content, places), places
         part = replace(fact, id=ident, content=content, project=own, also=tuple(also), history=(), supersedes=())
-        if self.store.get(ident) is None:
+        if (known := self.store.get(ident)) is None:
             self.adopt(part)
+        elif known.ended:  # and was said again since
+            self.write(part)
         return part
 
     def _undo(self, change: Mapping[str, Any]) -> None:
