@@ -20,7 +20,6 @@ from memoria.base import project
 from memoria.base.pattern import Pattern
 from memoria.base.project import NO_ALIASES
 from memoria.daily.day_text import DayText
-from memoria.daily.entry import Entry
 from memoria.ground import home_files, markdown
 from memoria.ground.errors import ArchiveError
 from memoria.index.ended import NOTHING, Ended, Past, current, titled
@@ -97,11 +96,12 @@ class Document:
         return blake2b(repr(self).encode(), digest_size=12).hexdigest()
 
 
-def files(home: Path, tops: Collection[str] = TOPS) -> Iterator[tuple[str, Stamp]]:
-    """Yield each article and each day, with its file's time and size."""
+def files(home: Path, tops: Collection[str] = TOPS, ended: Ended = NOTHING) -> Iterator[tuple[str, Stamp]]:
+    """Yield each article and each day, with its file's time and size; they change with what ended of what it says."""
     for top in tops:
         for name, status in (home_files.days if top == "daily" else home_files.articles)(home / top):
-            yield f"{top}/{name}.md", (status.st_mtime_ns, status.st_size)
+            over = sum(int(fact.ended.timestamp()) for fact in ended.again(name) if fact.ended)
+            yield f"{top}/{name}.md", (status.st_mtime_ns, status.st_size + over)
 
 
 def of_file(path: str, text: str, aliases: Mapping[str, str] = NO_ALIASES, ended: Ended = NOTHING) -> list[Document]:
@@ -161,24 +161,15 @@ def entries(path: str, text: str, aliases: Mapping[str, str], ended: Ended) -> I
         if part.entry:
             past = ended.of_entry(part.entry, outdated)
             title = titled(title, past)
-            passages = tuple(_current(passages, part.entry, past, outdated.values(), ended))
+            passages = tuple(_current(passages, past))
         if passages or (anchor and not part.is_learned):
             yield Document(path=path, kind="entry", anchor=anchor, session=session, project=project,
                            title=title, passages=passages, date=day)  # fmt: skip
     yield from _facts(path, day, facts)
 
 
-def _current(
-    passages: Iterable[Passage], entry: Entry, own: Iterable[Past], outdated: Iterable[Fact], ended: Ended
-) -> Iterator[Passage]:
-    """Yield the passages of an entry without the sentences that say what no longer holds, by it or by its day."""
-    known = {learned.id for learned in entry.learned}
-    past = [(each, True) for each in own] + [
-        (each, False)
-        for fact in outdated
-        if fact.id not in known and (GLOBAL in fact.projects or entry.project_key in ("", *fact.projects))
-        for each in ended.of_fact(fact)
-    ]
+def _current(passages: Iterable[Passage], past: Collection[Past]) -> Iterator[Passage]:
+    """Yield passages without the sentences that say what no longer holds."""
     for passage in passages:
         if text := current(passage.text, past):
             yield replace(passage, text=text)

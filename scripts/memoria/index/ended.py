@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from memoria.ground.errors import MemoryStoreError
 from memoria.search import comparison, cues
 from memoria.search.stemming import without_ending
 from memoria.search.words import holds
-from memoria.statements.fact import Fact
+from memoria.statements.fact import GLOBAL, Fact
 from memoria.statements.store import Store
 
 log = logging.getLogger(__name__)
@@ -40,21 +41,20 @@ class Past:
     """A statement that no longer holds.
 
     ``day``: ISO day on which it ceased to hold. ``instead``: what holds now, empty when nothing replaced it.
-    ``quote``: the words in the conversation that proved it.
+    ``quote``: the words in the conversation that proved it. ``cited``: whether what is looked at rests on the entries
+    that contain the fact; elsewhere more of its words must stand, and nothing names it.
     """
 
     content: str
     day: str
     instead: str = ""
     quote: str = ""
+    cited: bool = True
 
-    def is_said_by(self, sentence: str, *, cited: bool) -> bool:
-        """Return whether a sentence says this, and not what holds instead.
-
-        ``cited``: whether the sentence rests on the entries that contain the fact.
-        """
+    def is_said_by(self, sentence: str) -> bool:
+        """Return whether a sentence says this, and not what holds instead."""
         own, words = _words(self.content), _words(sentence)
-        if not comparison.same(own, words) and not comparison.repeated_in(own, words, CITED if cited else UNCITED):
+        if not comparison.same(own, words) and not comparison.repeated_in(own, words, CITED if self.cited else UNCITED):
             return False
         now = _words(self.instead)
         over, new = own.signed - now.signed, now.signed - own.signed
@@ -66,6 +66,8 @@ class Past:
         Half of its words are the statement's, and one is missing from what holds instead: where a number changed,
         a number.
         """
+        if not self.cited:
+            return False
         own, now, said = map(_words, (self.content, self.instead, text))
         shared = {word: _parts(word) & own.stems for word in said.stems}
         known = [word for word in shared if shared[word]]
@@ -80,7 +82,7 @@ class Past:
         """Return whether a sentence of its conversation holds the words that prove it, or says or names it."""
         if holds(sentence, self.quote) or (len(sentence.split()) > MIN_SPOKEN and holds(self.quote, sentence)):
             return True
-        return self.is_said_by(sentence, cited=True) or self.is_named_in(sentence)
+        return self.is_said_by(sentence) or self.is_named_in(sentence)
 
 
 def _parts(word: str) -> set[str]:
@@ -88,10 +90,10 @@ def _parts(word: str) -> set[str]:
     return {word, *map(without_ending, _PARTS.split(word))}
 
 
-def current(text: str, past: Iterable[tuple[Past, bool]]) -> str:
-    """Return a text without the sentences that say what no longer holds; each comes with ``cited``, as above."""
-    pairs, told = list(past), cues.sentences(text)
-    kept = [part for part in told if not any(each.is_said_by(part, cited=cited) for each, cited in pairs)]
+def current(text: str, past: Collection[Past]) -> str:
+    """Return a text without the sentences that say what no longer holds."""
+    told = cues.sentences(text)
+    kept = [part for part in told if not any(each.is_said_by(part) for each in past)]
     return text if kept == told else " ".join(kept)
 
 
@@ -100,11 +102,22 @@ class Ended:
     """What no longer holds of what entries say.
 
     ``deleted`` returns what a person deleted of a session (by its id), ``fact`` the fact with an id, None for one that
-    is unknown.
+    is unknown, ``again`` the ended facts that were said again, from when they were first said to the last time, on a
+    day (ISO).
     """
 
     fact: Callable[[str], Fact | None] = lambda _: None
     deleted: Callable[[str], Sequence[Past]] = lambda _: ()
+    again: Callable[[str], Sequence[Fact]] = lambda _: ()
+
+    def beside(self, day: str, project: str, others: Iterable[Fact] = (), but: Collection[str] = ()) -> list[Past]:
+        """Return what is over of what ``others`` say and was said again by a day in a project, ``but`` for these ids.
+
+        An entry that says again what is known holds no reference to it: it is known by its words.
+        """
+        facts = {fact.id: fact for fact in (*others, *self.again(day)) if fact.id not in but}
+        told = (fact for fact in facts.values() if GLOBAL in fact.projects or project in ("", *fact.projects))
+        return [replace(each, cited=False) for fact in told for each in self.of_fact(fact)]
 
     def of_fact(self, fact: Fact) -> list[Past]:
         """Return the wordings of a fact that no longer hold, with what holds instead as far as it is known."""
@@ -127,7 +140,9 @@ class Ended:
                 known += self.of_fact(fact)
             elif learned.ended:
                 known.append(Past(learned.text, ""))
-        past = [*known, *self.deleted(entry.session)]
+        others, own = (facts or {}).values(), {learned.id for learned in entry.learned}
+        beside = self.beside(entry.day.isoformat(), entry.project_key, others, own)
+        past = [*known, *self.deleted(entry.session), *beside]
         if not past:
             return []
         live = [comparison.words(learned.text) for learned in entry.learned if not learned.ended]
@@ -140,7 +155,7 @@ class Ended:
 
     def current(self, entry: Entry) -> Entry:
         """Return an entry without the sentences that say what no longer holds; its title says until when it held."""
-        past = [(each, True) for each in self.of_entry(entry)]
+        past = self.of_entry(entry)
         if not past:
             return entry
 
@@ -149,7 +164,7 @@ class Ended:
 
         return replace(
             entry,
-            title=titled(entry.title, (each for each, _ in past)),
+            title=titled(entry.title, past),
             context=current(entry.context, past),
             key_exchanges=rows(entry.key_exchanges),
             decisions=rows(entry.decisions),
@@ -182,7 +197,18 @@ def of(paths: Paths) -> Ended:
             found[fact.session].append(Past(fact.content, "", quote=fact.quote))
         return found
 
-    return Ended(lambda ident: known().get(ident), lambda session: deleted().get(session, ()) if session else ())
+    @cache
+    def again() -> list[tuple[str, str, Fact]]:
+        later = timedelta(days=1)  # it may be the next day already where the user is
+        facts = _opened(paths, Store.ended_again)
+        return [(fact.time.date().isoformat(), ((fact.last or fact.time) + later).date().isoformat(), fact)
+                for fact in facts]  # fmt: skip
+
+    return Ended(
+        lambda ident: known().get(ident),
+        lambda session: deleted().get(session, ()) if session else (),
+        lambda day: [fact for first, last, fact in again() if first <= day <= last],
+    )
 
 
 def _opened(paths: Paths, read: Callable[[Store], list[Fact]]) -> list[Fact]:

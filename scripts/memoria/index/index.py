@@ -254,7 +254,7 @@ class Index(AbstractContextManager["Index"]):
     ) -> int:
         changed = 0
         known = {name: (mtime, size) for name, mtime, size in self._db.execute("SELECT * FROM sources")}
-        found = dict(documents.files(home, tops))
+        found = dict(documents.files(home, tops, ended))
         stale = [name for name, stamp in found.items() if known.get(name) != stamp]
         further = more or {}
         found |= {name: stamp for name, (stamp, _) in further.items()}

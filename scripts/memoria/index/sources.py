@@ -75,7 +75,7 @@ def _archived(index: Index, archive: Archive, home: Path, ended: Ended) -> dict[
     """
     known: dict[str, About] = {}  # the entries' fields, queried once, after the index has read the daily logs
     outdated = cache(partial(_outdated, home / "daily"))
-    stamps = dict(documents.files(home, ("daily",)))
+    stamps = dict(documents.files(home, ("daily",), ended))
 
     def conversation(kept: Kept) -> Iterable[Document]:
         if not known:
@@ -86,6 +86,7 @@ def _archived(index: Index, archive: Archive, home: Path, ended: Ended) -> dict[
         facts = [fact for fact in outdated(kept.day) if fact.session in ("", about.session)]
         past = [each for fact in facts for each in ended.of_fact(fact)]
         past += ended.deleted(about.session)
+        past += ended.beside(kept.day, about.project, but={fact.id for fact in facts})
         return _conversation(archive, kept, about, past)
 
     def stamp(kept: Kept) -> Stamp:

@@ -217,6 +217,11 @@ class Store(AbstractContextManager["Store"]):
             values += [project, GLOBAL]
         return [_fact(body) for _, body in self.db.execute(query + " ORDER BY time, facts.n", values)]
 
+    def ended_again(self) -> list[Fact]:
+        """Return the ended facts that were said more than once."""
+        query = "SELECT body FROM facts WHERE ended <> '' AND json_extract(body, '$.last') IS NOT NULL ORDER BY n"
+        return [_fact(body) for (body,) in self.db.execute(query)]
+
     def matching(self, text: str, project: str = "") -> list[Fact]:
         """Return facts that share words with ``text``, best first; a live successor takes the place of an ended one."""
         found = (self.current(fact) for fact in self._candidates(text, live=False, limit=4 * _MATCHING))
