@@ -83,10 +83,10 @@ def _archived(index: Index, archive: Archive, home: Path, ended: Ended) -> dict[
         about = known.get(kept.entry)
         if about is None:  # a person removed its entry
             return []
-        facts = [fact for fact in outdated(kept.day) if fact.session in ("", about.session)]
+        facts = [fact for fact in outdated(about.date) if fact.session in ("", about.session)]
         past = [each for fact in facts for each in ended.of_fact(fact)]
         past += ended.deleted(about.session)
-        past += ended.beside(kept.day, about.project, but={fact.id for fact in facts})
+        past += ended.beside(about.date, about.project, but={fact.id for fact in facts})
         return _conversation(archive, kept, about, past)
 
     def stamp(kept: Kept) -> Stamp:
