@@ -151,9 +151,14 @@ def test_an_end_is_an_end_on_every_page_of_every_machine(desk: Machine, laptop: 
         assert rows(machine, "Behaviour") == {"The queue holds 900 jobs."}
         assert any("500" in row for row in rows(machine, "History"))
     assert same(desk, laptop)
+    for machine in (desk, laptop):  # where its repository was renamed
+        Path(machine.home.paths.projects).write_text(f'{{"aliases": {{"{SHOP}": "store-4d5e6f"}}}}')
     place(desk, "Gotchas", "It hangs when the disk is full.", kind="debugging")
-    meet(desk, laptop)
+    desk.sync()
+    laptop.sync()
     assert rows(laptop, "Gotchas") == {"It hangs when the disk is full."}
+    assert "  - Since then: The queue holds 900 jobs." in text(laptop)
+    meet(desk, laptop)
     late = Machine("late", desk.folder.parent / "late", desk.home.settings.sync, random.Random(3))
     meet(late)
     assert rows(late, "Behaviour") == {"The queue holds 900 jobs."}
