@@ -78,7 +78,7 @@ def test_the_sentence_that_an_ended_fact_was_learned_from_is_found_no_more(world
         assert Path(world.named).is_file()
         assert not any("8080" in passage for hit in index.search("listener 8080") for passage in hit.passages)
         log.rename(log.with_name("2026-11-19.md"))  # what was archived keeps its day
-        sources.refresh(index, world)
+        sources.refresh(index, world, anew=True)
         assert not any("8080" in passage for hit in index.search("listener 8080") for passage in hit.passages)
         (hit,) = index.search("restart the relay", kinds=("turn",))
         assert "The gauge is fine." in hit.passages[0]
