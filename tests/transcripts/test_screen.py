@@ -107,11 +107,12 @@ def test_each_line_counts_by_its_own_folder_in_any_order(home: Home, session: Se
 
 
 def test_what_waits_when_a_folder_is_excluded_is_let_go(home: Home, session: Session) -> None:
-    session.says("quagga", session.shop)
-    session.says("quagga again", session.shop)
     queued = {"type": "queue-operation", "operation": "enqueue", "sessionId": "s1", "content": "quagga again, later"}
-    with session.path.open("a") as file:
-        file.write(json.dumps({**queued, "timestamp": "2026-11-20T14:06:00Z"}) + "\n")
+    line = json.dumps({**queued, "timestamp": "2026-11-20T14:06:00Z"}) + "\n"
+    for text in ("quagga", "quagga again"):
+        with session.path.open("a") as file:
+            file.write(line)  # before the first line with a folder, and after it
+        session.says(text, session.shop)
     session.hook(home, "Stop", session.shop)
     (session.shop / ".memoria-off").touch()
     looks(home)

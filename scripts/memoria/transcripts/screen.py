@@ -12,6 +12,7 @@ import errno
 import json
 import os
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -52,20 +53,24 @@ class Screen:
             return reason
         return "forgotten" if self.tombstones.holds(turn.words) else ""
 
-    def passing(self, lines: list[bytes], *, is_out: bool = False) -> tuple[list[bytes], bool]:
+    def passing(self, lines: list[bytes], *, is_out: bool | None = None) -> tuple[list[bytes], bool]:
         """Return the lines of a transcript that may be kept, and whether the last one is of an excluded folder.
 
-        A line that names no folder belongs to that of the line before; ``is_out``: before the first one it is excluded.
+        A line that names no folder belongs to that of the line before, and where nothing is before, to the first that
+        is named; ``is_out``: whether what is before is excluded.
         """
         if is_out or any(map(self.excluded, cursor.folders(b"".join(lines)))):
             inside = []
+            folders = (value.get("cwd") for value in chain.from_iterable(map(objects, lines)))
+            first = next((each for each in folders if isinstance(each, str)), "")
+            is_out = bool(self.excluded(first)) if is_out is None else is_out
             for line in lines:
                 for value in objects(line):
                     if isinstance(value.get("cwd"), str):
                         is_out = bool(self.excluded(value["cwd"]))
                 inside += [] if is_out else [line]
             lines = inside
-        return [line for line in lines if not self.tombstones.line_holds(line)], is_out
+        return [line for line in lines if not self.tombstones.line_holds(line)], bool(is_out)
 
 
 class Tombstone(NamedTuple):
