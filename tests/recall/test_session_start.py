@@ -51,6 +51,11 @@ def test_a_setting_of_a_wrong_type_is_told_at_the_start_until_it_is_corrected(cl
     assert "hints is no setting any more: say which notes you want with `notes`" in message
 
 
+def test_who_has_nothing_to_recall_is_welcomed_once(client: Client) -> None:
+    assert "nothing to recall yet" in json.loads(client.fire("SessionStart"))["systemMessage"]
+    assert client.fire("SessionStart") == ""
+
+
 def test_a_notice_is_said_once_and_beside_the_page(client: Client) -> None:
     page(client, "global", "elsewhere")
     Path(client.paths.notice).write_text("memoria: the model is not logged in.\n", encoding="utf-8")
