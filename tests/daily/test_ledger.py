@@ -10,6 +10,7 @@ import pytest
 
 from memoria.base.paths import Paths
 from memoria.daily.daily_log import DailyLog
+from memoria.daily.day_text import DayText
 from memoria.daily.entry import Entry, Learned, fingerprint
 from memoria.daily.ledger import Booked, Call, Ledger
 from memoria.ground.errors import LedgerError
@@ -73,6 +74,7 @@ def test_what_a_person_wrote_is_marked_named_and_recorded_at_once(paths: Paths, 
     daily.mark_all(ledger)
     assert path.read_text().startswith(f"{properties}# Mine\n\nThe lamp is green. ^l-")
     assert path.read_text().count(" entry=") == 1
+    assert DayText(properties).unmarked() == DayText(properties.strip()).unmarked() == []
     written = [fingerprint(found) for found in daily.entries(date(2026, 11, 20))]
     assert [known.text for known in ledger.entries(waiting=True)] == written != []
 

@@ -522,6 +522,11 @@ def test_random_lives_lose_nothing_bring_nothing_back_and_end_as_before(
     same(f"read/life{seed}.txt", (f"{digest([path.read_bytes()])} {path.relative_to(tmp_path)}" for path in files))
 
 
+def test_both_of_two_wordings_go_that_were_deleted_on_two_machines(tmp_path: Path) -> None:
+    with mock.patch.object(home_lives, "SECONDS", itertools.count()):
+        assert Life(tmp_path, 520620, 2).play(40) == [], "of a life that had them"
+
+
 def test_page_and_reader_say_when_machines_met_and_what_waits_for_a_person(desk: Machine, laptop: Machine) -> None:
     learn(desk, "Uploads go through the queue.")
     meet(desk, laptop)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 
 from as_before import bent, same
-from facts import SHOP, a_fact
+from facts import MONDAY, SHOP, a_fact
 from memoria.amending import forget_plan, removal
 from memoria.commands import learned
 from memoria.daily.entry import Learned
 from memoria.index import sources
-from memoria.index.ended import NOTHING, Past, titled
+from memoria.index.ended import NOTHING, UNCITED, Ended, Past, current, titled
 from memoria.index.index import Index
 from memoria.pages import refresh
 from memoria.statements import lines
@@ -87,6 +87,17 @@ def test_what_was_said_again_is_as_ended_in_the_entries_and_turns_that_repeat_it
     renew(home)
     texts = [*found(home, "gauge minutes lamp"), *found(home, "gauge minutes lamp", "turn"), the_page(home)]
     assert [sum(words in text for text in texts) for words in (FIVE, "lamp is new", "lamp is old")] == [0, 2, 1]
+    with Keeper.at(home.home) as keeper:
+        keeper.take([replace(told, id="l-again", time=told.time + timedelta(days=3))])
+    renew(home)
+    assert any(f"{FIVE} The lamp is new" in text for text in found(home, "gauge minutes lamp")), "it holds again"
+
+
+def test_what_was_said_again_on_another_day_is_known_by_all_its_words() -> None:
+    told = "Calls of the bank API are retried 3 times.", "Calls of the ledger API are retried 3 times."
+    fact = replace(a_fact(told[0]), ended=MONDAY + timedelta(days=9))
+    past = Ended(again=lambda _: [fact]).beside("2026-11-20", fact.project)
+    assert current(" ".join(told), past) == told[1]
 
 
 def test_an_entry_does_not_say_what_a_person_put_right_in_an_article(home: WikiHome) -> None:
@@ -147,7 +158,8 @@ def test_texts_say_name_and_speak_of_what_ended_as_they_did_before() -> None:
     for content, instead, quote in told["past"]:
         past, rows = Past(content, "", instead, quote), [*rows, "", content]
         for text in told["texts"]:
-            said = [past.is_said_by(text), replace(past, cited=False).is_said_by(text), past.is_named_in(text)]
+            far = replace(past, cited=False, least=UNCITED)
+            said = [past.is_said_by(text), far.is_said_by(text), past.is_named_in(text)]
             rows.append(f"{''.join('01'[each] for each in (*said, past.is_spoken_in(text)))} {text}")
         texts = [" ".join(words) for words in bent(f"{content} {quote or instead}".split(" "), 90)]
         found = ((past.is_said_by(text), past.is_named_in(text), past.is_spoken_in(text)) for text in texts)

@@ -205,6 +205,14 @@ def test_what_a_project_ends_goes_on_where_others_said_it_too(
         assert tabs.content in [fact.content for fact in home.store.facts(project=place)]
 
 
+def test_what_is_said_again_counts_for_the_one_of_its_project(tmp_path: Path) -> None:
+    with keeper(tmp_path) as home:
+        for place in (BLOG, SHOP):
+            home.store.put(MONDAY.date(), a_fact("Use tabs.", project=place))
+        found = [home.repeated(a_fact("Use tabs.", day=1, project=place)) for place in (BLOG, SHOP)]
+        assert [fact.project for fact in found if fact] == [BLOG, SHOP]
+
+
 def test_what_is_said_again_after_its_end_in_a_project_goes_on_there_when_the_first_one_ends_it(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         tabs = a_fact("Use tabs for indentation, not spaces.")

@@ -282,8 +282,8 @@ class DayText:
 
     def _properties(self) -> int:
         """Return how many rows of properties the file begins with."""
-        body = markdown.split_frontmatter("\n".join(self.rows))[1]
-        return len(self.rows) - len(body.split("\n"))
+        raw, _ = markdown.split_frontmatter("\n".join(self.rows))
+        return 0 if raw is None else 2 + (raw.count("\n") + 1 if raw else 0)
 
     def _ours(self) -> list[bool]:
         """Return, for each row, whether it is a learned fact, belongs to one, or is one of memoria's comments."""

@@ -205,7 +205,7 @@ def address_of(given: str) -> str:
     if path.is_absolute() or given.startswith((".", "~")) or path.is_dir():
         return str(path.absolute())
     raise ExpectedError(
-        f"There is no folder {given}. Write a new one as ./{given}, and a git address as https://HOST/PATH or "
+        f"There is no folder {given}. Write a new one as ./FOLDER, and a git address as https://HOST/PATH or "
         "git@HOST:PATH."
     )
 

@@ -139,7 +139,9 @@ class Records(AbstractContextManager["Records"]):
             if record.dot.startswith(dot):
                 continue
             if run("INSERT OR IGNORE INTO replaced VALUES (?)", (dot,)).rowcount > 0:
-                run("DELETE FROM records WHERE dot >= ?1 AND dot < ?1 || '~'", (dot,))  # whatever its digest
+                these = "FROM records WHERE dot >= ?1 AND dot < ?1 || '~'"  # whatever its digest
+                run(f"INSERT OR IGNORE INTO due SELECT id {these} AND id <> ?2", (dot, record.id))
+                run(f"DELETE {these}", (dot,))
 
     def _forget(self, record: Record, *, mine: bool) -> bool:
         self._replace(record)

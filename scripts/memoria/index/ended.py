@@ -27,7 +27,7 @@ from memoria.statements.store import Store
 
 log = logging.getLogger(__name__)
 
-CITED, UNCITED = 0.6, 0.8  # share of its words that a sentence of the same entries, or of others, must hold
+CITED, UNCITED = 0.6, 0.8  # share of its words that a sentence of the same entries, or of others of its day, must hold
 TOLD = 0.5  # of the words that only the ended statement has, and not what holds instead
 NAMED, MIN_NAMED = 0.5, 2  # share and number of the words of a title or a line of talk that must be its own
 MIN_SPOKEN = 3  # a sentence of more words than this may be a part of the quote
@@ -50,11 +50,12 @@ class Past:
     instead: str = ""
     quote: str = ""
     cited: bool = True
+    least: float = CITED  # share of its words that a sentence must hold to say it
 
     def is_said_by(self, sentence: str) -> bool:
         """Return whether a sentence says this, and not what holds instead."""
         own, words = _words(self.content), _words(sentence)
-        if not comparison.same(own, words) and not comparison.repeated_in(own, words, CITED if self.cited else UNCITED):
+        if not comparison.same(own, words) and not comparison.repeated_in(own, words, self.least):
             return False
         now = _words(self.instead)
         over, new = own.signed - now.signed, now.signed - own.signed
@@ -103,7 +104,7 @@ class Ended:
 
     ``deleted`` returns what a person deleted of a session (by its id), ``fact`` the fact with an id, None for one that
     is unknown, ``again`` the ended facts that were said again, from when they were first said to the last time, on a
-    day (ISO).
+    day (ISO), and are said by no other fact now.
     """
 
     fact: Callable[[str], Fact | None] = lambda _: None
@@ -113,11 +114,13 @@ class Ended:
     def beside(self, day: str, project: str, others: Iterable[Fact] = (), but: Collection[str] = ()) -> list[Past]:
         """Return what is over of what ``others`` say and was said again by a day in a project, ``but`` for these ids.
 
-        An entry that says again what is known holds no reference to it: it is known by its words.
+        An entry that says again what is known holds no reference to it: it is known by its words, by all of them on
+        another day.
         """
-        facts = {fact.id: fact for fact in (*others, *self.again(day)) if fact.id not in but}
-        told = (fact for fact in facts.values() if GLOBAL in fact.projects or project in ("", *fact.projects))
-        return [replace(each, cited=False) for fact in told for each in self.of_fact(fact)]
+        told = {fact.id: (fact, 1.0) for fact in self.again(day)} | {fact.id: (fact, UNCITED) for fact in others}
+        here = (pair for ident, pair in told.items() if ident not in but)
+        here = (pair for pair in here if GLOBAL in pair[0].projects or project in ("", *pair[0].projects))
+        return [replace(each, cited=False, least=least) for fact, least in here for each in self.of_fact(fact)]
 
     def of_fact(self, fact: Fact) -> list[Past]:
         """Return the wordings of a fact that no longer hold, with what holds instead as far as it is known."""
@@ -200,7 +203,7 @@ def of(paths: Paths) -> Ended:
     @cache
     def again() -> list[tuple[str, str, Fact]]:
         later = timedelta(days=1)  # it may be the next day already where the user is
-        facts = _opened(paths, Store.ended_again)
+        facts = _opened(paths, lambda store: [fact for fact in store.ended_again() if not store.copies(fact)])
         return [(fact.time.date().isoformat(), ((fact.last or fact.time) + later).date().isoformat(), fact)
                 for fact in facts]  # fmt: skip
 

@@ -203,11 +203,11 @@ class Keeper(AbstractContextManager["Keeper"]):
     def repeated(self, fact: Fact) -> Fact | None:
         """Return the known fact that this one says again, with no name in code that the other lacks.
 
-        A fact that says itself that it replaces the other does not repeat it.
+        One of its own project comes first. A fact that says itself that it replaces the other does not repeat it.
         """
         names = set(identifiers.in_prose(fact.content))
         twins = (twin for twin in self.store.twins(fact) if names <= set(identifiers.in_prose(twin.content)))
-        twin = next(twins, None)
+        twin = min(twins, key=lambda twin: fact.project not in twin.projects, default=None)
         return None if twin and twin.id in fact.supersedes else twin
 
     def _end(self, end: Ending) -> None:
