@@ -90,7 +90,8 @@ def test_what_was_said_again_is_as_ended_in_the_entries_and_turns_that_repeat_it
     with Keeper.at(home.home) as keeper:
         keeper.take([replace(told, id="l-again", time=told.time + timedelta(days=3))])
     renew(home)
-    assert any(f"{FIVE} The lamp is new" in text for text in found(home, "gauge minutes lamp")), "it holds again"
+    texts = found(home, "gauge minutes lamp", anew=True)
+    assert any(f"{FIVE} The lamp is new" in text for text in texts), "it holds again"
 
 
 def test_what_was_said_again_on_another_day_is_known_by_all_its_words() -> None:

@@ -104,12 +104,13 @@ class Ended:
 
     ``deleted`` returns what a person deleted of a session (by its id), ``fact`` the fact with an id, None for one that
     is unknown, ``again`` the ended facts that were said again, from when they were first said to the last time, on a
-    day (ISO), and are said by no other fact now.
+    day (ISO), and ``stands`` whether another fact says the same where a fact was said.
     """
 
     fact: Callable[[str], Fact | None] = lambda _: None
     deleted: Callable[[str], Sequence[Past]] = lambda _: ()
     again: Callable[[str], Sequence[Fact]] = lambda _: ()
+    stands: Callable[[Fact], bool] = lambda _: False
 
     def beside(self, day: str, project: str, others: Iterable[Fact] = (), but: Collection[str] = ()) -> list[Past]:
         """Return what is over of what ``others`` say and was said again by a day in a project, ``but`` for these ids.
@@ -117,7 +118,8 @@ class Ended:
         An entry that says again what is known holds no reference to it: it is known by its words, by all of them on
         another day.
         """
-        told = {fact.id: (fact, 1.0) for fact in self.again(day)} | {fact.id: (fact, UNCITED) for fact in others}
+        told = {fact.id: (fact, 1.0) for fact in self.again(day) if not self.stands(fact)}
+        told |= {fact.id: (fact, UNCITED) for fact in others}
         here = (pair for ident, pair in told.items() if ident not in but)
         here = (pair for pair in here if GLOBAL in pair[0].projects or project in ("", *pair[0].projects))
         return [replace(each, cited=False, least=least) for fact, least in here for each in self.of_fact(fact)]
@@ -203,7 +205,7 @@ def of(paths: Paths) -> Ended:
     @cache
     def again() -> list[tuple[str, str, Fact]]:
         later = timedelta(days=1)  # it may be the next day already where the user is
-        facts = _opened(paths, lambda store: [fact for fact in store.ended_again() if not store.copies(fact)])
+        facts = _opened(paths, Store.ended_again)
         return [(fact.time.date().isoformat(), ((fact.last or fact.time) + later).date().isoformat(), fact)
                 for fact in facts]  # fmt: skip
 
@@ -211,6 +213,7 @@ def of(paths: Paths) -> Ended:
         lambda ident: known().get(ident),
         lambda session: deleted().get(session, ()) if session else (),
         lambda day: [fact for first, last, fact in again() if first <= day <= last],
+        cache(lambda fact: bool(_opened(paths, lambda store: store.copies(fact)))),  # 16 ms among 5,000
     )
 
 
