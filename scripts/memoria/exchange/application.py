@@ -44,9 +44,12 @@ def _written(records: Records, source: Source, file: str, idents: Sequence[str])
         parts = {whole: {whole, *records.parts(whole)} for whole in idents}
         for ident in held:
             parts.get(ident.partition("#")[0], set()).add(ident)
-        done = {whole for whole in idents if all(records.is_as_seen(part, file, held) for part in parts[whole])}
-        wrong = [part for whole in idents if whole in done for part in sorted(parts[whole])
-                 if held.get(part, GONE) != records.wanted(part) or records.is_gone(part)]  # fmt: skip
+        wanted = {part: records.wanted(part) for whole in idents for part in sorted(parts[whole])}
+        taken = {part.partition("#")[0] for part, digest in wanted.items()
+                 if held.get(part, GONE) not in (records.seen(part, file), digest)}  # fmt: skip
+        done = set(idents) - taken
+        wrong = [part for part, digest in wanted.items() if part.partition("#")[0] in done
+                 and (held.get(part, GONE) != digest or records.is_gone(part))]  # fmt: skip
         text = source.written(file, before, wrong) if wrong or before else before
         return text
 

@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from memoria.exchange.keys import Key
@@ -48,6 +49,7 @@ class Record:
     line: str = ""
 
     @classmethod
+    @lru_cache(maxsize=4096)  # while a file is written, its few records are asked for some thirty times
     def parse(cls, line: str) -> Record:
         """Return the record of a line; raise ValueError when it is none."""
         found = json.loads(line)

@@ -393,11 +393,10 @@ class Records(AbstractContextManager["Records"]):
         shown, wanted = self.shown(piece.id), self.wanted(piece.id)
         return wanted if wanted != GONE else shown.digest if shown else piece.full
 
-    def is_as_seen(self, ident: str, file: str, held: Mapping[str, str]) -> bool:
-        """Return whether a file that holds this holds of an id what was last seen in it, or what it is to hold."""
+    def seen(self, ident: str, file: str) -> str:
+        """Return the digest of what a file held of an id when it was last looked at."""
         shown = self.shown(ident)
-        seen = shown.digest if shown and shown.file == file else GONE
-        return held.get(ident, GONE) in (seen, self.wanted(ident))
+        return shown.digest if shown and shown.file == file else GONE
 
     def note(self, file: str, stamp: str, wholes: Collection[str], held: Mapping[str, str]) -> None:
         """Record what a file holds, in which these ids were written with their parts; ``stamp``: if nobody else did."""
