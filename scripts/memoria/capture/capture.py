@@ -81,7 +81,7 @@ def _spool_tail(event: hook.Event, spool: Spool, settings: Settings, paths: Path
     try:
         piece = cursor.read_after(path, start, position.mark)
         is_off = piece is not None and off is not None and any(begin >= piece.start for begin, _ in off.spans)
-        if piece is not None and (is_off or _is_uncopied(name, piece.data, settings, paths)):
+        if piece is not None and (is_off or _is_uncopied(event, piece.data, settings, paths)):
             piece.copied_from, piece.data = piece.end, b""  # only the range: the worker skips what must not be stored
     except FileNotFoundError:
         was_prompted = open_sessions.OpenSessions(paths.where).was_prompted(name)
@@ -106,12 +106,12 @@ def _spool_tail(event: hook.Event, spool: Spool, settings: Settings, paths: Path
     return f"spooled {piece.end - piece.start} bytes from {piece.start}{trouble}"
 
 
-def _is_uncopied(session: str, data: bytes, settings: Settings, paths: Paths) -> bool:
+def _is_uncopied(event: hook.Event, data: bytes, settings: Settings, paths: Paths) -> bool:
     """Return whether the lines may not be copied; from the first one of an excluded folder on, none of the session."""
-    if cursor.is_uncopied(paths.cursors, session):
+    if cursor.is_uncopied(paths.cursors, event.session):
         return True
-    if any(exclude.reason(folder, settings, paths) for folder in cursor.folders(data)):
-        cursor.set_uncopied(paths.cursors, session)
+    if any(exclude.reason(folder, settings, paths) for folder in cursor.folders(data) - {event.cwd}):
+        cursor.set_uncopied(paths.cursors, event.session)
         return True
     return False
 

@@ -84,7 +84,7 @@ def _answer(handler: Handler) -> None:
     _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # Ctrl-C is meant for the client; what it said is kept
     user_environment.restore(is_hook=True)
     settings = Settings.load()
-    paths, event = Paths.of(settings), Event({})
+    paths, name = Paths.of(settings), ""
     if settings.disabled or os.environ.get("CLAUDE_INVOKED_BY"):  # or a model call of ours (or of another tool)
         if not os.path.isdir(paths.cursors):
             return
@@ -92,6 +92,7 @@ def _answer(handler: Handler) -> None:
     try:
         with open(0, "rb", closefd=False) as stdin:
             event = Event(read_payload(stdin.read()))
+        name = event.name
         refusal = "" if handler is leave_alone else settings.refusal
         if refusal or not paths.has_state():
             _open_state(paths, refusal)
@@ -106,15 +107,15 @@ def _answer(handler: Handler) -> None:
             _stdout(b"\n")  # the client goes on when it has read a line
             event.after()
     except Exception as error:  # noqa: BLE001 (one of three: a hook must never fail)
-        _report(error, event, paths)
+        _report(error, name, paths)
 
 
-def _report(error: Exception, event: Event, paths: Paths) -> None:
+def _report(error: Exception, name: str, paths: Paths) -> None:
     """Write ``error`` to the log; at a session's start also tell the user of what they can mend."""
     from memoria.base import invocation, state  # noqa: PLC0415 (only for a hook that cannot work)
 
     log(paths, f"ERROR {type(error).__name__}: {error}")
-    if event.name == "SessionStart" and isinstance(error, (OSError, state.StateError)):
+    if name == "SessionStart" and isinstance(error, (OSError, state.StateError)):
         remedy = DOCTOR.format(invocation.shown("doctor"))
         told = f"memoria keeps nothing now: {str(error).rstrip(' .')}. {remedy}"
         _stdout(quickjson.dumps({"systemMessage": told}).encode())

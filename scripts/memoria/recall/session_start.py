@@ -196,8 +196,10 @@ def link_interpreter() -> None:
     """
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ.get("HOME", ""), ".cache")
     link = os.path.join(cache, "memoria", "python3")
+    if sys.executable == link or not os.path.isabs(cache):
+        return
     real = os.path.realpath(sys.executable)
-    if not os.path.isabs(cache) or os.path.realpath(link) == real:
+    if os.path.realpath(link) == real:
         return
     beside = f"{link}.{os.getpid()}"
     try:
