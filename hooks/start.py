@@ -16,6 +16,7 @@ GONE = (
 
 atexit.register(os._exit, 0)  # the client takes 2 for "block"
 gc.disable()  # a hook ends before there is garbage worth collecting
+sys.modules["__future__"] = type("", (), {"annotations": None})  # type: ignore[assignment]  # without reading its file
 name = os.path.basename(sys.argv[-1]).partition(".")[0]  # installations before 0.3 start <name>.py
 sys.excepthook = lambda kind, error, _: (
     name == "session-start"
