@@ -153,7 +153,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "markdown.cut": lambda text: markdown.cut(text, len(text) // 2),
     "markdown.read_page": markdown.read_page,
     "markdown.unbulleted": markdown.unbulleted,
-    "markdown.load_yaml": lambda text: _quiet(markdown.load_yaml, text),
+    "markdown.load_yaml": lambda text: _quiet(markdown.load_yaml.__wrapped__, text),
     "fence.neutral": fence.neutral,
     "fence.visible": fence.visible,
     "fence.wrapped": fence.wrapped,

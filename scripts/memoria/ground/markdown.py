@@ -259,6 +259,7 @@ def _loader() -> Any:
     return Loader
 
 
+@lru_cache(100)  # a page is read several times while it is written; nobody changes what is returned
 def load_yaml(raw: str) -> object:
     """Return the value of a YAML text; raise ValueError when it cannot be loaded."""
     import yaml  # noqa: PLC0415 (as above)
