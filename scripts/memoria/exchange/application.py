@@ -49,7 +49,7 @@ def _written(records: Records, source: Source, file: str, idents: Sequence[str])
                  if held.get(part, GONE) not in (records.seen(part, file), digest)}  # fmt: skip
         done = set(idents) - taken
         wrong = [part for part, digest in wanted.items() if part.partition("#")[0] in done
-                 and (held.get(part, GONE) != digest or records.is_gone(part))]  # fmt: skip
+                 and (held.get(part, GONE) != digest or records.gone(part))]  # fmt: skip
         text = source.written(file, before, wrong) if wrong or before else before
         return text
 

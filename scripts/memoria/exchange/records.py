@@ -118,8 +118,9 @@ class Records(AbstractContextManager["Records"]):
         """
         if record.kind == FORGET:
             return self._forget(record, mine=mine)
-        if self.is_gone(record.whole):
+        if known := self.gone(record.whole):
             self.scrub([record.dot])
+            self._forget(replace(known, over=record.over), mine=mine)  # other ids may hold what it replaced
             return False
         run = self.db.execute
         self._replace(record)
@@ -144,13 +145,23 @@ class Records(AbstractContextManager["Records"]):
                 run(f"DELETE {these}", (dot,))
 
     def _forget(self, record: Record, *, mine: bool) -> bool:
-        self._replace(record)
-        self.scrub(record.over)
+        """Forget an id; all that is said of that anywhere is one record, the same wherever the same is known.
+
+        It replaces what the records replaced that go: their words may stand under other ids elsewhere.
+        """
         known = self.gone(record.id)
-        if known and known.dot <= record.dot:
+        said = [each for each in (record, known, *self.under(record.id)) if each]
+        over = tuple(sorted({dot for each in said for dot in each.over}))
+        text = max(each.text or "" for each in said if each.kind == FORGET) or None
+        dot = sha256("\n".join([record.id, text or "", *over]))[:RANDOM]
+        if known and known.dot == dot:
             return False
-        row = (record.dot, record.id, record.line, mine)
-        self.db.execute("INSERT OR REPLACE INTO gone VALUES (?, ?, ?, ?)", row)
+        record = replace(record, dot=dot, over=over, text=text).written()
+        self._replace(record)
+        self.scrub(over)
+        self.db.execute("INSERT OR REPLACE INTO gone VALUES (?, ?, ?, ?)", (dot, record.id, record.line, mine))
+        if known:
+            return False
         if not mine:
             self.keep(TO_FORGET, True)
             self._forget_edits(record.id)
@@ -161,7 +172,7 @@ class Records(AbstractContextManager["Records"]):
             these = "SELECT dot FROM held WHERE id >= ?1 AND id < ?1 || '$'"  # "$" follows "#"
             self.db.execute(f"INSERT OR IGNORE INTO scrubbed {these}", (ident,))
         self.be_due([record.id, *named])
-        return known is None
+        return True
 
     def _forget_edits(self, ident: str) -> None:
         """Count what was edited here unseen by others; forget a line by which a person replaced it in an article."""
@@ -221,8 +232,8 @@ class Records(AbstractContextManager["Records"]):
         return True
 
     def gone(self, ident: str) -> Record | None:
-        """Return the record by which an id was forgotten."""
-        row = self.db.execute("SELECT line FROM gone WHERE id = ?", (ident,)).fetchone()
+        """Return the record by which an id, or the name of an article, was forgotten."""
+        row = self.db.execute("SELECT line FROM gone WHERE id IN (?, ?)", (ident, nameless(ident))).fetchone()
         return Record.parse(row[0]) if row else None
 
     def forgotten(self) -> list[str]:
@@ -241,11 +252,6 @@ class Records(AbstractContextManager["Records"]):
             for (place,) in self.db.execute(query, (PLACE, f"*#{each}", f"#^{each}|")).fetchall():
                 dots = self.db.execute("SELECT dot FROM held WHERE id = ?", (place.partition("#")[0],)).fetchall()
                 self.scrub(dot for (dot,) in dots)
-
-    def is_gone(self, ident: str) -> bool:
-        """Return whether an id was forgotten."""
-        query = "SELECT 1 FROM gone WHERE id IN (?, ?)"
-        return self.db.execute(query, (ident, nameless(ident))).fetchone() is not None
 
     def idents(self, kind: str) -> list[str]:
         """Return the ids under which something of a kind may stand."""
@@ -402,7 +408,7 @@ class Records(AbstractContextManager["Records"]):
         """Record what a file holds, in which these ids were written with their parts; ``stamp``: if nobody else did."""
         for ident in {*self.shown_in(file), *held}:
             if ident.partition("#")[0] in wholes:
-                if ident in held or not self.is_gone(ident.partition("#")[0]):
+                if ident in held or not self.gone(ident.partition("#")[0]):
                     self.show(ident, file, held.get(ident, GONE), self.dots(ident))
                 else:
                     self.unshow(ident)

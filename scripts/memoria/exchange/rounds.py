@@ -209,7 +209,7 @@ def forget(home: Home, gone: Mapping[str, str], files: Collection[str], names: C
                 for row in records.former(ident):
                     records.put(row.id, row.kind, None, row.dots, machine=label())
                     records.scrub(row.dots)
-                if not records.is_gone(ident):
+                if not records.gone(ident):
                     for name in records.beside(ident):
                         records.part(name)
                     records.put(ident, FORGET, text or None, records.dots(ident), machine=label())

@@ -105,7 +105,7 @@ class Scan:
 
     def _compare(self, piece: Piece, name: str) -> None:
         if piece.kind == FORGET:
-            if not self.records.is_gone(piece.id):
+            if not self.records.gone(piece.id):
                 self.records.put(piece.id, FORGET, piece.text, (), machine=self.machine)
             return
         if self.hides(piece.project):
@@ -117,7 +117,7 @@ class Scan:
             return
         is_known = digest == self.records.wanted(piece.id)
         is_old = (shown is None or _is_older(piece, live)) and self.records.is_former(piece.id, piece.digest)
-        if is_known or is_old or self.records.is_gone(piece.id):
+        if is_known or is_old or self.records.gone(piece.id):
             self.records.show(piece.id, name, digest, self.records.dots(piece.id) if is_known else ())
             self.records.be_due([] if is_known else [piece.id])
             return
