@@ -50,7 +50,9 @@ def _written(records: Records, source: Source, file: str, idents: Sequence[str])
         done = set(idents) - taken
         wrong = [part for part, digest in wanted.items() if part.partition("#")[0] in done
                  and (held.get(part, GONE) != digest or records.gone(part))]  # fmt: skip
-        text = source.written(file, before, wrong) if wrong or before else before
+        with records.transaction():
+            text = source.written(file, before, wrong) if wrong or before else before
+            records.announce(file, (part for part in wrong if part not in held))
         return text
 
     try:

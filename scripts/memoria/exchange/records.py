@@ -294,11 +294,6 @@ class Records(AbstractContextManager["Records"]):
         found = self.standing(ident)
         return found.dots if found else ()
 
-    def beside_dots(self, ident: str) -> tuple[str, ...]:
-        """Return the dots of a wording that stands beside another: only from it can a file have this id."""
-        found = self.standing(ident)
-        return found.dots if found and not self.under(ident) else ()
-
     def is_former(self, ident: str, digest: str) -> bool:
         """Return whether live records replaced a text of this digest by another, also those that stand beside it."""
         known = [record for each in (ident, *self.beside(ident)) for record in self.known(each)]
@@ -386,6 +381,13 @@ class Records(AbstractContextManager["Records"]):
     def show(self, ident: str, file: str, digest: str, dots: Iterable[str]) -> None:
         """Record what a file holds of an id."""
         self.db.execute("INSERT OR REPLACE INTO shown VALUES (?, ?, ?, ?)", (ident, file, digest, " ".join(dots)))
+
+    def announce(self, file: str, idents: Iterable[str]) -> None:
+        """Record that these ids come to a file: after a kill, who edits one there replaces what was written."""
+        for ident in idents:
+            shown = self.shown(ident)
+            if shown is None or shown.digest == GONE:
+                self.show(ident, file, GONE, self.dots(ident))
 
     def wanted(self, ident: str) -> str:
         """Return the digest of what the files are to hold of an id."""

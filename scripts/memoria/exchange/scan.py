@@ -121,11 +121,11 @@ class Scan:
             self.records.show(piece.id, name, digest, self.records.dots(piece.id) if is_known else ())
             self.records.be_due([] if is_known else [piece.id])
             return
-        text, said = piece.text, shown.dots if shown else live.dots if live else ()
+        text, said = piece.text, shown.dots if shown else ()
         if piece.kind == STATEMENT and said and digest_in(said[0]) != piece.digest:
             text = reworded(text)  # after a kill the statements' store does not know what was said before
             self.records.be_due([piece.id])
-        over = self._over(piece.id, shown.dots if shown else self.records.beside_dots(piece.id))
+        over = self._over(piece.id, said)
         record = self.records.put(piece.id, piece.kind, text, over, project=piece.project, machine=self.machine)
         self.records.show(piece.id, name, digest, record.dots)
 
