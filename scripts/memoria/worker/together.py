@@ -121,10 +121,11 @@ def exchange(
 ) -> Exchanged:  # fmt: skip
     """Exchange now; the caller holds the lock of the exchange."""
     with Keeper.at(home) as keeper:
-        done = Round(home, keeper, records, taken, restored).run(carrier, server)
+        first = Round(home, keeper, records, taken, restored)
+        done = first.run(carrier, server)
     count = _forget(home, records, done.forgotten)
     with Keeper.at(home) as keeper:
-        if count:
+        if count or (carrier and not done.failure and records.unsent(first.machine)):  # what stands again here
             Round(home, keeper, records).run(carrier, server)
         keeper.refresh()
         with closing(Ledger(home.paths)) as ledger:
