@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import re
@@ -94,10 +95,8 @@ def test_each_wording_stands_once_wherever_machines_changed_one_thing_at_once(
             home.put(ident, "forget", None, home.dots(ident))
         else:
             meet(rng.choice(homes), home)
-    for _ in range(4):
-        for one in homes:
-            for other in homes:
-                meet(one, other)
+    for one, other in 4 * list(itertools.product(homes, homes)):
+        meet(one, other)
     views = [{ident: record.text for ident, record in seen(home).items()} for home in homes]
     assert all(view == views[0] for view in views)
     found, left = words(seen(homes[0]).values()), said - replaced - forgotten

@@ -1,8 +1,8 @@
 """Application: from records to the files of a home.
 
 An id is written only where its file still holds what was last seen there: a person who saves in this moment is not
-overwritten, and their words become a record with the next scan. What was written is noted as shown. A kill between the
-two is no harm, because the scan knows the text again.
+overwritten, and their words become a record with the next scan. Before it is written it is noted what is new in a file,
+and then what is shown there. A kill in between is no harm, because the scan knows the text again.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def _written(records: Records, source: Source, file: str, idents: Sequence[str])
                  and (held.get(part, GONE) != digest or records.gone(part))]  # fmt: skip
         with records.transaction():
             text = source.written(file, before, wrong) if wrong or before else before
-            records.announce(file, (part for part in wrong if part not in held))
+            for part in set(wrong) - held.keys():  # who edits what a kill leaves here replaces it
+                records.show(part, file, GONE, records.dots(part))
         return text
 
     try:

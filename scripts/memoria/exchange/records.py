@@ -145,18 +145,15 @@ class Records(AbstractContextManager["Records"]):
                 run(f"DELETE {these}", (dot,))
 
     def _forget(self, record: Record, *, mine: bool) -> bool:
-        """Forget an id; all that is said of that anywhere is one record, the same wherever the same is known.
-
-        It replaces what the records replaced that go: their words may stand under other ids elsewhere.
-        """
+        """Forget an id. All that is said of that is one record, which replaces what any record that goes replaced."""
         known = self.gone(record.id)
-        said = [each for each in (record, known, *self.under(record.id)) if each]
-        over = tuple(sorted({dot for each in said for dot in each.over}))
-        text = max(each.text or "" for each in said if each.kind == FORGET) or None
-        dot = sha256("\n".join([record.id, text or "", *over]))[:RANDOM]
+        said = [record, known] if known else [record]
+        over = tuple(sorted({dot for each in (*said, *self.under(record.id)) for dot in each.over}))
+        text = max(each.text or "" for each in said)
+        dot = sha256("\n".join([record.id, text, *over]))[:RANDOM]
         if known and known.dot == dot:
             return False
-        record = replace(record, dot=dot, over=over, text=text).written()
+        record = replace(record, dot=dot, over=over, text=text or None).written()
         self._replace(record)
         self.scrub(over)
         self.db.execute("INSERT OR REPLACE INTO gone VALUES (?, ?, ?, ?)", (dot, record.id, record.line, mine))
@@ -167,10 +164,8 @@ class Records(AbstractContextManager["Records"]):
             self._forget_edits(record.id)
         named = [name for name in self.names() if nameless(name) == record.id] if record.id.startswith("n-") else []
         for ident in (record.id, *named):
-            for part in (ident, *self.parts(ident)):
-                self.db.execute("DELETE FROM records WHERE id = ?", (part,))
-            these = "SELECT dot FROM held WHERE id >= ?1 AND id < ?1 || '$'"  # "$" follows "#"
-            self.db.execute(f"INSERT OR IGNORE INTO scrubbed {these}", (ident,))
+            self.db.execute("DELETE FROM records WHERE id = ?1 OR (id > ?1 || '#' AND id < ?1 || '$')", (ident,))
+            self.db.execute("INSERT OR IGNORE INTO scrubbed SELECT dot FROM held WHERE id = ?", (ident,))
         self.be_due([record.id, *named])
         return True
 
@@ -381,13 +376,6 @@ class Records(AbstractContextManager["Records"]):
     def show(self, ident: str, file: str, digest: str, dots: Iterable[str]) -> None:
         """Record what a file holds of an id."""
         self.db.execute("INSERT OR REPLACE INTO shown VALUES (?, ?, ?, ?)", (ident, file, digest, " ".join(dots)))
-
-    def announce(self, file: str, idents: Iterable[str]) -> None:
-        """Record that these ids come to a file: after a kill, who edits one there replaces what was written."""
-        for ident in idents:
-            shown = self.shown(ident)
-            if shown is None or shown.digest == GONE:
-                self.show(ident, file, GONE, self.dots(ident))
 
     def wanted(self, ident: str) -> str:
         """Return the digest of what the files are to hold of an id."""
