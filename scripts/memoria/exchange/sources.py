@@ -244,7 +244,7 @@ class Articles:
                 self.records.put(slug, ARTICLE, None, self.records.dots(slug))
             return None
         known, page.keys = self.records.wordings, self.keeper.lines.daily.aliases()
-        page.forget_reasons(lambda it: self.records.gone(it) or any(one.text is None for one in known(it)[:1]))
+        page.forget_reasons(lambda it: bool(self.records.gone(it) or any(one.text is None for one in known(it)[:1])))
         retell(page, self.keeper)
         if page.wrote_summary and lines.has_stale_summary(page):  # one that another machine wrote before an end
             page.summarise(lines.summary_of(page))
