@@ -74,11 +74,8 @@ def find(settings: Settings) -> str:
         return settings.python
     if places.is_wheel():
         return of_wheel(places.PACKAGE)
-    for folder in ([os.path.join(places.ROOT, ".venv")] if places.is_checkout() else []) + [environment()]:
-        python = python_of(folder)
-        if os.access(python, os.X_OK):
-            return python
-    return ""
+    own = _python_in(os.path.join(places.ROOT, ".venv")) if places.is_checkout() else ""
+    return own or _python_in(environment())
 
 
 def of_wheel(package: str) -> str:
@@ -91,9 +88,14 @@ def of_wheel(package: str) -> str:
     for _ in range(4):  # <environment>/lib/python3.x/site-packages/memoria, on Windows one less
         folder = os.path.dirname(folder)
         if os.path.isfile(os.path.join(folder, "pyvenv.cfg")):
-            python = python_of(folder)
-            return python if os.access(python, os.X_OK) else ""
+            return _python_in(folder)
     return sys.executable
+
+
+def _python_in(folder: str) -> str:
+    """Return the path of a virtual environment's interpreter, ``""`` when there is none that can be run."""
+    python = python_of(folder)
+    return python if os.access(python, os.X_OK) else ""
 
 
 def python_of(folder: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 
-from memoria.base import atomic, failpoints, quickjson
+from memoria.base import quickjson
 from memoria.base.paths import SPOOL_BOXES, private, private_folder, regular, safe_name
 
 TYPE_CHECKING = False
@@ -51,6 +51,8 @@ class Spool:
 
     def add(self, header: dict[str, object], data: bytes) -> str:
         """Write a job, sync it to disk and return its name; ``header`` must hold event, session, start and end."""
+        from memoria.base import atomic, failpoints  # noqa: PLC0415 (a session's start only looks)
+
         session, event = safe_name(str(header["session"])), safe_name(str(header["event"]))
         name = f"{time.time_ns():020d}.{os.getpid()}.{event}.{session}.{header['start']}-{header['end']}.job"
         temporary = os.path.join(self.tmp, name)
@@ -110,6 +112,8 @@ class Spool:
 
     def claim(self, job: Job) -> None:
         """Claim a job for work. Only the holder of the worker lock may do so."""
+        from memoria.base import failpoints  # noqa: PLC0415 (as above)
+
         if not os.path.exists(os.path.join(self.cur, job.name)):
             self._move(job.name, self.new, self.cur)
             failpoints.reached("spool.claimed")
@@ -120,6 +124,8 @@ class Spool:
 
     def acknowledge(self, job: Job) -> None:
         """Delete a claimed job, because its turns are in a daily log or need no entry."""
+        from memoria.base import atomic, failpoints  # noqa: PLC0415 (as above)
+
         os.unlink(os.path.join(self.cur, job.name))
         atomic.sync_folder(self.cur)
         failpoints.reached("spool.acknowledged")
@@ -162,5 +168,7 @@ class Spool:
             return private(path, flags)
 
     def _move(self, name: str, source: str, target: str) -> None:
+        from memoria.base import atomic  # noqa: PLC0415 (as above)
+
         os.rename(os.path.join(source, name), os.path.join(target, name))
         atomic.sync_folder(target)
