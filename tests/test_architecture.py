@@ -302,6 +302,20 @@ def _is_broad(handler: ast.ExceptHandler) -> bool:
     return not names.isdisjoint(("Exception", "BaseException"))
 
 
+def test_the_hook_floor_opens_nothing_that_blocks_and_text_by_its_encoding() -> None:
+    calls = [node for room in hook_floor() for node in nodes(rooms()[room]) if isinstance(node, ast.Call)]
+    opened = [ast.unparse(node) for node in calls if isinstance(node.func, ast.Name) and node.func.id == "open"]
+    for call in opened:
+        assert "opener=" in call or call.startswith(("open(0, ", "open(f'/proc/")), "else a pipe blocks the client"
+        assert "encoding=" in call or "b'" in call, call
+
+
+def test_a_dataclass_has_slots_and_says_when_it_is_frozen() -> None:
+    classes = [node for path in rooms().values() for node in nodes(path) if isinstance(node, ast.ClassDef)]
+    marks = {mark for node in classes for mark in map(ast.unparse, node.decorator_list) if "dataclass(" in mark}
+    assert marks == {"dataclass(slots=True)", "dataclass(frozen=True, slots=True)"}
+
+
 def test_functions_are_short() -> None:
     lengths = dict(functions())
     assert {name: lines for name, lines in lengths.items() if lines > MAX_LENGTH} == {}

@@ -118,7 +118,7 @@ def data_folder() -> str:
 def environment() -> str:
     """Return the folder of the environment for this version of memoria, whether it is built or not."""
     try:
-        with open(os.path.join(places.ROOT, LOCK_FILE), "rb") as file:
+        with open(os.path.join(places.ROOT, LOCK_FILE), "rb", opener=places.regular) as file:
             lock = file.read()
     except OSError:  # an installed wheel has its packages already
         lock = b""

@@ -72,7 +72,7 @@ def make_folders(paths: Paths) -> None:
 
 def readme() -> bytes:
     """Return what the folder's README says of each file in it."""
-    with open(os.path.join(os.path.dirname(__file__), "state-readme.txt"), "rb") as file:
+    with open(os.path.join(os.path.dirname(__file__), "state-readme.txt"), "rb", opener=places.regular) as file:
         return file.read()
 
 

@@ -48,19 +48,16 @@ def main() -> None:
     settings = Settings.load()
     paths = Paths.of(settings)
     places.private_folder(interpreter.data_folder())
-    lock = interpreter.lock(interpreter.build_lock())
-    if lock < 0:
+    if interpreter.lock(interpreter.build_lock()) < 0:  # which is held until this process ends
         return
     try:
         if not interpreter.find(settings):
             build(interpreter.environment())
             remove_unused()
     except (BuildError, OSError) as error:
-        with open(interpreter.failure_file(), "w", encoding="utf-8", errors="replace") as file:
+        with open(interpreter.failure_file(), "w", encoding="utf-8", errors="replace", opener=places.private) as file:
             file.write(f"{error}\n")
         raise SystemExit(f"cannot build memoria's environment: {error}") from None
-    finally:
-        os.close(lock)
     detach.start_worker(settings, paths)
 
 

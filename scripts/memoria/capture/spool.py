@@ -132,7 +132,7 @@ class Spool:
 
     def fail(self, job: Job, reason: str) -> None:
         """Set a claimed job aside for a person, with the reason beside it; memoria never deletes it."""
-        with open(os.path.join(self.failed, job.name + ".why"), "w", encoding="utf-8") as file:
+        with open(os.path.join(self.failed, job.name + ".why"), "w", encoding="utf-8", opener=private) as file:
             file.write(reason + "\n")
         self._move(job.name, self.cur, self.failed)
 
