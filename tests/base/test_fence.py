@@ -37,6 +37,12 @@ def test_any_text_is_neutral_after_once_and_fenced_alike(text: str) -> None:
     assert fence.fenced("memory", once) == fence.fenced("memory", text)
 
 
+def test_no_more_characters_are_hidden_than_those_that_hide_text() -> None:
+    planes = (0, 0x3200), (0xD7F0, 0x10000), (0x1BC00, 0x1D200), (0xDFFF0, 0xE1010)  # where such characters lie
+    text = "".join(chr(code) for first, end in planes for code in range(first, end))
+    assert len(text) - len(text.translate(fence._Visible())) == 6_269
+
+
 def test_a_long_line_goes_on_in_the_next_and_nothing_is_lost() -> None:
     text = "word " * 10_000 + "x" * 10_000
     rows = fence.wrapped(text).split("\n")

@@ -22,17 +22,13 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="where the folder of data is on Linux")
-def test_what_memoria_installs_lies_in_the_platforms_folder_for_data(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_memoria_installs_lies_in_the_platforms_data_folder(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert interpreter.data_folder() == str(Path("~/.local/share/memoria").expanduser())
     monkeypatch.setenv("XDG_DATA_HOME", str(root / "data"))
     assert interpreter.data_folder() == str(root / "data" / "memoria")
 
 
-def test_in_a_session_with_the_plugin_it_is_on_the_path_of_its_shells(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_in_a_session_with_the_plugin_it_is_on_the_path(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(invocation.UV_RUN, "1")
     assert invocation.called() == "~/src/memoria/bin/memoria"  # in a terminal
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/somewhere")

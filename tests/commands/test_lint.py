@@ -65,6 +65,7 @@ def test_a_link_to_nothing_is_an_error(home: Home, link: str, capsys: pytest.Cap
 ])  # fmt: skip
 def test_names_aliases_anchors_and_code_are_understood(home: Home, link: str) -> None:
     rewrite(home, "aliases: []", "aliases: [Shipping]", "concepts/deploys")
+    rewrite(home, f"created: '{DAY}'", f"created: {DAY}T09:30", "concepts/deploys")
     rewrite(home, "Worker lock in short.", f"Worker lock in short: {link}.")
     assert found(home) == []
 

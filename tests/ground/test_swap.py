@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import sys
@@ -28,9 +29,11 @@ SWAP = f".day.md.{swap_module._short(OLD)}{swap_module._short(NEW)}.swap"
 def work(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Swap:
     """An exchange as Linux does it, as other systems do, and on a file system without leases."""
     if request.param == "several steps":
-        monkeypatch.setattr(swap_module, "_system_call", lambda: None)
+        monkeypatch.setattr(swap_module, "_system_call", lambda: lambda *_: min(-1, ctypes.set_errno(errno.EINVAL)))
     elif sys.platform != "linux":
         pytest.skip("only Linux exchanges names in one step")
+    else:
+        monkeypatch.setattr(swap_module, "_exchange_in_steps", None)
     if request.param != "one step":
         monkeypatch.setattr(replaced_module, "is_open_for_writing", lambda _: None)
     monkeypatch.setattr(swap_module, "WRITING_S", 0.1)

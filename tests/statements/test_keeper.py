@@ -189,14 +189,15 @@ def test_what_a_project_ends_goes_on_where_others_said_it_too(
 ) -> None:
     with keeper(tmp_path) as home:
         tabs = a_fact("Use tabs for indentation, not spaces.")
-        home.take([tabs, a_fact(tabs.content, day=1, project=BLOG)])
+        home.take([tabs, *(a_fact(tabs.content, day=1, project=key) for key in (BLOG, "docs-3c4d"))])
         spaces = a_fact("Use spaces for indentation, not tabs.", day=2, project=place, supersedes=(tabs.id,))
         over = Ending(tabs.id, spaces.time, "user", projects=(place,))
         for _ in range(2):
             home.take([spaces] * is_replaced, endings=[over] * (not is_replaced))
         home.refresh()
         assert [fact.content for fact in home.store.facts(project=place)] == [spaces.content] * is_replaced
-        assert [fact.content for fact in home.store.facts(project=other)] == [tabs.content]
+        for key in (other, "docs-3c4d"):
+            assert [fact.content for fact in home.store.facts(project=key)] == [tabs.content]
         (ended,) = [fact for fact in home.store.facts(live=False, project=place) if fact.ended]
         assert (ended.successor, ended.quote) == (spaces.id * is_replaced, tabs.quote)
         back = Ending(tabs.id, spaces.time, "user", ended.successor).to_dict()

@@ -265,8 +265,7 @@ def _cut(descriptor: int, start: int, size: int) -> Slice | None:
 
 
 def _before(descriptor: int, position: int, length: int) -> bytes:
-    begin = max(0, position - length)
-    return _read(descriptor, begin, position - begin)
+    return _read(descriptor, max(0, position - length), min(position, length))
 
 
 def _read(descriptor: int, position: int, length: int) -> bytes:

@@ -30,7 +30,7 @@ from memoria.exchange.application import apply
 from memoria.exchange.carriers import Carrier
 from memoria.exchange.meeting import DELETED, Meeting
 from memoria.exchange.memory_server import Server
-from memoria.exchange.record import ENTRY, FORGET, GONE, STATEMENT, nameless
+from memoria.exchange.record import ENTRY, FORGET, GONE, STATEMENT, nameless, packed
 from memoria.exchange.records import TO_FORGET, Records
 from memoria.exchange.rows import SERVER, Rows
 from memoria.exchange.scan import Scan
@@ -241,7 +241,7 @@ def _tell_stones(records: Records, stones: Tombstones) -> None:
     new = [stone for stone in stones.stones if f"x-{stone.digest}" not in known]
     with records.transaction():
         for stone in new:
-            text = json.dumps(stone._asdict(), sort_keys=True)
+            text = packed(stone._asdict())
             records.put(f"x-{stone.digest}", STONE, text, (), dot=stone.digest[:16])
     if new:
         _look_again(records, stones)

@@ -139,9 +139,11 @@ def ask(home: Home, ledger: Ledger, cwd: str) -> None:
 def decide(ledger: Ledger, keeper: Keeper, place: Place, key: str, *, takes: bool) -> None:
     """Note the user's yes or no for a repository; with a no, what came from it goes."""
     known: Mapping[str, Any] = (ledger.get(TEAM) or {}).get(place.git) or {}
+    ids = known.get("ids", [])
     if not takes:
-        _drop(keeper, known.get("ids", ()))
-    about = {"root": place.root, "key": key if takes else "", "tree": "", "ids": known.get("ids", []) if takes else []}
+        _drop(keeper, ids)
+        key, ids = "", []
+    about = {"root": place.root, "key": key, "tree": "", "ids": ids}
     ledger.put(TEAM, {**(ledger.get(TEAM) or {}), place.git: about})
 
 

@@ -95,7 +95,7 @@ def remove_shown_notes(paths: Paths) -> None:
     """Remove the files of notes that sessions were shown more than ``MAX_SHOWN_S`` seconds ago."""
     for path in Path(paths.hints).glob("*"):
         if time.time() - path.stat().st_mtime > MAX_SHOWN_S:
-            path.unlink(missing_ok=True)
+            path.unlink()
 
 
 def rotate(home: Home) -> None:

@@ -67,7 +67,7 @@ class ShownNotes:
 
     def compacted(self) -> None:
         """Record that a compaction has removed the notes from the context."""
-        self.append([{"compacted": True}])
+        self.append([{"compacted": int(time.time())}])
 
     def append(self, lines: list[dict[str, object]]) -> None:
         """Append objects to the session's file."""

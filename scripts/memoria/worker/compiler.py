@@ -88,8 +88,8 @@ class Batch:
         first = tuple(fact for fact in self.facts if fact.id not in later)
         second = tuple(fact for fact in self.facts if fact.id in later)
         return (
-            replace(self, entries=self.entries[:middle], facts=first, pairs=()),
-            replace(self, entries=self.entries[middle:], facts=second, pairs=()),
+            Batch(self.key, self.entries[:middle], first, self.titles),
+            Batch(self.key, self.entries[middle:], second, self.titles),
         )
 
 
