@@ -59,9 +59,7 @@ def test_every_hook_is_fuzzed_and_meets_a_full_disk_without_being_named_here() -
 
 
 @pytest.mark.parametrize("points", [POINTS, HOOK_POINTS], ids=["verbs", "hooks"])
-def test_a_disk_that_fills_up_anywhere_loses_nothing(
-    points: dict[tuple[str, str], tuple[int, ...]], world: World
-) -> None:
+def test_a_disk_that_fills_up_loses_nothing(points: dict[tuple[str, str], tuple[int, ...]], world: World) -> None:
     tally, told = Tally(), list[str]()
     for (name, way), numbers in points.items():
         world = faults.sweep(world, name, way, tally, numbers, told.append)

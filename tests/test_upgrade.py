@@ -115,9 +115,7 @@ def test_the_receipt_finds_nothing_missing(base: Path, capsys: pytest.CaptureFix
     assert sum(facts["skipped"].values()) == 6, "what was said with memoria off stays out"
 
 
-def test_a_waiting_job_becomes_one_entry_and_the_session_goes_on(
-    base: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_waiting_job_becomes_an_entry_and_the_session_goes_on(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = entries()
     run(capsys, "flush", "--now")
     (first,) = [entry for entry in entries() if entry not in before]
@@ -194,9 +192,7 @@ def test_lines_get_ids_where_they_stand_once_and_nothing_is_compiled_again(
     assert [name for name, data in named.items() if owned[name] == data] == [], "each has its project"
 
 
-def test_the_compile_takes_in_what_is_new_and_undo_takes_all_back(
-    base: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_compile_takes_in_what_is_new_and_undo_takes_all_back(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
     old = pages(base)
     run(capsys, "compile")
     named = pages(base)

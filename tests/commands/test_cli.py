@@ -45,9 +45,7 @@ def test_a_former_verb_still_works_and_says_what_it_is_now(former: str, capsys: 
 
 
 @pytest.mark.parametrize(("word", "meant"), [("stauts", "memoria status"), ("serach", "memoria search")])
-def test_a_mistyped_verb_is_answered_with_the_nearest(
-    word: str, meant: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_mistyped_verb_is_answered_by_the_nearest(word: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         cli.main([word])
     assert stopped.value.code == 2

@@ -144,9 +144,7 @@ def test_a_worker_without_our_packages_is_broken(home: Home, monkeypatch: pytest
     assert "does not run" in one(checks.check_worker(Home.open()), BROKEN).text
 
 
-def test_a_python3_that_is_missing_or_old_is_broken(
-    home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_python3_missing_or_old_is_broken(home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert "not found" in next(checks.check_pythons(home)).text
     old = tmp_path / "python3"

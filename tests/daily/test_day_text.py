@@ -171,9 +171,7 @@ BETWEEN = st.sampled_from(
 
 @given(st.lists(st.tuples(NAMES, TITLES, BETWEEN), max_size=4), st.sampled_from(["\n", "\r\n"]), BETWEEN)
 @example([("shop", "^0", ""), ("shop", "It takes n ^2", "")], "\n", "")
-def test_the_index_and_the_daily_log_see_the_same_entries(
-    told: list[tuple[str, str, str]], end: str, before: str
-) -> None:
+def test_index_and_daily_log_see_the_same_entries(told: list[tuple[str, str, str]], end: str, before: str) -> None:
     text = "# Daily Log\n" + before
     for number, (name, title, between) in enumerate(told):
         block = render(entry(f"e{number}", project=name, project_key=f"{name}-123456", title=title, decisions=(title,)))

@@ -403,9 +403,7 @@ def test_of_two_edits_both_stand_everywhere_and_name_each_other(
     assert len(said(here)) == len(server.live()) == 1
 
 
-def test_what_is_deleted_of_two_wordings_leaves_the_other_once(
-    server: MemoryServer, here: Keeper, there: Keeper
-) -> None:
+def test_what_is_deleted_of_two_wordings_leaves_the_other(server: MemoryServer, here: Keeper, there: Keeper) -> None:
     (fact,) = learned(here, PNPM)
     meet(server, here, there)
     here.edit(fact.id, "Use bun.")

@@ -196,9 +196,7 @@ def test_what_stood_here_before_a_server_is_sent_also_what_has_ended(tmp_path: P
         assert (len(server.memories), len(said(home))) == (3, 2)
 
 
-def test_a_lost_store_forgets_neither_numbers_nor_tombstones(
-    tmp_path: Path, server: MemoryServer, there: Keeper
-) -> None:
+def test_a_lost_store_forgets_no_number_and_no_tombstone(tmp_path: Path, server: MemoryServer, there: Keeper) -> None:
     one, two = a_fact("Use pnpm, not npm."), a_fact("Write short functions.")
     with keeper(tmp_path / "home") as home:
         home.take([one, two])

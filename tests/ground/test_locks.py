@@ -27,9 +27,7 @@ def test_a_lock_has_one_holder_and_is_free_after_it(tmp_path: Path) -> None:
         assert not mine
 
 
-def test_a_file_system_without_locks_is_refused_with_a_clear_word(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_system_without_locks_is_refused_in_clear_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 

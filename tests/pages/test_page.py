@@ -156,9 +156,7 @@ def test_the_page_is_byte_for_byte_the_same_however_late_it_is(home: Home, monke
 
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", [9_500, 4_000, 1_200])
-def test_a_page_keeps_its_limit_by_dropping_whole_items(
-    home: Home, limit: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_keeps_its_limit_by_dropping_items(home: Home, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORIA_LIMIT_PAGE_CHARS", str(limit))
     facts = [a_fact(f"Rule {n} of house {n * 7}: " + f"word{n} " * (n % 40) + "end.", "operational") for n in range(90)]
     learn(home, *facts)

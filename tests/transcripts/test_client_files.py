@@ -16,9 +16,7 @@ from memoria.transcripts.turn_reader import Decode
 @pytest.mark.parametrize(
     ("name", "session"), [("new.jsonl", "new"), ("agent-1.jsonl", "old"), ("subagents/agent-2.jsonl", "old")]
 )
-def test_a_session_is_called_as_its_file_is_whatever_its_first_line_names(
-    tmp_path: Path, name: str, session: str
-) -> None:
+def test_a_session_is_called_as_its_file_whatever_its_first_line_names(tmp_path: Path, name: str, session: str) -> None:
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
     first = {"type": "user", "sessionId": "old", "cwd": "/x/shop", "entrypoint": "cli", "timestamp": "2026"}

@@ -383,18 +383,14 @@ def saving(monkeypatch: pytest.MonkeyPatch, saves: Iterator[bytes]) -> None:
     monkeypatch.setattr(Swap, "replace", racing)
 
 
-def test_a_save_in_the_moment_of_appending_stands_and_gets_the_block(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_save_while_appending_stands_and_gets_the_block(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / "log.md").write_bytes(b"# Log\n")
     saving(monkeypatch, iter([b"# Log\n\nSaved.\n", b"# Log\n\nSaved twice.\n"]))
     grown(root)
     assert (root / "log.md").read_bytes() == b"# Log\n\nSaved twice.\n" + BLOCK
 
 
-def test_a_step_whose_block_a_person_keeps_replacing_goes_back_whole(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_step_whose_block_a_person_keeps_replacing_goes_back(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / "log.md").write_bytes(b"# Log\n")
     saving(monkeypatch, iter([b"# Mine %d\n" % number for number in range(9)]))
     with pytest.raises(ChangedError):

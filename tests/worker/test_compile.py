@@ -329,9 +329,7 @@ def test_a_compile_that_is_due_ends_and_is_not_due_for_what_can_never_be_done(
     assert is_due(wiki, monkeypatch), "what was hidden waited"
 
 
-def test_undo_brings_the_wiki_back_and_its_entries_wait_again(
-    wiki: WikiHome, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_undo_brings_the_wiki_back_and_entries_wait_again(wiki: WikiHome, capsys: pytest.CaptureFixture[str]) -> None:
     wiki.compile([PORT_PAGE])
     before = wiki.files()
     wiki.log(LATER)

@@ -95,15 +95,9 @@ def test_a_new_article_is_as_old_as_what_is_new(person: Person) -> None:
     assert "created: '2026-11-19'" in person.text("concepts/gates")
 
 
-def test_it_is_asked_about_once(person: Person) -> None:
+def test_it_is_asked_about_once_and_there_is_one_look_a_day(person: Person) -> None:
     assert person.asked() == [DIRECT]
     assert person.live() == {QUEUE, DIRECT}
-    person.next_day()
-    assert person.asked() == []
-
-
-def test_there_is_one_look_a_day(person: Person) -> None:
-    assert person.asked() == [DIRECT]
     person.log(entry("more", 19, learned=stated(SUNDAYS)))
     person.compile([placed("sundays")])
     assert person.asked() == []

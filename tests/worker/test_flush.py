@@ -322,9 +322,7 @@ def test_a_job_whose_transcript_never_comes_does_not_hold_back_what_the_session_
     assert bench.waiting() == []
 
 
-def test_a_range_the_hook_did_not_copy_is_read_from_the_transcript(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_range_no_hook_copied_is_read_from_the_transcript(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(intake, "MAX_LINE", 2_000)
     whole, new = exchange(1) + b"torn\n", exchange(2)
     old = whole + b"x" * 4_500 + b"\n"
