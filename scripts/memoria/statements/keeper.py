@@ -235,8 +235,8 @@ class Keeper(AbstractContextManager["Keeper"]):
     def alone(self, fact: Fact, places: Sequence[str]) -> Fact | None:
         """Return a fact as one of these projects alone, None when it is none of theirs; without projects, all of it.
 
-        If others have it too, it is divided, so that it can end or go on in each: where it was said first, it keeps its
-        id, and for the rest it is a fact of its own.
+        If others have it too, each of them gets a fact of its own, so that it can end or go on in each, also when other
+        machines divide it at the same time; where it was said first, it keeps its id.
         """
         own = tuple(place for place in fact.projects if place in places)
         rest = tuple(place for place in fact.projects if place not in places)
@@ -244,10 +244,11 @@ class Keeper(AbstractContextManager["Keeper"]):
             return fact
         if not own:  # or it was divided before a kill
             return self.store.get(_part_id(fact, fact.content, places))
-        stays, leaves = (own, rest) if fact.project in own else (rest, own)
-        part, left = self._part(fact, fact.content, leaves), replace(fact, project=stays[0], also=stays[1:])
-        self.write(left)
-        return left if stays == own else part
+        every = (own, *((place,) for place in rest))
+        parts = {each: self._part(fact, fact.content, each) for each in every if fact.project not in each}
+        (stays,) = set(every) - parts.keys()
+        self.write(left := replace(fact, project=stays[0], also=stays[1:]))
+        return parts.get(own, left)
 
     def _part(self, fact: Fact, content: str, places: Sequence[str]) -> Fact:
         """Store what of a fact holds on, or holds in these projects, as a fact of the same day with the same proof."""
@@ -424,7 +425,7 @@ class Keeper(AbstractContextManager["Keeper"]):
 
 
 def _part_id(fact: Fact, content: str, places: Sequence[str]) -> str:
-    return new_id(fact.kind, content, Stamp(places[0], fact.session, fact.time))
+    return new_id(fact.kind, content, Stamp(places[0], fact.id, fact.time))  # a server keeps no session
 
 
 def _is_older_copy(then: Fact, now: Fact) -> bool:
