@@ -75,6 +75,7 @@ def test_the_worktrees_of_an_excluded_repository_are_excluded(tmp_path: Path, by
     for words in (
         ("init", "-q", str(main)), ("-C", str(main), "commit", "-q", "--allow-empty", "-m", "x"),
         ("-C", str(main), "worktree", "add", "-q", str(tree)), ("init", "-q", str(other)),
+        ("init", "-q", str(tree.parent)),
     ):  # fmt: skip
         subprocess.run(["git", "-c", "user.name=m", "-c", "user.email=m@example.com", *words], check=True)
     (tree / "src").mkdir()

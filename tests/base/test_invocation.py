@@ -36,8 +36,9 @@ def test_in_a_session_with_the_plugin_it_is_on_the_path(root: Path, monkeypatch:
     monkeypatch.delenv("CLAUDE_PROJECT_DIR")
     monkeypatch.setenv("MEMORIA_DETACHED", "1")  # the worker, whose notices a session shows
     assert invocation.called() == "memoria"
+    assert "plugin update" in invocation.update()
     (root / "pyproject.toml").touch()
-    assert invocation.called() == "uv run memoria"
+    assert (invocation.called(), invocation.update()) == ("uv run memoria", f"`git pull` in {root}")
 
 
 def test_a_tool_that_is_not_on_the_path_is_named_by_its_place_and_uvx_by_its_name(

@@ -63,9 +63,7 @@ os.rename({told!r} + ".new", {told!r})
 @pytest.mark.parametrize(
     ("before", "is_leader"), [("", True), (REFUSED, False)], ids=["spawned", "where it cannot be spawned"]
 )
-def test_what_an_ending_hook_starts_holds_nothing_of_it(
-    paths: Paths, tmp_path: Path, before: str, is_leader: bool
-) -> None:
+def test_what_a_hook_starts_holds_nothing_of_it(paths: Paths, tmp_path: Path, before: str, is_leader: bool) -> None:
     state.open_state(paths)
     told, gate = tmp_path / "told.json", tmp_path / "gate"
     child, call = CHILD.format(told=str(told), gate=str(gate)), "detach.start(command, paths, is_ending=True)"

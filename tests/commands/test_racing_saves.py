@@ -193,9 +193,7 @@ def test_a_day_that_is_saved_again_and_again_is_refused_and_neither_save_nor_ent
     assert race.holds(race.path.read_text("utf-8"))
 
 
-def test_undo_restores_what_a_person_saved_while_the_page_was_compiled(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_undo_restores_what_was_saved_while_the_page_was_compiled(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     race = compile_(home)
     with monkeypatch.context() as patch:
         person = RacingPerson(patch, race.path, EDITORS["rename"], "files.compared")

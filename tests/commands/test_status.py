@@ -61,7 +61,7 @@ def test_the_json_holds_every_fact(ledger: Ledger, capsys: pytest.CaptureFixture
     day = facts["calls"][0]
     assert (day["calls"], day["failed"], day["cost_usd"]) == (2, 1, 0.004)
     assert facts["notes"][0]["text"] == "bytes 0 to 10 of t.jsonl"
-    assert facts["last_hook"] is None
+    assert (facts["last_hook"], facts["other_memories"]) == (None, [])
 
 
 def test_what_no_compile_can_take_in_waits_for_none(

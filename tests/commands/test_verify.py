@@ -82,9 +82,7 @@ def test_a_session_that_is_going_on_is_open_and_not_missing(
     assert entries(home) == []
 
 
-def test_what_was_said_before_memoria_is_not_missing(
-    client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_was_said_before_is_not_missing(client: Shelf, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     client.session(2, age_s=5 * DAY)
     status, facts = verify(capsys)
     assert (status, facts["before_memoria"], facts["missing"]) == (0, 4, 0)

@@ -55,9 +55,7 @@ def write(path: Path, data: bytes) -> None:
 @pytest.mark.slow
 @given(parts=st.tuples(*(persons(number) for number in range(7))), mark=st.booleans())
 @settings(max_examples=150, deadline=None)
-def test_every_byte_of_a_person_stays_through_all_that_is_written_into_a_day(
-    parts: tuple[bytes, ...], mark: bool
-) -> None:
+def test_every_byte_of_a_person_stays_through_all_written_into_a_day(parts: tuple[bytes, ...], mark: bool) -> None:
     with TemporaryDirectory() as folder:
         daily = DailyLog(Paths(folder))
         log, path = Lines(daily), daily.path(DAY)

@@ -475,6 +475,7 @@ def test_a_line_reworded_unseen_goes_with_its_statement(desk: Machine, laptop: M
     desk.sync()
     with laptop.at_work():
         together.run(laptop.home, is_news=True)
+    assert Path(laptop.home.paths.exchanged).stat().st_mode & 0o777 == 0o600
     notice = Path(laptop.home.paths.notice)
     assert ("2 edits of it made here" in (notice.read_text() if notice.exists() else "")) is not is_sent
     meet(laptop, desk)

@@ -43,6 +43,9 @@ def test_a_push_gives_way_to_who_was_faster_and_changes_nothing(tmp_path: Path, 
     other.listed()
     assert dict(other.read([("a", "x.records")])) == {("a", "x.records"): b"one"}
     assert other.write({("b", "y.records"): b"other"}, ())
+    host.rename(tmp_path / "away")
+    with pytest.raises(CarrierError):
+        other.write({("b", "z.records"): b"other"}, ())
 
 
 def test_no_history_is_kept_here_and_none_on_the_host_after_it_tidied_up(

@@ -188,9 +188,7 @@ def test_a_fact_that_is_another_programs_memory_follows_it(server: MemoryServer,
 
 
 @pytest.mark.parametrize("theirs_first", [True, False])
-def test_what_the_servers_own_hook_learned_too_is_one_fact(
-    server: MemoryServer, here: Keeper, theirs_first: bool
-) -> None:
+def test_what_the_servers_hook_learned_too_is_one_fact(server: MemoryServer, here: Keeper, theirs_first: bool) -> None:
     if theirs_first:
         foreign(server, "use  pnpm, not npm")
         learned(here, PNPM)

@@ -128,9 +128,7 @@ def test_pull_runs_when_push_fails(server: MemoryServer, here: Keeper, there: Ke
     assert server_state(here)["waiting"] == 1
 
 
-def test_what_the_server_refuses_holds_up_nothing_and_is_sent_once_it_takes_it(
-    server: MemoryServer, here: Keeper
-) -> None:
+def test_what_the_server_refuses_holds_up_nothing_and_is_sent_later(server: MemoryServer, here: Keeper) -> None:
     long, good = a_fact("Use pnpm, not npm."), a_fact("Write short functions.")
     here.take([long, good])
     here.edit(long.id, "word " * 400)  # more than the server takes

@@ -84,8 +84,11 @@ def test_nothing_comes_without_a_yes_and_the_user_is_asked_once(wiki: WikiHome, 
     assert not told.exists()
 
 
-def test_what_is_accepted_is_the_teams_and_no_rule_of_the_users(wiki: WikiHome, clone: Path) -> None:
+def test_what_is_accepted_is_the_teams_and_no_rule_of_the_users(
+    wiki: WikiHome, clone: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert wiki.run(share, "--accept") == 0
+    assert capsys.readouterr().out.startswith("2 statements taken in")
     found = facts(wiki.home)
     queue, rule = f"{QUEUE} (from the team, Mara Kern, 2026-11-02)", f"{RULE} (from the team, Mara Kern, 2026-11-03)"
     assert {text: (fact.kind, fact.origin) for text, fact in found.items()} == {
@@ -141,9 +144,7 @@ def test_a_review_rewords_and_the_users_word_stands(wiki: WikiHome, clone: Path,
     assert list(facts(wiki.home)) == ["Use blanks in Makefiles."]
 
 
-def test_a_no_that_comes_while_a_worker_reads_is_kept(
-    wiki: WikiHome, clone: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_no_while_a_worker_reads_is_kept(wiki: WikiHome, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = team.offered
 
     def decided_meanwhile(*given: object) -> list[team.Shared]:

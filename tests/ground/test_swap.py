@@ -187,7 +187,11 @@ def test_a_replaced_file_is_kept_for_seconds_when_nobody_had_it_open_and_else_fo
     work.replaced.settle()
     assert len(list(work.replaced.folder.iterdir())) == len(kept) + 2
     monkeypatch.setattr(replaced_module, "OPEN_S", -1)
-    for name, data in (("1-1-1.json", b"{"), ("1-1-1.old", OLD)):  # as a power cut may leave a record
+    for name, data in (
+        ("1-1-1.json", b"{"),
+        ("1-1-1.old", OLD),
+        ("2-2-2.json", b"{"),
+    ):  # as a power cut may leave a record
         (work.replaced.folder / name).write_bytes(data)
     work.replaced.settle()
     assert list(work.replaced.folder.iterdir()) == []

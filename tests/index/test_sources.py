@@ -84,9 +84,7 @@ def test_the_sentence_that_an_ended_fact_was_learned_from_is_found_no_more(world
         assert "The gauge is fine." in hit.passages[0]
 
 
-def test_a_rebuild_lists_the_archive_no_more_often_for_more_entries(
-    world: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_rebuild_lists_the_archive_no_oftener_for_more_entries(world: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
     listings, real = list[str](), os.listdir
 
     def counted(path: str | Path = ".") -> list[str]:

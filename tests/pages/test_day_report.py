@@ -76,9 +76,9 @@ def test_a_session_says_at_most_one_line_and_the_setting_switches_it_off(tmp_pat
     assert [start("resume"), start(), start()] == ["", "memoria: 1 learned", ""]
     leave()
     for text in ("memoria: the model is away.", "memoria: the model is not logged in."):
-        assert notices.tell(client.paths, "failure", text), "the later one stands in the place of the other"
+        notices.tell(client.paths, "failure", text)  # the later one stands in the place of the other
     notices.clear(client.paths, "failure")
-    assert notices.tell(client.paths, "failure", text), "it is news again"
+    notices.tell(client.paths, "failure", text)  # it is news again
     assert [start(), start()] == ["memoria: the model is not logged in.", "memoria: 1 learned"]
     leave()
     client.env["MEMORIA_DAY_NOTICE"] = "false"

@@ -191,9 +191,7 @@ def force(paths: Paths, session: str = "s1", tool: str = "Bash", **more: Any) ->
     [fact(PUSH, importance=AGAIN), fact(f"{PUSH} #ask"), fact(f"{PUSH} #ask", "preference")],
     ids=["given twice", "marked", "a marked preference"],
 )
-def test_over_a_rule_that_was_marked_or_given_twice_the_user_is_asked_once_a_session(
-    world: Paths, rule: Document
-) -> None:
+def test_over_a_rule_marked_or_given_twice_the_user_is_asked_once_a_session(world: Paths, rule: Document) -> None:
     remember(world, rule)
     told = force(world)
     assert told["permissionDecision"] == "ask"

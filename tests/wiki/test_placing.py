@@ -128,9 +128,7 @@ def test_an_article_is_meant_by_its_slug_or_its_names(wiki: WikiHome, name: str)
 
 
 @pytest.mark.parametrize("is_broken", [False, True])
-def test_a_name_that_another_page_has_means_the_projects_own_page_again_and_again(
-    wiki: WikiHome, is_broken: bool
-) -> None:
+def test_a_name_that_another_page_has_means_the_projects_own_page_each_time(wiki: WikiHome, is_broken: bool) -> None:
     if is_broken:
         path = wiki.wiki.path(SLUG)
         path.parent.mkdir(parents=True)

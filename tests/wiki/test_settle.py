@@ -250,6 +250,7 @@ def test_a_persons_summary_loses_what_ended_and_nothing_else(home: Home) -> None
     home.edit(SLUG, f"\n{article.summary}\n", "\nThe port of the listener is 8080. Ask Mara about it.\n")
     home.settle()
     home.end("l-a10")
+    home.end("l-a11")
     assert "\nAsk Mara about it.\n" in home.parts()[0]
     assert "8080" not in home.parts()[0]
 

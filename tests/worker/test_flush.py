@@ -666,7 +666,7 @@ def test_a_job_whose_prompt_may_yet_be_taken_back_is_read_again(bench: Bench) ->
     bench.flush()
     assert set(kept(bench)) == keys(exchange(1))
     assert "and the tests too" not in bench.said()
-    assert bench.waiting() == [name]
+    assert [job.name for job in bench.spool.jobs(bench.spool.new)] == bench.waiting() == [name]
 
 
 def test_what_claude_said_before_the_first_prompt_is_told_and_nothing_later(

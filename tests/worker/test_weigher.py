@@ -219,7 +219,7 @@ def test_a_call_that_is_cut_off_is_booked_and_gives_nothing(make: Make) -> None:
     assert world.weigh() == ""
     with closing(Ledger(world.home.paths)) as ledger:
         ((_, call),) = ledger.calls_since(datetime.min.replace(tzinfo=UTC))
-    assert (call.task, call.outcome) == ("weigh", "cut off")
+    assert (call.task, call.project[:5], call.outcome) == ("weigh", "shop-", "cut off")
     assert call.input_tokens > 0
     assert "the client ended it" in Path(world.home.paths.hook_log).read_text("utf-8")
 
@@ -312,7 +312,9 @@ def test_the_model_names_words_by_which_more_than_can_be_offered_is_searched(mak
     world.names({"words": ["money", "integer"]})
     with Index(world.home.paths.index) as index:
         index.add([Document("daily/2026-11-20.md", "fact", "l-20000000", project="other-1a2b3c",
-                            passages=(Passage("A discount of others is money.", "fact"),))])  # fmt: skip
+                            passages=(Passage("A discount of others is money.", "fact"),)),
+                   Document("daily/2026-11-20.md", "fact", "l-30000000", session=SESSION,
+                            passages=(Passage("Money was counted in this session.", "fact"),))])  # fmt: skip
     world.say(("assistant", "The form has two fields."))
     assert "Money is an integer" in given(world.weigh("Add a discount to the form"))
     widened, weighed = world.calls()
@@ -324,6 +326,11 @@ def test_the_model_names_words_by_which_more_than_can_be_offered_is_searched(mak
     ], "what shares no word is left out, however important it is"  # fmt: skip
     assert "A discount of others" not in weighed["text"]
     assert "#^l-" not in weighed["text"], "where a note stands says nothing to the one who chooses"
+
+
+def test_no_more_notes_are_offered_than_may_be_together() -> None:
+    for chars, most in ((50, NOTES_OFFERED), (200, 39)):
+        assert len(list(weigher._fitting([weigher.Note("", "", "", "x" * chars, "")] * 200))) == most
 
 
 def test_where_no_note_can_matter_none_is_weighed_and_the_model_is_not_asked_again(make: Make) -> None:

@@ -319,11 +319,7 @@ def _lists(index: str, name: bytes) -> bool:
         head = os.read(descriptor, _NAMES)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode) or len(head) < _NAMES or head[:8] != _PACK_INDEX:
             return False
-        end = 12 + 4 * name[0]
-        low, high = (
-            int.from_bytes(head[end - 8 : end - 4], "big") if name[0] else 0,
-            int.from_bytes(head[end - 4 : end], "big"),
-        )
+        low, high = 0, int.from_bytes(head[-4:], "big")  # the last count is that of all
         while low < high:
             middle = (low + high) // 2
             os.lseek(descriptor, _NAMES + middle * len(name), os.SEEK_SET)

@@ -58,7 +58,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
 def _decide(home: Home, keeper: Keeper, place: Place, key: str, *, takes: bool) -> int:
     with closing(Ledger(home.paths)) as ledger:
         team.decide(ledger, keeper, place, key, takes=takes)
-        came, _ = team.follow(home, ledger, keeper)
+        came = team.follow(home, ledger, keeper)
     notices.clear(home.paths, TEAM)
     renew(home, keeper)
     print(f"{counted(came, 'statement')} taken in; what its team merges later comes by itself." if takes

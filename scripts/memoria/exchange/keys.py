@@ -29,7 +29,7 @@ class KeyAwayError(ExpectedError):
 
 @cache
 def _listed() -> list[str]:
-    return Path(__file__).with_name("words.txt").read_text(encoding="ascii").split()
+    return Path(__file__).with_name("words.txt").read_text("ascii").split()
 
 
 class Key:
@@ -97,7 +97,7 @@ def _check(secret: bytes) -> int:
 def kept(paths: Paths) -> Key | None:
     """Return the key that this home keeps; raise KeyAwayError when the keyring does not give it now."""
     try:
-        text = Path(paths.exchange_key).read_text(encoding="ascii")
+        text = Path(paths.exchange_key).read_text("ascii")
     except FileNotFoundError:
         return None
     if text == _ELSEWHERE:
@@ -126,7 +126,7 @@ def keep(paths: Paths, key: Key) -> str:
 def drop(paths: Paths) -> None:
     """Keep no key."""
     path = Path(paths.exchange_key)
-    if path.exists() and path.read_text(encoding="ascii") == _ELSEWHERE:
+    if path.exists() and path.read_text("ascii") == _ELSEWHERE:
         _keyring("delete_password", paths)
     path.unlink(missing_ok=True)
 

@@ -147,9 +147,9 @@ def decide(ledger: Ledger, keeper: Keeper, place: Place, key: str, *, takes: boo
     ledger.put(TEAM, {**(ledger.get(TEAM) or {}), place.git: about})
 
 
-def follow(home: Home, ledger: Ledger, keeper: Keeper) -> tuple[int, int]:
-    """Take in what accepted repositories share now; return how many statements came and how many went."""
-    came = went = 0
+def follow(home: Home, ledger: Ledger, keeper: Keeper) -> int:
+    """Take in what accepted repositories share now, and drop the rest; return how many statements came."""
+    came = 0
     asked: dict[str, dict[str, Any]] = ledger.get(TEAM) or {}
     for git, about in asked.items():
         place = project.place(str(about["root"]))
@@ -159,7 +159,7 @@ def follow(home: Home, ledger: Ledger, keeper: Keeper) -> tuple[int, int]:
         shares = offered(place, tree) if tree else []
         wanted = {fact.id: fact for each in shares if not _is_own(keeper, each)
                   for fact in [each.as_fact(about["key"], redactor)]}  # fmt: skip
-        went += _drop(keeper, set(about["ids"]) - wanted.keys())
+        _drop(keeper, set(about["ids"]) - wanted.keys())
         gone, held = keeper.store.gone(), {ident: keeper.store.get(ident) for ident in wanted}
         for ident, fact in wanted.items():
             if (known := held[ident]) and _is_teams(known) and not known.ended and known.content != fact.content:
@@ -173,7 +173,7 @@ def follow(home: Home, ledger: Ledger, keeper: Keeper) -> tuple[int, int]:
             ledger.put(TEAM, {**now, git: about | {"tree": tree, "ids": sorted(wanted)}})
         else:  # the user decided anew meanwhile
             _drop(keeper, wanted)
-    return came, went
+    return came
 
 
 def _is_own(keeper: Keeper, shared: Shared) -> bool:
@@ -186,13 +186,10 @@ def _is_teams(fact: Fact) -> bool:
     return fact.session == TEAM and not fact.history
 
 
-def _drop(keeper: Keeper, ids: Iterable[str]) -> int:
-    count = 0
+def _drop(keeper: Keeper, ids: Iterable[str]) -> None:
     for ident in ids:
         fact = keeper.store.get(ident)
         if fact and _is_teams(fact):
             keeper.delete(ident)
             if fact.ended is None:  # the repository may bring it back
                 keeper.store.unmark_deleted(ident)
-            count += 1
-    return count

@@ -57,7 +57,7 @@ def waiting(path: Path, told: str = "") -> Iterator[None]:
                 yield
                 return
         if told and not is_told:
-            print(told, file=sys.stderr, flush=True)
+            print(told, file=sys.stderr)
         is_told = True
 
 

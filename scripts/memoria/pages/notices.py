@@ -28,20 +28,19 @@ from memoria.statements.store import Store
 log = logging.getLogger(__name__)
 
 
-def tell(paths: Paths, kind: str, text: str) -> bool:
-    """Leave a line unless it repeats the last one of this kind; return whether it was left. No text withdraws it."""
+def tell(paths: Paths, kind: str, text: str) -> None:
+    """Leave a line unless it repeats the last one of this kind; no text withdraws it."""
     if not text:
         clear(paths, kind)
-        return False
+        return
     line = " ".join(text.split())
     with locks.waiting(Path(paths.notices_lock)):
         given = _given(paths)
         if given.get(kind) == line:
-            return False
+            return
         waiting = [old for old in _waiting(paths) if old != given.get(kind)]
         files.replace(Path(paths.notice), "\n".join([*waiting, line]) + "\n", mode=atomic.PRIVATE)
         files.replace(Path(paths.notices_given), json.dumps(given | {kind: line}), mode=atomic.PRIVATE)
-    return True
 
 
 def clear(paths: Paths, kind: str) -> None:

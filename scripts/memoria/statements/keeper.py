@@ -76,7 +76,7 @@ class Outbox:
         paths = (*self.folder.glob("*.json"), *self.folder.glob("aside/*.json"))
         for path in sorted(paths, key=lambda path: path.name):
             try:
-                items[path] = dict(json.loads(path.read_text(encoding="utf-8"))["body"])
+                items[path] = dict(json.loads(path.read_text("utf-8"))["body"])
             except FileNotFoundError:
                 continue  # another process has done it meanwhile
             except (ValueError, KeyError, TypeError):
