@@ -53,7 +53,9 @@ def _written(records: Records, source: Source, file: str, idents: Sequence[str])
         with records.transaction():
             text = source.written(file, before, wrong) if wrong or before else before
             for part in set(wrong) - held.keys():  # who edits what a kill leaves here replaces it
-                records.show(part, file, GONE, records.dots(part))
+                shown = records.shown(part)
+                if shown is None or shown.digest == GONE:
+                    records.show(part, file, GONE, records.dots(part))
         return text
 
     try:

@@ -366,12 +366,12 @@ class Records(AbstractContextManager["Records"]):
     def shown(self, ident: str) -> Shown | None:
         """Return what a file held of an id when it was last looked at."""
         row = self.db.execute("SELECT * FROM shown WHERE id = ?", (ident,)).fetchone()
-        return _shown(row) if row else None
+        return Shown(row[0], row[1], row[2], tuple(row[3].split())) if row else None
 
     def shown_in(self, file: str) -> dict[str, Shown]:
         """Return what a file held when it was last looked at, by id."""
-        rows = map(_shown, self.db.execute("SELECT * FROM shown WHERE file = ?", (file,)))
-        return {shown.id: shown for shown in rows}
+        rows = self.db.execute("SELECT * FROM shown WHERE file = ?", (file,))
+        return {row[0]: Shown(row[0], row[1], row[2], tuple(row[3].split())) for row in rows}
 
     def show(self, ident: str, file: str, digest: str, dots: Iterable[str]) -> None:
         """Record what a file holds of an id."""
@@ -476,8 +476,3 @@ def made_of(dot: str) -> str:
     That is a wording with an id of its own now, or what a forgetting left.
     """
     return sha256(dot[:RANDOM])[:RANDOM]
-
-
-def _shown(row: tuple[str, str, str, str]) -> Shown:
-    ident, file, digest, dots = row
-    return Shown(ident, file, digest, tuple(dots.split()))
