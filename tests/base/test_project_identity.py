@@ -50,6 +50,8 @@ def test_two_clones_are_one_project_and_two_repositories_of_one_name_are_two(tmp
     one, two = repository(tmp_path / "a" / "api", SSH), repository(tmp_path / "b" / "api-copy", HTTPS)
     other = repository(tmp_path / "c" / "api", SSH.replace("client1", "client2"))
     (one / "packages" / "web").mkdir(parents=True)
+    config = two / ".git" / "config"
+    config.write_text(config.read_text().replace("origin", "only"))
     assert key(one, paths) == key(two, paths) == key(one / "packages" / "web", paths)
     assert key(other, paths) != key(one, paths)
     assert key(one, paths).startswith("api-")

@@ -24,6 +24,7 @@ def test_turns_of_an_entry_are_known(ledger: Ledger) -> None:
     ledger.record(BOOKED)
     ledger.record_nothing(["k3", "k1"], "s", "trivial")
     assert [ledger.entry_of(key) for key in ("k1", "k3", "k4")] == ["one", "", None]
+    assert [ledger.session_of(key) for key in ("k1", "k3")] == ["s", ""]
     assert ledger.path.stat().st_mode & 0o777 == 0o600
 
 
@@ -36,6 +37,8 @@ def test_an_entry_that_a_person_removed_from_its_log_is_known_and_waits_for_noth
     assert ledger.entry_of("k1") == "one"
     ledger.reread(BOOKED.day, "3", [], [("two", ["k3"])], 0, [])
     assert "two" not in [entry.id for entry in ledger.entries()], "it is forgotten"
+    ledger.forget_log("2026-11-21")
+    assert (ledger.entries(waiting=True), ledger.changed_logs({})) == ([], ([], [BOOKED.day]))
 
 
 @pytest.mark.parametrize("damage", ["junk", "truncated", "overwritten", "no table"])

@@ -138,7 +138,7 @@ def test_a_review_rewords_and_the_users_word_stands(wiki: WikiHome, clone: Path,
     wiki.run(share, "--accept")
     assert list(facts(wiki.home)) == [rule.content], "what the user ended does not come back"
     with Keeper.at(wiki.home) as keeper:
-        keeper.edit(rule.id, "Use blanks in Makefiles.", is_users=True)
+        assert keeper.edit(rule.id, "Use blanks in Makefiles.", is_users=True).quote == "Use blanks in Makefiles."
     merge(tmp_path / "mara", "# Shared by Mara\n")
     follow(wiki.home, clone)
     assert list(facts(wiki.home)) == ["Use blanks in Makefiles."]

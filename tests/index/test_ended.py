@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from as_before import bent, same
-from facts import MONDAY, SHOP, a_fact
+from facts import BLOG, MONDAY, SHOP, a_fact
 from memoria.amending import forget_plan, removal
 from memoria.commands import learned
 from memoria.daily.entry import Learned
@@ -133,9 +133,13 @@ def test_no_record_says_the_fact_that_a_person_deleted(home: WikiHome) -> None:
 @pytest.mark.parametrize(("what", "kind"), [("c3", "entry"), ("12 litres", "text"), (SHOP, "project")])
 def test_forget_removes_what_is_known_of_deletions(home: WikiHome, what: str, kind: str) -> None:
     the_deleted(home)
+    with Keeper.at(home.home) as keeper:
+        for fact in [a_fact(f"The shed of {place} is red.", project=place, session="") for place in (SHOP, BLOG)]:
+            keeper.take([fact])
+            keeper.delete(fact.id)
     removal.carry_out(home.home, forget_plan.plan(home.home, what, kind))
     with Keeper.at(home.home) as keeper:
-        assert keeper.store.deleted() == []
+        assert {fact.project for fact in keeper.store.deleted()} == {BLOG, BLOG if kind == "project" else SHOP}
 
 
 HETZNER, AWS = "Production is hosted at Hetzner, because the data must stay.", "Production is hosted at AWS."

@@ -66,7 +66,7 @@ def _prepared(pattern: str) -> list[list[str]]:
     if not _parts(plain):
         return []
     if plain.startswith("/") or plain[1:2] == ":":
-        return [_parts(_normal(path)) for path in {os.path.normpath(plain), _behind_links(plain)}]
+        return [_parts(_normal(path)) for path in {os.path.normpath(plain), _real(plain)}]
     return [["**", *_parts(plain)]]
 
 
@@ -76,13 +76,6 @@ def _real(folder: str) -> str:
         return os.path.realpath(folder) if len(folder) <= MAX_PATH else folder
     except ValueError:  # a lone surrogate
         return folder
-
-
-def _behind_links(pattern: str) -> str:
-    """Return a pattern with the real path of its folders up to the first wildcard."""
-    parts = pattern.split("/")
-    fixed = next((number for number, part in enumerate(parts) if "*" in part or "?" in part), len(parts))
-    return "/".join([_real("/".join(parts[:fixed])), *parts[fixed:]]) if fixed > 1 else pattern
 
 
 def _main_folder(worktree: str) -> str:

@@ -250,10 +250,9 @@ class Ledger:
 
     def forget_log(self, name: str) -> None:
         """Record that a daily log no longer exists."""
+        self.reread(name, "", (), (), 0, ())
         with self.transaction():
             self.db.execute("DELETE FROM logs WHERE name = ?", (name,))
-            self.db.execute("DELETE FROM items WHERE day = ?", (name,))
-            self.db.execute(_REMOVE, (name,))
 
     def _record(self, entry: Booked) -> None:
         self.db.execute(

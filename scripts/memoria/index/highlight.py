@@ -29,7 +29,7 @@ def excerpt(text: str, wanted: Collection[str]) -> list[tuple[str, bool]]:
     for word, is_found in zip(words[start:], found[start:], strict=True):
         if length + len(word) > SNIPPET_CHARS:
             is_first = len(shown) == bool(start)
-            shown.append((word[: SNIPPET_CHARS - length] + "…" if is_first else "…", False))
+            shown.append((word[:SNIPPET_CHARS] + "…" if is_first else "…", False))
             break
         shown.append((word, is_found))
         length += len(word) + 1

@@ -79,7 +79,7 @@ def block_ids(snapshot: Snapshot) -> Found:
             counts[day] = DayText(snapshot.daily.text(entry.day)).block_ids()
         times = counts[day][f"e-{entry.id}"]
         if times != 1:
-            fault = "is missing" if not times else "occurs twice" if times == 2 else f"occurs {times} times"
+            fault = f"occurs {times} times" if times else "is missing"
             yield f"{day}.md", f"entry {entry.id}: its line `^e-{entry.id}` {fault}"
 
 
