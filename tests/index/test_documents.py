@@ -107,8 +107,8 @@ def test_a_line_of_an_article_stands_for_the_statement_that_it_shows(tmp_path: P
     (tmp_path / "knowledge/concepts/prices.md").write_text(f"{PRICES}\n## Behaviour\n\n{''.join(shown)}")
     with Index(tmp_path / "index.db") as index:
         index.sync(tmp_path)
-        (note,) = index.finder.notes("integers", limit=3, room=300, kinds=("article",))
-        assert index.finder.notes("floats", limit=3, room=300, kinds=("article",)) == [], "it has ended"
+        (note,) = index.finder.notes("integers", limit=3, room=300)
+        assert index.finder.notes("floats", limit=3, room=300) == [], "it has ended"
     assert (note.hit.kind, note.hit.key, note.hit.date) == ("fact", f"daily/2026-11-16.md#^{fact.id}", "2026-11-16")
 
 

@@ -107,8 +107,9 @@ def test_an_older_word_does_not_end_what_was_said_again_since(tmp_path: Path) ->
     with keeper(tmp_path) as home:
         tabs = a_fact("Use tabs for indentation, not spaces.")
         home.take([tabs, a_fact("Use tabs, not spaces, for indentation", day=3)])
-        home.take([a_fact("Use spaces for indentation, not tabs.", day=1, supersedes=(tabs.id,))])
+        home.take([spaces := a_fact("Use spaces for indentation, not tabs.", day=1, supersedes=(tabs.id,))])
         assert contents(home) == ["Use tabs for indentation, not spaces."]
+        assert home.known(spaces.id).successor == tabs.id
 
 
 def test_several_facts_end_at_once_and_their_copies_with_them(tmp_path: Path) -> None:

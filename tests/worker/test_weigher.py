@@ -308,7 +308,8 @@ def test_the_same_prompt_asks_no_model_again(make: Make) -> None:
 
 def test_the_model_names_words_by_which_more_than_can_be_offered_is_searched(make: Make) -> None:
     world = make({"needed": [1]})
-    world.learns(("Money is an integer of cents.", "decision"), ("A discount is never above ten percent.", "fact"))
+    money = ("Money is an integer of cents.", "decision")
+    world.learns(money, ("A discount is never above ten percent.", "fact"), money)
     world.names({"words": ["money", "integer"]})
     with Index(world.home.paths.index) as index:
         index.add([Document("daily/2026-11-20.md", "fact", "l-20000000", project="other-1a2b3c",

@@ -154,7 +154,7 @@ def _is_around(outer: str, inner: str) -> bool:
 def _share(one: str, other: str) -> bool:
     """Return whether one of two repositories has the newest commit of the other; a shallow one has no root commit."""
     for git, held in ((one, other), (other, one)):
-        commit = (ask_git(git, "rev-parse", "HEAD") or "").strip() if git and held else ""
+        commit = (ask_git(git, "rev-parse", "HEAD") or "").strip()
         if commit and ask_git(held, "cat-file", "-e", f"{commit}^{{commit}}") is not None:
             return True
     return False

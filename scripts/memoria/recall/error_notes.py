@@ -41,9 +41,7 @@ def post_tool_use_failure(event: hook.Event, settings: Settings, paths: Paths) -
     try:
         with reader.Finder(paths.index, candidates=CANDIDATES) as finder:
             query, room = " ".join(lines), notes.NOTE_CHARS
-            found = finder.notes(
-                query, limit=CANDIDATES, room=room, view=view, kinds=notes.KINDS, session=event.session_id
-            )
+            found = finder.notes(query, limit=CANDIDATES, room=room, view=view, session=event.session_id)
     except reader.UnreadableError as error:
         shown_notes.no_notes(event, settings, paths, error)
         return None

@@ -27,7 +27,6 @@ MAX_CHARS = 1_500  # of all that a prompt is given
 NOTES = 4  # that it is given
 BESIDE_CHARS, BESIDE_NOTES = 900, 2  # of all that a tool use is given
 NOTE_CHARS = 360  # of a note's text
-KINDS = ("article", "entry", "fact")  # a turn holds for its moment: what the user said there may be reversed since
 SHARE = 0.5  # of the information in a question, the least that a note must hold which no model has chosen
 WORDS = 3  # of a question, the fewest that it must hold: two meet by chance
 CANDIDATES = 2 * NOTES  # documents that are scored for a question, because the user waits
@@ -45,7 +44,7 @@ def answer(event: hook.Event, settings: Settings, paths: Paths, asked: str) -> d
     session = "" if shown.was_compacted() else event.session_id  # until a compaction the context has what it said
     try:
         with reader.Finder(paths.index, candidates=CANDIDATES) as finder:
-            found = finder.notes(asked, limit=NOTES, room=NOTE_CHARS, view=view, kinds=KINDS, session=session)
+            found = finder.notes(asked, limit=NOTES, room=NOTE_CHARS, view=view, session=session)
     except reader.UnreadableError as error:
         shown_notes.no_notes(event, settings, paths, error)
         return None

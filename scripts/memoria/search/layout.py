@@ -10,6 +10,7 @@ SHIFT = 12  # a passage's row is (document << SHIFT) + its ordinal
 LAST = (1 << SHIFT) - 1  # the greatest ordinal
 HEADS = 2  # ordinals 0 and 1 are the title, and the names with the day
 KINDS = ("article", "entry", "fact", "turn")
+NOTED = ("article", "entry", "fact")  # a turn holds for its moment: what the user said there may be reversed since
 USUAL = 0.5  # importance of a document of which nobody said how much it matters
 AGAIN = 1.0  # added to that of a correction that the user had to make again
 PREPARED = "prepared"  # in ``facts`` while what rules name is written as the index says it

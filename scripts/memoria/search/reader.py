@@ -195,7 +195,6 @@ class Finder:
         limit: int,
         room: int,
         view: Visibility | None = None,
-        kinds: Collection[str] = (),
         session: str = "",
     ) -> list[Statement]:
         """Return the best passages of the documents that ``search`` finds, best first, cut to ``room`` characters.
@@ -203,7 +202,7 @@ class Finder:
         A line of an article stands for the statement that it shows, and each statement is returned once. What
         ``session`` said is left out.
         """
-        hits, bits = self._found(query, limit, "", view, kinds, is_folded=False)
+        hits, bits = self._found(query, limit, "", view, layout.NOTED, is_folded=False)
         found: dict[str, Statement] = {}
         for each in filter(None, (self._noted(hit, bits, room, view) for hit in hits)):
             if session not in each.sessions:

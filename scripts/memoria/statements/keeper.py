@@ -247,7 +247,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         every = (own, *((place,) for place in rest))
         parts = {each: self._part(fact, fact.content, each) for each in every if fact.project not in each}
         (stays,) = set(every) - parts.keys()
-        self.write(left := replace(fact, project=stays[0], also=stays[1:]))
+        self.write(left := replace(fact, also=stays[1:]))
         return parts.get(own, left)
 
     def _part(self, fact: Fact, content: str, places: Sequence[str]) -> Fact:

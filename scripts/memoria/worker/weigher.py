@@ -237,7 +237,7 @@ class Offer:
         """
         query, room = " ".join((*words, self._asked)), notes.NOTE_CHARS
         with Finder(self._home.paths.index) as finder:
-            found = finder.notes(query, limit=NOTES, room=room, view=self._view, kinds=notes.KINDS)
+            found = finder.notes(query, limit=NOTES, room=room, view=self._view)
             rest = [] if words else finder.worthiest(view=self._view, most=NOTES)  # all, where there is room for all
             told = self._new([*found, *rest])
             if all(statement.hit.kind == RECORD for statement in told):
