@@ -18,7 +18,7 @@ from memoria.amending import forget_plan
 from memoria.base.paths import Paths
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
-from memoria.daily.entry import DROPPED, OPEN, TICKED, Entry, Learned, fingerprint, render, tombstone
+from memoria.daily.entry import DROPPED, OPEN, TICKED, Entry, Learned, fingerprint, is_cut, render, tombstone
 from memoria.index import documents
 from memoria.statements import lines
 from memoria.statements.lines import Lines
@@ -122,6 +122,7 @@ def test_an_entry_is_read_alike_with_any_line_endings_and_with_a_mark_at_the_beg
         (found,) = DayText(dressed).entries(DAY)
         assert replace(found, title=found.title.rstrip()) == first
         assert parsed(dressed, DAY) == parsed(text, DAY) != []
+        assert not is_cut(dressed[1:])
 
 
 def test_forgetting_the_last_entry_leaves_a_file_without_a_final_line_ending_without_one() -> None:

@@ -177,15 +177,18 @@ def test_one_writes_what_holds_sees_it_before_and_has_it_once(
     wiki: WikiHome, clone: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     key = project.of(str(clone), wiki.home.settings, wiki.home.paths)
+    git(clone, "config", "--global", "user.name", "Jo Ba")
     assert wiki.run(share, "--project", "--yes") == 0
     assert "There is no statement to share" in capsys.readouterr().out
     with Keeper.at(wiki.home) as keeper:
         keeper.take([a_fact("Backups are kept for nine weeks.", "decision", project=key)], "shop")
-    for what, told in (("--project", "Add --yes"), ("nonsuch", "There is no article 'nonsuch'")):
+    for name, what, told in (
+        ("///", "--project", "user.name NAME"), ("Jo Ba", "--project", "Add --yes"), ("Jo Ba", "nonsuch", "'nonsuch'"),
+    ):  # fmt: skip
+        git(clone, "config", "--global", "user.name", name)
         with pytest.raises(ExpectedError, match=told):
             wiki.run(share, what)
     assert "+- [decision] Backups are kept for nine weeks. (2026-11-16) ^l-" in capsys.readouterr().out
-    git(clone, "config", "user.name", "Jo Ba")
     (clone / ".gitignore").write_text(".claude/\n")
     assert wiki.run(share, "--project", "--yes") == 0
     assert re.search(r"\+# Shared by Jo Ba[^`]*`git add -f .claude/memory/jo-ba.md`", capsys.readouterr().out)

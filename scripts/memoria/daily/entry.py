@@ -154,7 +154,7 @@ PARTICULARS = Pattern(r"[ \t]+<!-- learned (\{.*\}) -->[ \t]*")
 
 def is_cut(text: str) -> bool:
     """Return whether the last entry of a log has no marker yet, as when its save stopped at the end of a line."""
-    found = (row for row in reversed(text.split("\n")) if MARKER.fullmatch(row) or SESSION.fullmatch(row))
+    found = (row for row in reversed(text.splitlines()) if MARKER.fullmatch(row) or SESSION.fullmatch(row))
     return SESSION.fullmatch(next(found, "")) is not None
 
 

@@ -19,7 +19,7 @@ from memoria.base import invocation, project
 from memoria.base.project import Place
 from memoria.daily.ledger import Ledger
 from memoria.ground import clock
-from memoria.ground.errors import MemoryStoreError
+from memoria.ground.errors import ExpectedError, MemoryStoreError
 from memoria.ground.home import Home
 from memoria.ground.projects import ask_git
 from memoria.ground.redact import Redactor
@@ -33,6 +33,7 @@ MAX_FILES, MAX_CHARS, MAX_STATEMENTS = 50, 200_000, 500  # of one repository
 _MERGED: Final = ("refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master", "HEAD")
 _WHO: Final = re.compile(r"# Shared by (.+)")
 _ROW: Final = re.compile(r"- (?:\[(\w+)\] )?(.+?)(?: \((\d{4}-\d\d-\d\d)\))?(?: \^(l-[0-9a-z]{8}))?$")
+_NO_LETTERS: Final = re.compile(r"[^\w-]+")
 _RULES: Final = ("correction", "preference")  # of the person who shares them; for others they are decisions
 
 
@@ -60,13 +61,16 @@ class Shared:
 
 
 def who_shares(place: Place) -> str:
-    """Return the name that the repository's git writes into commits."""
-    return plain((ask_git(place.git, "config", "user.name") or "").strip(), 40) or "someone"
+    """Return the name that the user's git writes into commits there; raise ExpectedError for none."""
+    name = plain((ask_git(place.git, "config", "user.name", as_user=True) or "").strip(), 40)
+    if not _NO_LETTERS.sub("", name):
+        raise ExpectedError("Git knows no name of yours. `git config --global user.name NAME` tells it.")
+    return name
 
 
 def path_of(root: str, who: str) -> Path:
     """Return the file of a person in a checkout."""
-    return Path(root, FOLDER, re.sub(r"[^\w-]+", "-", who.casefold()).strip("-") + ".md")
+    return Path(root, FOLDER, _NO_LETTERS.sub("-", who.casefold()).strip("-") + ".md")
 
 
 def rendered(before: str, who: str, facts: Iterable[tuple[str, Fact]], over: Iterable[str] = ()) -> str:

@@ -278,11 +278,11 @@ def _root_commit(git: str, known: str) -> str:
     return found[-1] if found else ""
 
 
-def ask_git(git: str, *question: str) -> str | None:
-    """Return git's answer, None when it fails or takes too long."""
+def ask_git(git: str, *question: str, as_user: bool = False) -> str | None:
+    """Return git's answer, None when it fails or takes too long; ``as_user``: by the user's own configuration."""
     import subprocess  # noqa: PLC0415 (only for a repository without a remote)
 
-    environment = {"PATH": os.environ.get("PATH", os.defpath), **_ENVIRONMENT}
+    environment = {**os.environ} if as_user else {"PATH": os.environ.get("PATH", os.defpath), **_ENVIRONMENT}
     try:
         done = subprocess.run(
             [*_GIT, "--git-dir", git, *question],
