@@ -222,7 +222,13 @@ def test_what_rests_on_other_entries_stays(home: Home) -> None:
 def test_a_text_takes_single_lines_and_leaves_the_rest_of_the_entry(home: Home) -> None:
     entry(home, "01cc", "Said by its title alone")
     article(home, "concepts/own", "Own", ("Ask Ada.", "01cc"))
+    with Keeper.at(home) as keeper:
+        for words in (SECRET, KEPT_FACT):
+            keeper.edit("l-00000002", words)
     assert run(forget, home, "merger with  QUAGGASOFT closes", "--yes") == 0
+    with Keeper.at(home) as keeper:
+        left = keeper.known("l-00000002")
+    assert (left.content, left.wordings, left.asked_as) == (KEPT_FACT, (KEPT_FACT,), ("add a package",))
     gone(home, "merger with quaggasoft closes")
     assert "Ask Ada." in Wiki(home.paths).path("concepts/own").read_text()
     assert Ledger(home.paths).get(PLAIN) == PLAIN
@@ -391,13 +397,10 @@ def test_the_memory_server_is_told_and_only_of_the_number(home: Home) -> None:
     assert {method for method, _ in server.written()} == {"POST", "DELETE"}
 
 
-TARGETS = ("01aa", "s1", "Quaggasoft", "shop-aaaaaa", "concepts/merger", "l-00000001", "Fridays")
-
-
 def test_a_dry_run_shows_everything_and_changes_nothing(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     before = {path: data for path, data in contents(home) if path.suffix not in _CHANGING}
     rows: list[str] = []
-    for what in TARGETS:
+    for what in ("01aa", "s1", "Quaggasoft", "shop-aaaaaa", "concepts/merger", "l-00000001", "Fridays"):
         rows += [f"== {what}: {run(forget, home, what, '--dry-run')}", *capsys.readouterr().out.splitlines()]
     same("read/forgotten.txt", (row.replace(home.paths.home, "~") for row in rows))
     for unsaid in ("nobody said this", "daily/2026-11-20", "session", "importance", "Learned"):
@@ -432,10 +435,7 @@ def test_digests_that_are_damaged_are_named_and_never_taken_for_none(
     assert Path(home.paths.forgotten).read_text() == left
 
 
-STEPS = ("_spool", "_archive", "_wiki", "_daily", "_caches", "_logs")
-
-
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", ["_spool", "_archive", "_wiki", "_daily", "_caches", "_logs"])
 @pytest.mark.parametrize("what", ["s1", "quaggasoft"])
 def test_the_next_worker_completes_a_forget_that_was_broken_off(
     home: Home, monkeypatch: pytest.MonkeyPatch, step: str, what: str

@@ -410,14 +410,17 @@ def texts(desk: Machine) -> Iterator[tuple[Path, bytes]]:
 @pytest.mark.parametrize("hindrance", ["", "worker", "files.replaced"])
 def test_what_is_forgotten_on_one_machine_is_forgotten_on_all(desk: Machine, laptop: Machine, hindrance: str) -> None:
     """Also where a worker is in the way when the others hear of it, or the exchange is killed while it writes."""
-    learn(desk, "Use pnpm.")
     write_entry(desk)
     save(desk, "asked → answered", "asked of the zeppelin → answered")
     meet(desk, laptop)
     save(desk, "asked of the zeppelin → answered", "asked → answered")
     save(desk, "It was slow.", "The zeppelin was slow.")
     learn(desk, "The zeppelin lands on Friday.")
-    meet(desk, laptop)
+    (fact,) = learn(desk, "Use the zeppelin.")
+    for words in ("Use npm.", "Use pnpm."):  # the last of which the laptop has not heard of when it forgets
+        meet(desk, laptop)
+        with desk.at_work(), desk.keeper() as keeper:
+            keeper.edit(fact.id, words, is_users=True)
     assert "zeppelin" in day(laptop).read_text()
     laptop.forget("zeppelin")
     laptop.sync()

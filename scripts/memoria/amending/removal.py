@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import closing
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -59,6 +60,9 @@ def carry_out(home: Home, plan: Plan) -> None:
         for fact in plan.facts:
             if keeper.store.get(fact.id):  # one that still waits goes with the outbox
                 keeper.delete(fact.id)
+        for fact in keeper.store.facts(live=False):
+            if len(left := tuple(line for line in fact.history if not plan.held(line))) < len(fact.history):
+                keeper.write(replace(fact, history=left))
         keeper.store.forget_deleted(_deleted(keeper, plan))
         _outbox(keeper.outbox, plan)
         keeper.store.shred()
@@ -130,7 +134,7 @@ def _deleted(keeper: Keeper, plan: Plan) -> list[str]:
         if fact.id in facts
         or (plan.project and plan.project in fact.projects)
         or (fact.session and fact.session in sessions)
-        or plan.held(f"{fact.content} {fact.quote}")
+        or plan.held(said(json.dumps(fact.to_dict())))
     ]
 
 

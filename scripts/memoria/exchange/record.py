@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -125,6 +125,18 @@ def wording(kind: str, text: str | None) -> str:
         first = head[:10] if kind == ENTRY else head.partition("\t")[0]
         text = f"{first}\n{bare}"
     return digest_of(text)
+
+
+def without_wordings(record: Record, clean: Callable[[str], str]) -> str:
+    """Return the text of a record; that of a statement without the former wordings that ``clean`` changes."""
+    text = record.text or ""
+    if record.kind == STATEMENT:
+        with suppress(ValueError, KeyError, TypeError):  # it has none, or is of a newer version
+            stored = json.loads(text)
+            former = stored.pop("history")
+            left = [words for words in former if clean(words) == words]
+            return text if left == former else packed(stored | ({"history": left} if left else {}))
+    return text
 
 
 def beside(ident: str, digest: str) -> str:

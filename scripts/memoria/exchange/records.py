@@ -31,6 +31,7 @@ from memoria.exchange.record import (
     Record,
     digest_of,
     nameless,
+    without_wordings,
     wording,
 )
 from memoria.ground import database
@@ -214,7 +215,7 @@ class Records(AbstractContextManager["Records"]):
 
         The record that replaces it is the same on all machines.
         """
-        left = clean(record.text) if record.text and record.kind != FORGET else record.text
+        left = clean(without_wordings(record, clean)) if record.text and record.kind != FORGET else record.text
         if left == record.text:
             return False
         if record.kind == PLACE and (left or "").split("\n")[:2] != str(record.text).split("\n")[:2]:
@@ -224,6 +225,8 @@ class Records(AbstractContextManager["Records"]):
         shown = self.shown(record.id)
         if shown and record.dot in shown.dots:  # what the file holds without the text replaces this one too
             self.show(record.id, shown.file, shown.digest, (*shown.dots, made.dot))
+        else:
+            self.be_due([record.id])
         return True
 
     def gone(self, ident: str) -> Record | None:

@@ -367,7 +367,7 @@ class Keeper(AbstractContextManager["Keeper"]):
             return known
         now = clock.now()
         changed = known.reworded(words, self.zone.day(now).isoformat(), now)
-        if is_users and known.origin != "user":
+        if is_users and (known.origin != "user" or known.quote == known.content):
             changed = replace(changed, origin="user", quote=words)
         self.write(changed)
         return changed
