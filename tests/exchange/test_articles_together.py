@@ -319,7 +319,7 @@ def delete_articles(machine: Machine, count: int) -> None:
 def test_articles_that_no_person_can_have_deleted_are_held(
     desk: Machine, laptop: Machine, count: int, missing: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scan, "MOST_MISSING", 3)
+    monkeypatch.setattr(scan, "MANY", 3)
     for number in range(count):
         place(desk, "Behaviour", f"Rule {number} holds.", f"Law {number} holds.", slug=f"concepts/page{number}")
     meet(desk, laptop)

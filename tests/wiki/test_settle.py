@@ -263,7 +263,8 @@ def test_a_new_bullet_is_a_statement_and_a_persons_own_list_is_none(home: Home) 
     facts = home.facts()
     told = home.text(SLUG).count(secret), any("ghp_" in content for content in facts), LISTENS in facts
     assert told == (2, False, True)
-    assert (facts["The lamp is green."].origin, facts["The lamp is green."].kind) == ("user", "fact")
+    lamp = facts["The lamp is green."]
+    assert (lamp.origin, lamp.kind, lamp.importance) == ("user", "fact", 0.9)
     assert "cables" not in facts
     assert f"- The lamp is green. [[daily/{home.home.zone.day(clock.now())}#^" in home.text(SLUG)
     assert "- cables\n" in home.text(SLUG)

@@ -22,15 +22,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
 from memoria.exchange.forms import reworded
 from memoria.exchange.record import FORGET, GONE, ITEM, STATEMENT, Piece, Record, digest_in
 from memoria.exchange.records import HELD, Records, Shown
 from memoria.exchange.sources import Source
-
-MOST_MISSING: Final = 20  # ids; more than this, and more than the share, is held
-SHARE_MISSING: Final = 0.1
+from memoria.wiki.settle import MANY, SHARE
 
 
 def _is_older(piece: Piece, live: Record | None) -> bool:
@@ -137,7 +134,7 @@ class Scan:
     def _miss(self, source: Source, found: Mapping[str, object], texts: Mapping[str, str], asked: set[str]) -> None:
         """Turn what a person deleted into records; hold what is missing in files about which a person is ``asked``."""
         missing = [shown for name, text in texts.items() for shown in self._gone_from(name, found, text)]
-        most = max(MOST_MISSING, SHARE_MISSING * self.records.count_shown(source.folder))
+        most = max(MANY, SHARE * self.records.count_shown(source.folder))
         count = len([shown for shown in missing if "#" not in shown.id and shown.file not in asked])
         asked |= {shown.file for shown in missing} if count > most and not self.taken else set()
         self.held += [shown for shown in missing if shown.file in asked]

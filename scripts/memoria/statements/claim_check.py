@@ -33,7 +33,6 @@ from memoria.statements.fact import (
 log = logging.getLogger(__name__)
 
 MAX_FACTS: Final = 12  # of one answer
-MAX_QUOTE: Final = 300
 MIN_CONTENT, MIN_QUOTE = 8, 4
 MIN_ALONE: Final = 4  # words of a quote that can be understood by itself; "yes, do that" cannot
 
@@ -173,7 +172,7 @@ def _checked(claim: Mapping[str, Any], material: Material, stamp: Stamp, shown: 
         session=stamp.session,
         tags=words(claim.get("tags"), 8),
         keywords=words(claim.get("keywords"), 20),
-        quote=plain(quote, MAX_QUOTE),
+        quote=plain(quote, MAX_CONTENT),
         supersedes=_superseded(claim.get("supersedes"), shown),
         asked_as=phrases(claim.get("asked_as")),
     )
