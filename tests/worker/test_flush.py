@@ -185,7 +185,7 @@ def test_all_jobs_of_a_session_become_one_call_and_one_entry(bench: Bench) -> No
     assert bench.waiting() == []
 
 
-@pytest.mark.parametrize(("event", "turns", "written"), [("PreCompact", 6, 1), ("Stop", 6, 0)])
+@pytest.mark.parametrize(("event", "turns", "written"), [("PreCompact", 2, 1), ("Stop", 6, 0)])
 def test_too_little_waits_for_the_next_event_and_is_never_dropped(
     bench: Bench, event: str, turns: int, written: int
 ) -> None:
