@@ -11,9 +11,11 @@ from home_of import run
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.commands import learned, sync, why
+from memoria.ground import clock
 from memoria.ground.clock import Zone
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
+from memoria.statements.fact import Ending
 from memoria.statements.keeper import Keeper
 
 
@@ -35,14 +37,16 @@ def told(home: Home, capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 def test_facts_are_edited_promoted_and_deleted(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(learned, home, "list", "pnpm") == 0
     ident = capsys.readouterr().out.split()[0]
-    assert run(learned, home, "edit", ident, "Use", "bun.") == 0
-    assert "Use bun." in capsys.readouterr().out
-    assert run(learned, home, "promote", ident) == 0
-    assert "everywhere" in capsys.readouterr().out
-    assert run(learned, home, "delete", ident) == 0
-    assert f"1 fact forgotten: {ident}" in capsys.readouterr().out
+    edit = ("edit", ident, "Use", "bun.")
+    for words, said in ((edit, "Use bun."), (("promote", ident), "everywhere"), (("delete", ident), f"gotten: {ident}")):
+        assert run(learned, home, *words) == 0
+        assert said in capsys.readouterr().out
     assert "bun" not in "".join(path.read_text() for path in Path(home.paths.daily).glob("*.md"))
-    assert [fact["kind"] for fact in told(home, capsys)] == ["operational"]
+    (left,) = told(home, capsys)
+    with Keeper.at(home) as keeper:
+        keeper.take([], endings=[Ending(left["id"], clock.now(), "user")])
+    found = [[fact["content"] for fact in told(home, capsys, "list", "tuesday", *more)] for more in ((), ("--ended",))]
+    assert found == [[], ["Deploys go out on Tuesdays."]]
 
 
 def test_an_edit_changes_log_page_and_what_waits_for_the_server_and_holds_no_secret(

@@ -222,9 +222,10 @@ class Store(AbstractContextManager["Store"]):
         query = "SELECT body FROM facts WHERE ended <> '' AND json_extract(body, '$.last') IS NOT NULL ORDER BY n"
         return [_fact(body) for (body,) in self.db.execute(query)]
 
-    def matching(self, text: str, project: str = "") -> list[Fact]:
-        """Return facts that share words with ``text``, best first; a live successor takes the place of an ended one."""
-        found = (self.current(fact) for fact in self._candidates(text, live=False, limit=4 * _MATCHING))
+    def matching(self, text: str, project: str = "", *, live: bool = True) -> list[Fact]:
+        """Return facts that share words with ``text``, best first; ``live``: successors in the place of ended ones."""
+        near = self._candidates(text, live=False, limit=4 * _MATCHING)
+        found: Iterable[Fact | None] = map(self.current, near) if live else near
         wanted = {project, GLOBAL}
         mine = (fact for fact in found if fact and (not project or wanted.intersection(fact.projects)))
         return list({fact.id: fact for fact in mine}.values())[:_MATCHING]
