@@ -23,7 +23,7 @@ def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def rows(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, dict[str, Any]]:
-    assert cli.main(["config", "list", "--json", *words]) == 0
+    assert cli.main(["config", "--json", "list", *words]) == 0
     return {row["name"]: row for row in json.loads(capsys.readouterr().out)}
 
 

@@ -30,7 +30,7 @@ def home(tmp_path: Path) -> Home:
 
 
 def told(home: Home, capsys: pytest.CaptureFixture[str], *words: str) -> Any:
-    assert run(learned, home, *words, "--json") == 0
+    assert run(learned, home, "--json", *words) == 0
     return json.loads(capsys.readouterr().out)
 
 

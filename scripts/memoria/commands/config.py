@@ -41,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     listed = actions.add_parser("list", help="every setting, its value and where that comes from (the default)")
     listed.add_argument("--explain", action="store_true", help="say what each setting is")
-    listed.add_argument("--json", action="store_true", help="print JSON")
+    listed.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
     get = actions.add_parser("get", help="print the value of one setting")
     get.add_argument("name")
     put = actions.add_parser("set", help="set one setting in config.json")

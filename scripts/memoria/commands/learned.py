@@ -41,9 +41,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     delete.add_argument("id", nargs="+")
     promote = actions.add_parser("promote", help="make facts hold in every project")
     promote.add_argument("id", nargs="+")
+    show.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")  # given before, too
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(action="list", words=[], project="", kind="", ended=False)
-    for taking in (parser, show):
-        taking.add_argument("--json", action="store_true", help="print JSON")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
