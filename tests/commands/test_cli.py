@@ -26,11 +26,16 @@ def test_without_a_verb_a_short_help_names_every_verb(capsys: pytest.CaptureFixt
     assert set(cli.VERBS) >= cli.READING
 
 
-def test_part_of_an_option_does_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        cli.main(["undo", "--sho"])
-    assert stopped.value.code == 2
-    assert "--sho; `memoria undo --help` lists" in capsys.readouterr().err
+def test_part_of_an_option_does_nothing_nor_does_one_of_two(capsys: pytest.CaptureFixture[str]) -> None:
+    apart = ("undo --list --show", "sync --off --status", "share --accept --decline", "forget --project a --as entry")
+    for words, told in {
+        "undo --sho": "`memoria undo --help` lists",
+        **dict.fromkeys(apart, "not allowed with"),
+    }.items():
+        with pytest.raises(SystemExit) as stopped:
+            cli.main(words.split())
+        assert stopped.value.code == 2
+        assert told in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("former", ["diff", "lint", "uninstall"])

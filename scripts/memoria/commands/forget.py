@@ -32,9 +32,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("what", nargs="*", help="a text, an entry (e-…), a fact (l-…), a session's id, a project or an "
                         "article")  # fmt: skip
-    parser.add_argument("--project", default="", metavar="NAME", help="a project (its name or key), as --as project")
-    kinds = forget_plan.KINDS
-    parser.add_argument("--as", dest="kind", choices=kinds, default="", help="its kind, if it could be several")
+    which, kinds = parser.add_mutually_exclusive_group(), forget_plan.KINDS
+    which.add_argument("--project", default="", metavar="NAME", help="a project (its name or key), as --as project")
+    which.add_argument("--as", dest="kind", choices=kinds, default="", help="its kind, if it could be several")
     parser.add_argument("--dry-run", action="store_true", help="show what would be removed and stop")
     parser.add_argument("--yes", action="store_true", help="do not ask")
 

@@ -33,10 +33,11 @@ OWN = "Statements"  # the heading of what is shared by itself
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("what", nargs="*", help="articles (name or path) or statements (l-…)")
-    parser.add_argument("--project", action="store_true", help="all that holds in this project")
     parser.add_argument("--yes", action="store_true", help="write without asking")
-    parser.add_argument("--accept", action="store_true", help="take in what this repository's team shares, from now on")
-    parser.add_argument("--decline", action="store_true", help="take nothing from this repository, and what came out")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--project", action="store_true", help="all that holds in this project")
+    which.add_argument("--accept", action="store_true", help="take in what this repository's team shares, from now on")
+    which.add_argument("--decline", action="store_true", help="take nothing from this repository, and what came out")
 
 
 def command(args: argparse.Namespace, home: Home) -> int:

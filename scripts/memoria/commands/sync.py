@@ -36,11 +36,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("address", nargs="?", help="a git address, or a folder that something synchronises")
     parser.add_argument("--encrypt", action="store_true", help="encrypt in a folder too (any other address always is)")
-    parser.add_argument("--status", action="store_true", help="say which machines there are and when they last met")
-    parser.add_argument("--off", action="store_true", help="exchange nothing more; nothing is deleted anywhere")
-    parser.add_argument("--key", choices=("show", "new"), nargs="?", const="show", help="show the key, or change it")
-    parser.add_argument("--restore", action="store_true", help="write again what is missing here")
-    parser.add_argument("--deleted", action="store_true", help="delete on all machines what is missing here")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--status", action="store_true", help="say which machines there are and when they last met")
+    which.add_argument("--off", action="store_true", help="exchange nothing more; nothing is deleted anywhere")
+    which.add_argument("--key", choices=("show", "new"), nargs="?", const="show", help="show the key, or change it")
+    which.add_argument("--restore", action="store_true", help="write again what is missing here")
+    which.add_argument("--deleted", action="store_true", help="delete on all machines what is missing here")
     parser.add_argument("--json", action="store_true", help="print JSON (with --status)")
 
 

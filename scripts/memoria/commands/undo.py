@@ -23,11 +23,11 @@ from memoria.wiki.transaction import End, Row, Step, Transactions
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("--steps", type=int, default=1, metavar="N", help="how many changes of the wiki to undo")
-    parser.add_argument("--list", action="store_true", help="list what can be undone, newest first, and stop")
-    parser.add_argument(
-        "--show", nargs="?", type=int, const=1, metavar="N", help="show what the N-th last change did, and stop"
-    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--steps", type=int, default=1, metavar="N", help="how many changes of the wiki to undo")
+    which.add_argument("--list", action="store_true", help="list what can be undone, newest first, and stop")
+    which.add_argument("--show", nargs="?", type=int, const=1, metavar="N",
+                       help="show what the N-th last change did, and stop")  # fmt: skip
 
 
 def command(args: argparse.Namespace, home: Home) -> int:
