@@ -80,6 +80,7 @@ def test_a_line_follows_its_statement_to_another_day_and_goes_when_that_is_delet
     pages = Path(home.home.paths.page)
     assert [path for path in pages.glob("*.md") if "8080 now" in path.read_text()]
     daily.path(date(2026, 11, 17)).unlink()
+    home.log(entry("c4", 17, learned=stated("Pumps are blue.")))  # which makes the file again
     home.settle()
     assert "8080" in home.text(SLUG), "a log that is lost may come back"
     daily.path(date(2026, 11, 17)).write_text("".join(row for row in text.splitlines(True) if "8080" not in row))

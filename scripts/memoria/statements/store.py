@@ -115,6 +115,9 @@ class Changes:
     gone: tuple[Fact, ...]
 
 
+_LOST: Final = "lost"  # the key among the small values
+
+
 class Store(AbstractContextManager["Store"]):
     """The facts, one row each; a context manager.
 
@@ -315,7 +318,14 @@ class Store(AbstractContextManager["Store"]):
         fresh = {day: lines.read(date.fromisoformat(day)) for day in stale}
         before = self._of_days([*stale, *missing])
         after = {fact.id: fact for facts in fresh.values() for fact in facts}
+        lost = {day: idents for day, idents in self.lost().items() if after.keys().isdisjoint(idents)}
+        for day in (*stale, *missing):
+            idents = self._of_days([day]).keys()
+            is_new = day in missing or fresh[day] or not lines.daily.text(date.fromisoformat(day)).strip()
+            if idents and is_new and after.keys().isdisjoint(idents):
+                lost[day] = [*lost.get(day, ()), *idents]
         with self._transaction():
+            self.set_meta(_LOST, json.dumps(lost))
             for ident in before.keys() - after.keys():
                 self._remove(ident)
             for day, facts in fresh.items():
@@ -336,6 +346,11 @@ class Store(AbstractContextManager["Store"]):
                     tuple(fact for ident, fact in before.items() if ident not in after),
                 )
             )
+
+    def lost(self) -> dict[str, list[str]]:
+        """Return the ids of facts that went with all that was known of their day, by day: the log may come back."""
+        found: dict[str, list[str]] = json.loads(self.meta().get(_LOST, "{}"))
+        return found
 
     def half_saved_days(self) -> set[str]:
         """Return the days whose logs seemed half saved when they were last read."""

@@ -395,7 +395,7 @@ def _bring_line(
         return not is_past and _end_connection(article, keeper, line, ended)
     fact = store.get(claim.id) if claim.id else None
     if fact is None:
-        return bool(claim.id) and _is_deleted(claim.id, claim, keeper) and _cut(article, line, ended)
+        return bool(claim.id) and _is_deleted(claim.id, keeper) and _cut(article, line, ended)
     if is_past:
         return _resume(article, keeper, line, fact) if fact.ended is None else _retell(article, keeper, line, fact)
     if fact.ended is not None:
@@ -405,11 +405,10 @@ def _bring_line(
     return _reword(article, keeper, line, fact, ended)
 
 
-def _is_deleted(ident: str, claim: Claim, keeper: Keeper) -> bool:
+def _is_deleted(ident: str, keeper: Keeper) -> bool:
     """Return whether a statement was deleted, and not lost with all of its daily log, which can be restored."""
-    logs = [source.partition("#")[0] for source in claim.sources if source.endswith(f"#^{ident}")]
-    days = (date.fromisoformat(log.removeprefix("daily/")) for log in logs)
-    return ident in keeper.store.gone() and all(keeper.lines.daily.path(day).exists() for day in days)
+    store = keeper.store
+    return ident in store.gone() and not any(ident in idents for idents in store.lost().values())
 
 
 def _cut(article: Article, line: tuple[Section, int, Claim], ended: list[str]) -> bool:
@@ -523,7 +522,7 @@ def _end_connection(article: Article, keeper: Keeper, line: tuple[Section, int, 
     section, number, claim = line
     known = [keeper.store.get(ident) for ident in claim.ids]
     over = [fact.ended for fact in known if fact and fact.ended]
-    if not over and not any(_is_deleted(ident, claim, keeper) for ident in claim.ids):
+    if not over and not any(_is_deleted(ident, keeper) for ident in claim.ids):
         return False
     ended.append(claim.text)
     article.retire(section, number, keeper.zone.day(max(over, default=clock.now())).isoformat())
