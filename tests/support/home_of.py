@@ -36,7 +36,7 @@ def scripted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **answers: list[An
 def entry(home: Home, ident: str, title: str, day: date = DAY, **fields: Any) -> Entry:
     """Put an entry into its daily log."""
     made = Entry(
-        id=ident, day=day, time="14:05", session=fields.pop("session", "s1"), project="shop",
+        id=ident, day=day, time=fields.pop("time", "14:05"), session=fields.pop("session", "s1"), project="shop",
         project_key=fields.pop("project_key", "shop-aaaaaa"), title=title, turns=fields.pop("turns", (f"k{ident}",)),
         model="m", **fields,
     )  # fmt: skip

@@ -94,7 +94,9 @@ class Entry:
     @property
     def booked(self) -> Booked:
         """The entry as the ledger stores it."""
-        return Booked(self.id, self.day.isoformat(), self.session, self.project_key, self.title, self.turns)
+        return Booked(
+            self.id, self.day.isoformat(), self.session, self.project_key, self.title, self.turns, time=self.time
+        )
 
 
 class Reference(NamedTuple):

@@ -79,12 +79,13 @@ MIGRATIONS = (
     # Edited since a compile took it in, by fingerprints of another form, which are not compared with those of today.
     "UPDATE entries SET took = '------------' WHERE length(took) = length(text) AND took <> text",
     "UPDATE entries SET title = '' WHERE text = '-'",
+    "ALTER TABLE entries ADD COLUMN time TEXT NOT NULL DEFAULT ''; UPDATE logs SET stamp = ''",  # in the log, HH:MM
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Booked:
-    """An entry as the ledger knows it; ``day`` is ISO, ``project`` a project key, ``text`` its text's fingerprint."""
+    """An entry as the ledger knows it; ``day`` is ISO, ``project`` a key, ``text`` a fingerprint, ``time`` HH:MM."""
 
     id: str
     day: str
@@ -93,6 +94,7 @@ class Booked:
     title: str
     turns: tuple[str, ...] = ()
     text: str = ""
+    time: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,10 +258,10 @@ class Ledger:
 
     def _record(self, entry: Booked) -> None:
         self.db.execute(
-            "INSERT INTO entries (id, day, session, project, title, text) VALUES (?, ?, ?, ?, ?, ?) "
+            "INSERT INTO entries (id, day, session, project, title, text, time) VALUES (?, ?, ?, ?, ?, ?, ?) "
             "ON CONFLICT (id) DO UPDATE SET day = excluded.day, project = excluded.project, title = excluded.title, "
-            "text = excluded.text",
-            (entry.id, entry.day, entry.session, entry.project, entry.title, entry.text),
+            "text = excluded.text, time = excluded.time",
+            (entry.id, entry.day, entry.session, entry.project, entry.title, entry.text, entry.time),
         )
         self.db.executemany("INSERT OR REPLACE INTO turns VALUES (?, ?, '')", [(key, entry.id) for key in entry.turns])
 
@@ -291,12 +293,12 @@ class Ledger:
     # compiled or not
 
     def entries(self, *, waiting: bool = False, day: str = "") -> list[Booked]:
-        """Return entries without their turns, oldest day first; optionally only those of a day, or that wait."""
-        query = "SELECT id, day, session, project, title, text FROM entries WHERE (? = '' OR day = ?) "
-        query += (f"AND {_WAITS} " if waiting else "") + "ORDER BY day, id"
+        """Return entries without their turns, oldest first; optionally only those of a day, or that wait."""
+        query = "SELECT id, day, session, project, title, text, time FROM entries WHERE (? = '' OR day = ?) "
+        query += (f"AND {_WAITS} " if waiting else "") + "ORDER BY day, time, id"
         return [
-            Booked(ident, day, session, project, title, text=text)
-            for ident, day, session, project, title, text in self.db.execute(query, (day, day))
+            Booked(ident, its, session, project, title, text=text, time=time)
+            for ident, its, session, project, title, text, time in self.db.execute(query, (day, day))
         ]
 
     def removed(self) -> list[Booked]:

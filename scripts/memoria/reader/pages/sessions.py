@@ -93,7 +93,7 @@ def _read(site: Site) -> tuple[Session, ...]:
         fates = fates or {CAPTURED: sum(counts.get(entry.id, 0) for entry in booked)}
         sessions.append(Session(ident, booked[-1].day, booked[-1].project, tuple(booked), fates, path))
     sessions += _without_entries(site, {name: known for name, known in checked.items() if name not in entries})
-    return tuple(sorted(sessions, key=lambda one: (one.day, one.ident), reverse=True))
+    return tuple(sorted(sessions, key=lambda one: (one.day, [each.time for each in one.entries[-1:]]), reverse=True))
 
 
 def _by_session(ledger: Ledger) -> dict[str, tuple[str, Mapping[str, int]]]:
