@@ -18,7 +18,7 @@ from memoria.ground import clock
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.pages import refresh
-from memoria.statements.fact import Ending, Fact
+from memoria.statements.fact import GLOBAL, Ending, Fact
 from memoria.statements.keeper import Keeper
 from wiki_home import WikiHome
 
@@ -181,14 +181,15 @@ def test_one_writes_what_holds_sees_it_before_and_has_it_once(
     assert wiki.run(share, "--project", "--yes") == 0
     assert "There is no statement to share" in capsys.readouterr().out
     with Keeper.at(wiki.home) as keeper:
-        keeper.take([a_fact("Backups are kept for nine weeks.", "decision", project=key)], "shop")
+        backups = a_fact("Backups are kept for nine weeks.", "decision", project="blog", also=(key,))
+        keeper.take([backups, a_fact("Ask Ada first.", project=GLOBAL)], "shop")
     for name, what, told in (
         ("///", "--project", "user.name NAME"), ("Jo Ba", "--project", "Add --yes"), ("Jo Ba", "nonsuch", "'nonsuch'"),
     ):  # fmt: skip
         git(clone, "config", "--global", "user.name", name)
         with pytest.raises(ExpectedError, match=told):
             wiki.run(share, what)
-    assert "+- [decision] Backups are kept for nine weeks. (2026-11-16) ^l-" in capsys.readouterr().out
+    assert re.search(r"Backups are kept for nine weeks. \(2026-11-16\) \^l-.*\n.*Ask Ada", capsys.readouterr().out)
     (clone / ".gitignore").write_text(".claude/\n")
     assert wiki.run(share, "--project", "--yes") == 0
     assert re.search(r"\+# Shared by Jo Ba[^`]*`git add -f .claude/memory/jo-ba.md`", capsys.readouterr().out)

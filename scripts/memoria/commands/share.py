@@ -35,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="*", help="articles (name or path) or statements (l-…)")
     parser.add_argument("--yes", action="store_true", help="write without asking")
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--project", action="store_true", help="all that holds in this project")
+    which.add_argument("--project", action="store_true", help="all that holds in this project, or everywhere")
     which.add_argument("--accept", action="store_true", help="take in what this repository's team shares, from now on")
     which.add_argument("--decline", action="store_true", help="take nothing from this repository, and what came out")
 
@@ -71,7 +71,7 @@ def _chosen(args: argparse.Namespace, home: Home, keeper: Keeper, key: str) -> I
     """Yield the statements to share, each with its heading."""
     wiki = Wiki(home.paths)
     if args.project:
-        yield from ((OWN, fact) for fact in keeper.store.facts(project=key) if fact.project == key)
+        yield from ((OWN, fact) for fact in keeper.store.facts(project=key))
     for name in args.what:
         if Reference.of(name):
             yield OWN, keeper.known(name)
