@@ -47,6 +47,8 @@ def test_facts_are_edited_promoted_and_deleted(home: Home, capsys: pytest.Captur
         keeper.take([], endings=[Ending(left["id"], clock.now(), "user")])
     found = [[fact["content"] for fact in told(home, capsys, "list", "tuesday", *more)] for more in ((), ("--ended",))]
     assert found == [[], ["Deploys go out on Tuesdays."]]
+    assert run(learned, home, "list", "--ended") == 0
+    assert ", ended)" in capsys.readouterr().out
 
 
 def test_an_edit_changes_log_page_and_what_waits_for_the_server_and_holds_no_secret(

@@ -124,6 +124,7 @@ def test_two_wordings_are_named_until_one_of_them_ends(tmp_path: Path, run: Run)
         day.write_text(day.read_text().replace("Use pnpm here. ^", f"Use pnpm on the {machine}. ^"))
         run(machine, "sync")
     assert "two wordings" in run("laptop", "sync", "--status")
+    assert "\n  1 pair of two wordings: " in run("laptop", "status")
     told = json.loads(run("laptop", "status", "--json")[2:])["sync"]
     (pair,) = told["pairs"]
     assert run("laptop", "learned", "delete", pair["other"]).startswith("0 ")

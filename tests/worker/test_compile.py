@@ -335,6 +335,8 @@ def test_undo_brings_the_wiki_back_and_entries_wait_again(wiki: WikiHome, capsys
     wiki.log(LATER)
     wiki.compile([placed("port")])
     wiki.ledger(lambda ledger: ledger.put(gate.COMPILED, "2026-01-01T00:00:00Z"))
+    with pytest.raises(ExpectedError, match="2 steps can be undone, not 0"):
+        wiki.undo("--steps", "0")
     wiki.undo()
     assert not wiki.ledger(lambda ledger: gate.is_due(ledger, wiki.home)), "it waits for one interval"
     assert wiki.files() == before

@@ -133,5 +133,5 @@ def _row(fact: Fact, home: Home, labels: Mapping[str, str]) -> str:
     times = printable.counted(fact.seen, "time")
     notes += [corrected(fact) or f"said {times}"] if fact.seen > 1 else []
     notes += [f"also in {', '.join(others)}"] if others else []
-    notes += [f"replaced by {fact.successor or 'nothing'}"] if fact.ended else []
+    notes += [f"replaced by {fact.successor}" if fact.successor else "ended"] if fact.ended else []
     return f"{fact.id}  [{fact.kind}] {fact.content}  ({', '.join(notes)})"

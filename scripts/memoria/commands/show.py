@@ -54,7 +54,7 @@ def identifier(text: str, home: Home) -> str:
 
 def _absent(entry_id: str, entry: Entry | None, archive_mb: int) -> ExpectedError:
     if entry is None:
-        return ExpectedError(f"There is no entry {entry_id}. Ids are in the daily logs as ^e-….")
+        return ExpectedError(f"There is no entry {entry_id!r}. Ids are in the daily logs as ^e-….")
     why = "archive_mb is 0" if not archive_mb else "they were deleted to stay within archive_mb, or never archived"
     return ExpectedError(
         f"The turns of entry {entry_id} are not in the archive ({why}); its summary is {entry.source}."

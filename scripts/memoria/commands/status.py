@@ -113,10 +113,9 @@ def _sync_lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
     met = ", ".join(f"{each['label']} {_wall(each['met'], zone)}" for each in facts["machines"]) or "none yet"
     rows = [f"machines      last exchange {_wall(facts['last'], zone)}; met {met}"]
     rows += [f"  {facts['problem']}"] if facts["problem"] else []
-    if facts["held"] or facts["pairs"]:
-        held, pairs = counted(facts["held"], "piece"), counted(len(facts["pairs"]), "pair")
-        rows.append(f"  {held} missing here, {pairs} of two wordings: {invocation.shown('sync --status')}")
-    return rows
+    told = [f"{counted(facts['held'], 'piece')} missing here"] if facts["held"] else []
+    told += [f"{counted(len(facts['pairs']), 'pair')} of two wordings"] if facts["pairs"] else []
+    return rows + ([f"  {', '.join(told)}: {invocation.shown('sync --status')}"] if told else [])
 
 
 def _server_lines(facts: dict[str, Any]) -> list[str]:

@@ -55,8 +55,8 @@ def command(args: argparse.Namespace, home: Home) -> int:
 
 def _refuse_more_than(known: int, wanted: int) -> None:
     if not 1 <= wanted <= known:
-        stored = f"Only {printable.counted(known, 'step')}" if known else "Nothing"
-        raise ExpectedError(f"{stored} can be undone; {invocation.shown('undo --list')} lists what there is.")
+        can = f"{printable.counted(known, 'step')} can be undone, not {wanted}" if known else "Nothing can be undone"
+        raise ExpectedError(f"{can}; {invocation.shown('undo --list')} lists what there is.")
 
 
 def _show(transactions: Transactions, number: int) -> None:
