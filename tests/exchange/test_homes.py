@@ -17,7 +17,8 @@ from as_before import digest, same
 from exchange_lives import Killed
 from facts import BLOG, MONDAY, SHOP, a_fact
 from home_lives import Life, Machine
-from memoria.commands import status
+from home_of import run
+from memoria.commands import show, status, why
 from memoria.daily import gate
 from memoria.daily.entry import Entry, tombstone
 from memoria.daily.ledger import Ledger
@@ -25,6 +26,7 @@ from memoria.exchange.carriers import Folder
 from memoria.exchange.record import opened
 from memoria.exchange.records import Records
 from memoria.ground import locks
+from memoria.ground.errors import ExpectedError
 from memoria.pages import refresh
 from memoria.reader.pages import home as reader_home
 from memoria.statements import lines
@@ -76,7 +78,7 @@ def contents(machine: Machine) -> set[str]:
 
 @pytest.mark.parametrize(("days", "compilers"), [(-30, ["desk"]), (-20, ["desk", "laptop"])])
 def test_an_entry_is_compiled_where_it_was_written_and_after_a_week_anywhere(
-    desk: Machine, laptop: Machine, days: int, compilers: list[str]
+    desk: Machine, laptop: Machine, days: int, compilers: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_entry(desk)
     meet(desk, laptop)
@@ -87,6 +89,10 @@ def test_an_entry_is_compiled_where_it_was_written_and_after_a_week_anywhere(
             found += [machine.name for _ in gate.waiting(ledger, machine.home)]
             assert status.gather(machine.home)["uncompiled"] == found.count(machine.name)
     assert found == compilers
+    with pytest.raises(ExpectedError, match="heard on desk"):
+        run(show, laptop.home, "e-aaa111")
+    run(why, laptop.home, "e-aaa111")
+    assert "1 turn of it: heard on desk" in capsys.readouterr().out
 
 
 def test_of_two_merges_unknown_to_each_other_no_wording_returns_or_stands_twice(desk: Machine, laptop: Machine) -> None:

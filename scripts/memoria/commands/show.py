@@ -7,6 +7,7 @@ import argparse
 from memoria.base import invocation
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import ENTRY, Entry, Reference
+from memoria.exchange.records import heard_on
 from memoria.ground import printable
 from memoria.ground.clock import Zone
 from memoria.ground.errors import ExpectedError
@@ -32,7 +33,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     turns = archive.turns(entry_id)
     entry = DailyLog(home.paths).entry(entry_id)
     if turns is None:
-        raise _absent(entry_id, entry, home.settings.archive_mb)
+        raise _absent(entry_id, entry, home)
     print("\n".join(_lines(entry_id, entry, turns, home.zone)))
     return 0
 
@@ -52,10 +53,11 @@ def identifier(text: str, home: Home) -> str:
     return sources[0].rpartition("#^e-")[2]
 
 
-def _absent(entry_id: str, entry: Entry | None, archive_mb: int) -> ExpectedError:
+def _absent(entry_id: str, entry: Entry | None, home: Home) -> ExpectedError:
     if entry is None:
         return ExpectedError(f"There is no entry {entry_id!r}. Ids are in the daily logs as ^e-….")
-    why = "archive_mb is 0" if not archive_mb else "they were deleted to stay within archive_mb, or never archived"
+    machine = heard_on(home.paths, entry_id)
+    why = f"they were heard on {machine}" if machine else "deleted to stay within archive_mb, or never archived"
     return ExpectedError(
         f"The turns of entry {entry_id} are not in the archive ({why}); its summary is {entry.source}."
     )

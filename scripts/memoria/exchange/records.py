@@ -473,6 +473,15 @@ class Records(AbstractContextManager["Records"]):
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json.dumps(value, ensure_ascii=False)))
 
 
+def heard_on(paths: Paths, entry: str) -> str:
+    """Return the machine that wrote an entry and may keep its turns, ``""`` when this one did or none is known."""
+    if not Path(paths.records).exists():
+        return ""
+    with Records.of(paths) as records:
+        query = "SELECT line FROM records WHERE id = ? AND NOT mine"
+        return next((Record.parse(line).machine for (line,) in records.db.execute(query, (f"e-{entry}",))), "")
+
+
 def made_of(dot: str) -> str:
     """Return how the dot of what any machine makes of a record begins; who replaces the one replaces the other.
 

@@ -16,6 +16,7 @@ from memoria.base import invocation
 from memoria.base.visibility import Visibility
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.entry import ENTRY, Entry, Reference
+from memoria.exchange.records import heard_on
 from memoria.ground import clock
 from memoria.ground.errors import ArchiveError, ExpectedError
 from memoria.ground.home import Home
@@ -203,7 +204,9 @@ def lines(
         if hidden := sum(bool(origin.withheld) for origin in trace.origins):
             yield f"    {counted(hidden, 'turn')} of it: not shown"
         elif trace.origins and not any(origin.turn for origin in trace.origins):
-            yield f"    {counted(len(trace.origins), 'turn')} of it: no longer kept"
+            machine = heard_on(home.paths, trace.entry.id)
+            where = f"heard on {machine}" if machine else "no longer kept"
+            yield f"    {counted(len(trace.origins), 'turn')} of it: {where}"
         for origin in trace.matching:
             if origin.turn:
                 when = f"{home.zone.local(origin.turn.time):%Y-%m-%d %H:%M} " if origin.turn.time else ""
