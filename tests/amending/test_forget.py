@@ -339,16 +339,11 @@ KNOWN = {
 }
 
 
-def known_folders(home: Home) -> None:
-    """Write the maps of folders as the worker does, one folder of the project under its former key."""
-    Path(home.paths.projects).write_text(json.dumps(KNOWN))
-    recorded = {"shop-cccccc": ["/home/ada/shop/web"], "ship-bbbbbb": ["/home/ada/ship"]}
-    Path(home.paths.folders).write_text(json.dumps(recorded))
-
-
 @pytest.mark.parametrize("what", [("--project", "shop"), ("quaggasoft",)], ids=["project", "text"])
 def test_the_folder_and_remote_of_what_goes_are_forgotten_too(home: Home, what: tuple[str, ...]) -> None:
-    known_folders(home)
+    Path(home.paths.projects).write_text(json.dumps(KNOWN))
+    folders = {"shop-cccccc": ["/home/ada/shop/web"], "ship-bbbbbb": ["/home/ada/ship"]}  # one under its former key
+    Path(home.paths.folders).write_text(json.dumps(folders))
     assert run(forget, home, *what, "--yes") == (what == ("quaggasoft",)), "which the remote of another still says"
     assert holding(home, "quaggasoft") == ["projects.json"]
     assert [each.id for each in DailyLog(home.paths).entries(DAY)] == ["01bb"]

@@ -10,7 +10,7 @@ from facts import BLOG, SHOP, a_fact
 from home_of import run
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
-from memoria.commands import learned, sync, why
+from memoria.commands import learned, why
 from memoria.ground import clock
 from memoria.ground.clock import Zone
 from memoria.ground.errors import ExpectedError
@@ -80,18 +80,6 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(home: Home, capsys: pyt
     ):
         with pytest.raises(ExpectedError, match=reason):
             run(learned, home, *words)
-    assert told(home, capsys) == before
-
-
-def test_a_server_that_is_away_is_named_and_nothing_is_lost(
-    home: Home, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MEMORY_API_URL", "http://127.0.0.1:9")
-    home = Home(Settings.load(), home.paths, home.zone)
-    before = told(home, capsys)
-    with pytest.raises(ExpectedError, match="cannot be reached"):
-        run(sync, home)
-    capsys.readouterr()
     assert told(home, capsys) == before
 
 

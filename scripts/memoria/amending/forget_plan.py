@@ -294,12 +294,8 @@ class _Planner:
                 quoted = plan.kind == "entry" and fact.session in sessions and fact.quote and any(
                     folded(fact.quote) in text for text in spoken.values())  # fmt: skip
                 named = plan.target == fact.session if plan.kind == "session" else plan.project == fact.project != ""
-                if (
-                    fact.id in stands
-                    or quoted
-                    or named
-                    or plan.held(said(json.dumps(replace(fact, history=()).to_dict())))
-                ):
+                held = plan.held(said(json.dumps(replace(fact, history=()).to_dict())))
+                if fact.id in stands or quoted or named or held:
                     plan.facts.append(fact)
         if plan.kind not in ("fact", "text"):  # also in the words that a person gave it in an article
             for fact in plan.facts:  # which grows

@@ -94,9 +94,8 @@ class Entry:
     @property
     def booked(self) -> Booked:
         """The entry as the ledger stores it."""
-        return Booked(
-            self.id, self.day.isoformat(), self.session, self.project_key, self.title, self.turns, time=self.time
-        )
+        day, key = self.day.isoformat(), self.project_key
+        return Booked(self.id, day, self.session, key, self.title, self.turns, time=self.time)
 
 
 class Reference(NamedTuple):

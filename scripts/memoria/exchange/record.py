@@ -127,15 +127,12 @@ def wording(kind: str, text: str | None) -> str:
     return digest_of(text)
 
 
-def without_wordings(record: Record, clean: Callable[[str], str]) -> str:
-    """Return the text of a record; that of a statement without the former wordings that ``clean`` changes."""
-    text = record.text or ""
-    if record.kind == STATEMENT:
-        with suppress(ValueError, KeyError, TypeError):  # it has none, or is of a newer version
-            stored = json.loads(text)
-            former = stored.pop("history")
-            left = [words for words in former if clean(words) == words]
-            return text if left == former else packed(stored | ({"history": left} if left else {}))
+def without_wordings(text: str, clean: Callable[[str], str]) -> str:
+    """Return a statement's text without the former wordings that ``clean`` changes."""
+    with suppress(ValueError, KeyError, TypeError):  # it has none, or is of a newer version
+        stored = json.loads(text)
+        left = [words for words in stored.pop("history") if clean(words) == words]
+        return packed(stored | ({"history": left} if left else {}))
     return text
 
 

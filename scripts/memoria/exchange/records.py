@@ -215,9 +215,11 @@ class Records(AbstractContextManager["Records"]):
 
         The record that replaces it is the same on all machines.
         """
-        left = clean(without_wordings(record, clean)) if record.text and record.kind != FORGET else record.text
+        left = clean(record.text) if record.text and record.kind != FORGET else record.text
         if left == record.text:
             return False
+        if record.kind == STATEMENT:
+            left = clean(without_wordings(str(record.text), clean))
         if record.kind == PLACE and (left or "").split("\n")[:2] != str(record.text).split("\n")[:2]:
             left = ""  # what is nested below a row says nothing without it
         made = self.put(record.id, record.kind, left or None, (record.dot, *record.over), dot=made_of(record.dot),
@@ -257,10 +259,10 @@ class Records(AbstractContextManager["Records"]):
         query = f"{query.format('id', 'records')} UNION {query.format('name', 'beside JOIN records USING (id)')}"
         return [ident for (ident,) in self.db.execute(query, (kind,))]
 
-    def written_elsewhere(self, kind: str) -> set[str]:
-        """Return the ids of a kind of which this machine wrote no record."""
-        return {ident for (ident,) in self.db.execute(
-            "SELECT id FROM records WHERE kind = ? GROUP BY id HAVING max(mine) = 0", (kind,))}  # fmt: skip
+    def writer(self, ident: str) -> str:
+        """Return the machine that wrote a record, ``""`` when this one did or none is known."""
+        query = "SELECT line FROM records WHERE id = ? GROUP BY id HAVING max(mine) = 0"
+        return next((Record.parse(line).machine for (line,) in self.db.execute(query, (ident,))), "")
 
     def known(self, ident: str) -> list[Record]:
         """Return the records of an id that no known record replaces, in an order that is the same on all machines.
@@ -474,12 +476,11 @@ class Records(AbstractContextManager["Records"]):
 
 
 def heard_on(paths: Paths, entry: str) -> str:
-    """Return the machine that wrote an entry and may keep its turns, ``""`` when this one did or none is known."""
+    """Return the other machine that wrote an entry and may keep its turns, ``""`` for none."""
     if not Path(paths.records).exists():
         return ""
     with Records.of(paths) as records:
-        query = "SELECT line FROM records WHERE id = ? AND NOT mine"
-        return next((Record.parse(line).machine for (line,) in records.db.execute(query, (f"e-{entry}",))), "")
+        return records.writer(f"e-{entry}")
 
 
 def made_of(dot: str) -> str:

@@ -132,10 +132,8 @@ def exchange(
             keeper.lines.daily.refresh(ledger)
             met = [f"{told['label']} {str(told['met'])[:10]}" for told in records.get("others", {}).values()]
             ledger.put(housekeeping.MET, ", ".join(sorted(met)))
-            elsewhere = records.written_elsewhere(ENTRY)
-            ledger.put(
-                gate.ELSEWHERE, [entry.id for entry in ledger.entries(waiting=True) if f"e-{entry.id}" in elsewhere]
-            )
+            waiting = ledger.entries(waiting=True)
+            ledger.put(gate.ELSEWHERE, [entry.id for entry in waiting if records.writer(f"e-{entry.id}")])
         if done.came or count or restored:
             refresh.renew(home, keeper)
     if carrier:
