@@ -128,6 +128,9 @@ class Days:
             found.setdefault(told[2], []).append(told[0])
         elif line := rows.line_of(ident):
             rows.remove(line)
+            if told is None and (fact := self.keeper.store.get(ident)):  # first: it is not lost with the day
+                self.keeper.store.mark_deleted(fact)
+                self.keeper.store.remove(ident)
 
     def _text(self, ident: str) -> str | None:
         live = self.records.standing(ident)
