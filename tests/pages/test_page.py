@@ -50,11 +50,12 @@ def leads(home: Home, project: str = SHOP) -> list[str]:
 
 
 def test_the_page_leads_with_what_matters_most_here(home: Home) -> None:
+    short = a_fact("Write short functions.", importance=0.8)
     learn(
         home,
-        a_fact("The logo is blue.", "fact", importance=0.3),
+        a_fact("The logo is blue.", "fact", importance=0.3, beside=f"{short.id} desk"),
         a_fact("Old preference about commas.", importance=0.8, day=-400),
-        a_fact("Write short functions.", importance=0.8),
+        short,
         a_fact("Answer in British English.", importance=0.8, project=GLOBAL),
         a_fact("Quote every path.", importance=0.9, project=BLOG),
         a_fact("Never use float for money.", "correction", importance=0.9),
@@ -62,7 +63,7 @@ def test_the_page_leads_with_what_matters_most_here(home: Home) -> None:
     assert leads(home) == [
         "- [correction] Never use float for money. (2026-11-16)", "- [preference] Write short functions. (2026-11-16)",
         "- [preference] Answer in British English. (2026-11-16, everywhere)",
-        "- [preference] Old preference about commas. (2025-10-12)", "- [fact] The logo is blue. (2026-11-16)",
+        "- [preference] Old preference about commas. (2025-10-12)", f"- [fact] The logo is blue. (2026-11-16, so on desk, otherwise in {short.id})",
     ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import closing
 from typing import Final
 
@@ -120,18 +120,20 @@ def _project_key(given: str, home: Home, keeper: Keeper) -> str:
 def _print(home: Home, keeper: Keeper, facts: list[Fact]) -> int:
     keys = {*keeper.store.projects(), *(key for fact in facts for key in fact.projects)} - {GLOBAL}
     labels = projects.labels(keys, project.known(home.paths.projects))
+    live = {fact.id for fact in keeper.store.facts()} if any(fact.beside for fact in facts) else set()
     for fact in facts:
-        print(_row(fact, home, labels))
+        print(_row(fact, home, labels, live))
     if not facts:
         print("No fact matches.")
     return 0
 
 
-def _row(fact: Fact, home: Home, labels: Mapping[str, str]) -> str:
+def _row(fact: Fact, home: Home, labels: Mapping[str, str], live: Collection[str]) -> str:
     place, *others = ["everywhere" if key == GLOBAL else labels.get(key, key) for key in fact.projects]
     notes = [f"{home.zone.day(fact.last or fact.time)}", place]
     times = printable.counted(fact.seen, "time")
     notes += [corrected(fact) or f"said {times}"] if fact.seen > 1 else []
     notes += [f"also in {', '.join(others)}"] if others else []
+    notes += fact.worded_beside(live)
     notes += [f"replaced by {fact.successor}" if fact.successor else "ended"] if fact.ended else []
     return f"{fact.id}  [{fact.kind}] {fact.content}  ({', '.join(notes)})"

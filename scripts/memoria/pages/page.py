@@ -122,6 +122,7 @@ class Content:
         notes = [f"said {fact.seen} times, last {day}" if fact.seen > 1 else day]
         if self.project != GLOBAL and fact.project == GLOBAL:
             notes.append("everywhere")
+        notes += fact.worded_beside(each.id for each in self.facts)
         mark = corrected(fact)
         return f"- [{fact.kind}{f', {mark}' if mark else ''}] {fact.content} ({', '.join(notes)})"
 

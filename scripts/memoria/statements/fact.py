@@ -6,7 +6,7 @@ This module does not know where facts are stored, nor what a model must prove fo
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
@@ -70,6 +70,11 @@ class Fact:
     def worded_at(self) -> datetime:
         """When the fact got the words that it has."""
         return self.worded or self.time
+
+    def worded_beside(self, live: Iterable[str]) -> list[str]:
+        """Return as a note whose wording this is, while of these ids the one that is worded otherwise stands too."""
+        first, _, machine = self.beside.partition(" ")
+        return [f"so on {machine or 'another machine'}, otherwise in {first}"] if first in live else []
 
     @property
     def projects(self) -> tuple[str, ...]:
