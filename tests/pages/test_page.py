@@ -63,7 +63,8 @@ def test_the_page_leads_with_what_matters_most_here(home: Home) -> None:
     assert leads(home) == [
         "- [correction] Never use float for money. (2026-11-16)", "- [preference] Write short functions. (2026-11-16)",
         "- [preference] Answer in British English. (2026-11-16, everywhere)",
-        "- [preference] Old preference about commas. (2025-10-12)", f"- [fact] The logo is blue. (2026-11-16, so on desk, otherwise in {short.id})",
+        "- [preference] Old preference about commas. (2025-10-12)",
+        f"- [fact] The logo is blue. (2026-11-16, so on desk, otherwise in {short.id})",
     ]  # fmt: skip
 
 

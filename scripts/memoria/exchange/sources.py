@@ -126,11 +126,12 @@ class Days:
         told = fact_of(ident, live.text, self._text(f"{ident}#{END}")) if live and live.text else None
         if told and told[1] == self._day(name):
             found.setdefault(told[2], []).append(told[0])
-        elif line := rows.line_of(ident):
+            return
+        if line := rows.line_of(ident):
             rows.remove(line)
-            if told is None and (fact := self.keeper.store.get(ident)):  # first: it is not lost with the day
-                self.keeper.store.mark_deleted(fact)
-                self.keeper.store.remove(ident)
+        if told is None and (fact := self.keeper.store.get(ident)):  # before it is written: it is not lost with the day
+            self.keeper.store.mark_deleted(fact)
+            self.keeper.store.remove(ident)
 
     def _text(self, ident: str) -> str | None:
         live = self.records.standing(ident)

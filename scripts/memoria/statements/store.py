@@ -320,10 +320,12 @@ class Store(AbstractContextManager["Store"]):
         after = {fact.id: fact for facts in fresh.values() for fact in facts}
         lost = {day: idents for day, idents in self.lost().items() if after.keys().isdisjoint(idents)}
         for day in (*stale, *missing):
-            idents = self._of_days([day]).keys()
-            is_new = day in missing or fresh[day] or not lines.daily.text(date.fromisoformat(day)).strip()
-            if idents and is_new and after.keys().isdisjoint(idents):
-                lost[day] = [*lost.get(day, ()), *idents]
+            known = dict(self.db.execute("SELECT id, entry FROM facts WHERE day = ?", (day,)))
+            text = lines.daily.text(date.fromisoformat(day))
+            entries = set(known.values()) - {""}
+            is_anew = entries and not any(f"entry={entry} " in text for entry in entries)
+            if known and after.keys().isdisjoint(known) and (is_anew or not text.strip()):
+                lost[day] = [*lost.get(day, ()), *known]
         with self._transaction():
             self.set_meta(_LOST, json.dumps(lost))
             for ident in before.keys() - after.keys():
