@@ -257,13 +257,10 @@ def _is_ours(handler: object) -> bool:
     if not isinstance(handler, dict) or handler.get("type") != "command":
         return False
     words = _words(handler)
-    paths = [path for path in map(_path, words) if path.is_absolute()]
+    every = (PureWindowsPath(word) if "\\" in word else PurePath(word) for word in words)
+    paths = [path for path in every if path.is_absolute()]
     scripts = [path for path in paths if path.match("hooks/*.py") or path.match(f"hooks/{LAUNCHER}")]
     return any(_is_root(Path(path.parent.parent), words) for path in scripts)
-
-
-def _path(word: str) -> PurePath:
-    return PureWindowsPath(word) if "\\" in word else PurePath(word)
 
 
 def _is_root(root: Path, words: list[str]) -> bool:

@@ -117,17 +117,13 @@ class Replaced:
             try:
                 record = json.loads(home_files.read(place))
                 kept = {key: record[key] for key in ("path", "kept", "digest", "closed")}
-                yield place, kept | {"at": _time_of(place)}
+                # when it was kept, in seconds since the epoch, as its name says: a copy of it has other times
+                yield place, kept | {"at": int(place.name.partition("-")[0]) / 1e9}
             except FileNotFoundError:  # another process has settled it
                 continue
             except (ValueError, KeyError, TypeError, home_files.RefusedFileError):
                 place.with_suffix(".old").unlink(missing_ok=True)
                 place.unlink(missing_ok=True)
-
-
-def _time_of(path: Path) -> float:
-    """Return when a file was kept (seconds since the epoch), as its name says: a copy of it has other times."""
-    return int(path.name.partition("-")[0]) / 1e9
 
 
 def _is_open(path: Path) -> bool:

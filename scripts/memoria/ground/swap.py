@@ -263,9 +263,10 @@ class Swap:
             content = read(staged, WRITING_S)
             new = known[1]
             stands = home_files.read_if_there(target)
+            is_lost = staged.name.endswith(TAKEN) and not target.exists()  # killed while the target had no name
             if content == stands or _short(content) == new:
                 staged.unlink()
-            elif (_short(content) in known and not _is_lost(staged, target)) or not content:
+            elif (_short(content) in known and not is_lost) or not content:
                 self.replaced.keep(staged, target, content)
             elif stands is None:
                 self._put_back_removed(target, target, staged, content)
@@ -275,11 +276,6 @@ class Swap:
             else:
                 write_conflict_copy(target, content, staged)
                 self.replaced.keep(staged, target, content)
-
-
-def _is_lost(staged: Path, target: Path) -> bool:
-    """Return whether the process was killed while the target had no name."""
-    return staged.name.endswith(TAKEN) and not target.exists()
 
 
 def _leftovers(folder: Path) -> Iterator[tuple[Path, str, tuple[str, str]]]:

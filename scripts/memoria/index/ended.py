@@ -70,7 +70,8 @@ class Past:
         if not self.cited:
             return False
         own, now, said = map(_words, (self.content, self.instead, text))
-        shared = {word: _parts(word) & own.stems for word in said.stems}
+        # a stem, and the stems of the words in a name such as ``carts.py``
+        shared = {word: own.stems & {word, *map(without_ending, _PARTS.split(word))} for word in said.stems}
         known = [word for word in shared if shared[word]]
         if len(known) < max(MIN_NAMED, NAMED * len(shared)):
             return False
@@ -84,11 +85,6 @@ class Past:
         if holds(sentence, self.quote) or (len(sentence.split()) > MIN_SPOKEN and holds(self.quote, sentence)):
             return True
         return self.is_said_by(sentence) or self.is_named_in(sentence)
-
-
-def _parts(word: str) -> set[str]:
-    """Return a stem and the stems of the words in a name such as ``carts.py``."""
-    return {word, *map(without_ending, _PARTS.split(word))}
 
 
 def current(text: str, past: Collection[Past]) -> str:

@@ -166,7 +166,8 @@ def objects(line: bytes) -> list[Json]:
             at = _next_start(text, begins.end())
             tries += 1
             continue
-        if isinstance(value, dict) and (not tries or _is_envelope(value)):
+        # After a broken start an inner object must not pass for a line: only real lines carry their session.
+        if isinstance(value, dict) and (not tries or {"type", "sessionId"} <= value.keys()):
             found.append(value)
     return found
 
@@ -186,8 +187,3 @@ def decode(lines: Iterable[bytes], unreadable: Callable[[], None]) -> Iterator[J
 def _next_start(text: str, at: int) -> int:
     found = _START.search(text, at)
     return found.start() if found else len(text)
-
-
-def _is_envelope(value: Json) -> bool:
-    """After a broken start an inner object must not pass for a line: only real lines carry their session."""
-    return "type" in value and "sessionId" in value

@@ -197,7 +197,7 @@ class _Said:
         parts: tuple[tuple[Role, list[str]], ...] = (
             ("user", self.words), ("note", self.marks), ("error", self.errors), ("assistant", self.reports),
         )  # fmt: skip
-        texts = [(role, text) for role, said in parts if (text := _join(said))]
+        texts = [(role, text) for role, said in parts if (text := "\n".join(dict.fromkeys(filter(None, said))))]
         turns = [_turn(value, role, text, part=role if number else "") for number, (role, text) in enumerate(texts)]
         return [replace(turn, uses=tuple(self.failed)) if turn.role == "error" else turn for turn in turns]
 
@@ -252,10 +252,6 @@ def _prompt(value: dict[str, Any], content: Any, said: _Said) -> None:
         said.marks += ["" if verbatim else prompt.marks(rest), prompt.INTERRUPTED if stops else ""]
     elif who == "other" and (words := prompt.spoken_words(content)):
         said.marks.append(f"{prompt.PASSED_ON}\n{words}")
-
-
-def _join(parts: Iterable[str]) -> str:
-    return "\n".join(dict.fromkeys(part for part in parts if part))
 
 
 def _is_result(block: object) -> TypeGuard[dict[str, Any]]:

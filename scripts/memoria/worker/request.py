@@ -165,15 +165,11 @@ def _pairs(facts: Iterable[Fact], known: Collection[str]) -> Iterator[tuple[floa
             rare = (holders[stem] for stem in words.stems if len(holders[stem]) <= COMMON)
             near = (older[ident] for ident in dict.fromkeys(chain.from_iterable(rare)))
             rates = ((jaccard(words.stems, others.stems), other) for other, others in near)
-            rated = [(rate, other) for rate, other in rates if rate >= NEAR and not _one_answer(fact, other)]
+            own = fact.session, fact.time  # one answer of a model, which saw them together, makes no pair
+            rated = [(rate, other) for rate, other in rates if rate >= NEAR and (other.session, other.time) != own]
             if rated:
                 rate, other = max(rated, key=lambda pair: (pair[0], pair[1].id))
                 yield rate, fact, other
         older[fact.id] = (fact, words)
         for stem in words.stems:
             holders[stem].append(fact.id)
-
-
-def _one_answer(one: Fact, other: Fact) -> bool:
-    """Return whether one answer of a model made both, which saw them together."""
-    return (one.session, one.time) == (other.session, other.time)

@@ -19,7 +19,6 @@ from memoria.ground.printable import counted, dollars
 from memoria.models import metered, protocol
 from memoria.pages.housekeeping import MET, retry_failed
 from memoria.reader.site import Asked, Done, Site, View
-from memoria.statements.fact import Fact
 from memoria.worker import together
 
 MAX_PROJECTS = 12
@@ -42,8 +41,8 @@ def show(site: Site, asked: Asked) -> View:
     rows = [row for shown in projects for row in shown.articles if row.updated <= today]
     rows.sort(key=lambda row: row.updated, reverse=True)
     live = [fact for fact in catalog.facts.values() if fact.ended is None]
-    days = ((_day(site, fact), fact) for fact in live if not key or key in fact.projects)
-    facts = [(day, fact) for day, fact in days if day <= today]
+    days = ((f"{site.home.zone.day(fact.last or fact.time)}", fact) for fact in live)
+    facts = [(day, fact) for day, fact in days if day <= today and (not key or key in fact.projects)]
     latest = max([facts[0][0] if facts else "", rows[0].updated if rows else ""])
     with closing(Ledger(site.home.paths)) as ledger:
         met = str(ledger.get(MET) or "") if site.home.settings.sync else ""
@@ -64,10 +63,6 @@ def show(site: Site, asked: Asked) -> View:
         "line": site.markdown.line,
     }
     return View("home.html", catalog.label(key) if key else "Home", values)
-
-
-def _day(site: Site, fact: Fact) -> str:
-    return site.home.zone.day(fact.last or fact.time).isoformat()
 
 
 @dataclass(frozen=True, slots=True)
