@@ -424,8 +424,7 @@ def test_what_is_forgotten_on_one_machine_is_forgotten_on_all(desk: Machine, lap
     meet(desk, laptop)
     save(desk, "asked of the zeppelin → answered", "asked → answered")
     save(desk, "It was slow.", "The zeppelin was slow.")
-    learn(desk, "The zeppelin lands on Friday.")
-    (fact,) = learn(desk, "Use the zeppelin.")
+    fact, _ = learn(desk, "Use the zeppelin.", "The zeppelin lands on Friday.")
     for words in ("Use npm.", "Use pnpm."):  # the last of which the laptop has not heard of when it forgets
         meet(desk, laptop)
         with desk.at_work(), desk.keeper() as keeper:
@@ -439,9 +438,7 @@ def test_what_is_forgotten_on_one_machine_is_forgotten_on_all(desk: Machine, lap
     assert [path for path, data in texts(desk) if b"zeppelin" in data.lower()] == []
     assert contents(desk) == {"Use pnpm."}
     assert [machine.daily.entries(MONDAY.date())[0].id for machine in (desk, laptop)] == ["aaa111"] * 2
-    assert [len(machine.daily.entries(MONDAY.date())) for machine in (desk, laptop)] == [1, 1], (
-        "each was cut in its own way"
-    )
+    assert [len(each.daily.entries(MONDAY.date())) for each in (desk, laptop)] == [1, 1], "each was cut in its own way"
     learn(desk, "Nothing else goes.")
     meet(desk, laptop)
     assert contents(laptop) == {"Use pnpm.", "Nothing else goes."}

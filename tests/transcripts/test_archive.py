@@ -146,9 +146,6 @@ def test_show_takes_an_id_in_every_form_it_is_written_in(
 
 
 def test_show_tells_an_unknown_entry_from_one_whose_turns_are_gone(home: Home) -> None:
-    with pytest.raises(ExpectedError, match="no entry 'nosuch'"):
-        show.command(argparse.Namespace(entry="nosuch"), home)
-    with pytest.raises(ExpectedError, match="daily/2026-11-21#"):
-        show.command(argparse.Namespace(entry="lost"), home)
-    with pytest.raises(ExpectedError, match="no entry 'what is this"):
-        show.command(argparse.Namespace(entry="what is this?"), home)
+    for entry, told in (("nosuch", "no entry 'nosuch'"), ("lost", "daily/2026-11-21#"), ("what?", "no entry 'what")):
+        with pytest.raises(ExpectedError, match=told):
+            show.command(argparse.Namespace(entry=entry), home)

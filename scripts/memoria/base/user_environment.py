@@ -168,11 +168,7 @@ def _env_of(path: str) -> tuple[dict[str, str], str]:
     block = stored.get("env") if isinstance(stored, dict) else None
     if not isinstance(block, dict):
         return {}, ""
-    return {str(name): _text(value) for name, value in block.items()}, ""
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return {str(key): str(each).lower() if isinstance(each, bool) else str(each) for key, each in block.items()}, ""
 
 
 def client_program() -> str:
