@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from memoria.amending import forget_plan, removal
 from memoria.base import state
 from memoria.base.paths import Paths
 from memoria.base.project import key_of_path
@@ -151,3 +152,8 @@ def test_the_observer_follows_a_transcript_and_forgets_what_is_old(
     before = Path(paths.where, "s1.md").stat().st_ino
     assert observe.command(Namespace(), Home.open()) == 0
     assert Path(paths.where, "s1.md").stat().st_ino == before, "without news nothing is written"
+    removal.carry_out(home := Home.open(), forget_plan.plan(home, "s1", "session"))
+    hooked(work, paths, "s1", "Stop", transcript_path=said(work, "paint the boat"))
+    assert observe.command(Namespace(), home) == 0
+    assert "keep going" not in places.block("s1")
+    assert "paint the boat" in places.block("s1")
