@@ -94,7 +94,7 @@ class Scan:
         vanished = known.keys() - stamps.keys()
         asked = {name for name, stamp in known.items() if stamp == HELD}
         asked |= set() if source.may_vanish and stamps else vanished
-        asked |= source.lost | {name for name, text in texts.items() if self._is_lost(name, text, found)}
+        asked |= {name for name, text in texts.items() if self._is_lost(name, text, found)}
         self._miss(source, found, texts | dict.fromkeys(sorted(vanished), ""), set() if self.taken else asked)
         left = {shown.file for shown in self.held}
         for name in {*texts, *left}:
@@ -102,11 +102,11 @@ class Scan:
         self.records.db.executemany("DELETE FROM files WHERE name = ?", [(name,) for name in vanished - left])
 
     def _is_lost(self, name: str, text: str, found: Mapping[str, tuple[Piece, str]]) -> bool:
-        """Return whether a log is there again without any entry that it held: with new ones alone, or with nothing."""
+        """Return whether a log is empty or begun anew: it has no entry that it held, and no text or new ones."""
         shown = self.records.shown_in(name).items()
-        entries = {ident for ident, shown in shown if shown.digest != GONE and ident.startswith("e-")}
-        is_new = not text.strip() or name in (file for _, file in found.values())
-        return bool(entries) and is_new and not entries & found.keys()
+        entries = {ident for ident, each in shown if each.digest != GONE and ident.startswith("e-")}
+        is_anew = not text.strip() or name in (file for _, file in found.values())
+        return bool(entries) and is_anew and not entries & found.keys()
 
     def _compare(self, piece: Piece, name: str) -> None:
         if piece.kind == FORGET:

@@ -27,7 +27,7 @@ from memoria.wiki.settle import adopt, retell
 
 
 class Days:
-    """The daily logs. A whole one that is missing or ``lost`` is held, while a person may delete an article.
+    """The daily logs. A whole one that is missing is held, while a person may delete an article.
 
     ``hides`` says whether a project is not exchanged. ``forgotten``: the ids that stand here and were forgotten
     elsewhere, which the caller forgets.
@@ -38,7 +38,6 @@ class Days:
     def __init__(self, records: Records, keeper: Keeper, hides: Callable[[str], bool]) -> None:
         self.records, self.keeper, self.hides = records, keeper, hides
         self.daily, self.half_saved = keeper.lines.daily, keeper.store.half_saved_days()
-        self.lost = {f"{self.folder}{day}" for day in keeper.store.lost()}
         self.forgotten: list[str] = []
         self.waiting: set[str] = set()
 
@@ -157,7 +156,7 @@ class Articles:
     """The articles. The caller holds the compile lock; before a look it lets ``wiki.settle`` take a person's words."""
 
     folder, may_vanish = "knowledge/", True
-    kinds, lost = (ARTICLE, PLACE, PROSE), frozenset[str]()
+    kinds = (ARTICLE, PLACE, PROSE)
 
     def __init__(self, records: Records, keeper: Keeper, hides: Callable[[str], bool], wiki: Wiki, swap: Swap) -> None:
         self.records, self.keeper, self.hides, self.wiki, self.swap = records, keeper, hides, wiki, swap
