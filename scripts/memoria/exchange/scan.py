@@ -94,7 +94,7 @@ class Scan:
         vanished = known.keys() - stamps.keys()
         asked = {name for name, stamp in known.items() if stamp == HELD}
         asked |= set() if source.may_vanish and stamps else vanished
-        asked |= {name for name, text in texts.items() if self._is_lost(name, text, found)}
+        asked |= {name for name in texts if not source.may_vanish and self._is_lost(name, texts[name], found)}
         self._miss(source, found, texts | dict.fromkeys(sorted(vanished), ""), set() if self.taken else asked)
         left = {shown.file for shown in self.held}
         for name in {*texts, *left}:
@@ -105,8 +105,9 @@ class Scan:
         """Return whether a log is empty or begun anew: it has no entry that it held, and no text or new ones."""
         shown = self.records.shown_in(name).items()
         entries = {ident for ident, each in shown if each.digest != GONE and ident.startswith("e-")}
-        is_anew = not text.strip() or name in (file for _, file in found.values())
-        return bool(entries) and is_anew and not entries & found.keys()
+        if not entries or any(ident in found for ident in entries):
+            return False
+        return not text.strip() or name in (file for _, file in found.values())
 
     def _compare(self, piece: Piece, name: str) -> None:
         if piece.kind == FORGET:
