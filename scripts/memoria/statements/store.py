@@ -321,11 +321,11 @@ class Store(AbstractContextManager["Store"]):
         lost = {day: idents for day, idents in self.lost().items() if after.keys().isdisjoint(idents)}
         for day in (*stale, *missing):
             known = dict(self.db.execute("SELECT id, entry FROM facts WHERE day = ?", (day,)))
-            text = lines.daily.text(date.fromisoformat(day))
-            entries = set(known.values()) - {""}
-            is_anew = entries and not any(f"entry={entry} " in text for entry in entries)
-            if known and after.keys().isdisjoint(known) and (is_anew or not text.strip()):
-                lost[day] = [*lost.get(day, ()), *known]
+            if known and after.keys().isdisjoint(known):
+                text, entries = lines.daily.text(date.fromisoformat(day)), set(known.values()) - {""}
+                is_anew = entries and not any(f"entry={entry} " in text for entry in entries)
+                if is_anew or not text.strip():
+                    lost[day] = [*lost.get(day, ()), *known]
         with self._transaction():
             self.set_meta(_LOST, json.dumps(lost))
             for ident in before.keys() - after.keys():
