@@ -63,6 +63,7 @@ def test_what_matters_most_leads(tmp_path: Path) -> None:
                 a_fact("Quote every path.", importance=0.8, project=BLOG),
             ]
         )
+        home.adopt(a_fact("Write short functions.", importance=0.7, day=1))  # as another machine learned it
         order = [fact.content for fact in leading(home.store, SHOP)]
         assert order == [
             "Never use float for money.", "Write short functions.", "Old preference about commas.", "The logo is blue.",

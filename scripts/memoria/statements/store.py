@@ -521,6 +521,7 @@ def corrected(fact: Fact) -> str:
 def leading(store: Store, project: str, called_for: Sequence[str] = ()) -> list[Fact]:
     """Return the facts that hold in this project or everywhere, the most important first, in a stable order.
 
+    What two machines learned in the same words comes once.
     ``called_for``: the ids of the facts that the project's work calls for, the nearest first; of what is no rule, these
     count up to twice as much. For ``GLOBAL``, return all facts, those that hold everywhere first.
     """
@@ -536,8 +537,11 @@ def leading(store: Store, project: str, called_for: Sequence[str] = ()) -> list[
         worth = score(fact, project, newest) * (1 + (0.5 ** (places[fact.id] / _HALF_AS_NEAR) if is_near else 0.0))
         return not made_again(fact), fact.kind not in _RULES, -worth, fact.id
 
-    ranked = sorted(facts, key=rank)
-    return sorted(ranked, key=lambda fact: fact.project != GLOBAL) if project == GLOBAL else ranked
+    ranked = sorted(facts, key=lambda fact: (project == GLOBAL and fact.project != GLOBAL, *rank(fact)))
+    first: dict[str, Fact] = {}
+    for fact in ranked:
+        first.setdefault(fact.content, fact)
+    return list(first.values())
 
 
 def _fact(body: str) -> Fact:
