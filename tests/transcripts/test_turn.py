@@ -314,4 +314,11 @@ def test_what_follows_a_night_or_fits_no_more_is_a_stretch_of_its_own(times: lis
     """An entry belongs to the day on which it began, in the user's zone."""
     moments = [datetime.fromisoformat(f"2026-11-{time}:00+00:00") if time else None for time in times]
     turns = [Turn(str(number), "user", "Go on.", time=moment) for number, moment in enumerate(moments)]
-    assert len(list(stretches(turns, limit, Zone("UTC")))) == count
+    found = list(stretches(turns, limit, Zone("UTC")))
+    assert [len(found), *(part.keys for part in found if part.continued)] == [count], "and no turn is in pieces"
+
+
+def test_a_stretch_says_nothing_when_one_tool_was_used_and_not_a_word_said() -> None:
+    told = [("", "Bash ls"), ("", "Bash ls", "Bash pwd"), ("Done.",), ("Done.", "Bash ls")]
+    found = [list(stretches([turn("assistant", words, 1, *tools)], 99, Zone("UTC"))) for words, *tools in told]
+    assert [each.says_nothing for (each,) in found] == [True, False, False, False]

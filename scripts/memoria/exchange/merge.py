@@ -87,7 +87,7 @@ def _entries(ident: str, live: Sequence[Record], _: object) -> Sequence[Wording]
         rows = bare.split("\n")
         name = beside(ident, other.digest)
         rows[0] += f" ({other.machine})" if SESSION.fullmatch(rows[0]) and other.machine else ""
-        rows[-1] = rows[-1].replace(f"entry={ident.removeprefix('e-')} ", f"{name.replace('e-', 'entry=')} ", 1)
+        rows[-1] = rows[-1].replace(f"entry={ident.removeprefix('e-')} ", f"{name.replace('e-', 'entry=')} ")
         told.append((other, name, "\n".join([head, *rows])))
     return told
 

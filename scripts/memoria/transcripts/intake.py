@@ -49,7 +49,7 @@ class Intake:
     spool: Spool
     jobs: list[Job]
     screen: Screen | None = None
-    headers: list[dict[str, object]] = field(default_factory=list)
+    headers: dict[Job, dict[str, object]] = field(default_factory=dict, init=False)
     missing: list[str] = field(default_factory=list)
     unresolved: set[str] = field(default_factory=set)
     dropped: dict[str, str] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Intake:
         """Read the headers; a job whose header cannot be read raises ValueError naming it."""
         for job in self.jobs:
             try:
-                self.headers.append(self.spool.header(job))
+                self.headers[job] = self.spool.header(job)
             except ValueError as error:
                 raise UnreadableJobError(job, str(error)) from error
 
@@ -73,17 +73,17 @@ class Intake:
     @property
     def session(self) -> str:
         """The session id as the client gave it."""
-        return str(self.headers[0].get("session", ""))
+        return str(self.headers[self.jobs[0]].get("session", ""))
 
     @property
     def client(self) -> Client:
         """The coding agent whose session it is."""
-        return clients.by_name(self.headers[0].get("agent"))
+        return clients.by_name(self.headers[self.jobs[0]].get("agent"))
 
     @property
     def cwd(self) -> str:
         """Return the first folder that a hook was told and that is not excluded; else that of the first turn read."""
-        named = (str(header["cwd"]) for header in self.headers if header.get("cwd"))
+        named = (str(header["cwd"]) for header in self.headers.values() if header.get("cwd"))
         return next((cwd for cwd in named if not (self.screen and self.screen.excluded(cwd))), self._first_folder)
 
     @property
@@ -94,7 +94,7 @@ class Intake:
     @property
     def is_echo(self) -> bool:
         """Whether the newest answer came because a Stop hook (anyone's) made the client go on."""
-        return bool(self.headers[-1].get("stop_hook_active"))
+        return bool(self.headers[self.jobs[-1]].get("stop_hook_active"))
 
     @property
     def newest(self) -> float:
@@ -105,7 +105,7 @@ class Intake:
         """Wait until every transcript that a hook found missing is there; the jobs whose is not after ``most_s``."""
         absent = [
             (job, str(header["transcript"]))
-            for job, header in zip(self.jobs, self.headers, strict=True)
+            for job, header in self.headers.items()
             if job.event not in ALONE and job.end == 0
         ]
         deadline = time.monotonic() + most_s
@@ -117,7 +117,7 @@ class Intake:
 
     def without(self, jobs: Collection[Job]) -> Intake:
         """Return the intake of the other jobs."""
-        return replace(self, jobs=[job for job in self.jobs if job not in jobs], headers=[])
+        return replace(self, jobs=[job for job in self.jobs if job not in jobs])
 
     def turns(self, known: Callable[[str], bool], *, settle: bool) -> Iterator[Turn]:
         """Yield new turns in the order they were written, each once; ``known`` says which keys are recorded already.
@@ -127,7 +127,7 @@ class Intake:
         """
         reader = Reader(tasks=self.tasks, decode=self.client.decoder())
         pending_since: dict[str, str] = {}
-        for job, header in zip(self.jobs, self.headers, strict=True):
+        for job, header in self.headers.items():
             self._folder = self._folder or str(header.get("cwd", ""))
             for turn in reader.read(self._lines(job, header)):
                 if not known(turn.key) and self._passes(turn):
@@ -155,7 +155,7 @@ class Intake:
 
     def _own(self) -> str:
         """Return why the session as a whole is left out: a hook was told a folder of memoria's own."""
-        cwds = (str(header.get("cwd", "")) for header in self.headers)
+        cwds = (str(header.get("cwd", "")) for header in self.headers.values())
         return OWN if self.screen and any(self.screen.excluded(cwd) == OWN for cwd in cwds) else ""
 
     def _lines(self, job: Job, header: dict[str, object]) -> Iterator[bytes]:

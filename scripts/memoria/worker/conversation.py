@@ -45,7 +45,7 @@ def recent(home: Home, session: str, transcript: str, prompt: str) -> str:
 
 def answer_before(home: Home, intake: Intake) -> str:
     """Return Claude's words that the first of these turns may be an answer to, ``""`` when there are none to read."""
-    transcript = str(intake.headers[0].get("transcript", ""))
+    transcript = str(intake.headers[intake.jobs[0]].get("transcript", ""))
     try:
         turns = _turns(home, safe_name(intake.session), transcript, intake.jobs[0].start)
     except OSError:
