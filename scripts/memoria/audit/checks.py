@@ -310,7 +310,8 @@ def check_synced(home: Home) -> Findings:
                           "set MEMORIA_STATE to a folder on this machine only")  # fmt: skip
         elif service:
             yield Finding("synced", NOTE, f"{about} {folder} is synced ({service})",
-                          "fine for reading; let only one machine compile, and keep MEMORIA_STATE outside")  # fmt: skip
+                          "fine for one machine; of several, each has a home of its own and runs "
+                          f"{invocation.shown('sync FOLDER')}")  # fmt: skip
         elif hurts:
             yield Finding("synced", OK, "the state is in no synced folder that can be told by its name or marker")
 
