@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,10 +24,10 @@ from memoria.base import user_environment
 from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.ground import client_program
-from memoria.ground.errors import BadAnswerError, ModelUnavailableError
+from memoria.ground.errors import BadAnswerError, ModelError, ModelUnavailableError, Usage
 from memoria.models import answer, protocol, tasks
-from memoria.models.claude import TOOL_SERVERS, Claude
-from memoria.models.ollama import Ollama, grammar, window
+from memoria.models.claude import TOOL_SERVERS, Claude, load_sdk
+from memoria.models.ollama import Ollama, window
 from memoria.models.protocol import JsonObject, Model, Prompt
 from messages_api import Hang, MessagesApi, Reply, Status
 from ollama_api import OllamaApi
@@ -213,16 +215,6 @@ def test_without_a_client_in_the_wheel_the_users_own_is_run_when_it_is_new_enoug
     assert len(api.messages) == 2
 
 
-@pytest.mark.slow
-def test_claude_is_started_as_ours_and_not_as_a_child_of_a_session(
-    claude: Callable[..., tuple[Claude, MessagesApi]],
-) -> None:
-    model, _ = claude(lambda _: "", CLAUDECODE="1", CLAUDE_CODE_SESSION_ID="x")
-    env = model._options(FLUSH).env
-    assert env["CLAUDE_INVOKED_BY"] == "memoria"
-    assert env["CLAUDECODE"] == env["CLAUDE_CODE_SESSION_ID"] == ""
-
-
 def conversation(size: int) -> JsonObject:
     """About ``size`` characters in the manner of real ones: prose, code names, quotes, tools, other scripts."""
     part = {
@@ -234,6 +226,58 @@ def conversation(size: int) -> JsonObject:
     }
     steps = [(label, told) for label, texts in part.items() for told in ([texts] if isinstance(texts, str) else texts)]
     return {"project": "shop", "exchanges": [part | {"steps": steps}] * (size // 600)}
+
+
+COUNTS = {"input_tokens": 7, "cache_creation_input_tokens": 5, "cache_read_input_tokens": 3, "output_tokens": 2}
+
+
+@pytest.mark.parametrize(("said", "ends", "told"), [
+    ({}, {"result": json.dumps(ANSWERS["flush"])}, "Fix the race"), ({}, {}, "An earlier title"),
+    ({"stop_reason": "refusal"}, {}, "refused to answer"), ({}, {"stop_reason": "max_tokens"}, "maximum length"),
+    ({"error": "max_output_tokens"}, {}, "maximum length"), ({"error": "authentication_failed"}, {}, "False.*logged"),
+    ({}, {"api_error_status": 401}, "False.*logged"), ({}, {"api_error_status": 403}, "False.*logged"),
+    ({}, {"api_error_status": 404}, "False.*HTTP 404"), ({}, {"api_error_status": 429}, "False.*HTTP 429"),
+    ({}, {"api_error_status": 500}, "True.*HTTP 500"), ({}, {"api_error_status": 413}, "None.*refused this.*HTTP 413"),
+    ({"error": "billing_error"}, {"api_error_status": 400}, "False.*HTTP 400"), ({}, {"is_error": True}, "True.*odd"),
+    ({"error": "rate_limit"}, {}, "False.*rate_limit"), ({}, None, "True.*no result"), ({}, 3, "True.*exit status 3"),
+    ({}, "no client", "False.*Claude Code"),
+])  # fmt: skip
+def test_whatever_the_client_reports_is_an_answer_or_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, paths: Paths, said: JsonObject, ends: Any, told: str
+) -> None:
+    load_sdk()
+    sdk = importlib.import_module("claude_agent_sdk")
+    sent: list[Any] = []
+
+    async def query(*, prompt: str, options: Any) -> AsyncIterator[object]:
+        sent.extend((prompt, options))
+        if ends == "no client":
+            raise sdk.CLINotFoundError
+        yield sdk.AssistantMessage([sdk.TextBlock('{"worth_saving": true, "title": "An earlier title"}')], "m", **said)
+        if ends == 3:
+            raise sdk.ProcessError("it died", exit_code=3)
+        if ends is not None:
+            ended = {"is_error": "api_error_status" in ends, "usage": COUNTS, "total_cost_usd": 0.25, **ends}
+            yield sdk.ResultMessage("odd", 1, 1, num_turns=1, session_id="s", **ended)
+
+    monkeypatch.setattr(sdk, "query", query)
+    monkeypatch.setenv("CLAUDECODE", "1")
+    try:
+        completion = protocol.from_settings(Settings.load({"MEMORIA_MODEL": "claude:haiku"}), paths).complete(FLUSH)
+        found, usage = completion.data["title"], completion.usage
+    except ModelError as error:
+        found, usage = f"{getattr(error, 'retry_now', None)}: {error}", error.usage
+    assert re.search(told, found)
+    assert usage == (Usage(15, 2, 0.25) if isinstance(ends, dict) else Usage()), "what was answered is paid for"
+    prompt, options = sent
+    assert (prompt, options.model, options.tools, options.env["CLAUDECODE"]) == (FLUSH.text, "haiku", [], "")
+    assert options.env["CLAUDE_INVOKED_BY"] == "memoria", "whose hooks do nothing"
+    assert (options.setting_sources, options.skills, options.max_turns, options.cwd) == (
+        [],
+        [],
+        1,
+        Path(paths.client_cwd),
+    )
 
 
 @pytest.mark.slow
@@ -328,6 +372,15 @@ def test_an_answer_that_ollama_cut_is_a_bad_answer(stack: ExitStack) -> None:
         _ollama(stack, reply)[0].complete(FLUSH)
 
 
+@pytest.mark.parametrize(("said", "told"), [
+    (404, "False.*ollama pull qwen2"), (400, "False.*HTTP 400"), (500, "True.*HTTP 500"),
+])  # fmt: skip
+def test_what_ollama_refuses_is_asked_again_only_when_it_may_pass(stack: ExitStack, said: int, told: str) -> None:
+    with pytest.raises(ModelUnavailableError) as caught:
+        _ollama(stack, said)[0].complete(FLUSH)
+    assert re.search(told, f"{caught.value.retry_now}: {caught.value}")
+
+
 @pytest.mark.parametrize("reply", [{}, {"message": None}, {"message": {"content": None}}])
 def test_a_strange_reply_of_ollama_is_a_bad_answer(stack: ExitStack, reply: Json) -> None:
     with pytest.raises(BadAnswerError):
@@ -344,4 +397,4 @@ def test_ollama_is_given_a_window_that_holds_the_text_and_a_grammar(stack: ExitS
     assert "maxLength" not in json.dumps(sent["format"])
     items = sent["format"]["properties"]["statements"]["items"]
     assert items["required"] == [*items["properties"]]
-    assert sent["format"] == grammar(tasks.FLUSH_SCHEMA)
+    assert sent["format"]["properties"]["worth_saving"] == {"type": "boolean"}

@@ -9,7 +9,7 @@ import pytest
 from memoria.daily.ledger import Call
 from memoria.ground.clock import Zone
 from memoria.ground.errors import OverBudgetError
-from memoria.models.metered import Limits, check, estimate
+from memoria.models.metered import Limits, check, estimate, price
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 VIENNA = Zone("Europe/Vienna")
@@ -26,6 +26,8 @@ def test_a_call_over_the_days_budget_waits_for_the_users_midnight() -> None:
         check([(NOON, call(0.8))], NOON, limits, 0.3)
     assert refused.value.until == datetime(2026, 11, 21, 23, tzinfo=UTC)
     check([(NOON, call(0.8))], refused.value.until, limits, 0.3)
+    with pytest.raises(OverBudgetError, match="2026-11-22 00:00"):
+        check([(NOON, call(0.1))], NOON, Limits(0.3, 0.5, VIENNA), 0.3)  # which a whole day's budget pays for
     with pytest.raises(
         OverBudgetError, match=r"today's \$0\.00096 and the next call's \$0\.000154 would exceed .*\$0\.001\b"
     ):
@@ -51,3 +53,5 @@ def test_an_estimate_is_what_this_model_cost_so_far() -> None:
     calls = [(NOON, call(0.1, 1000)), (NOON, call(0.3, 3000)), (NOON, call(9, 10, model="other"))]
     assert estimate(calls, "claude:haiku", 2000) == pytest.approx(0.2)
     assert estimate(calls, "never called", 2000) == 0
+    names = ("claude:haiku", "ollama:haiku", "claude:other", "other:haiku")
+    assert [price(name, 1_000_000, 2_000_000) for name in names] == [11.0, 0.0, None, None], "before the first call"

@@ -13,12 +13,11 @@ from operator import add
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the service counted them, dollars as it priced them (0 for local models), and elapsed seconds."""
+    """Tokens as the service counted them, and dollars as it priced them (0 for local models)."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = 0.0
-    seconds: float = 0.0
 
     def __add__(self, other: Usage) -> Usage:
         """Return the sum of two calls."""

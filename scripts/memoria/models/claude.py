@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -120,11 +119,11 @@ class Claude:
 
     def complete(self, prompt: Prompt) -> Completion:
         """Ask once; the client's process has ended when this returns or raises."""
-        received, started = _Received(), time.monotonic()
+        received = _Received()
         try:
-            return Completion(self._ask(prompt, received), self.name, _usage(received, started))
+            return Completion(self._ask(prompt, received), self.name, _usage(received))
         except ModelError as error:
-            error.usage = _usage(received, started)
+            error.usage = _usage(received)
             raise
 
     def _ask(self, prompt: Prompt, received: _Received) -> JsonObject:
@@ -176,7 +175,7 @@ class Claude:
 
         return ClaudeAgentOptions(
             cli_path=client_program.find() or self._miss_client(),
-            model=self.alias or None,
+            model=self.alias,
             system_prompt=SYSTEM,
             tools=[],
             setting_sources=[],
@@ -246,16 +245,14 @@ def make(argument: str, settings: Settings, paths: Paths) -> Model:
     return Claude(argument, cwd=Path(paths.client_cwd), timeout_s=settings.model_timeout_s, projects=settings.projects)
 
 
-def _usage(received: _Received, started: float) -> Usage:
-    """Return tokens (cache reads and writes count as input), the client's own price, and the elapsed time."""
-    seconds = time.monotonic() - started
+def _usage(received: _Received) -> Usage:
+    """Return tokens (cache reads and writes count as input), and the client's own price."""
     if received.result is None:
-        return Usage(seconds=seconds)
+        return Usage()
     counts: dict[str, Any] = received.result.usage or {}
     sent = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     return Usage(
         input_tokens=sum(counts.get(name) or 0 for name in sent),
         output_tokens=counts.get("output_tokens") or 0,
         cost_usd=received.result.total_cost_usd or 0.0,
-        seconds=seconds,
     )

@@ -107,20 +107,20 @@ class Metered:
 
     def _attempt(self, prompt: Prompt) -> Completion:
         """Make one call within the limits and book it, whatever its outcome; the caller holds the lock."""
-        estimate_usd = self._check_budget(prompt)
+        estimate_usd, began = self._check_budget(prompt), time.monotonic()
         try:
             completion = self.model.complete(prompt)
         except ModelError as error:
             for part in error.failures or (error,):
-                self._book(part.model or self.model.name, type(part).__name__, part.usage, prompt)
+                self._book(part.model or self.model.name, type(part).__name__, part.usage, prompt, began)
             raise
         except KeyboardInterrupt:
             sent = Usage(input_tokens=len(prompt.text) // CHARS_PER_TOKEN, cost_usd=estimate_usd)
-            self._book(self.model.name.split(",")[0], "cut off", sent, prompt)
+            self._book(self.model.name.split(",")[0], "cut off", sent, prompt, began)
             raise
         for failure in completion.failures:
-            self._book(failure.model, type(failure).__name__, failure.usage, prompt)
-        self._book(completion.model, "ok", completion.usage, prompt)
+            self._book(failure.model, type(failure).__name__, failure.usage, prompt, began)
+        self._book(completion.model, "ok", completion.usage, prompt, began)
         return completion
 
     def _check_budget(self, prompt: Prompt) -> float:
@@ -131,12 +131,12 @@ class Metered:
         check(calls, now, self.limits, estimate_usd)
         return estimate_usd
 
-    def _book(self, model: str, outcome: str, usage: Usage, prompt: Prompt) -> None:
+    def _book(self, model: str, outcome: str, usage: Usage, prompt: Prompt, began: float) -> None:
         self.spent += usage
         self.ledger.book(
             Call(
                 prompt.task, model, prompt.project, outcome,
-                usage.input_tokens, usage.output_tokens, usage.cost_usd, usage.seconds,
+                usage.input_tokens, usage.output_tokens, usage.cost_usd, time.monotonic() - began,
             )
         )  # fmt: skip
 

@@ -7,7 +7,6 @@ a transient fault must be retried, not hidden by a poorer note.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
@@ -88,9 +87,7 @@ class Offline:
         """Answer the tasks it knows; raise BadAnswerError for the others, which need a language model."""
         if prompt.task not in TASKS:
             raise BadAnswerError(f"offline cannot answer {prompt.task!r}; that takes a language model.")
-        started = time.monotonic()
-        data = answer.check(TASKS[prompt.task](prompt.material), prompt.schema)
-        return Completion(data, self.name, Usage(seconds=time.monotonic() - started))
+        return Completion(answer.check(TASKS[prompt.task](prompt.material), prompt.schema), self.name, Usage())
 
 
 def make(argument: str, settings: Settings, paths: Paths) -> Model:  # noqa: ARG001 (every backend is made alike)

@@ -36,12 +36,12 @@ class Ollama:
 
     def complete(self, prompt: Prompt) -> Completion:
         """Ask once."""
-        started, reply = time.monotonic(), JsonObject()
+        reply = JsonObject()
         try:
             reply = self._request(self._body(prompt))
-            return Completion(self._read(reply, prompt), self.name, _usage(reply, started))
+            return Completion(self._read(reply, prompt), self.name, _usage(reply))
         except ModelError as error:
-            error.usage = _usage(reply, started)
+            error.usage = _usage(reply)
             raise
 
     def _read(self, reply: JsonObject, prompt: Prompt) -> JsonObject:
@@ -115,9 +115,8 @@ def window(text: str) -> int:
     return min(-(-tokens // CONTEXT_STEP) * CONTEXT_STEP, MAX_CONTEXT)
 
 
-def _usage(reply: JsonObject, started: float) -> Usage:
-    read, written = (_count(reply.get(name)) for name in ("prompt_eval_count", "eval_count"))
-    return Usage(read, written, seconds=time.monotonic() - started)
+def _usage(reply: JsonObject) -> Usage:
+    return Usage(*(_count(reply.get(name)) for name in ("prompt_eval_count", "eval_count")))
 
 
 def _count(value: Any) -> int:

@@ -127,7 +127,7 @@ def flush(material: JsonObject) -> Prompt:
 
 def _known(known: JsonObject) -> str:
     """Return the row of a known statement; the id of one without phrases by which it is asked for is marked."""
-    mark = "" if known.get("is_asked", True) else "*"
+    mark = "" if known["is_asked"] else "*"
     about = f"{known['id']}{mark} · {known['kind']} · {known['day']} · {known['origin']}"
     return f"{about} · {_cut(known['content'], MAX_STORED)}"
 
