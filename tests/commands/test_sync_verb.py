@@ -127,6 +127,7 @@ def test_two_wordings_are_named_until_one_of_them_ends(tmp_path: Path, run: Run)
     assert "\n  1 pair of two wordings: " in run("laptop", "status")
     told = json.loads(run("laptop", "status", "--json")[2:])["sync"]
     (pair,) = told["pairs"]
+    assert (pair["machine"], "delete one" in pair["settle"]) == ("desk", True)
     assert run("laptop", "learned", "delete", pair["other"]).startswith("0 ")
     assert "1 deletion sent" in run("laptop", "sync")
     assert "1 deletion from laptop" in run("desk", "sync")

@@ -77,9 +77,14 @@ def test_a_session_says_at_most_one_line_and_the_setting_switches_it_off(tmp_pat
     leave()
     for text in ("memoria: the model is away.", "memoria: the model is not logged in."):
         notices.tell(client.paths, "failure", text)  # the later one stands in the place of the other
-    notices.clear(client.paths, "failure")
+    notices.tell(client.paths, "sync", "memoria: the exchange waits.")
+    notices.tell(client.paths, "failure", "")
+    assert Path(client.paths.notice).read_text() == "memoria: the exchange waits.\n", "only the other one is withdrawn"
+    notices.tell(client.paths, "sync", "")
     notices.tell(client.paths, "failure", text)  # it is news again
+    assert Path(client.paths.notice).stat().st_mode & 0o77 == 0
     assert [start(), start()] == ["memoria: the model is not logged in.", "memoria: 1 learned"]
+    notices.tell(client.paths, "failure", text)
     leave()
     client.env["MEMORIA_DAY_NOTICE"] = "false"
     assert start() == ""

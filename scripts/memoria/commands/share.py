@@ -60,7 +60,7 @@ def _decide(home: Home, keeper: Keeper, place: Place, key: str, *, takes: bool) 
     with closing(Ledger(home.paths)) as ledger:
         team.decide(ledger, keeper, place, key, takes=takes)
         came = team.follow(home, ledger, keeper)
-    notices.clear(home.paths, TEAM)
+    notices.tell(home.paths, TEAM, "")
     renew(home, keeper)
     print(f"{counted(came, 'statement')} taken in; what its team merges later comes by itself." if takes
           else "Nothing of this repository's team is shown any more.")  # fmt: skip

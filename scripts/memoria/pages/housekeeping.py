@@ -131,4 +131,4 @@ def tell_user(home: Home, failures: Sequence[str], deferred: Sequence[str]) -> N
         if texts:
             notices.tell(home.paths, kind, f"memoria: {sentence(texts[0])} {end}")
         elif not Spool(home.paths.spool).jobs():
-            notices.clear(home.paths, kind)
+            notices.tell(home.paths, kind, "")

@@ -29,34 +29,20 @@ log = logging.getLogger(__name__)
 
 
 def tell(paths: Paths, kind: str, text: str) -> None:
-    """Leave a line unless it repeats the last one of this kind; no text withdraws it."""
-    if not text:
-        clear(paths, kind)
-        return
+    """Leave a line unless it repeats the last one of this kind, in whose place it stands; no text withdraws that."""
     line = " ".join(text.split())
     with locks.waiting(Path(paths.notices_lock)):
         given = _given(paths)
-        if given.get(kind) == line:
+        former = given.pop(kind, "")
+        if former == line:
             return
-        waiting = [old for old in _waiting(paths) if old != given.get(kind)]
-        files.replace(Path(paths.notice), "\n".join([*waiting, line]) + "\n", mode=atomic.PRIVATE)
-        files.replace(Path(paths.notices_given), json.dumps(given | {kind: line}), mode=atomic.PRIVATE)
-
-
-def clear(paths: Paths, kind: str) -> None:
-    """Withdraw the line of this kind if it still waits, and allow the same line to be given again later."""
-    if kind not in _given(paths):
-        return
-    with locks.waiting(Path(paths.notices_lock)):
-        given = _given(paths)
-        line = given.pop(kind, "")
-        before = _waiting(paths)
-        after = [old for old in before if old != line]
-        if after:
-            files.replace(Path(paths.notice), "\n".join(after) + "\n", mode=atomic.PRIVATE)
-        elif before:
+        news = {kind: line} if line else {}
+        waiting = [*(old for old in _waiting(paths) if old != former), *news.values()]
+        if waiting:
+            files.replace(Path(paths.notice), "\n".join(waiting) + "\n", mode=atomic.PRIVATE)
+        else:
             Path(paths.notice).unlink(missing_ok=True)
-        files.replace(Path(paths.notices_given), json.dumps(given), mode=atomic.PRIVATE)
+        files.replace(Path(paths.notices_given), json.dumps(given | news), mode=atomic.PRIVATE)
 
 
 def _given(paths: Paths) -> dict[str, str]:

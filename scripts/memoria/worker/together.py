@@ -69,7 +69,7 @@ def run(home: Home, *, is_news: bool = False) -> None:
         elif done.held:
             notices.tell(home.paths, "sync", f"memoria: {held(done.held)}")
         else:
-            notices.clear(home.paths, "sync")
+            notices.tell(home.paths, "sync", "")
 
 
 def held(count: int) -> str:

@@ -122,7 +122,7 @@ def findings(
 
     ``near``: the known facts that the model was shown; ``before``: what Claude had said last.
     """
-    asked = claim_check.asked(answer.get("asked"), [str(fact["id"]) for fact in near if not fact.get("is_asked")])
+    asked = claim_check.asked(answer.get("asked"), [str(fact["id"]) for fact in near if not fact["is_asked"]])
     spoken = [part for part in exchanges if part.texts("user")]
     if not spoken:
         return Findings(asked=asked)
