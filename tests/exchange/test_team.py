@@ -53,6 +53,7 @@ def merge(mara: Path, text: str, branch: str = "main") -> None:
     path = mara / team.FOLDER / "mara-kern.md"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
+    path.with_suffix(".txt").write_text("- Ask Ada.\n")
     git(mara, "add", "-A")
     git(mara, "commit", "-qm", "Share")
     git(mara, "push", "-q", "origin", f"HEAD:{branch}")

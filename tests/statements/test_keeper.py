@@ -301,10 +301,12 @@ def test_a_persons_edit_in_the_log_counts(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         home.take([a_fact("Use pnpm, not npm."), a_fact("Write short functions.")])
         path = home.lines.daily.path(date(2026, 11, 16))
+        home.lines.add(replace(late := a_fact("Ask Ada."), content="Ask Bob."), date(2026, 11, 16), "09:00", "shop")
+        home.take([late])  # its line was edited before it was stored
     text = path.read_text().replace("Use pnpm, not npm.", "Use pnpm 9, never npm.")
     path.write_text("\n".join(row for row in text.split("\n") if "short functions" not in row))
     with keeper(tmp_path) as home:
-        assert [fact.content for fact in home.store.facts()] == ["Use pnpm 9, never npm."]
+        assert [fact.content for fact in home.store.facts()] == ["Use pnpm 9, never npm.", "Ask Bob."]
 
 
 def test_a_folder_that_is_away_deletes_nothing_and_changes_nothing_when_it_is_back(tmp_path: Path) -> None:

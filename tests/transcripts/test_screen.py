@@ -113,11 +113,13 @@ def test_what_waits_when_a_folder_is_excluded_is_let_go(home: Home, session: Ses
         with session.path.open("a") as file:
             file.write(line)  # before the first line with a folder, and after it
         session.says(text, session.shop)
+    session.says("pelican", session.shop.with_name("lake"))
     session.hook(home, "Stop", session.shop)
     (session.shop / ".memoria-off").touch()
     looks(home)
     assert "quagga again" not in stored(home)
-    assert list(DailyLog(home.paths).days()) == []
+    days = DailyLog(home.paths)
+    assert [entry.project for day in days.days() for entry in days.entries(day)] == ["lake"]
 
 
 def test_an_archive_whose_entry_was_never_written_is_forgotten_with_its_turns(home: Home, session: Session) -> None:

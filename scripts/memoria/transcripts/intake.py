@@ -54,7 +54,6 @@ class Intake:
     unresolved: set[str] = field(default_factory=set)
     dropped: dict[str, str] = field(default_factory=dict)
     tasks: dict[str, str] = field(default_factory=dict)
-    _folder: str = ""  # of the last line that named one
     _first_folder: str = ""  # of the first turn that was let pass
 
     def __post_init__(self) -> None:
@@ -128,9 +127,9 @@ class Intake:
         reader = Reader(tasks=self.tasks, decode=self.client.decoder())
         pending_since: dict[str, str] = {}
         for job, header in self.headers.items():
-            self._folder = self._folder or str(header.get("cwd", ""))
+            reader.folder = reader.folder or str(header.get("cwd", ""))
             for turn in reader.read(self._lines(job, header)):
-                if not known(turn.key) and self._passes(turn):
+                if not known(turn.key) and self._passes(turn, reader.folder):
                     yield turn
             if reader.unreadable:
                 lines = printable.counted(reader.unreadable, "line")
@@ -140,17 +139,16 @@ class Intake:
             for turn in reader.pending:
                 pending_since.setdefault(turn.key, job.name)
         if settle:
-            yield from (turn for turn in reader.settle() if not known(turn.key) and self._passes(turn))
+            yield from (turn for turn in reader.settle() if not known(turn.key) and self._passes(turn, ""))
         else:
             self.unresolved = {pending_since[turn.key] for turn in reader.pending}
 
-    def _passes(self, turn: Turn) -> bool:
+    def _passes(self, turn: Turn, folder: str) -> bool:
         """Return whether the screen lets a turn pass; it is judged by its own line's folder, else the one before."""
-        self._folder = turn.cwd or self._folder
-        if self.screen and (reason := self._own() or self.screen.reason(turn, self._folder)):
+        if self.screen and (reason := self._own() or self.screen.reason(turn, folder)):
             self.dropped[turn.key] = reason
             return False
-        self._first_folder = self._first_folder or self._folder
+        self._first_folder = self._first_folder or turn.cwd or folder
         return True
 
     def _own(self) -> str:

@@ -271,6 +271,7 @@ class Queued:
     session: str
     time: str
     said: bool
+    cwd: str = ""  # of the line before
     left: str = ""
 
 

@@ -61,12 +61,14 @@ class Reader:
         self._uses = {ident: Use(name) for ident, name in (uses or {}).items()}
         self.tasks = dict(tasks or {})
         self._seen: set[str] = set()  # keys, to drop a line that it met before; the ledger does the same for good
+        self.folder = ""  # of the last line that named one
         self.unreadable = 0  # whole lines from which nothing could be read, since a caller set it back
 
     def read(self, lines: Iterable[bytes]) -> Iterator[Turn]:
         """Yield the turns of these lines, each key once."""
         for value in self._decode(lines, self._count_unreadable):
             if value.get("isSidechain") is not True or self._with_sides:
+                self.folder = _string(value, "cwd") or self.folder
                 turns = self._turns(value)
                 if turns:
                     yield from self._fresh(turns)
@@ -165,7 +167,7 @@ class Reader:
         text = prompt.clean(prompt.plain(content)).strip()
         if operation == "enqueue":
             words = "" if _is_notice(text) else prompt.clean(prompt.spoken_words(content)).strip()
-            return self._queue.enqueue(Queued(words or text, _string(value, "sessionId"), time, said=not words))
+            return self._queue.enqueue(Queued(words or text, _string(value, "sessionId"), time, not words, self.folder))
         if operation in ("remove", "dequeue"):
             self._queue.close(text, time)
         elif operation == "popAll":
@@ -210,7 +212,7 @@ def _is_notice(text: str) -> bool:
 def _queued_turn(entry: Queued) -> Turn:
     key = _digest("\n".join((entry.session, entry.time, entry.text)))
     text, is_mark = prompt.queued_words(entry.text)
-    return Turn(key, "note" if is_mark else "user", text, time=clock.parse(entry.time))
+    return Turn(key, "note" if is_mark else "user", text, time=clock.parse(entry.time), cwd=entry.cwd)
 
 
 def _assistant(value: dict[str, Any], describing: bool) -> list[Turn]:
