@@ -150,7 +150,8 @@ def test_a_persons_own_notes_travel_whole_before_a_compile_has_seen_them(desk: M
     write_entry(desk)
     note = "Before the release:\n\n- [ ] Call Bob\n- [ ] Rotate the pager\n\nAsk Ada.\n\nThen again:\n\nAsk Ada.\n"
     day(desk).write_text(f"{day(desk).read_text()}\n- [ ] Buy rope\n\n{note}")
-    meet(desk, laptop)
+    desk.sync()
+    laptop.sync()
     day(laptop).write_text(day(laptop).read_text().replace("- [ ] Call Bob", "- [x] Call Bob"))
     meet(laptop, desk)
     assert day(laptop).read_text() == day(desk).read_text()

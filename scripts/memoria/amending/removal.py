@@ -65,7 +65,6 @@ def carry_out(home: Home, plan: Plan) -> None:
                 keeper.write(replace(fact, history=left))
         keeper.store.forget_deleted(_deleted(keeper, plan))
         _outbox(keeper.outbox, plan)
-        keeper.store.shred()
     _spool(home, plan)
     asyncio.run(_working(home, plan))
     _archive(home, plan)

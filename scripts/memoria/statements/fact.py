@@ -243,16 +243,16 @@ def yields(old: Fact, moment: datetime, origin: str) -> bool:
     return said(old) <= moment
 
 
-def end_of(loser: Fact, winner: Fact, *, repetition: bool = False) -> Ending | None:
-    """Return the end of a fact because another holds, or says the same; None when it does not yield to that one."""
+def end_of(loser: Fact, winner: Fact) -> Ending | None:
+    """Return the end of a fact because another holds; None when it does not yield to that one."""
     moment = said(winner)
     if loser.id == winner.id or loser.ended or winner.ended or not yields(loser, moment, winner.origin):
         return None
-    ended = max(moment, said(loser))
-    return Ending(loser.id, ended, winner.origin, winner.id, repetition=repetition, projects=winner.projects)
+    return Ending(loser.id, max(moment, said(loser)), winner.origin, winner.id, projects=winner.projects)
 
 
 def united(one: Fact, other: Fact) -> Ending | None:
     """Return the end of one of two facts that say the same: the older one's, if it yields to the other."""
     first, second = sorted((one, other), key=lambda fact: (said(fact), fact.id))
-    return end_of(first, second, repetition=True) or end_of(second, first, repetition=True)
+    end = end_of(first, second) or end_of(second, first)
+    return end and replace(end, repetition=True)
