@@ -89,9 +89,7 @@ def _tagless(text: str, names: tuple[str, ...]) -> str:
 
 def _is_forged(after: str, names: tuple[str, ...]) -> bool:
     """Return whether the text after a ``<`` opens or closes a tag of these names, or one that fetches a resource."""
-    start = after[:_REACH].lstrip() or after.lstrip()
-    if start.startswith("/"):
-        start = start[1:_REACH].lstrip() or start[1:].lstrip()
+    start = after.lstrip().removeprefix("/").lstrip()
     name = start[:40].lower()
     if any(name.startswith(known) and not _is_in_word(name[len(known) :]) for known in names):
         return True
