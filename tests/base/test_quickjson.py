@@ -21,10 +21,7 @@ VALUES = st.recursive(
 @given(VALUES)
 def test_it_reads_what_json_writes_and_json_what_it_writes_in_one_ascii_line(value: object) -> None:
     assert quickjson.loads(json.dumps(value)) == value
-    text = quickjson.dumps(value)
-    assert json.loads(text) == value
-    assert text.isascii()
-    assert "\n" not in text
+    assert quickjson.dumps(value) == json.dumps(value)
 
 
 @given(st.text() | st.sampled_from(["{", "[" * 100_000, '{"a":1} {', "\ufeff", "1" * 5000, '"\\u12"', "nul"]))
@@ -41,7 +38,7 @@ def test_it_refuses_what_json_refuses_and_only_with_a_value_error(text: str) -> 
 
 
 REFUSED = (
-    "", "{", '{"a"', "[1,", "nul", '{"a":1,}', '"\\u12', "[1 2]", "{1:2}", "-", '"a', "1 2", '"\\x"', "[" * 100_000,
+    "", "{", '{"a"', '["\t",', "nul", '{"a":1,}', '"\\u12', "[1 2]", "{1:2}", "-", '"a', "1 2", '"\\x"', "[" * 100_000,
 )  # fmt: skip
 PROGRAM = f"""
 import sys
@@ -63,6 +60,7 @@ def test_a_fresh_interpreter_refuses_with_a_value_error_and_says_why(python: str
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert len(done.stdout.splitlines()) == len(REFUSED)
+    assert done.stdout.splitlines()[3] == "Expecting value: line 1 column 6 (char 5)", "a tab in a text is no fault"
 
 
 @pytest.mark.parametrize(("text", "value"), [

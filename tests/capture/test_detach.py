@@ -148,6 +148,10 @@ def test_a_named_interpreter_comes_first_then_a_clones_own_then_memorias(
     assert way() == [str(made[0])], "a plugin's folder holds none of its own"
     monkeypatch.setenv("MEMORIA_PYTHON", "/opt/python")
     assert way() == ["/opt/python"]
+    for python in made:
+        interpreter.mark_use(str(python))
+    marked = [(python.parents[1] / interpreter.USED).exists() for python in made]
+    assert marked == [True, False], "what installers and people made gets no file of memoria"
 
 
 def test_the_worker_is_told_which_program_the_client_is_whose_hook_starts_it() -> None:

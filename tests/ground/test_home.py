@@ -87,7 +87,17 @@ def test_the_worker_tightens_a_home_of_0_1_0_and_what_a_killed_run_left() -> Non
     home = Home.open()
     _write(home)
     _opened(home)
-    Path(home.paths.knowledge, "concepts").chmod(0o700)  # a run that was killed after this folder
+    change = Path.chmod
+
+    def killed(path: Path, mode: int) -> None:
+        if path.name == "kettle.md":
+            raise KeyboardInterrupt
+        change(path, mode)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "chmod", killed)
+        with pytest.raises(KeyboardInterrupt):
+            home.tighten()
     content = Path(home.paths.daily, f"{home_of.DAY}.md").read_bytes()
     worker.work(home)
     assert {name: oct(mode) for name, mode in _modes(home).items() if mode & 0o077} == {}

@@ -50,12 +50,13 @@ def test_the_log_is_made_with_its_first_record_for_its_owner_alone_and_each_reco
     _write(printable.LogFile(str(path / "below a file")), "is lost, and fails nothing")
 
 
-def test_only_a_yes_on_a_terminal_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_a_yes_on_a_terminal_is_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ExpectedError, match="Add --yes"):
         printable.agreed("Remove it?", "Add --yes.")
     said = iter(("y", " Yes\n", "\n", "n", "yesterday", ""))  # the last is Ctrl-D
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True, readline=lambda: next(said)))
     assert [printable.agreed("Remove it?", "") for _ in range(6)] == [True, True, False, False, False, False]
+    assert capsys.readouterr().out == "Remove it? [y/N] " * 6, "the answer is typed beside the question"
 
 
 def test_what_the_encoding_of_a_pipe_lacks_is_a_question_mark(monkeypatch: pytest.MonkeyPatch) -> None:

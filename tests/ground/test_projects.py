@@ -148,6 +148,7 @@ def test_a_remote_alone_gives_an_unpacked_folder_no_known_project(tmp_path: Path
     known = repository(tmp_path / "api", UPSTREAM)
     learn(paths, known)
     unpacked = repository(tmp_path / "unpacked", UPSTREAM, said="by someone who knows the address")
+    git(unpacked, "gc", "-q")
     assert key(paths, unpacked) == project.key_of_path(str(unpacked))
     learn(paths, unpacked)
     assert key(paths, unpacked) not in (key(paths, known), project.key_of_remote("git.example.com/up/api"))

@@ -79,8 +79,8 @@ def test_a_call_that_is_cut_off_is_booked_by_estimate(ledger: Ledger) -> None:
 ])  # fmt: skip
 def test_a_call_over_the_budget_is_not_made(ledger: Ledger, tokens: int, limits: Limits, setting: str) -> None:
     ledger.book(Call("flush", "scripted", "p", "ok", tokens, 0, 1.2, 1.0))
-    model, asked, _ = metered(ledger, [ANSWER], limits)
+    model, asked, slept = metered(ledger, [ANSWER], limits)
     with pytest.raises(OverBudgetError, match=setting) as caught:
         model.complete(PROMPT, "p")
-    assert asked.prompts == []
+    assert (asked.prompts, slept) == ([], [])
     assert bool(caught.value.until) == bool(limits.daily_usd), "until tomorrow, or until the limit is raised"

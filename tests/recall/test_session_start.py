@@ -59,7 +59,7 @@ def test_who_has_nothing_to_recall_is_welcomed_once(client: Client) -> None:
 def test_a_notice_is_said_once_and_beside_the_page(client: Client) -> None:
     page(client, "global", "elsewhere")
     Path(client.paths.notice).write_text("memoria: the model is not logged in.\n", encoding="utf-8")
-    output = json.loads(client.fire("SessionStart"))
+    output = json.loads(client.fire("SessionStart", source="startup"))
     assert output["systemMessage"] == "memoria: the model is not logged in."
     assert "additionalContext" in output["hookSpecificOutput"]
     assert "systemMessage" not in json.loads(client.fire("SessionStart"))
@@ -100,5 +100,6 @@ def test_hooks_that_are_installed_twice_inject_the_page_once_and_say_so_once(cli
                 del client.env[name]
         assert sum("the page" in output for output in said) == 1
         messages += [output for output in said if "installed twice" in output]
+    assert "left to the plugin" in client.log()
     (told,) = messages
     assert "`memoria install` takes" in json.loads(told)["systemMessage"]

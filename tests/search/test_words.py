@@ -20,9 +20,16 @@ TOLD = json.loads((TESTS / "fixtures" / "words.json").read_text("utf-8"))
     ("The code is under the MIT licence", ["code", "mit", "licenc"]), ("do NOT push", ["push"]),
     ("Wir bauen auf dem Server", ["bauen", "server"]), ("Le serveur est dans la zone", ["serveur", "zone"]),
     ("c'est l'année", ["anne"]), ("Anna's", ["anna"]), ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),
+    ("東京都", ["東", "東京", "京", "京都", "都"]),
 ])  # fmt: skip
-def test_stop_words_and_what_an_apostrophe_cuts_off_are_no_terms(text: str, terms: list[str]) -> None:
+def test_terms_are_what_says_something_and_signs_and_pairs_where_no_blank_parts_words(
+    text: str, terms: list[str]
+) -> None:
     assert tokens.of(text) == terms
+
+
+def test_a_query_asks_for_pairs_of_signs_instead_of_the_signs_in_them() -> None:
+    assert tokens.of_query("東京都 語") == ["東京", "京都", "語"]
 
 
 def test_a_day_is_asked_for_by_its_day_month_and_year() -> None:

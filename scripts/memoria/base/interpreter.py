@@ -148,7 +148,7 @@ def build_lock() -> str:
 def mark_use(python: str) -> None:
     """Note that something starts in memoria's own environment; do nothing when ``python`` belongs to another one."""
     folder = os.path.dirname(os.path.dirname(python))
-    if python != python_of(folder) or not folder.startswith(os.path.join(data_folder(), OWN_PREFIX)):
+    if not folder.startswith(os.path.join(data_folder(), OWN_PREFIX)):
         return
     mark = os.path.join(folder, USED)
     try:

@@ -224,8 +224,8 @@ def _name(path: str) -> str:
 
 def _load(path: str) -> Known:
     try:
-        with open(path, encoding="utf-8", errors="replace", opener=regular) as file:
-            stored = quickjson.loads(file.read())
+        with open(path, "rb", opener=regular) as file:
+            stored = quickjson.loads(file.read().decode("utf-8", "replace"))
     except (OSError, ValueError):
         return Known({}, {})
     if not isinstance(stored, dict):
@@ -312,26 +312,19 @@ def _has_commit(git: str, commit: str) -> bool:
 def _lists(index: str, name: bytes) -> bool:
     """Return whether a pack's index (version 2) lists an object: 256 counts by first byte, then all names in order."""
     try:
-        descriptor = os.open(index, _FLAGS)
+        with open(index, "rb", opener=lambda path, _: regular(path, _FLAGS)) as file:
+            head = file.read(_NAMES)
+            low, high = 0, int.from_bytes(head[-4:], "big")  # the last count is that of all
+            while head.startswith(_PACK_INDEX) and low < high:
+                middle = (low + high) // 2
+                file.seek(_NAMES + middle * len(name))
+                found = file.read(len(name))
+                if found == name:
+                    return True
+                low, high = (middle + 1, high) if found < name else (low, middle)
     except OSError:
-        return False
-    try:
-        head = os.read(descriptor, _NAMES)
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode) or len(head) < _NAMES or head[:8] != _PACK_INDEX:
-            return False
-        low, high = 0, int.from_bytes(head[-4:], "big")  # the last count is that of all
-        while low < high:
-            middle = (low + high) // 2
-            os.lseek(descriptor, _NAMES + middle * len(name), os.SEEK_SET)
-            found = os.read(descriptor, len(name))
-            if found == name:
-                return True
-            low, high = (middle + 1, high) if found < name else (low, middle)
-        return False
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
+        pass
+    return False
 
 
 def _value(text: str) -> str:

@@ -196,7 +196,7 @@ class Frontmatter:
             return
         start, end = self._block(key)
         rows = self.raw.split("\n") if self.raw else []
-        items = [number for number in range(start + 1, end) if rows[number].lstrip().startswith("- ")]
+        items = [number for number in range(start, end) if rows[number].lstrip().startswith("- ")]
         if not items:
             self.set(key, known + fresh)
             return

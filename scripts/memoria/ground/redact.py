@@ -340,7 +340,7 @@ def _random(text: str, runs: list[tuple[int, int]]) -> Iterator[Span]:
 def _is_random(value: str) -> bool:
     """Return whether a string is drawn from digits and letters of both cases: no path, name or sentence in base64."""
     breaks = len(re.findall("[/_+-]", value))
-    if breaks > (len(value) // 10 + 1 if len(value) >= 32 else 0) or value.islower() or value.isupper():
+    if breaks > (len(value) // 10 + 1 if len(value) >= 32 else 0):
         return False  # a cheap test that excludes most paths and names
     digits, upper, lower = (sum(map(kind, value)) for kind in (str.isdigit, str.isupper, str.islower))
     if digits < 2 or upper < 3 or lower < 3 or len(set(value)) < min(18, len(value) * 0.6):

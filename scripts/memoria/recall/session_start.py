@@ -156,12 +156,11 @@ def _position_block(event: hook.Event, own: str, paths: Paths) -> str:
 
 def context(own: str, block: str, settings: Settings, paths: Paths) -> str:
     """Return the page and the block within the limit for both, with the short page if the long one does not fit."""
-    room = settings.page_chars
-    if not block or len(block) > room:
+    if not block:
         return _page(paths, own)
     for short in (False, True):
         page = _page(paths, own, short=short)
-        if len(page) + 1 + len(block) <= room:
+        if len(page) + 1 + len(block) <= settings.page_chars:
             return f"{page}\n{block}" if page else block
     return block
 

@@ -89,7 +89,7 @@ def of_query(text: str) -> list[str]:
     if not pairs:
         return unique
     covered = set("".join(pairs))  # single characters add nothing to the pairs that hold them
-    return [term for term in unique if len(term) > 1 or term not in covered]
+    return [term for term in unique if term not in covered]
 
 
 def code(term: str) -> int:
