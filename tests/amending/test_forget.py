@@ -75,7 +75,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     home = Home.open()
     learned = (Learned("fact", f"{SECRET}.", "l-aa111"),)
     first = talk(home, "01aa", "About Quaggasoft", TOLD.splitlines(), context=f"{SECRET}.",
-                 lessons=("Quaggasoft is secret.",), learned=learned)  # fmt: skip
+                 lessons=("Quaggasoft is secret.",), action_items=("Call Quaggasoft.",), learned=learned)  # fmt: skip
     second = entry(home, "01bb", "Deploy", context=f"{PLAIN}.", session="s2", project_key="ship-bbbbbb")
     article(home, "concepts/merger", "Merger", (f"{SECRET}.", "01aa"), related=("concepts/deploys",))
     article(

@@ -307,6 +307,12 @@ def test_a_persons_edit_in_the_log_counts(tmp_path: Path) -> None:
     path.write_text("\n".join(row for row in text.split("\n") if "short functions" not in row))
     with keeper(tmp_path) as home:
         assert [fact.content for fact in home.store.facts()] == ["Use pnpm 9, never npm.", "Ask Bob."]
+        copy = path.read_text()
+        home.edit(home.store.facts()[0].id, "Use bun.")
+    path.write_text(copy)
+    with keeper(tmp_path) as home:
+        assert [fact.content for fact in home.store.facts()] == ["Ask Bob.", "Use bun."], "an older copy says nothing"
+        assert "Use bun." in path.read_text()
 
 
 def test_a_folder_that_is_away_deletes_nothing_and_changes_nothing_when_it_is_back(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ class OpenItems:
         for project in {item.project for item in ticked}:
             for group in _groups([item for item in items if item.project == project]):
                 if any(item.ticked for item in group):
-                    self._tick([item for item in group if item.is_open])
+                    self._tick(group)
         self.ledger.close_items(ticked)
         return items != before
 
