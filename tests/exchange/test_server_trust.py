@@ -665,14 +665,14 @@ def test_forgotten_words_are_deleted_in_a_row_that_is_there_again(
     server.fault_for = {"POST": fault} if fault else {}
     with Keeper.at(named) as kept:
         learned(kept, "The quagga merges in May.")
-    together.run(named)
+    together.run(named, is_news=False)
     server.memories[1]["is_sensitive"] = is_sensitive
     backup = server.backup()
     removal.carry_out(named, forget_plan.plan(named, "quagga"))
-    together.run(named)
+    together.run(named, is_news=False)
     assert server.live() == []
     server.restore(backup)
-    together.run(named)
+    together.run(named, is_news=False)
     assert server.live() == []
 
 
@@ -680,7 +680,7 @@ def test_the_reason_of_a_refusal_keeps_no_forgotten_word(server: MemoryServer, n
     with Keeper.at(named) as kept:
         (fact,) = learned(kept, PNPM)
         kept.edit(fact.id, "quagga " * 300)
-        together.run(named)
+        together.run(named, is_news=False)
         assert "quagga" in refused(kept)[fact.id]
     removal.carry_out(named, forget_plan.plan(named, "quagga"))
     assert asyncio.run(proof.search(named, ["quagga"])).is_clean
@@ -692,11 +692,11 @@ def test_what_the_server_refuses_is_in_status_and_told_once_at_a_sessions_start(
     with Keeper.at(named) as kept:
         (fact,) = learned(kept, PNPM)
         kept.edit(fact.id, "word " * 300)
-        together.run(named)
+        together.run(named, is_news=False)
         notice = Path(named.paths.notice)
         assert "refuses 1 fact" in notice.read_text()
         notice.unlink()  # a session's start has shown it
-        together.run(named)
+        together.run(named, is_news=False)
         assert not notice.exists()
     run(status, named)
     shown = capsys.readouterr().out
@@ -704,7 +704,7 @@ def test_what_the_server_refuses_is_in_status_and_told_once_at_a_sessions_start(
     assert fact.id in shown
     with Keeper.at(named) as kept:
         kept.edit(fact.id, "Use pnpm 9.")
-        together.run(named)
+        together.run(named, is_news=False)
     run(status, named)
     assert "memory server in order; 0 waiting\n" in capsys.readouterr().out
 

@@ -163,13 +163,13 @@ def test_the_worker_says_once_that_the_key_is_refused(server: MemoryServer, monk
     with Keeper.at(home) as kept:
         kept.take([a_fact("Use pnpm, not npm.")])
         for _ in range(3):
-            together.run(home)
+            together.run(home, is_news=False)
         assert notice.read_text().count("refuses the key") == 1
         notice.unlink()  # a session's start has shown it
-        together.run(home)
+        together.run(home, is_news=False)
         assert not notice.exists()
         monkeypatch.setenv("MEMORY_API_KEY", KEY)
-        together.run(Home.open())
+        together.run(Home.open(), is_news=False)
         assert server.live() == ["Use pnpm, not npm."]
 
 

@@ -36,10 +36,10 @@ def test_a_call_over_the_days_budget_waits_for_the_users_midnight() -> None:
 
 def test_a_day_is_the_users_and_a_clock_set_back_does_not_open_the_purse() -> None:
     late = datetime(2026, 11, 20, 22, 59, tzinfo=UTC)  # 23:59 in Vienna
-    check([(late, call(5))], NOON, Limits(1, 0, VIENNA))
+    check([(late, call(5))], NOON, Limits(1, 0, VIENNA), 0)
     for when in (late + timedelta(minutes=1), NOON + timedelta(days=1)):
         with pytest.raises(OverBudgetError, match=r"today's \$5.00 and one more call would exceed"):
-            check([(when, call(5))], NOON, Limits(1, 0, VIENNA))
+            check([(when, call(5))], NOON, Limits(1, 0, VIENNA), 0)
 
 
 @pytest.mark.parametrize(("daily", "most"), [(10.0, 0.2), (0.2, 0.0)])

@@ -51,7 +51,8 @@ class Home(WikiHome):
         self.settle()
 
     def end(self, ident: str, successor: str = "", *, repetition: bool = False) -> None:
-        ending = Ending(ident, clock.now(), "user", successor, repetition)
+        """Let a statement have ended two days ago."""
+        ending = Ending(ident, clock.now() - timedelta(days=2), "user", successor, repetition)
         self.change(lambda keeper: keeper.take([], endings=[ending]))
 
     def parts(self, slug: str = SLUG) -> tuple[str, str]:
@@ -97,6 +98,8 @@ def test_a_sentence_about_two_statements_ends_with_one_of_them(home: Home) -> No
     assert "[[daily/2026-11-16#^l-a10|16 Nov]] [[daily/2026-11-19#^l-c30|19 Nov]]" in home.parts()[0]
     home.end("l-a10")
     assert [[text in part for text in texts] for part in home.parts()] == [[False, False], [True, True]]
+    days = [home.home.zone.day(clock.now() - timedelta(days=ago)) for ago in (0, 2)]
+    assert [home.text(SLUG).count(f"- Until {day}: ") for day in days] == [0, 3], "the day on which it ended"
 
 
 def test_a_line_says_what_its_statement_says_now_also_when_a_copy_from_before_comes_back(home: Home) -> None:
@@ -236,11 +239,13 @@ def test_a_line_that_was_taken_out_and_stands_again_somewhere_holds(home: Home, 
     home.edit(SLUG, f"{row}\n", "")
     if is_article:
         home.settle()
-        assert LISTENS not in home.facts()
+        home.edit(SLUG, next(row for row in home.text(SLUG).splitlines(True) if row.startswith(f"- {IS}")), "")
+        home.settle()
+        assert home.facts() == {}
     path.write_text((path.read_text() if path.exists() else "# Mine\n\n## Behaviour\n\n## History\n")
                     .replace("## History", f"{row}\n\n## History"))  # fmt: skip
     home.settle()
-    assert (LISTENS in home.facts()) is ("copy" not in place)
+    assert (LISTENS in home.facts(), IS in home.facts()) == ("copy" not in place, not is_article)
     assert path.read_text().count(row) == 1
 
 

@@ -10,6 +10,7 @@ import time
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -501,9 +502,12 @@ def test_the_worker_makes_the_pages_for_a_new_entry_and_those_that_a_killed_one_
     worker.work(bench.home)
     assert "Paint it." not in pages(bench)
     with Keeper.at(bench.home) as there:
-        there.take([a_fact("The mole digs at night.", project="shop")])  # remembered, and nobody made the page
+        there.take(
+            [replace(a_fact("The mole digs at night.", project="shop"), time=clock.now())]
+        )  # remembered, and nobody made the page
     worker.work(bench.home)
     assert "The mole digs" in pages(bench)
+    assert [" 1 learned " in path.read_text() for path in Path(bench.home.paths.days).iterdir()] == [True]
 
 
 def test_what_failed_is_told_at_the_next_start(bench: Bench) -> None:

@@ -146,7 +146,7 @@ Paid = tuple[datetime, Call]
 READ_ON = "2026-11-21"  # the prices below
 
 
-def check(calls: Iterable[Paid], now: datetime, limits: Limits, estimate_usd: float = 0.0) -> None:
+def check(calls: Iterable[Paid], now: datetime, limits: Limits, estimate_usd: float) -> None:
     """Raise OverBudgetError when a call estimated at ``estimate_usd`` may not be made at ``now`` (UTC).
 
     ``calls`` may contain older ones. Calls booked in the future (the clock was set back) count as today's, so that a

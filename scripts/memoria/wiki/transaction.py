@@ -140,7 +140,7 @@ class Transactions:
         failpoints.reached("transaction.staged")
         files.replace(self.journal, json.dumps(asdict(step)))
         failpoints.reached("transaction.journaled")
-        self._swap(step)
+        self._swap(step, back=False)
         for old in self._plans()[:-KEPT_STEPS]:
             shutil.rmtree(old.parent, ignore_errors=True)
         return name
@@ -160,7 +160,7 @@ class Transactions:
         """Return the files that describe the steps, oldest first."""
         return sorted(self.folder.glob("[0-9]*-*/step.json"))
 
-    def _swap(self, step: Step, *, back: bool = False) -> list[str]:
+    def _swap(self, step: Step, *, back: bool) -> list[str]:
         """Bring every file from one side of the step to the other; return those that a person has changed.
 
         Such a file is left alone. Unless ``back``, roll all the others back then, and raise ChangedError.

@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 PAIR = "two wordings: {one} ({first}) and {other} ({second}, from {machine}); {settle}"
 
 
-def run(home: Home, *, is_news: bool = False) -> None:
+def run(home: Home, *, is_news: bool) -> None:
     """Exchange with the memory server, and with other machines after news or when the last time is some time ago.
 
     What cannot be done now is noted, for who asks, and done with the next exchange.
