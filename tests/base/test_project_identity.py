@@ -56,6 +56,7 @@ def test_two_clones_are_one_project_and_two_repositories_of_one_name_are_two(tmp
     assert key(other, paths) != key(one, paths)
     assert key(one, paths).startswith("api-")
     assert key(repository(tmp_path / "my.app_v2 x"), paths).startswith("my.app_v2-x-")
+    assert [project.place(folder).root for folder in ("C:/api", r"C:\api")] == ["C:/api", r"C:\api"], "on Windows"
 
 
 def test_worktrees_are_their_repository_unless_they_are_to_be_split(tmp_path: Path, paths: Paths) -> None:

@@ -188,7 +188,12 @@ def test_a_superseded_fact_leads_to_its_successor(paths: Paths) -> None:
         index.add(
             [replace(note("apart", "One port."), passages=(Passage("One port."), Passage("Another.")), importance=1)]
         )
-        view = Visibility(Settings.load({}), paths)
+        index.add([note("left", "A yak waits.", superseded_by="^l-00000003")])
+        index.add([note("hidden", "A yak is hidden.", anchor="l-00000003", project="other-0123ab")])
+        Path(paths.state).mkdir(parents=True)
+        Path(paths.folders).write_text('{"other-0123ab": ["/secret"]}')
+        view = Visibility(Settings.load({"MEMORIA_EXCLUDE": "/secret"}), paths)
+        assert not list(index.finder.holding(["yak"], view=view, kinds=("article",), most=2)), "of a hidden project"
         told = index.finder.holding(["port", "yak"], view=view, kinds=("article",), most=2)
         assert [(each.text, index.finder.made_again(each.hit.key)) for each in told] == [
             ("One port.", False), ("it listens on 9090", True),
@@ -202,9 +207,11 @@ def test_a_superseded_fact_leads_to_its_successor(paths: Paths) -> None:
 def test_a_corrupt_file_is_set_aside_and_made_anew(home: Path, path: Path, rubbish: bytes) -> None:
     path.parent.mkdir()
     path.write_bytes(rubbish)
+    assert layout.is_current(str(path)) is not bool(rubbish)
     with Index(path) as index:
         index.sync(home)
         assert keys(index, "zebra")
+    assert layout.is_current(str(path)), "else each worker's start looks through everything"
     assert bool(list(path.parent.glob("index.db.bak-*"))) == bool(rubbish)
 
 

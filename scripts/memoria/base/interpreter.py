@@ -118,8 +118,7 @@ def data_folder() -> str:
 def environment() -> str:
     """Return the folder of the environment for this version of memoria, whether it is built or not."""
     try:
-        with open(os.path.join(places.ROOT, LOCK_FILE), "rb", opener=places.regular) as file:
-            lock = file.read()
+        lock = places.data_of(os.path.join(places.ROOT, LOCK_FILE))
     except OSError:  # an installed wheel has its packages already
         lock = b""
     checksum = int.from_bytes(lock, "big") % (2**30 - 35)  # a prime; importing one that is made for it takes longer

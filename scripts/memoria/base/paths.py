@@ -107,6 +107,17 @@ def regular(path: str, flags: int) -> int:
     return descriptor
 
 
+def data_of(path: str) -> bytes:
+    """Return what a regular file holds; raise OSError for anything else."""
+    with open(path, "rb", opener=regular) as file:
+        return file.read()
+
+
+def text_of(path: str) -> str:
+    """Return the text of a regular file, whatever it holds; raise OSError for anything else."""
+    return data_of(path).decode("utf-8", "replace")
+
+
 class Paths:
     """The folders and files of one home and its state; no other module spells out their names."""
 

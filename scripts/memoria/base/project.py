@@ -19,7 +19,7 @@ import os
 import stat
 
 from memoria.base import quickjson
-from memoria.base.paths import MAX_PATH, regular
+from memoria.base.paths import MAX_PATH, regular, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -224,8 +224,7 @@ def _name(path: str) -> str:
 
 def _load(path: str) -> Known:
     try:
-        with open(path, "rb", opener=regular) as file:
-            stored = quickjson.loads(file.read().decode("utf-8", "replace"))
+        stored = quickjson.loads(text_of(path))
     except (OSError, ValueError):
         return Known({}, {})
     if not isinstance(stored, dict):
@@ -371,4 +370,4 @@ def _is_mine(status: os.stat_result) -> bool:
 
 
 def _is_windows_path(path: str) -> bool:
-    return len(path) > 2 and path[1] == ":" and path[2] in "\\/" and os.name != "nt"
+    return path[1:3] in (":\\", ":/") and os.name != "nt"

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 
 from memoria.base import quickjson, user_environment
-from memoria.base.paths import regular
+from memoria.base.paths import text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -404,8 +404,7 @@ def record_home(home: str) -> None:
 
 def _read_config(path: str) -> dict[str, object]:
     try:
-        with open(path, "rb", opener=regular) as file:
-            text = file.read().decode("utf-8", "replace")
+        text = text_of(path)
     except FileNotFoundError:
         return {}
     stored = quickjson.loads(text)

@@ -72,17 +72,15 @@ def make_folders(paths: Paths) -> None:
 
 def readme() -> bytes:
     """Return what the folder's README says of each file in it."""
-    with open(os.path.join(os.path.dirname(__file__), "state-readme.txt"), "rb", opener=places.regular) as file:
-        return file.read()
+    return places.data_of(os.path.join(os.path.dirname(__file__), "state-readme.txt"))
 
 
 def sign(paths: Paths) -> None:
     """Write the folder's README and this memoria's version, unless they say the same: an older one may have."""
     for path, text in ((paths.readme, readme()), (paths.written_by, f"{__version__}\n".encode())):
         try:
-            with open(path, "rb", opener=places.regular) as file:
-                if file.read() == text:
-                    continue
+            if places.data_of(path) == text:
+                continue
         except FileNotFoundError:
             pass
         atomic.replace(path, text)

@@ -8,7 +8,7 @@ the folders of each project. docs/decisions/0021-privacy.md.
 from __future__ import annotations
 
 from memoria.base import exclude, project, quickjson
-from memoria.base.paths import regular
+from memoria.base.paths import text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,8 +64,7 @@ class Visibility:
 def folders(path: str) -> dict[str, list[str]]:
     """Return the folders that each project (by key) is known by; ``{}`` when the file is missing or damaged."""
     try:
-        with open(path, "rb", opener=regular) as file:
-            stored = quickjson.loads(file.read().decode("utf-8", "replace"))
+        stored = quickjson.loads(text_of(path))
     except (OSError, ValueError):
         return {}
     if not isinstance(stored, dict):

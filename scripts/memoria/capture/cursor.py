@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 
 from memoria.base import quickjson
-from memoria.base.paths import private, regular
+from memoria.base.paths import private, regular, text_of
 
 COPY_BYTES = 8 << 20  # maximum that a hook copies; of an older remainder, only the range is recorded
 MARK_BYTES = 256  # bytes before a position: enough to hold a line's time or uuid, not only its usual end
@@ -47,8 +47,7 @@ def read(folder: str, session: str, transcript: str) -> Cursor:
 def latest(folder: str, session: str) -> Cursor | None:
     """Return the session's cursor for any transcript, or None when there is none that can be read."""
     try:
-        with open(os.path.join(folder, session), "rb", opener=regular) as file:
-            stored = quickjson.loads(file.read().decode("utf-8", "replace"))
+        stored = quickjson.loads(text_of(os.path.join(folder, session)))
         if isinstance(stored, dict):
             return Cursor(str(stored["transcript"]), max(0, int(stored["end"])), bytes.fromhex(stored["mark"]))
     except (OSError, ValueError, KeyError, TypeError):
@@ -109,12 +108,11 @@ class PausedSpans:
 def paused(folder: str, session: str) -> PausedSpans | None:
     """Return the spans of a session, or None when memoria was never off in it; no spans stand for all of it."""
     try:
-        with open(os.path.join(folder, session + OFF), "rb", opener=regular) as file:
-            raw = file.read()
+        text = text_of(os.path.join(folder, session + OFF))
     except OSError:
         return None
     try:
-        stored = quickjson.loads(raw.decode("utf-8", "replace"))
+        stored = quickjson.loads(text)
         if isinstance(stored, dict):
             spans = [(int(start), int(end)) for start, end in stored["spans"]]
             return PausedSpans(str(stored["transcript"]), spans, stored["open"] is True)

@@ -15,7 +15,7 @@ import os
 import time
 
 from memoria.base import quickjson
-from memoria.base.paths import private, private_folder, regular
+from memoria.base.paths import private, private_folder, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,8 +120,7 @@ class OpenSessions:
 
     def _text(self, session: str, kind: str) -> str:
         try:
-            with open(self.path(session, kind), encoding="utf-8", errors="replace", opener=regular) as file:
-                return file.read()
+            return text_of(self.path(session, kind))
         except OSError:
             return ""
 
@@ -242,8 +241,7 @@ def of_dead_clients(paths: Paths) -> list[str]:
 def read_sent(path: str) -> dict[str, str]:
     """Return what a file records, nothing when it is gone or was not written to its end."""
     try:
-        with open(path, "rb", opener=regular) as file:
-            record = quickjson.loads(file.read().decode("utf-8", "replace"))
+        record = quickjson.loads(text_of(path))
     except (OSError, ValueError):
         return {}
     return record if isinstance(record, dict) else {}

@@ -11,7 +11,7 @@ import sys
 import time
 
 from memoria.base import exclude, project
-from memoria.base.paths import ROOT, WRITING, Paths, private, private_folder, regular
+from memoria.base.paths import ROOT, WRITING, Paths, private, private_folder, text_of
 from memoria.base.settings import Settings
 from memoria.capture import hook
 from memoria.capture.open_sessions import OpenSessions
@@ -95,8 +95,7 @@ def codex(event: hook.Event, settings: Settings, paths: Paths) -> dict[str, obje
 def is_apart(paths: Paths) -> bool:
     """Return whether the last exchange with other machines is some time ago, by a clock that may have been set."""
     try:
-        with open(paths.exchanged, "rb", opener=regular) as file:
-            return abs(time.time() - float(file.read())) >= OFTEN_S
+        return abs(time.time() - float(text_of(paths.exchanged))) >= OFTEN_S
     except (OSError, ValueError):
         return True
 
@@ -168,8 +167,7 @@ def context(own: str, block: str, settings: Settings, paths: Paths) -> str:
 def _page(paths: Paths, own: str, *, short: bool = False) -> str:
     for name in (own, "global"):
         try:
-            with open(paths.page_of(name, short=short), encoding="utf-8", errors="replace", opener=regular) as file:
-                return file.read()
+            return text_of(paths.page_of(name, short=short))
         except FileNotFoundError:
             continue
     return ""
@@ -180,8 +178,7 @@ def _taken(path: str) -> str:
     taken = f"{path}.{os.getpid()}"
     try:
         os.rename(path, taken)
-        with open(taken, encoding="utf-8", errors="replace", opener=regular) as file:
-            text = file.read()
+        text = text_of(taken)
         os.unlink(taken)
     except OSError:
         return ""

@@ -10,7 +10,7 @@ import os
 import time
 
 from memoria.base import quickjson
-from memoria.base.paths import Paths, private, private_folder, regular, safe_name
+from memoria.base.paths import Paths, private, private_folder, safe_name, text_of
 from memoria.base.settings import Settings
 from memoria.capture import hook
 
@@ -80,8 +80,7 @@ class ShownNotes:
 def read(path: str) -> list[dict[str, object]]:
     """Return the objects of a file of shown notes in order; ``[]`` when there is no file."""
     try:
-        with open(path, "rb", opener=regular) as file:
-            rows = file.read().decode("utf-8", "replace").split("\n")
+        rows = text_of(path).split("\n")
     except FileNotFoundError:
         return []
     found = []

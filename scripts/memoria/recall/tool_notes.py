@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from memoria.base.paths import expanded, regular
+from memoria.base.paths import expanded, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ def pre_tool_use(event: hook.Event, settings: Settings, paths: Paths) -> dict[st
 def _names(path: str) -> str:
     """Return the names in all rules, ``""`` while they are not known."""
     try:
-        with open(path, encoding="utf-8", errors="replace", opener=regular) as file:
-            return file.read()
+        return text_of(path)
     except OSError:
         return ""
 

@@ -35,7 +35,7 @@ def is_current(path: str) -> bool:
             header = file.read(64)
     except OSError:
         return True
-    return not header or int.from_bytes(header[60:], "big") == VERSION
+    return not header or header[60:] == VERSION.to_bytes(4, "big")
 
 
 def marked(term: str, count: int) -> str:
