@@ -26,7 +26,6 @@ from memoria.transcripts.client_files import Found, Head, Json, objects
 
 INTERRUPTED = "(the user interrupted Codex here)"
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
-_LINES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
 _ITEMS = ("message", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output",
           "local_shell_call", "web_search_call")  # fmt: skip
 # What Codex itself puts into messages of the user: ``contextual_user_message.rs``.
@@ -104,15 +103,11 @@ class Decoder:
         """Yield the lines in Claude Code's form; ``unreadable`` is called for each that cannot be read."""
         for line in lines:
             self._number += 1
-            try:
-                values = [json.loads(line)]
-            except (ValueError, RecursionError):
-                values = [value for value in objects(line) if value.get("type") in _LINES]  # glued, or a torn beginning
-                if not values and line.endswith(b"\n") and line.strip(b" \t\r\n\0"):
-                    unreadable()
+            values = objects(line)
+            if not values and line.endswith(b"\n") and line.strip(b" \t\r\n\0"):
+                unreadable()
             for value in values:
-                if isinstance(value, dict):
-                    yield from self._value(value, sha256(line))
+                yield from self._value(value, sha256(line))
 
     def _value(self, value: Json, digest: str) -> Iterator[Json]:
         kind, time = _text(value, "type"), _text(value, "timestamp")
