@@ -244,11 +244,9 @@ class Receipt(Changes):
         rest = self._fate_of_the_rest(found, head, left_alone)
         fates: Counter[str] = Counter()
         unknown: dict[str, list[int]] = {}  # the numbers of the lines of each form
-        cwd = head.cwd
-        for turn in self._turns(found, unknown):
+        for turn in self._turns(found, head.cwd, unknown):
             reason = self.ledger.reason_of(turn.key)
-            cwd = turn.cwd or cwd
-            if reason is None and (dropped := self._screen.reason(turn, cwd)):
+            if reason is None and (dropped := self._screen.reason(turn)):
                 fates[SKIPPED + dropped] += 1
             elif reason is None:
                 fates[waiting.get(turn.key) or rest] += 1
@@ -282,8 +280,9 @@ class Receipt(Changes):
                 return BEFORE
         return MISSING
 
-    def _turns(self, found: Found, unknown: dict[str, list[int]]) -> Iterator[Turn]:
+    def _turns(self, found: Found, folder: str, unknown: dict[str, list[int]]) -> Iterator[Turn]:
         reader = Reader(describing=False, decode=clients.of(found).decoder())
+        reader.folder = folder
         for number, line in enumerate(client_files.lines(found.path), 1):
             turns = list(reader.read((line,)))
             if form := unknown_form(line, found.agent, is_read=bool(turns)):

@@ -123,7 +123,7 @@ class Tracer:
         origins = []
         for key in entry.turns:
             turn = kept.get(key)
-            withheld = self.screen.reason(turn, "") if turn else ""
+            withheld = self.screen.reason(turn) if turn else ""
             origins.append(Origin(key, None if withheld else turn, withheld))
         return Trace(source, entry, tuple(origins), _matching(origins, set(tokens.of_query(said))))
 

@@ -129,7 +129,7 @@ class Intake:
         for job, header in self.headers.items():
             reader.folder = reader.folder or str(header.get("cwd", ""))
             for turn in reader.read(self._lines(job, header)):
-                if not known(turn.key) and self._passes(turn, reader.folder):
+                if not known(turn.key) and self._passes(turn):
                     yield turn
             if reader.unreadable:
                 lines = printable.counted(reader.unreadable, "line")
@@ -139,16 +139,16 @@ class Intake:
             for turn in reader.pending:
                 pending_since.setdefault(turn.key, job.name)
         if settle:
-            yield from (turn for turn in reader.settle() if not known(turn.key) and self._passes(turn, ""))
+            yield from (turn for turn in reader.settle() if not known(turn.key) and self._passes(turn))
         else:
             self.unresolved = {pending_since[turn.key] for turn in reader.pending}
 
-    def _passes(self, turn: Turn, folder: str) -> bool:
-        """Return whether the screen lets a turn pass; it is judged by its own line's folder, else the one before."""
-        if self.screen and (reason := self._own() or self.screen.reason(turn, folder)):
+    def _passes(self, turn: Turn) -> bool:
+        """Return whether the screen lets a turn pass."""
+        if self.screen and (reason := self._own() or self.screen.reason(turn)):
             self.dropped[turn.key] = reason
             return False
-        self._first_folder = self._first_folder or turn.cwd or folder
+        self._first_folder = self._first_folder or turn.cwd
         return True
 
     def _own(self) -> str:

@@ -47,9 +47,9 @@ class Screen:
             self._reasons[cwd] = exclude.reason(cwd, self.home.settings, self.home.paths)
         return self._reasons[cwd]
 
-    def reason(self, turn: Turn, cwd: str) -> str:
-        """Return why a turn is not kept, ``""`` when it is; ``cwd`` is its folder if its own line names none."""
-        if reason := self.excluded(turn.cwd or cwd):
+    def reason(self, turn: Turn) -> str:
+        """Return why a turn is not kept, ``""`` when it is."""
+        if reason := self.excluded(turn.cwd):
             return reason
         return "forgotten" if self.tombstones.holds(turn.words) else ""
 

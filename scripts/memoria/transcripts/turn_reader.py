@@ -61,7 +61,7 @@ class Reader:
         self._uses = {ident: Use(name) for ident, name in (uses or {}).items()}
         self.tasks = dict(tasks or {})
         self._seen: set[str] = set()  # keys, to drop a line that it met before; the ledger does the same for good
-        self.folder = ""  # of the last line that named one
+        self.folder = ""  # of the last line that named one; a turn whose own line names none is said there
         self.unreadable = 0  # whole lines from which nothing could be read, since a caller set it back
 
     def read(self, lines: Iterable[bytes]) -> Iterator[Turn]:
@@ -94,7 +94,7 @@ class Reader:
         for turn in turns:
             if turn.key not in self._seen:
                 self._seen.add(turn.key)
-                yield turn
+                yield turn if turn.cwd else replace(turn, cwd=self.folder)
 
     def _turns(self, value: dict[str, Any]) -> list[Turn]:
         kind = value["type"]

@@ -70,7 +70,7 @@ def _turns(home: Home, session: str, transcript: str, end: int | None = None) ->
     spoken = cursor.spoken(lines, start, cursor.paused(home.paths.cursors, session))
     screen = Screen(home)
     passing, _ = screen.passing(spoken)
-    read = (turn for turn in Reader().read(passing) if not screen.reason(turn, ""))
+    read = (turn for turn in Reader().read(passing) if not screen.reason(turn))
     return [turn for turn in read if turn.role in SPEAKERS and (turn.text.strip() or turn.tools)]
 
 

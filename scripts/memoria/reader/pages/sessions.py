@@ -266,7 +266,7 @@ def _event_view(
     if event != START:
         asked = next((turn for turn in reversed(turns) if turn.role == "user"), None)
     if asked and not withheld:
-        withheld = screen.reason(asked, "")
+        withheld = screen.reason(asked)
     if withheld:
         return Given(event, time, withheld=withheld)
     text = site.redact(screen.tombstones.without(text))
