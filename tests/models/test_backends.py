@@ -27,7 +27,7 @@ from memoria.ground import client_program
 from memoria.ground.errors import BadAnswerError, ModelError, ModelUnavailableError, Usage
 from memoria.models import answer, protocol, tasks
 from memoria.models.claude import TOOL_SERVERS, Claude, load_sdk
-from memoria.models.ollama import Ollama, window
+from memoria.models.ollama import Ollama, make, window
 from memoria.models.protocol import JsonObject, Model, Prompt
 from messages_api import Hang, MessagesApi, Reply, Status
 from ollama_api import OllamaApi
@@ -86,9 +86,10 @@ def claude(
     return make
 
 
-def _ollama(stack: ExitStack, said: Any, timeout_s: float = 20.0) -> tuple[Ollama, OllamaApi]:
+def _ollama(stack: ExitStack, said: Any, timeout_s: float = 20.0) -> tuple[Model, OllamaApi]:
     api = stack.enter_context(OllamaApi(lambda _: said))
-    return Ollama("qwen2.5:3b", url=api.url, timeout_s=timeout_s), api
+    settings = Settings.load({"MEMORIA_OLLAMA_URL": api.url, "MEMORIA_LIMIT_MODEL_TIMEOUT_S": str(timeout_s)})
+    return make("qwen2.5:3b", settings, Paths("")), api
 
 
 @pytest.fixture(
@@ -272,12 +273,9 @@ def test_whatever_the_client_reports_is_an_answer_or_says_what_to_do(
     prompt, options = sent
     assert (prompt, options.model, options.tools, options.env["CLAUDECODE"]) == (FLUSH.text, "haiku", [], "")
     assert options.env["CLAUDE_INVOKED_BY"] == "memoria", "whose hooks do nothing"
-    assert (options.setting_sources, options.skills, options.max_turns, options.cwd) == (
-        [],
-        [],
-        1,
-        Path(paths.client_cwd),
-    )
+    assert (options.setting_sources, options.skills, options.max_turns) == ([], [], 1)
+    assert Path(paths.client_cwd).stat().st_mode & 0o777 == 0o700, "its folder, made when it is missing"
+    assert options.cwd == Path(paths.client_cwd)
 
 
 @pytest.mark.slow
@@ -368,8 +366,9 @@ def test_an_ollama_that_hangs_is_given_up_at_our_deadline(stack: ExitStack) -> N
 
 def test_an_answer_that_ollama_cut_is_a_bad_answer(stack: ExitStack) -> None:
     reply = {"message": {"content": '{"worth_saving": true}'}, "done_reason": "length"}
-    with pytest.raises(BadAnswerError, match="maximum length"):
+    with pytest.raises(BadAnswerError, match="maximum length") as caught:
         _ollama(stack, reply)[0].complete(FLUSH)
+    assert caught.value.usage == Usage(), "the reply names none"
 
 
 @pytest.mark.parametrize(("said", "told"), [
@@ -392,7 +391,8 @@ def test_ollama_is_given_a_window_that_holds_the_text_and_a_grammar(stack: ExitS
     prompt = tasks.flush(conversation(60_000))
     model.complete(prompt)
     sent = api.requests[0]
-    assert sent["options"]["num_ctx"] == window(prompt.text) >= len(prompt.text) / 4 + 2_000
+    assert sent["options"] == {"temperature": 0, "num_ctx": window(prompt.text)}
+    assert window(prompt.text) >= len(prompt.text) / 3 + 4_000
     assert sent["stream"] is False
     assert "maxLength" not in json.dumps(sent["format"])
     items = sent["format"]["properties"]["statements"]["items"]

@@ -24,6 +24,7 @@ def flushed(*exchanges: JsonObject) -> JsonObject:
 
 def test_small_talk_is_not_worth_saving() -> None:
     assert flushed(exchange("hello", "Hello!"), exchange("thanks!", "Sure."))["worth_saving"] is False
+    assert all(flushed(exchange("go", "Ok.", **{did: ["x"]}))["worth_saving"] for did in ("tools", "errors"))
 
 
 def test_an_entry_is_what_was_asked_and_what_was_answered() -> None:

@@ -21,6 +21,7 @@ from memoria.statements.fact import Ending
 from memoria.statements.keeper import Keeper
 from memoria.wiki.article import Article
 from memoria.wiki.settle import Settle
+from memoria.worker import request
 from wiki_home import IS, LISTENS, PORT_PAGE, WikiHome, answer_of, entry, placed, stated
 
 SLUG = "concepts/port"
@@ -121,9 +122,9 @@ def test_a_thing_that_is_renamed_is_found_by_both_names_and_a_persons_title_stay
 def test_an_article_is_meant_by_its_slug_or_its_names(wiki: WikiHome, name: str) -> None:
     wiki.compile([{**PORT_PAGE, "aliases": ["door"]}])
     wiki.log(entry("b2", 17, learned=stated("The host of the listener is local.")))
-    wiki.compile([placed(name, "l-b20", "l-a10", section="Own topic")])  # one stands on it under another heading
+    wiki.compile([placed(name, "l-b20", "l-a11", section="Own topic")])  # one stands on it under another heading
     assert slugs(wiki) == [SLUG]
-    assert re.search(rf"## Own topic\n\n- {LISTENS} .*\n- The host of the listener is local. ", wiki.text(SLUG))
+    assert re.search(rf"## Own topic\n\n- {IS} .*\n- The host of the listener is local. ", wiki.text(SLUG))
     assert "door" in wiki.text(SLUG)
 
 
@@ -276,13 +277,20 @@ def test_a_connection_cites_two_statements_and_says_what_they_name(
     assert any("connects nothing" in text for text in refused(wiki)) != stands
 
 
-def test_the_request_is_small_and_grows_with_neither_wiki_nor_log(wiki: WikiHome) -> None:
+def test_the_request_is_small_and_grows_with_neither_wiki_nor_log(
+    wiki: WikiHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
     wiki.compile([PORT_PAGE])
     wiki.log(entry("b2", 18, learned=stated("The listener of the shop has a host.")))
     wiki.compile([placed("port")])
     prompt = wiki.prompts[-1].text
     assert f"l-a10 · 2026-11-16 · [Behaviour] {LISTENS}" in prompt
     assert "l-b20 · fact · 2026-11-18 · The listener of the shop has a host." in prompt
+    monkeypatch.setattr(request, "SHOWN_LINES", 1)
+    wiki.log(entry("c3", 18, learned=stated("The port of the listener is high.")))
+    wiki.compile([placed("port")])
+    shown = [row["id"] for page in wiki.prompts[-1].material["articles"] for row in page["lines"]]
+    assert shown == ["l-a11", "l-b20"], "the two that are asked about once more"
     assert len((tasks.PROMPTS / "compile.md").read_text()) <= 1_400
     assert len((tasks.PROMPTS / "flush.md").read_text()) <= 1_600
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from agents import FIXTURES
 from as_before import same
 from facts import a_fact, keeper, sync
 from home_of import run
@@ -176,6 +177,13 @@ def test_what_was_remembered_or_came_from_a_server_is_found_by_the_phrases_that_
             assert text in capsys.readouterr().out
 
 
+def test_an_entry_names_the_agent_whose_session_it_tells(bench: Bench) -> None:
+    rollout = next(FIXTURES.rglob("rollout-2025-07*.jsonl"))
+    bench.job(rollout.read_bytes(), agent="codex")
+    bench.flush()
+    assert {entry.agent for entry in bench.entries()} == {"codex"}
+
+
 def test_all_jobs_of_a_session_become_one_call_and_one_entry(bench: Bench) -> None:
     for number in range(4):
         bench.job(exchange(number), "Stop")
@@ -190,6 +198,7 @@ def test_all_jobs_of_a_session_become_one_call_and_one_entry(bench: Bench) -> No
 def test_too_little_waits_for_the_next_event_and_is_never_dropped(
     bench: Bench, event: str, turns: int, written: int
 ) -> None:
+    bench.set("MEMORIA_LIMIT_FLUSH_TURNS_STOP", "3")  # one answer counts as two turns, however many it took
     bench.job(b"".join(map(exchange, range(turns // 2))), event)
     bench.flush()
     assert (len(bench.entries()), len(bench.waiting())) == (written, 1 - written)
@@ -440,22 +449,6 @@ def test_a_job_that_comes_while_the_worker_lets_go_is_seen(bench: Bench, monkeyp
     assert bench.waiting() == []
 
 
-def test_one_model_call_at_a_time(bench: Bench) -> None:
-    bench.job(exchange(1))
-    verb = Worker(bench.home)
-    bench.opened.append(verb)
-    free: list[bool] = []
-
-    def answer(_: Prompt) -> dict[str, object]:
-        with locks.held(Path(bench.home.paths.model_lock)) as mine:
-            free.append(mine)
-        return ANSWER
-
-    verb.flush.model.model = Scripted(answer)
-    verb.run()
-    assert free == [False]
-
-
 def test_a_ledger_found_damaged_at_work_is_begun_anew_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.script()
     bench.job(exchange(1))
@@ -473,6 +466,9 @@ def test_a_ledger_found_damaged_at_work_is_begun_anew_once(bench: Bench, monkeyp
     assert worker.work(bench.home) == 1
     assert set(kept(bench).values()) == {1}
     assert list(Path(bench.home.paths.state).glob("ledger.db.bak-*"))
+    hits = iter([True, True])
+    with pytest.raises(LedgerDamagedError):
+        worker.work(bench.home)
 
 
 def pages(bench: Bench) -> str:
@@ -514,8 +510,12 @@ def test_what_failed_is_told_at_the_next_start(bench: Bench) -> None:
     bench.script()
     name = bench.job(exchange(1))
     Path(bench.spool.new, name).write_bytes(b"\0\0\0")
+    left = Path(bench.spool.tmp, "left")  # by a hook that was killed
+    left.touch()
+    os.utime(left, (1, 1))
     worker.work(bench.home)
     assert "set aside" in Path(bench.home.paths.state, "notice").read_text(encoding="utf-8")
+    assert not left.exists()
 
 
 def test_a_pattern_of_the_users_that_removes_nothing_is_told(
@@ -700,8 +700,8 @@ def test_turns_in_which_nobody_speaks_are_recorded_and_not_sent(bench: Bench) ->
 
 @pytest.mark.parametrize(
     ("ago", "key", "read"),
-    [(None, "", False), (3600, "", False), (5, "", True), (3600, "p1", True)],
-    ids=["no transcript", "said before", "by its words", "by its id"],
+    [(None, "", False), (3600, "", False), (5, "", True), (3600, "p1", True), (5, "queued", True)],
+    ids=["no transcript", "said before", "by its words", "by its id", "as it waits"],
 )
 def test_a_prompt_over_which_the_client_was_killed_is_taken_up_once(
     bench: Bench, ago: int | None, key: str, *, read: bool
@@ -712,7 +712,8 @@ def test_a_prompt_over_which_the_client_was_killed_is_taken_up_once(
     if ago is not None:
         moment = datetime.now(UTC) - timedelta(seconds=ago)
         told = line("go on", time=moment.isoformat()).replace(b'"uuid":"', f'"uuid":"{key}'.encode())
-        bench.transcript.write_bytes(exchange(1) + told)
+        waits = told.replace(b'"type":"user"', b'"type":"queue-operation","operation":"enqueue","content":"go on"')
+        bench.transcript.write_bytes(exchange(1) + (waits if key == "queued" else told))
     for _ in range(2):
         bench.flush()
     assert sum(kept(bench).values()) == (3 if read else 1)

@@ -157,3 +157,6 @@ def test_the_observer_follows_a_transcript_and_forgets_what_is_old(
     assert observe.command(Namespace(), home) == 0
     assert "keep going" not in places.block("s1")
     assert "paint the boat" in places.block("s1")
+    Path(places.path("s3", BLOCK)).mkdir()
+    Path(paths.cursors, "s3").write_bytes(Path(paths.cursors, "s1").read_bytes())
+    assert observe.command(Namespace(), home) == 0, "what cannot be written is left until the next hook"

@@ -178,17 +178,6 @@ def test_what_a_hook_made_the_client_go_on_with_waits_for_its_end(person: Person
     assert person.asked() == [[flag(1), plain(2)]]
 
 
-def test_it_can_be_left_to_the_end(person: Person) -> None:
-    person.set("MEMORIA_LEARN_AT_ONCE", "false")
-    person.says(flag(1))
-    person.work()
-    assert person.model.prompts == []
-    person.ends()
-    person.work()
-    assert person.asked() == [[flag(1)]]
-    assert person.contents() == learned(flag(1))
-
-
 @contextmanager
 def at_work(person: Person, folder: Path) -> Iterator[list[list[str]]]:
     """A worker that has asked a model about ``flag(1)`` and is answered at the end; what the user said in each call."""
@@ -320,6 +309,8 @@ def test_what_the_user_takes_back_ends_with_nothing_in_its_place(person: Person)
     person.model = Scripted(reverser)
     for number, text in enumerate((RULE, f"{plain(1)} It is all over with that tool, do not use it.")):
         person.says(text, session=f"s-{number}")
+        person.work()
+        assert len(person.asked()) == number, "it can be left to the end"
         person.ends(session=f"s-{number}")
         person.work()
     (old,) = person.facts()
@@ -337,7 +328,7 @@ def test_what_stands_at_the_end_of_a_prompt_too_long_for_one_call_is_learned(per
     person.model = Scripted(told)
     person.says(f"{flag(1)} Here is the log. {'one line and another. ' * 300}{flag(2)}")
     person.ends()
-    person.work()
+    assert person.work().failures == []
     assert len(person.asked()) > 2
     assert person.contents() == learned(flag(1), flag(2))
 

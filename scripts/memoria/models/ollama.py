@@ -116,11 +116,8 @@ def window(text: str) -> int:
 
 
 def _usage(reply: JsonObject) -> Usage:
-    return Usage(*(_count(reply.get(name)) for name in ("prompt_eval_count", "eval_count")))
-
-
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
+    read, written = (reply.get(name) for name in ("prompt_eval_count", "eval_count"))
+    return Usage(read, written) if isinstance(read, int) and isinstance(written, int) else Usage()
 
 
 def _read(request: urllib.request.Request, timeout_s: float) -> bytes:
