@@ -158,13 +158,14 @@ def test_the_clients_own_memory_is_named_and_not_changed(
     slug = "".join(c if c.isalnum() else "-" for c in str(shop))
     own, shared = tmp_path / "client/projects" / slug / "memory/MEMORY.md", shop / ".claude/memory/ada.md"
     Path(home.paths.projects).write_text(json.dumps({"folders": {str(shop): {"key": "shop-1"}}, "aliases": {}}))
-    for path in (own, shared):
-        path.parent.mkdir(parents=True)
+    side = own.parents[1] / "agent-1.jsonl"
+    for path in (own, shared, side):
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"# Licences\n\n- {TEXT} in May.\n- We use pnpm.\n")
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "client"))
     assert run(forget, home, TEXT, "--yes", "--as", "text") == 0
     printed = capsys.readouterr().out
-    for path in (own, shared):
+    for path in (own, shared, side):
         assert f"- {path}\n" in printed
         assert TEXT in path.read_text()
     assert holding(home) == []

@@ -193,6 +193,8 @@ def test_what_a_project_ends_goes_on_where_others_said_it_too(
         home.take([tabs, *(a_fact(tabs.content, day=1, project=key) for key in (BLOG, "docs-3c4d"))])
         spaces = a_fact("Use spaces for indentation, not tabs.", day=2, project=place, supersedes=(tabs.id,))
         over = Ending(tabs.id, spaces.time, "user", projects=(place,))
+        if not is_replaced:
+            home.alone(home.known(tabs.id), (place,))  # as before a kill
         for _ in range(2):
             home.take([spaces] * is_replaced, endings=[over] * (not is_replaced))
         home.refresh()

@@ -249,6 +249,8 @@ def test_a_tool_use_is_one_line_with_what_identifies_it_in_any_language() -> Non
         re.sub(r': "((?:[^"\\]|\\.)+)"', lambda found: f': "{f"{found[1]} x" * 1_500}"', json.dumps(uses))
     )
     longer.append(["Write", {"content": " ".join(f"name_{number}" for number in range(999)), "file_path": "a"}])
+    plans = [use("ExitPlanMode", plan="Mine."), use("exit_plan_mode"), use("Note", plan="By the way.")]
+    assert [turn.text for turn in read(plans)] == ["Mine.", "", ""], "a plan that is put before the user is told whole"
     rows, long = ([describe(name, given) for name, given in each] for each in (uses, longer))
     same("read/described.txt", [*rows, *map(len, long), digest(long)])
 

@@ -221,18 +221,12 @@ def _assistant(value: dict[str, Any], describing: bool) -> list[Turn]:
         return []  # the client's own words: an error of the service, "No response requested."
     uses = _uses(value)
     texts: list[Any] = [prompt.texts(block) for block in _content(value)]
-    texts += [use["input"]["plan"] for use in uses if _holds_plan(use)]
-    text = "\n\n".join(text for text in texts if isinstance(text, str) and text.strip())
     named = [(str(use.get("name", "tool")), use.get("input")) for use in uses]
+    texts += [given.get("plan") for name, given in named if name in PLANS and isinstance(given, dict)]  # told whole
+    text = "\n\n".join(text for text in texts if isinstance(text, str) and text.strip())
     tools = tuple([prompt.clean(describe(name, given) if describing else name) for name, given in named])
     turn = _turn(value, "assistant", text, tools)
     return [replace(turn, uses=tuple(_string(use, "id") for use in uses))] if text or tools else []
-
-
-def _holds_plan(use: dict[str, Any]) -> bool:
-    """Return whether a tool use puts a plan before the user, which is text and kept whole."""
-    given = use.get("input")
-    return use.get("name") in PLANS and isinstance(given, dict) and bool(given.get("plan"))
 
 
 def _prompt(value: dict[str, Any], content: Any, said: _Said) -> None:
