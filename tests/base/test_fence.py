@@ -50,3 +50,4 @@ def test_a_long_line_goes_on_in_the_next_and_nothing_is_lost() -> None:
     assert "".join(rows) == text
     short = "a\nb " * 3_000
     assert fence.wrapped(short) == short
+    assert [fence.ends(text, 6) for text in ("abcdef", "abcdefg")] == ["abcdef", "abc […] efg"]

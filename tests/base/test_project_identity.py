@@ -36,11 +36,12 @@ def key(folder: Path, paths: Paths, **given: bool) -> str:
 ])  # fmt: skip
 def test_one_repository_is_one_project_whatever_its_remote_is_written_like(url: str) -> None:
     assert project.remote_identity(url) == "git.example.com/client1/api"
+    assert project.remote_identity("gh:api") == "gh/api", "a short name of ~/.ssh/config"
 
 
 @pytest.mark.parametrize(
     "url", ["/srv/git/api.git", "../api", "file:///srv/git/api.git", "C:\\src\\api", "ext::sh -c x", "", ":", "a:b:..",
-            "https://", "https://host", "https://host/../../x", "host:", "https://host/.git"]
+            "./a:b/c", ".\\a:b/c", "https://", "https://host", "https://host/../../x", "host:", "https://host/.git"]
 )  # fmt: skip
 def test_a_local_path_and_what_is_no_address_identify_nothing(url: str) -> None:
     assert project.remote_identity(url) in ("", "a:b:..")
@@ -51,7 +52,7 @@ def test_two_clones_are_one_project_and_two_repositories_of_one_name_are_two(tmp
     other = repository(tmp_path / "c" / "api", SSH.replace("client1", "client2"))
     (one / "packages" / "web").mkdir(parents=True)
     config = two / ".git" / "config"
-    config.write_text(config.read_text().replace("origin", "only"))
+    config.write_text(config.read_text().replace("origin", "only").replace(HTTPS, f'"{HTTPS}" ; of the server'))
     assert key(one, paths) == key(two, paths) == key(one / "packages" / "web", paths)
     assert key(other, paths) != key(one, paths)
     assert key(one, paths).startswith("api-")

@@ -40,5 +40,5 @@ def test_a_newer_state_is_refused_with_a_clear_word(paths: Paths) -> None:
 def test_a_version_that_nobody_wrote_is_refused(paths: Paths, text: str) -> None:
     state.open_state(paths)
     Path(paths.version).write_text(text, encoding="utf-8")
-    with pytest.raises(state.StateError):
+    with pytest.raises(state.StateError, match=f"'{text}', which no memoria wrote: restore it"):
         state.open_state(paths)

@@ -68,11 +68,11 @@ def in_session(home: Path, project: Path, applied: dict[str, str], kind: str, **
 @pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
 @pytest.mark.parametrize("more", ["", "// which only the client can read\n"])
 def test_what_a_project_names_goes(home: Path, project: Path, name: str, more: str) -> None:
-    write(project, name, ANTHROPIC_BASE_URL="http://evil", MEMORIA_DISABLED=True)
+    write(project, name, ANTHROPIC_BASE_URL="http://evil", MEMORIA_DISABLED=True, PATH="/evil")
     with (project / ".claude" / name).open("a") as file:
         file.write(more)
-    found = own(home, project, ANTHROPIC_BASE_URL="http://evil", MEMORIA_DISABLED="true", ANTHROPIC_API_KEY="mine")
-    assert found == {"ANTHROPIC_API_KEY": "mine"}
+    named = {"ANTHROPIC_BASE_URL": "http://evil", "MEMORIA_DISABLED": "true", "PATH": "/evil"}
+    assert own(home, project, ANTHROPIC_API_KEY="mine", **named) == {"ANTHROPIC_API_KEY": "mine", "PATH": os.defpath}
 
 
 def test_what_the_user_level_settings_say_stands(home: Path, project: Path) -> None:

@@ -152,7 +152,7 @@ def test_the_worker_leaves_the_clients_job_where_it_may_and_starts_where_it_may_
     ((command, options),) = popen.calls
     assert command == ["python.exe", "flush.py"]
     assert options["creationflags"] == 0x08000200 | (0x01000000 if may_leave else 0), "as in the header winbase.h"
-    assert options["cwd"] == paths.state
+    assert (options["cwd"], options["stdin"]) == (paths.state, subprocess.DEVNULL)
     assert options["env"][user_environment.DETACHED] == "1"
     detach.start(["gone.exe"], paths)
     assert Path(paths.worker_output).read_text("utf-8").startswith("cannot run gone.exe: ")
@@ -205,6 +205,10 @@ def test_a_file_that_somebody_has_open_is_replaced_as_soon_as_it_is_closed(
 ])  # fmt: skip
 def test_a_database_on_a_drive_or_a_server_has_a_uri(path: str, uri: str, windows: None) -> None:
     assert sqlite.uri(path) == uri
+
+
+def test_a_key_that_a_person_wrote_names_a_file(windows: None) -> None:
+    assert places.file_name("a:b\tc" * 40 + "-0123ab") == "a_b_c" * 20 + "-0123ab"
 
 
 @pytest.mark.parametrize("name", ["con", "CON.md", "aux.", "nul .txt", "com7.tar.gz"])

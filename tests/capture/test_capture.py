@@ -147,6 +147,16 @@ def test_nothing_is_captured_in_an_excluded_folder(client: Client) -> None:
     assert [job.event for job in client.jobs()] == ["Stop"]
 
 
+def test_of_a_session_that_was_in_an_excluded_folder_nothing_more_is_copied(tmp_path: Path) -> None:
+    client = Client(tmp_path, MEMORIA_EXCLUDE="/home/ada/secret")
+    for number, folder in enumerate((b"ada/shop", b"ada/secret", b"ada/shop")):
+        client.write(exchange(number).replace(b"ada/shop", folder))
+        client.fire("Stop")
+    client.fire("PostCompact", compact_summary="It may tell what was said there.")
+    assert client.captured() == exchange(0), "the worker knows what to skip"
+    assert client.jobs()[-1].end == client.transcript.stat().st_size
+
+
 def test_sessions_are_counted_and_continued_apart(tmp_path: Path) -> None:
     client = Client(tmp_path, MEMORIA_LIMIT_FLUSH_TURNS_STOP="4")
     client.write(exchange(1))

@@ -55,7 +55,7 @@ def file_name(key: str) -> str:
     """Return a project's key as the name of a file; one that is too long is cut before the digits at its end."""
     most = MAX_NAME_BYTES
     if WINDOWS:
-        key, most = plain_name(key), MAX_NAME_WINDOWS
+        key, most = "".join("_" if sign in FORBIDDEN or sign < " " else sign for sign in key), MAX_NAME_WINDOWS
     whole = key.encode("utf-8", "replace")
     if len(whole) <= most:
         return key
@@ -77,12 +77,8 @@ def is_device(name: str) -> bool:
     return name.partition(".")[0].rstrip(" ").lower() in DEVICES
 
 
-def plain_name(name: str) -> str:
-    """Return ``name`` with an underscore for each character that no file on Windows may have in its name."""
-    return "".join("_" if letter in FORBIDDEN or letter < " " else letter for letter in name)
-
-
 WRITING = os.O_WRONLY | os.O_CREAT
+_UNBLOCKED = getattr(os, "O_NONBLOCK", 0)
 
 
 def private(path: str, flags: int = WRITING) -> int:
@@ -90,7 +86,7 @@ def private(path: str, flags: int = WRITING) -> int:
 
     A pipe that nobody reads is an OSError.
     """
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o600)
+    return os.open(path, flags | _UNBLOCKED, 0o600)
 
 
 def private_folder(path: str) -> None:
@@ -100,7 +96,7 @@ def private_folder(path: str) -> None:
 
 def regular(path: str, flags: int) -> int:
     """Open a file for ``open``; raise OSError for a pipe or a device, which would let a hook wait or read for ever."""
-    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    descriptor = os.open(path, flags | _UNBLOCKED)
     if os.fstat(descriptor).st_mode & 0o170000 != 0o100000:
         os.close(descriptor)
         raise OSError(22, "no regular file", path)  # EINVAL

@@ -40,12 +40,10 @@ def open_state(paths: Paths) -> None:
     if not found:  # a power cut can leave a file that was never written through
         _make(paths)
         return
-    if not found.isdigit():
-        remedy = f"restore it to {places.STATE_VERSION} or move {paths.state} away"
-        raise StateError(f"{paths.version} should hold a number", remedy)
-    if int(found) > places.STATE_VERSION:
+    if found.isdigit() and int(found) > places.STATE_VERSION:
         raise _newer(paths, int(found))
-    raise StateError(f"{paths.version} says state {int(found)}, which no memoria wrote", f"move {paths.state} away")
+    remedy = f"restore it to {places.STATE_VERSION} or move {paths.state} away"
+    raise StateError(f"{paths.version} holds {found!r}, which no memoria wrote", remedy)
 
 
 def _newer(paths: Paths, found: int) -> StateError:

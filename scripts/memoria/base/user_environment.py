@@ -13,6 +13,7 @@ import os
 import sys
 
 from memoria.base import quickjson
+from memoria.base.paths import regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,12 +94,8 @@ def user_settings(environ: Mapping[str, str]) -> dict[str, str]:
 
 def file_text(path: str) -> str:
     """Return the text of one of the client's settings files; raise OSError when it cannot be read."""
-    with open(path, "rb", opener=_unblocked) as file:
-        return file.read(min(MAX_SETTINGS_BYTES, os.fstat(file.fileno()).st_size)).decode("utf-8", "replace")
-
-
-def _unblocked(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # a FIFO must not hold up a hook
+    with open(path, "rb", opener=regular) as file:
+        return file.read(MAX_SETTINGS_BYTES).decode("utf-8", "replace")
 
 
 def _is_session(environ: Mapping[str, str]) -> bool:

@@ -194,7 +194,7 @@ def _start_windows(command: list[str], environment: dict[str, str], paths: Paths
     """
     import subprocess  # noqa: PLC0415 (slow, and needed on Windows only)
 
-    with open(worker_output(paths.worker_output), "ab", opener=places.private) as log:
+    with os.fdopen(worker_output(paths.worker_output), "ab") as log:
         for flags in (APART | BREAKAWAY, APART):
             try:
                 subprocess.Popen(
