@@ -46,7 +46,7 @@ from memoria.wiki.folder import Wiki
 from memoria.wiki.lint_rules import Snapshot
 from memoria.wiki.transaction import Transactions, digest
 from memoria.worker import worker
-from memoria.working.memory import WorkingMemory
+from memoria.working.memory import Scope, WorkingMemory
 from memoria.working.shared_store import open_store
 from memory_server import MemoryServer
 from wiki_home import WikiHome, placed, stated
@@ -122,6 +122,8 @@ async def _in_mind(home: Home) -> None:
     async with await WorkingMemory.for_session("s1", store=open_store(home.settings, home.paths)) as memory:
         await memory.set("plan", f"{SECRET}.")
         await memory.append_scratchpad(f"{SECRET}.")
+        await memory.set("step", "whistle")
+        await (await WorkingMemory.create(Scope("project", "shop-aaaaaa"), store=memory._store)).set("rule", "hum")
 
 
 def _caches(home: Home) -> None:
@@ -150,6 +152,10 @@ def contents(home: Home) -> Iterator[tuple[Path, str]]:
 
 def holding(home: Home, text: str) -> list[str]:
     return sorted(path.name for path, content in contents(home) if text.casefold() in content)
+
+
+def in_mind(home: Home) -> set[str]:
+    return {word for word in ("whistle", "hum") if holding(home, f'"{word}"')}
 
 
 def gone(home: Home, text: str = "quaggasoft") -> None:
@@ -181,6 +187,7 @@ def test_an_entry_goes_from_everywhere_and_never_comes_back(home: Home) -> None:
         with closing(sqlite3.connect(Path(home.paths.state, name))) as db:
             assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     assert Spool(home.paths.spool).jobs() == []
+    assert in_mind(home) == {"hum"}
     taken_in_again(home)
     gone(home)
     assert [each.id for each in DailyLog(home.paths).entries(DAY)] == ["01bb"]
@@ -241,6 +248,7 @@ def test_a_text_takes_single_lines_and_leaves_the_rest_of_the_entry(home: Home) 
     assert len(Archive.of(home.paths, 1).turns("01aa") or []) == 1
     stones = [stone for day in DailyLog(home.paths).days() for stone in DailyLog(home.paths).read(day).tombstones()]
     assert [(ident, len(keys)) for ident, keys in stones] == [("-", 1)], "for what has no entry alone"
+    assert in_mind(home) == {"whistle", "hum"}
     taken_in_again(home, "offline")
     gone(home, "merger with quaggasoft closes")
 
@@ -302,6 +310,7 @@ def test_a_session_goes_with_its_jobs_facts_and_what_its_transcript_still_holds(
     cursor.write(home.paths.cursors, "s1", cursor.Cursor(str(transcript), 10, b""))
     assert run(forget, home, "s1", "--yes") == 0
     gone(home)
+    assert in_mind(home) == {"hum"}
     job(home, transcript.read_bytes())
     taken_in_again(home)
     gone(home)
@@ -332,7 +341,7 @@ def test_a_file_of_the_client_that_holds_what_was_forgotten_is_named(
     monkeypatch.setattr(proof, "_client_files", lambda _: iter(files))
     found = asyncio.run(proof.search(home, [told]))
     assert found.client == ["a.jsonl"]
-    assert found.values == 3
+    assert found.values == 6
     assert ("working memory: session:s1" in found.holding) == (told != "合併は五月")
 
 
@@ -352,6 +361,7 @@ def test_the_folder_and_remote_of_what_goes_are_forgotten_too(home: Home, what: 
     Path(home.paths.folders).write_text(json.dumps(folders))
     assert run(forget, home, *what, "--yes") == (what == ("quaggasoft",)), "which the remote of another still says"
     assert holding(home, "quaggasoft") == ["projects.json"]
+    assert in_mind(home) == ({"whistle", "hum"} if what == ("quaggasoft",) else set())
     assert [each.id for each in DailyLog(home.paths).entries(DAY)] == ["01bb"]
     stored = json.loads(Path(home.paths.projects).read_text())
     assert list(stored["folders"]) == ["/home/ada/ship"]

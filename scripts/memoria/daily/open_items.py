@@ -140,7 +140,7 @@ class _Wording:
     def is_same(self, other: _Wording) -> bool:
         """Return whether both name the same numbers and, but for a few words, the same things."""
         mine, theirs = self.words, other.words
-        few, many = sorted((mine.stems, theirs.stems), key=len)
+        few, many = sorted((mine.stems, theirs.stems))  # a part before the whole
         is_part = len(few) >= MIN_WORDS and few <= many and len(many) - len(few) <= MAX_MORE
         is_other = self.names != other.names and bool(self.names and other.names)
         is_other |= (mine.numbers, mine.against) != (theirs.numbers, theirs.against)
