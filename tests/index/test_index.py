@@ -17,7 +17,6 @@ from memoria.base.paths import Paths
 from memoria.base.settings import Settings
 from memoria.base.visibility import Visibility
 from memoria.ground import home_files
-from memoria.index import documents
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
 from memoria.search import layout
@@ -159,9 +158,7 @@ def test_further_sources_are_fed_and_follow_what_they_give(home: Path, path: Pat
         assert keys(index, "pangolin") == []
         given.append(Document("archive/s1", "turn", passages=(Passage("pangolins again"),)))
         index.sync(home, {"archive/s1": ((3, 1), lambda: given)})
-        index.sync(
-            home, {"archive/s1": ((4, 1), lambda: documents.of_file("x", home_files.text(home)))}
-        )  # which cannot be read
+        index.sync(home, {"archive/s1": ((4, 1), lambda: [note("x", home_files.text(home))])})  # which cannot be read
         assert keys(index, "pangolin") == ["archive/s1"]
         index.sync(home, {})
         assert keys(index, "pangolin") == []
@@ -185,9 +182,8 @@ def test_a_superseded_fact_leads_to_its_successor(paths: Paths) -> None:
         for query in ("port 8080", "port 8080, who listens?"):
             (hit,) = index.search(query)
             assert (hit.key, hit.passages) == ("knowledge/concepts/new.md#^l-00000002", ["it listens on 9090"])
-        index.add(
-            [replace(note("apart", "One port."), passages=(Passage("One port."), Passage("Another.")), importance=1)]
-        )
+        apart = (Passage("One port."), Passage("Another."))
+        index.add([replace(note("apart", ""), passages=apart, importance=1)])
         index.add([note("left", "A yak waits.", superseded_by="^l-00000003")])
         index.add([note("hidden", "A yak is hidden.", anchor="l-00000003", project="other-0123ab")])
         Path(paths.state).mkdir(parents=True)

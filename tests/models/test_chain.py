@@ -35,7 +35,9 @@ def test_an_unknown_name_is_refused_with_the_known_ones(paths: Paths, name: str)
 
 @pytest.mark.parametrize("error", [gone(), BadAnswerError("junk")])
 def test_the_next_model_is_asked_when_one_fails_and_the_failure_is_told(error: ModelError) -> None:
-    completion = protocol.Chain([Scripted([error], "first"), Scripted([GOOD], "second")]).complete(PROMPT)
+    second = Scripted([GOOD], "second")
+    completion = protocol.Chain([Scripted([error], "first"), second]).complete(PROMPT)
+    assert ("junk" in second.prompts[0].text) == isinstance(error, BadAnswerError), "told what was wrong"
     assert completion.model == "second"
     assert [failure.model for failure in completion.failures] == ["first"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from malformed_answers import FAULTS, FLUSH, GOOD, Fault, holds
 from memoria.daily.ledger import Ledger
-from memoria.models import answer, protocol
+from memoria.models import answer
 from memoria.models.metered import Metered
 from memoria.models.protocol import Prompt
 from scripted_model import Scripted
@@ -44,12 +44,6 @@ def test_a_second_attempt_is_told_what_was_wrong_with_the_first(ledger: Ledger) 
     assert "no JSON object that is whole" in second[len(prompt.text) :]
     assert "so sorry" in third[len(prompt.text) :]
     assert "lessons" not in third[len(prompt.text) :]
-
-
-def test_the_next_model_of_a_chain_is_told_what_was_wrong_too() -> None:
-    second = Scripted([json.dumps(FLUSH)])
-    protocol.Chain([Scripted(["no idea"], "one"), second]).complete(FAULTS[0].prompt)
-    assert "no JSON object" in second.prompts[0].text
 
 
 def test_what_was_wrong_cannot_speak_as_the_client() -> None:

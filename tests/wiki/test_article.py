@@ -104,12 +104,8 @@ def test_each_section_stands_in_its_place() -> None:
         page.relate(page.slug, "itself")
     assert f"## Related\n\n- Related {cited}\n- [[concepts/shop|The  shop]]: it sells\n\n## history" in page.render()
     assert page.related == 1
-    assert [heading_of(text) for text in ("## Own  topic: ", "history", "...", "x" * 61)] == [
-        "Own topic",
-        "",
-        "",
-        "x" * 60,
-    ]
+    named = [heading_of(text) for text in ("## Own  topic: ", "history", "...", "x" * 61)]
+    assert named == ["Own topic", "", "", "x" * 60]
 
 
 def test_a_page_has_the_names_days_and_owner_that_it_is_given() -> None:

@@ -138,13 +138,13 @@ def test_a_journal_does_not_lead_out_of_the_wiki(root: Path, way: str) -> None:
     assert not (root.parent / "outside.md").exists()
 
 
-def test_steps_are_undone_newest_first_back_to_the_beginning(root: Path) -> None:
+def test_the_last_steps_are_kept_and_undone_newest_first(root: Path) -> None:
     work = of(root)
-    texts = [b"old a", *(f"text {number}".encode() for number in range(4))]
+    texts = [b"old a", *(b"%d" % number for number in range(transaction.KEPT_STEPS + 5))]
     for before, after in pairwise(texts):
         work.commit({"a.md": after}, {"a.md": digest(before)}, after.decode())
-    assert [step.label for step in work.steps()] == ["text 3", "text 2", "text 1", "text 0"]
-    for text in reversed(texts[:-1]):
+    assert [int(step.label) for step in work.steps()] == list(range(transaction.KEPT_STEPS + 4, 4, -1))
+    for text in reversed(texts[5:-1]):
         assert work.undo()[1:] == (["a.md"], [])
         assert (root / "a.md").read_bytes() == text
     with pytest.raises(LookupError):
@@ -158,17 +158,6 @@ def test_undo_leaves_alone_what_a_person_changed_since_and_says_so(root: Path) -
     label, restored, kept = work.undo()
     assert (label, sorted(restored), kept) == ("a test", ["sub/b.md", "sub/c.md"], ["a.md"])
     assert there(root) == OLD | {"a.md": b"a person's"}
-
-
-def test_only_the_last_steps_are_kept(root: Path) -> None:
-    work = of(root)
-    before = b"old a"
-    for number in range(transaction.KEPT_STEPS + 5):
-        after = b"%d" % number
-        work.commit({"a.md": after}, {"a.md": digest(before)}, str(number))
-        before = after
-    labels = [int(step.label) for step in work.steps()]
-    assert labels == list(range(transaction.KEPT_STEPS + 4, 4, -1))
 
 
 def test_what_is_cleared_is_nowhere_in_the_state(root: Path) -> None:
@@ -211,15 +200,9 @@ def test_no_file_is_swapped_before_the_journal_stands_and_none_is_left_after_it_
     assert steps[0] == ("transaction.staged", False, True)
     assert steps[1] == ("transaction.journaled", True, True)
     assert [row[:2] for row in steps[2:]] == [("transaction.swapped", True)] * 3 + [("transaction.closed", False)]
-
-
-def test_undo_is_journaled_before_it_begins(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    of(root).commit(NEW, read(), "a test")
-    journal = root.parent / "undo/journal.json"
-    seen: list[tuple[str, bool]] = []
-    monkeypatch.setattr(failpoints, "reached", lambda step: seen.append((step, journal.exists())))
     of(root).undo()
-    assert ("transaction.journaled", True) in seen
+    undone = [row[:2] for row in seen if row[0].startswith("transaction.")][len(steps) :]
+    assert undone[0] == ("transaction.journaled", True), "before an undo begins"
     assert not journal.exists()
     assert of(root).steps() == []
 

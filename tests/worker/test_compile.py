@@ -310,11 +310,8 @@ def test_a_compile_that_is_due_ends_and_is_not_due_for_what_can_never_be_done(
     hidden = tmp_path / "hidden"
     hidden.mkdir()
     projects.see_folder(wiki.home.paths, "hidden-1a2b3c", str(hidden))
-    wiki.log(
-        entry("h1", 17, learned=stated("Hidden."), project="hidden", project_key="hidden-1a2b3c"),
-        entry("g1", 18),
-        LATER,
-    )
+    other = entry("h1", 17, learned=stated("Hidden."), project="hidden", project_key="hidden-1a2b3c")
+    wiki.log(other, entry("g1", 18), LATER)
     worker.work(wiki.home)
     (hidden / ".memoria-off").touch()
     Path(wiki.home.paths.daily, "2026-11-18.md").unlink()

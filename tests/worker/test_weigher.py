@@ -165,24 +165,20 @@ def test_a_note_that_was_changed_ended_or_superseded_meanwhile_is_not_given(make
 
     def change() -> None:
         with Index(world.home.paths.index) as index:
-            index.add(
-                [
-                    Document("daily/2026-11-20.md", "fact", "l-00000001", passages=(Passage("Prices are floats."),)),
-                    Document("daily/2026-11-20.md", "fact", "l-00000002", superseded_by="^l-00000003"),
-                ]
-            )
+            floats = (Passage("Prices are floats."),)
+            index.add([Document("daily/2026-11-20.md", "fact", "l-00000001", passages=floats),
+                       Document("daily/2026-11-20.md", "fact", "l-00000002", superseded_by="^l-00000003")])  # fmt: skip
 
     world.meanwhile(change)
     text = given(world.weigh())
     assert [note in text for note in NOTES] == [False, False, True]
 
 
-@pytest.mark.parametrize("way", ["excluded", "disabled"])
+@pytest.mark.parametrize("switch", [("MEMORIA_EXCLUDE", "/nowhere/shop"), ("MEMORIA_DISABLED", "1")])
 def test_nothing_is_given_when_the_person_has_switched_it_off_meanwhile(
-    make: Make, way: str, monkeypatch: pytest.MonkeyPatch
+    make: Make, switch: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = make({"needed": [1]})
-    switch = {"excluded": ("MEMORIA_EXCLUDE", "/nowhere/shop"), "disabled": ("MEMORIA_DISABLED", "1")}[way]
     world.meanwhile(lambda: monkeypatch.setenv(*switch))
     assert world.weigh() == ""
     assert ShownNotes(world.home.paths.hints, SESSION).keys() == set()
