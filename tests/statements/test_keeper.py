@@ -379,6 +379,8 @@ def test_statements_live_as_they_did_before(tmp_path: Path, monkeypatch: pytest.
         told("edited", home.edit(spaces.id, "Use two spaces in the Makefile."))
         told("same", home.edit(spaces.id, "Use two spaces in the Makefile."))
         told("marked", home.edit(spaces.id, "Two spaces.", is_users=True))
+        told("again by hand", home.edit(tabs.id, tabs.content, is_users=True))
+        told("by Claude", home.take([a_fact("Two spaces.", "correction", day=4, origin="assistant", session="s-2")]))
         told("promoted", home.promote(pnpm.id))
         home.ask(pnpm.id, ("which tool",))
         home.ask(tabs.id, ("never asked",))

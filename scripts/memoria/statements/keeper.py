@@ -275,10 +275,11 @@ class Keeper(AbstractContextManager["Keeper"]):
     def _repeat(self, known: Fact, fact: Fact) -> Fact:
         """Count a fact that was said again, unless this or a later time was counted already (a repeated run).
 
-        What somebody else said first is the user's, of the kind that they give it, once the user says it.
+        What the user said, only the user says again. What somebody else said first is the user's, of the kind that they
+        give it, once the user says it.
         """
         places = tuple(place for place in fact.projects if place not in known.projects and GLOBAL not in known.projects)
-        later = fact.time > (known.last or known.time)
+        later = fact.time > (known.last or known.time) and (fact.origin == "user" or known.origin != "user")
         if not later and not places:
             return known
         is_own_now = fact.origin == "user" and known.origin != "user"
@@ -356,17 +357,18 @@ class Keeper(AbstractContextManager["Keeper"]):
     def edit(self, ident: str, content: str, *, is_users: bool = False) -> Fact:
         """Change a fact's wording.
 
-        ``is_users``: a person chose these words, so that nothing but the user's later word ends it. Raise
-        ExpectedError when there is no such fact or the text is empty.
+        ``is_users``: a person chose these words, so that it holds, again if need be, until the user's later word ends
+        it. Raise ExpectedError when there is no such fact or the text is empty.
         """
         words = plain(content)
         if not words:
             raise ExpectedError(f"a fact needs words; to remove it, run {invocation.shown('learned delete')}.")
         known = self.known(ident)
-        if words == known.content:
+        resumed = replace(known, ended=None, successor="", repetition=False) if is_users else known
+        if resumed == known and words == known.content:
             return known
         now = clock.now()
-        changed = known.reworded(words, self.zone.day(now).isoformat(), now)
+        changed = resumed.reworded(words, self.zone.day(now).isoformat(), now) if words != known.content else resumed
         if is_users and (known.origin != "user" or known.quote == known.content):
             changed = replace(changed, origin="user", quote=words)
         self.write(changed)
