@@ -21,7 +21,7 @@ def replace(path: str, data: bytes, *, mode: int = PRIVATE, is_durable: bool = F
     """
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), mode)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | places.BINARY, mode)
     try:
         try:
             write_all(descriptor, data)

@@ -44,7 +44,6 @@ INHERITED_PREFIXES = (
 )  # fmt: skip
 
 LOCK_FILE = "requirements.lock"
-KNOWN_FAILURE_CHARS = 2_000
 OWN_PREFIX = "venv-"  # of the folders of memoria's own environments, one for each set of versions
 USED = "in-use"  # a file in such a folder, whose time is that of the latest start
 # Variables by which the folder of a session could choose another environment, interpreter or package.
@@ -133,8 +132,7 @@ def failure_file() -> str:
 def failure() -> tuple[str, float]:
     """Return why the environment could not be built, and when; ``""`` and 0 when no failure is recorded."""
     try:
-        with open(failure_file(), encoding="utf-8", errors="replace", opener=places.regular) as file:
-            return file.read(KNOWN_FAILURE_CHARS).strip(), os.fstat(file.fileno()).st_mtime
+        return places.text_of(failure_file()).strip(), os.path.getmtime(failure_file())
     except OSError:
         return "", 0.0
 

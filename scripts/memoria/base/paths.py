@@ -79,6 +79,7 @@ def is_device(name: str) -> bool:
 
 WRITING = os.O_WRONLY | os.O_CREAT
 _UNBLOCKED = getattr(os, "O_NONBLOCK", 0)
+BINARY = getattr(os, "O_BINARY", 0)
 
 
 def private(path: str, flags: int = WRITING) -> int:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 
 from memoria.base import quickjson
-from memoria.base.paths import private, regular, text_of
+from memoria.base.paths import BINARY, private, regular, text_of
 
 COPY_BYTES = 8 << 20  # maximum that a hook copies; of an older remainder, only the range is recorded
 MARK_BYTES = 256  # bytes before a position: enough to hold a line's time or uuid, not only its usual end
@@ -211,7 +211,7 @@ def read_after(path: str, start: int, mark: bytes) -> Slice | None:
     truncated or rewritten, and uuids will show which turns are known. Raises FileNotFoundError when the file does not
     exist (yet), and OSError when it is not a regular file.
     """
-    descriptor = regular(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    descriptor = regular(path, os.O_RDONLY | BINARY)
     try:
         size = os.fstat(descriptor).st_size
         if start and (start > size or (mark and _before(descriptor, start, len(mark)) != mark)):

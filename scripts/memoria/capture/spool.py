@@ -11,7 +11,7 @@ import os
 import time
 
 from memoria.base import quickjson
-from memoria.base.paths import SPOOL_BOXES, private, private_folder, regular, safe_name
+from memoria.base.paths import BINARY, SPOOL_BOXES, private, private_folder, regular, safe_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,8 +132,8 @@ class Spool:
 
     def fail(self, job: Job, reason: str) -> None:
         """Set a claimed job aside for a person, with the reason beside it; memoria never deletes it."""
-        with open(os.path.join(self.failed, job.name + ".why"), "w", encoding="utf-8", opener=private) as file:
-            file.write(reason + "\n")
+        with open(os.path.join(self.failed, job.name + ".why"), "wb", opener=private) as file:
+            file.write(f"{reason}\n".encode("utf-8", "replace"))
         self._move(job.name, self.cur, self.failed)
 
     def retry(self, job: Job) -> None:
@@ -159,7 +159,7 @@ class Spool:
             yield from file
 
     def _create(self, path: str) -> int:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY
         try:
             return private(path, flags)
         except FileNotFoundError:  # somebody deleted the folders

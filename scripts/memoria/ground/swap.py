@@ -24,7 +24,7 @@ from functools import cache
 from pathlib import Path
 
 from memoria.base import atomic, failpoints
-from memoria.base.paths import Paths
+from memoria.base.paths import BINARY, Paths
 from memoria.ground import files, home_files
 from memoria.ground.errors import SavedMeanwhileError
 from memoria.ground.files import sha256
@@ -311,7 +311,7 @@ def _stage(target: Path, data: bytes, expected: bytes | None, mode: int | None =
     """Write and sync the new file beside the target, with its mode, owner and extended attributes."""
     staged = _staging_path(target, expected, data)
     mode = files.new_mode(target.parent) if mode is None else mode
-    descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), mode)
+    descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | BINARY, mode)
     try:
         try:
             if expected is not None:
