@@ -123,6 +123,8 @@ def test_two_wordings_are_named_until_one_of_them_ends(tmp_path: Path, run: Run)
         day = next((tmp_path / machine / "memoria" / "daily").glob("*.md"))
         day.write_text(day.read_text().replace("Use pnpm here. ^", f"Use pnpm on the {machine}. ^"))
         run(machine, "sync")
+    shown = [page.read_text() for page in tmp_path.glob("laptop/**/page/*.md")]
+    assert any("Use pnpm on the desk." in text for text in shown), "the next session knows what came"
     assert "two wordings" in run("laptop", "sync", "--status")
     assert "\n  1 pair of two wordings: " in run("laptop", "status")
     told = json.loads(run("laptop", "status", "--json")[2:])["sync"]

@@ -81,7 +81,7 @@ def claude(
             monkeypatch.delenv(name)
         for name, value in users_env(tmp_path / "user", api.url, **more).items():
             monkeypatch.setenv(name, value)
-        return Claude("haiku", cwd=tmp_path / "state" / "claude", timeout_s=timeout_s), api
+        return Claude("haiku", cwd=tmp_path / "state" / "claude", timeout_s=timeout_s, projects={}), api
 
     return make
 

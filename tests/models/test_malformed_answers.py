@@ -9,14 +9,14 @@ import pytest
 from malformed_answers import FAULTS, FLUSH, GOOD, Fault, holds
 from memoria.daily.ledger import Ledger
 from memoria.models import answer
-from memoria.models.metered import Metered
+from memoria.models.metered import Limits, Metered
 from memoria.models.protocol import Prompt
 from scripted_model import Scripted
 
 
 def asked(ledger: Ledger, *answers: str) -> tuple[Metered, Scripted]:
     model = Scripted(list(answers))
-    return Metered(model, ledger, ledger.path.with_name("lock"), (0.0, 0.0), sleep=lambda _: None), model
+    return Metered(model, ledger, ledger.path.with_name("lock"), (0.0, 0.0), Limits(), lambda _: None), model
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: f"{fault.task}: {fault.name}")

@@ -11,23 +11,24 @@ from memoria.ground import clock, locks
 from memoria.ground.errors import BadAnswerError, ModelUnavailableError, OverBudgetError
 from memoria.models import tasks
 from memoria.models.metered import Limits, Metered
-from memoria.models.protocol import Prompt
+from memoria.models.protocol import Chain, Prompt
 from memoria.models.scripted import Item
 from scripted_model import Scripted
 
 ANSWER: Item = {"worth_saving": False, "title": "", "context": ""}
 PROMPT = tasks.flush({"project": "p", "exchanges": []})
+NO_LIMITS = Limits()
 
 
 def metered(
-    ledger: Ledger, answers: list[Item] | Callable[[Prompt], Item], limits: Limits | None = None
+    ledger: Ledger, answers: list[Item] | Callable[[Prompt], Item], limits: Limits = NO_LIMITS
 ) -> tuple[Metered, Scripted, list[float]]:
     model, slept = Scripted(answers), list[float]()
     return Metered(model, ledger, ledger.path.with_name("lock"), (2.0, 4.0), limits, slept.append), model, slept
 
 
 def outcomes(ledger: Ledger) -> list[str]:
-    return [call.outcome for _, call in ledger.calls_since(clock.parse("2000-01-01T00:00:00Z") or clock.now())]
+    return [call.outcome for _, call in ledger.calls_since(clock.at(0))]
 
 
 def test_a_short_fault_is_tried_three_times_within_the_run(ledger: Ledger) -> None:
@@ -35,6 +36,12 @@ def test_a_short_fault_is_tried_three_times_within_the_run(ledger: Ledger) -> No
     model.complete(PROMPT, "p")
     assert slept == [2.0, 4.0]
     assert outcomes(ledger) == ["ModelUnavailableError", "BadAnswerError", "ok"]
+
+
+def test_each_model_of_a_chain_is_booked(ledger: Ledger) -> None:
+    chain = Chain([Scripted([BadAnswerError("junk")], "one"), Scripted([ANSWER], "two")])
+    Metered(chain, ledger, ledger.path.with_name("lock"), (), NO_LIMITS).complete(PROMPT)
+    assert [call.model for _, call in ledger.calls_since(clock.at(0))] == ["one", "two"]
 
 
 def test_a_fault_that_needs_a_person_is_not_tried_again(ledger: Ledger) -> None:
@@ -68,7 +75,7 @@ def test_a_call_that_is_cut_off_is_booked_by_estimate(ledger: Ledger) -> None:
     model, _, _ = metered(ledger, cut)
     with pytest.raises(KeyboardInterrupt):
         model.complete(PROMPT, "p")
-    *_, (_, call) = ledger.calls_since(clock.parse("2000-01-01T00:00:00Z") or clock.now())
+    *_, (_, call) = ledger.calls_since(clock.at(0))
     assert (call.outcome, call.project) == ("cut off", "p")
     assert call.cost_usd == pytest.approx(0.01 * call.input_tokens / 1000)
     assert call.input_tokens > 100

@@ -308,9 +308,11 @@ def test_what_follows_a_night_is_an_entry_of_its_own_day(bench: Bench) -> None:
         + exchange(3, time="2026-11-21T08:00:00Z")
         + exchange(4, time="2026-11-21T13:00:00Z")
     )
-    bench.flush()
+    bench.flush({**ANSWER, "statements": [{"kind": "fact", "content": "question 1", "quote": "question 1"}]}, ANSWER)
     assert [(entry.day.day, entry.time) for entry in bench.entries()] == [(20, "23:59"), (21, "08:00")]
     assert set(kept(bench).values()) == {1}
+    with Keeper.at(bench.home) as there:
+        assert [fact.time.day for fact in there.store.facts()] == [20], "the day in whose log it is"
 
 
 def test_a_transcript_that_is_not_there_yet_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -504,6 +506,9 @@ def test_the_worker_makes_the_pages_for_a_new_entry_and_those_that_a_killed_one_
     worker.work(bench.home)
     assert "The mole digs" in pages(bench)
     assert [" 1 learned " in path.read_text() for path in Path(bench.home.paths.days).iterdir()] == [True]
+    bench.set("MEMORIA_EXCLUDE", "/x/shop")
+    worker.work(bench.home)
+    assert "Its evening" not in pages(bench), "of a folder that is excluded since"
 
 
 def test_what_failed_is_told_at_the_next_start(bench: Bench) -> None:

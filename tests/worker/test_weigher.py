@@ -139,13 +139,14 @@ def offered(call: dict[str, Any]) -> list[str]:
 
 
 def test_the_chosen_notes_are_given_fenced_and_recorded(make: Make) -> None:
-    world = make({"needed": [3, 1]})
+    world = make({"needed": [3, 2, 1]})
+    world.meanwhile(lambda: ShownNotes(world.home.paths.hints, SESSION).add([key(2)]))  # which is not given again
     text = given(world.weigh())
     assert [line for line in text.splitlines() if line.startswith("- ")] == [
         f"- [decision, 2026-11-20] {NOTES[0]} ({key(1)})", f"- [decision, 2026-11-20] {NOTES[2]} ({key(3)})",
     ]  # fmt: skip
     assert "<memoria-notes-" in text
-    assert ShownNotes(world.home.paths.hints, SESSION).keys() == {key(1), key(3)}
+    assert ShownNotes(world.home.paths.hints, SESSION).keys() == {key(1), key(2), key(3)}
     assert "notes shown: 2, characters" in Path(world.home.paths.hook_log).read_text("utf-8")
 
 

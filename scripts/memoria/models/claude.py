@@ -106,13 +106,13 @@ class _Received:
 class Claude:
     """One model of the Claude family, by alias (``haiku``) or full name; empty means the client's own choice."""
 
-    def __init__(self, alias: str, *, cwd: Path, timeout_s: float, projects: Projects | None = None) -> None:
+    def __init__(self, alias: str, *, cwd: Path, timeout_s: float, projects: Projects) -> None:
         """``cwd`` is an empty folder, created if missing; ``timeout_s`` is the deadline of a call.
 
         ``projects`` holds the variables that the user has set for single projects.
         """
         self.alias = alias
-        self.projects = projects or {}
+        self.projects = projects
         self.cwd = cwd
         self.timeout_s = timeout_s
         self.name = f"claude:{alias}" if alias else "claude"

@@ -48,7 +48,7 @@ class Metered:
         ledger: Ledger,
         lock: Path,
         waits_s: Sequence[float],
-        limits: Limits | None = None,
+        limits: Limits,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """``waits_s``: seconds before the second, third, ... attempt in a run; ``lock`` allows one call at a time."""
@@ -56,7 +56,7 @@ class Metered:
         self.ledger = ledger
         self.lock = lock
         self.waits_s = tuple(waits_s)
-        self.limits = limits or Limits()
+        self.limits = limits
         self.sleep = sleep
         self.spent = Usage()
 
