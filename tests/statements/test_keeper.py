@@ -13,10 +13,12 @@ from as_before import same
 from facts import BLOG, MONDAY, SHOP, a_fact, keeper
 from home_of import run
 from memoria.commands import flush
+from memoria.daily.entry import Entry
 from memoria.ground import clock
 from memoria.ground.errors import MemoryStoreError
 from memoria.ground.home import Home
 from memoria.pages import housekeeping
+from memoria.statements import lines
 from memoria.statements.fact import GLOBAL, Ending
 from memoria.statements.keeper import Keeper
 from memoria.statements.lines import Lines
@@ -317,6 +319,19 @@ def test_a_persons_edit_in_the_log_counts(tmp_path: Path) -> None:
         assert "Use bun." in path.read_text()
 
 
+def test_a_statement_comes_from_the_entry_that_holds_it_or_from_those_of_its_session_on_its_day(tmp_path: Path) -> None:
+    held, loose = a_fact("Use pnpm.", session="s1"), a_fact("Use tabs.", session="s1")
+    with keeper(tmp_path) as home:
+        for name, day, session in (("one", 16, "s1"), ("two", 17, "s1"), ("other", 16, "s2")):
+            learned = (lines.learned(held),) * (name == "two")
+            home.lines.daily.append(
+                Entry(name, date(2026, 11, day), "09:00", session, "shop", SHOP, "T", learned=learned)
+            )
+        home.refresh()
+        assert home.sources(held) == ("daily/2026-11-17#^e-two",)
+        assert home.sources(loose) == ("daily/2026-11-16#^e-one",)
+
+
 def test_a_folder_that_is_away_deletes_nothing_and_changes_nothing_when_it_is_back(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
         home.take([a_fact("Installs run with pnpm."), a_fact("Releases are cut on Fridays.", "fact", day=2)])
@@ -394,7 +409,7 @@ def test_statements_live_as_they_did_before(tmp_path: Path, monkeypatch: pytest.
             rows.append(f"{text}: {[fact.content for fact in store.matching(text)]}")
             rows.append(f"{[fact.content for fact in store.near(text, SHOP)]} {len(store.matching(text, BLOG))}")
         rows.append(f"{store.projects()} {store.count_of(MONDAY.date())} {store.entries()} {sorted(store.gone())}")
-        rows.append(f"{home.sources(pnpm)} {home.entry_of(pnpm)}")
+        rows.append(f"{home.sources(pnpm)}")
         rows.append(f"{[fact.content for fact in store.deleted()]} {[fact.id for fact in store.facts(project=SHOP)]}")
         rows += [f"{fact.to_dict()}" for fact in store.facts(live=False)]
     same("read/statements.txt", rows)

@@ -23,7 +23,7 @@ from typing import Any
 from memoria.base import invocation, project
 from memoria.base.paths import Paths
 from memoria.daily.daily_log import DailyLog
-from memoria.daily.entry import ENTRY, Entry, Reference
+from memoria.daily.entry import ENTRY, Reference
 from memoria.ground import clock, files
 from memoria.ground.clock import Zone
 from memoria.ground.errors import ExpectedError, MemoryStoreError
@@ -404,11 +404,6 @@ class Keeper(AbstractContextManager["Keeper"]):
         if fact is None:
             raise ExpectedError(f"there is no learned fact {ident!r}; {invocation.shown('learned')} lists them.")
         return fact
-
-    def entry_of(self, fact: Fact) -> Entry | None:
-        """Return the entry that the fact is in, or None while it waits for its session's entry."""
-        entries = self.lines.daily.entries(self.store.day(fact.id) or self.zone.day(fact.time))
-        return next((entry for entry in entries if any(learned.id == fact.id for learned in entry.learned)), None)
 
     def adopt(self, fact: Fact) -> None:
         """Store a fact unchanged, without comparing or counting it."""

@@ -185,7 +185,8 @@ class Compile:
         over = {"", *(entry.session for entry in self.ledger.entries())}  # an open session's wait for its entry
         found = [fact for fact in facts.values() if fact.session in over and not visible.hides(fact.project)]
         dated = [fact for fact in found if self.home.zone.day(fact.last or fact.time).isoformat() >= since]
-        return [fact for fact in dated if self.keeper.store.day(fact.id) and self.keeper.entry_of(fact) is None]
+        held = self.keeper.store.entries()
+        return [fact for fact in dated if self.keeper.store.day(fact.id) and fact.id not in held]
 
     def with_pairs(self, batches: Sequence[Batch]) -> list[Batch]:
         """Return the batches, with pairs in the first of each project when nothing was looked at again today."""
