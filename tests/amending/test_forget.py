@@ -37,7 +37,7 @@ from memoria.index import sources
 from memoria.index.index import Index
 from memoria.pages import page, refresh
 from memoria.recall.shown_notes import ShownNotes
-from memoria.statements.fact import Fact
+from memoria.statements.fact import Ending, Fact
 from memoria.statements.keeper import Keeper, Outbox
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.screen import Tombstones
@@ -409,6 +409,8 @@ def test_the_memory_server_is_told_and_only_of_the_number(home: Home) -> None:
 
 
 def test_a_dry_run_shows_everything_and_changes_nothing(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    with Keeper.at(home) as keeper:
+        keeper.take([], endings=[Ending("l-00000002", datetime(2026, 11, 20, 15, tzinfo=UTC), "user", "l-aa111")])
     before = {path: data for path, data in contents(home) if path.suffix not in _CHANGING}
     rows: list[str] = []
     for what in ("01aa", "s1", "Quaggasoft", "shop-aaaaaa", "concepts/merger", "l-00000001", "Fridays"):

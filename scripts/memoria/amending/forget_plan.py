@@ -59,6 +59,7 @@ class Plan:
     tombstones: set[str] = field(default_factory=set)  # ids of earlier tombstones, of which only copies remain
     bare: set[str] = field(default_factory=set)  # sources of the entries of which only the title would remain
     facts: list[Fact] = field(default_factory=list)
+    outlived: list[Fact] = field(default_factory=list)  # facts that ended by one of these, and stay ended
     rows: list[tuple[date, str]] = field(default_factory=list)
     articles: dict[str, int] = field(default_factory=dict)  # slug -> lines to remove; -1: the whole article
     jobs: dict[str, list[str]] = field(default_factory=dict)  # path of a job -> keys of the turns to remove
@@ -301,6 +302,8 @@ class _Planner:
             for fact in plan.facts:  # which grows
                 edit = known.get(fact.successor)
                 plan.facts += [edit] if edit and not edit.session and edit not in plan.facts else []
+        gone = {fact.id for fact in plan.facts}
+        plan.outlived = [fact for fact in stored if fact.successor in gone and fact.id not in gone]
 
     def _jobs(self, plan: Plan) -> None:
         gone = {key for entry in plan.entries for key in entry.turns}

@@ -114,6 +114,9 @@ def _shown(plan: Plan) -> Iterator[str]:
     if plan.jobs:
         yield f"- {printable.counted(len(plan.jobs), 'spooled job')}, entirely or in part"
     yield "- all steps that could be undone, and copies in indexes, prepared pages, working memory, ledger and logs"
+    for fact in plan.outlived:
+        again = invocation.shown(f"learned edit {fact.id} WORDS")
+        yield f"What it ended stays ended: {printable.line(fact.content)[:SHOWN_CHARS]} ({again} lets it hold again)"
 
 
 def _proven(home: Home, plan: Plan, found: Proof) -> Iterator[str]:
