@@ -9,7 +9,7 @@ import pytest
 from memoria.amending import corrections
 from memoria.ground import locks
 from memoria.ground.errors import ExpectedError
-from memoria.statements.fact import Fact
+from memoria.statements.fact import MAX_STORED, Fact
 from memoria.statements.keeper import Keeper
 from wiki_home import IS, PORT, PORT_PAGE, WikiHome, entry, placed, stated
 from wiki_home import LISTENS as OLD
@@ -95,8 +95,9 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(wiki: WikiHome, monkeyp
     with pytest.raises(ExpectedError, match="no learned fact"):
         corrections.retire(wiki.home, "l-00000000")
     with pytest.raises(ExpectedError, match="at most"):
-        put_right(wiki, "long " * 200)
+        put_right(wiki, "x" * (MAX_STORED + 1))
     assert wiki.files() == before
+    put_right(wiki, "x" * MAX_STORED)
     corrections.retire(wiki.home, known)
     with pytest.raises(ExpectedError, match="already"):
         corrections.retire(wiki.home, known)

@@ -17,7 +17,6 @@ from memoria.ground import clock, home_files, locks
 from memoria.ground.errors import ExpectedError
 from memoria.ground.home import Home
 from memoria.ground.redact import Redactor
-from memoria.index import sources
 from memoria.index.index import Index
 from memoria.pages import housekeeping
 from memoria.pages.refresh import consequences, renew
@@ -79,7 +78,6 @@ def retire(home: Home, ident: str) -> None:
         Keeper.at(home) as keeper,
         Index(home.paths.index) as index,
     ):
-        sources.refresh(index, home.paths)
         Settle(home, keeper, index).run()  # so that it is known where the statement stands
         fact = keeper.known(ident)
         if fact.ended:

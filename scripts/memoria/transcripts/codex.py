@@ -275,7 +275,8 @@ def _command(given: object) -> str:
 def _edits(patch: str) -> Iterator[tuple[str, Json]]:
     """Yield the tool uses that a patch in the ``*** Begin Patch`` form stands for, one for each file."""
     _, *parts = _FILES.split(patch)
-    for kind, path, body in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+    while parts:
+        kind, path, body, *parts = parts
         rows = body.split("\n")
         before, after = ("\n".join(row[1:] for row in rows if row.startswith(sign)) for sign in "-+")
         given: Json = {"file_path": path.strip()}
