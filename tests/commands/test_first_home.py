@@ -57,13 +57,13 @@ class Owner:
         (self.root / ".memoria" / "spool" / "new" / "1-job").write_text("waits")
         (self.root / ".obsidian").mkdir()
 
-    def start_session(self) -> None:
-        """Let the client start a session with the hooks of the clone."""
+    def start_session(self) -> str:
+        """Let the client start a session with the hooks of the clone, and return what it is told."""
         payload = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(self.home), "source": "startup"}
-        subprocess.run(
+        return subprocess.run(
             [sys.executable, str(self.root / "hooks" / "session-start.py")],
             input=json.dumps(payload), env=self.env, text=True, capture_output=True, check=True,
-        )  # fmt: skip
+        ).stdout  # fmt: skip
 
     def home_now(self, **more: str) -> str:
         return str(json.loads(self.run("status", "--json", **more).stdout)["home"])
@@ -96,6 +96,20 @@ def test_the_home_is_decided_at_the_first_write_and_nothing_later_changes_it(own
     chosen = {"HOME": str(elsewhere), "XDG_CONFIG_HOME": str(owner.home / ".config")}
     assert owner.home_now(**chosen) == str(owner.own)
     assert not elsewhere.exists()
+
+
+def test_a_memory_that_is_not_where_it_began_is_said_to_be_gone(owner: Owner) -> None:
+    assert "nothing to recall yet" in owner.start_session()
+    gone = f"memory at {owner.own} is gone"
+    assert gone not in owner.run("status").stdout
+    owner.own.rename(owner.home / "backup")
+    assert gone in owner.run("status").stdout
+    assert gone in owner.start_session()
+    for verb in ("status", "doctor"):
+        assert gone in owner.run(verb).stdout, "also when a new one has begun there"
+    for place in ("backup", "new"):
+        assert owner.run("config", "set", "home", f"~/{place}").returncode == 0
+        assert "is gone" not in owner.run("status").stdout, "where it was named anew, or another begins"
 
 
 def test_a_second_memory_is_named_with_what_to_do(owner: Owner) -> None:

@@ -151,7 +151,7 @@ class Paths:
         self.doubled = state + "doubled"
         self.notice = state + "notice"
         self.notices_given = state + "told.json"
-        self.welcomed = state + "welcomed"
+        self.welcomed, self.gone = state + "welcomed", state + "gone"
         # kept beside the databases
         self.archive = state + "archive"
         self.forgotten, self.forgetting = state + "forgotten.json", state + "forgetting.json"

@@ -6,7 +6,7 @@ import os
 import time
 
 from memoria import __version__
-from memoria.base import atomic, invocation
+from memoria.base import atomic, invocation, settings
 from memoria.base import paths as places
 from memoria.base.paths import SPOOL_BOXES
 
@@ -85,7 +85,10 @@ def sign(paths: Paths) -> None:
 
 
 def _make(paths: Paths) -> None:
+    is_gone = not os.path.exists(paths.home) and settings.is_recorded(paths.home)
     make_folders(paths)
+    if is_gone:
+        atomic.replace(paths.gone, b"")
     atomic.replace(paths.gitignore, b"*\n")
     sign(paths)
     if not os.path.exists(paths.since):

@@ -13,6 +13,7 @@ import re
 import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,9 @@ def _set(args: argparse.Namespace, settings: Settings) -> int:
         print(
             f"The plugin's option takes precedence: {_shown(getattr(after, field.name))}. {CHANGE_OPTION} changes it."
         )
+    if field.name == "home" and value:
+        with suppress(OSError):  # who begins a memory says so; a place that is gone later was moved
+            Path(value).expanduser().mkdir(parents=True, exist_ok=True)
     if field.name in ("home", "state"):
         print("What is remembered stays where it is: close Claude Code, and move daily, knowledge and .memoria there.")
     return 0

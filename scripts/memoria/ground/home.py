@@ -100,8 +100,16 @@ class Home:
             log.info("%s is now readable by its owner only", folder)
 
     def second_memories(self) -> list[tuple[str, str]]:
-        """Return what else holds memory besides this home, and what to do about each."""
-        return [
+        """Return what holds memory and is not read, or is gone, and what to do about each."""
+        begun = "" if self.scratch else (
+            ", in place of the new one that began there; what was said meanwhile is then read from the transcripts. "
+            f"If it is gone for good, delete {self.paths.gone}"
+        )  # fmt: skip
+        gone = [
+            (f"your memory at {self.paths.home} is gone (moved, or its disk is not mounted)",
+             f"say where it is with {invocation.shown('config set home FOLDER')}, or mount or move it back{begun}")
+        ]  # fmt: skip
+        return (gone if Path(self.paths.gone).exists() else []) + [
             (f"{other} holds memory too, and nothing of it is read",
              f"use it instead with {invocation.shown(f'config set home {invocation.quoted(other)}')}, or move it away")
             for other in other_memories(self.paths.home)

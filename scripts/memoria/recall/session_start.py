@@ -30,6 +30,10 @@ WELCOME = (
     "memoria is installed and running. It has nothing to recall yet: the first page appears after a session ends. "
     "Run {} at any time to check."
 )
+GONE = (
+    "Your memory at {} is gone: it was moved, or its disk is not mounted. A new one begins there, and keeps what you "
+    "say. {} says what to do."
+)
 WRONG_SETTING = "memoria: {}. The default is used until it is corrected; {} lists the settings."
 FORMER_SETTING = "memoria: {} is no setting any more: {}. {} says more."
 REFUSED = " must be "  # in what ``Settings.problems`` says of a value; a name that is none does no harm
@@ -64,7 +68,8 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
         message = take_day(paths.days, time.time()) if settings.day_notice else ""
     if not page and not message and not os.path.exists(paths.welcomed):
         os.close(private(paths.welcomed))
-        message = _with("status", WELCOME)
+        is_gone = os.path.exists(paths.gone)
+        message = _with("doctor", GONE, paths.home) if is_gone else _with("status", WELCOME)
     outcome = f"page of {len(page)} characters"
     waits = not refusal and any(job.session != event.session for job in Spool(paths.spool).jobs())
     if waits or (settings.sync and not refusal and is_apart(paths)):
