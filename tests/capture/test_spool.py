@@ -128,16 +128,12 @@ def test_a_job_never_takes_the_place_of_another(spool: Spool, monkeypatch: pytes
     assert Path(spool.tmp, name).read_bytes() == b"being written"
 
 
-def test_a_claimed_job_is_listed_and_may_be_claimed_again(spool: Spool) -> None:
+def test_a_claimed_job_is_listed_and_may_be_claimed_again_and_one_without_a_header_is_refused(spool: Spool) -> None:
     job = Job(spool.add(HEADER, b""))
     spool.claim(job)
     spool.claim(job)
     Path(spool.new).rmdir()
     assert [known.name for known in spool.jobs()] == [job.name]
-
-
-def test_a_job_whose_header_is_no_object_cannot_be_read(spool: Spool) -> None:
-    job = Job(spool.add(HEADER, b""))
     Path(spool.path(job)).write_bytes(b"[]\n")
     with pytest.raises(ValueError, match="JSON object"):
         spool.header(job)

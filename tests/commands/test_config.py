@@ -69,6 +69,7 @@ def test_a_value_is_written_as_its_type(surroundings: Path, name: str, words: li
     assert (kept.pop("tz"), kept.pop("of another version")) == ("Europe/Vienna", 1)
     assert list(kept.values()) == [stored]
     assert surroundings.stat().st_mode & 0o777 == 0o600
+    assert surroundings.read_text().startswith('{\n  "tz": '), "people read and edit it"
     assert not Settings.load().problems or Settings.load().problems[0].count("of another version")
 
 

@@ -88,15 +88,9 @@ def test_the_worker_tightens_a_home_of_0_1_0_and_what_a_killed_run_left() -> Non
     _write(home)
     _opened(home)
     change = Path.chmod
-
-    def killed(path: Path, mode: int) -> None:
-        if path.name == "kettle.md":
-            raise KeyboardInterrupt
-        change(path, mode)
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Path, "chmod", killed)
-        with pytest.raises(KeyboardInterrupt):
+        patch.setattr(Path, "chmod", lambda path, mode: change(path, mode) if path.stem != "kettle" else 1 / 0)
+        with pytest.raises(ZeroDivisionError):
             home.tighten()
     content = Path(home.paths.daily, f"{home_of.DAY}.md").read_bytes()
     worker.work(home)

@@ -21,6 +21,8 @@ TOLD = json.loads((TESTS / "fixtures" / "words.json").read_text("utf-8"))
     ("Wir bauen auf dem Server", ["bauen", "server"]), ("Le serveur est dans la zone", ["serveur", "zone"]),
     ("c'est l'année", ["anne"]), ("Anna's", ["anna"]), ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),
     ("東京都", ["東", "東京", "京", "京都", "都"]),
+    ("k" * 20 + "_" + "v" * 20, ["k" * 20, "v" * 20, "k" * 20 + "v" * 20]),
+    ("k" * 21 + "_" + "v" * 20, ["k" * 21, "v" * 20]),
 ])  # fmt: skip
 def test_terms_are_what_says_something_and_signs_and_pairs_where_no_blank_parts_words(
     text: str, terms: list[str]

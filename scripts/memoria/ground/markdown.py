@@ -138,7 +138,7 @@ def cut(text: str, limit: int) -> str:
     """
     if len(text) <= limit:
         return text
-    end = text.rfind(" ", 0, limit + 1)
+    end = text[: limit + 1].rfind(" ")
     end = limit if end < limit // 2 else end
     end = next((start for start, close in _code(text) if start < end < close), end)
     return text[:end].rstrip("\\ :")
