@@ -133,9 +133,8 @@ def similarity(one: Words, other: Words) -> float:
 
 def repeated_in(claim: Words, text: Words, least: float) -> bool:
     """Return whether ``text`` says the claim beside other things: its subject, numbers and most of its words."""
-    if not claim.stems or claim.subject not in text.stems or not claim.numbers <= text.numbers:
-        return False
-    return covered(claim, text) >= least
+    is_about = claim.subject in text.stems and claim.numbers <= text.numbers
+    return is_about and covered(claim, text) >= least
 
 
 def covered(claim: Words, text: Words) -> float:
