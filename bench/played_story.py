@@ -229,7 +229,7 @@ class Player:
     def _refusals(self) -> list[str]:
         ledger = Ledger(self.home.paths)
         try:
-            return [text for _, _, _, text in reversed(ledger.notes("refused", 1_000))]
+            return [text for _, _, _, text in reversed(ledger.notes("refused"))]
         finally:
             ledger.close()
 

@@ -73,7 +73,7 @@ def gather(home: Home) -> dict[str, Any]:
             "calls": _calls_by_day(home, ledger),
             "notes": [
                 {"time": time, "kind": kind, "subject": subject, "text": text}
-                for time, kind, subject, text in ledger.notes(limit=50)
+                for time, kind, subject, text in ledger.notes()
                 if kind in ("missing", "refused", "compile-failed")
             ][:10],
             **_exchanges(home),

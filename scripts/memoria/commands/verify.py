@@ -60,7 +60,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         receipt = Receipt(home, ledger, Spool(home.paths.spool))
         accounts, unreadable = compare(receipt, forced=args.all)
         missing = [account for account in accounts if account.missing]
-        lost = [text for _, _, _, text in ledger.notes("missing", 1000)]
+        lost = [text for _, _, _, text in ledger.notes("missing")]
         repaired = [receipt.capture(account, "Verify") for account in missing] if args.repair else []
     facts = _facts(home, receipt, accounts, lost) | {"unreadable": unreadable, "repaired": repaired}
     facts["deleted_days"] = [{"day": day, "entries": count} for day, count in deleted.items()]

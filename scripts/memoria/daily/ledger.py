@@ -394,10 +394,9 @@ class Ledger:
         with self.transaction():
             self._note(kind, subject, text)
 
-    def notes(self, kind: str = "", limit: int = 20) -> list[tuple[str, str, str, str]]:
-        """Return the newest notes as (time, kind, subject, text), newest first."""
-        query = "SELECT * FROM notes WHERE kind = ?1 OR ?1 = '' ORDER BY rowid DESC LIMIT ?2"
-        return self.db.execute(query, (kind, limit)).fetchall()
+    def notes(self, kind: str = "") -> list[tuple[str, str, str, str]]:
+        """Return the notes as (time, kind, subject, text), newest first."""
+        return self.db.execute("SELECT * FROM notes WHERE kind = ?1 OR ?1 = '' ORDER BY rowid DESC", (kind,)).fetchall()
 
     def _note(self, kind: str, subject: str, text: str) -> None:
         self.db.execute("INSERT INTO notes VALUES (?, ?, ?, ?)", (_stamp(None), kind, subject, text))

@@ -140,7 +140,7 @@ def _notes(ledger: Ledger) -> Iterator[Need]:
     aside = {entry for entry, _ in ledger.failed_compiles()}
     since = (clock.now() - timedelta(days=NOTE_DAYS)).isoformat()
     seen = set()
-    for time, kind, subject, text in ledger.notes(limit=50):
+    for time, kind, subject, text in ledger.notes():
         is_over = {*subject.split(",")} <= aside if kind == "refused" else kind == "compile-failed" and not waiting
         about = kind if kind == "compile-failed" else text  # why the last compile failed is enough
         if kind in _NOTED and time >= since and about not in seen and not is_over:
