@@ -28,6 +28,7 @@ from memoria.ground.home import Home
 from memoria.index import documents
 from memoria.index.documents import Document, Passage
 from memoria.index.index import Index
+from memoria.models.metered import Metered
 from memoria.models.protocol import Completion, Prompt
 from memoria.models.scripted import ScriptedFile
 from memoria.recall.shown_notes import ShownNotes
@@ -275,9 +276,11 @@ def test_what_the_page_shows_what_was_given_and_what_stems_from_the_prompt_is_no
     entry = Passage("- A discount code was added to the form.", "Key Exchanges")
     with Index(world.home.paths.index) as index:
         index.add(documents.of_file("knowledge/concepts/discount.md", article))
-        index.add([Document("daily/2026-11-20.md", "entry", "e-00000001", passages=(entry,), date="2026-11-20")])
+        index.add([Document("daily/2026-11-20.md", "entry", "e-00000001", passages=(entry,), date="2026-11-20"),
+                   Document("daily/2026-11-20.md", "entry", "e-0002", title="Learned · discount code")])  # fmt: skip
     world.weigh()
     assert [text for text in (*NOTES, summary, entry.text[2:]) if text in world.asked()] == [NOTES[2], entry.text[2:]]
+    assert "Learned" not in world.asked(), "a heading without a text of its own"
     assert world.weigh(f"{NOTES[2]} Do it, add a discount code.") == ""
     assert "Do it" not in world.asked(), "nothing but a record was left to ask about"
 
@@ -349,13 +352,13 @@ def test_without_an_answer_about_words_those_of_the_prompt_are_searched(make: Ma
     assert sum(map(len, notes)) <= MAX_CHARS
 
 
-def test_a_heading_without_text_of_its_own_is_not_offered(make: Make) -> None:
-    world = make({"needed": []})
-    heading = "Learned (10:30) · discount code"
-    with Index(world.home.paths.index) as index:
-        index.add([Document("daily/2026-11-20.md", "entry", "e-00000001", title=heading, date="2026-11-20")])
-    world.weigh()
-    assert "Learned (10:30)" not in world.asked()
+def test_the_models_of_a_chain_share_the_time_of_one_call(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    world, of = make({"needed": [1]}), mock.Mock(side_effect=Metered.of)
+    world.home.settings.model += f",{world.home.settings.model}"
+    monkeypatch.setattr(Metered, "of", of)
+    assert world.weigh()
+    assert [call.args[0].settings.model_timeout_s for call in of.call_args_list] == [10.0]
+    assert world.home.settings.model_timeout_s == 180.0
 
 
 def test_a_prompt_without_words_to_look_up_asks_no_model(make: Make) -> None:
