@@ -253,11 +253,11 @@ def test_the_facts_of_a_killed_step_end_when_it_is_completed(root: Path, monkeyp
 
 
 def test_a_kept_copy_that_is_damaged_is_not_put_back(root: Path) -> None:
-    of(root).commit(NEW, read(), "a test")
-    for copy in (root.parent / "undo").glob("*/*.old"):
+    of(root).commit(NEW, read(), "a test", appended={"log.md": BLOCK})
+    for copy in (root.parent / "undo").glob("*/[013].*"):
         copy.write_bytes(b"damaged")
-    of(root).undo()
-    assert there(root) == {"a.md": b"new a"}
+    assert of(root).undo() == ("a test", ["sub/c.md"], ["a.md", "sub/b.md", "log.md"])
+    assert there(root) == {"a.md": b"new a", "log.md": BLOCK}
 
 
 def test_what_killed_runs_staged_is_swept_and_whole_steps_are_not(root: Path) -> None:

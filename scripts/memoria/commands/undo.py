@@ -103,4 +103,4 @@ def _say(undone: Undone) -> None:
     for path in undone.left_alone:
         if path == INDEX:
             continue  # memoria writes it, also after a person's edit of an article
-        print(f"  left alone, changed since then: {path}")
+        print(f"  left alone, changed since then or its copy is damaged: {path}")

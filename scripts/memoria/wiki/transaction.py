@@ -218,34 +218,36 @@ class Transactions:
                 continue
             current = self.swap.read(self.root / path)
             try:
-                if digest(current) not in (row["before"], row["after"]):
+                is_ours = digest(current) in (row["before"], row["after"])
+                if not is_ours or not self._put_side(step, row, wanted, current):
                     foreign.append(path)
-                elif digest(current) != row[wanted]:
-                    self._put_side(step, row, wanted, current)
             except SavedMeanwhileError:
                 foreign.append(path)
         return foreign
 
-    def _put_side(self, step: Path, row: Row, side: str, current: bytes | None) -> None:
-        """Write one side's content; leave the file alone when the stored copy is damaged."""
+    def _put_side(self, step: Path, row: Row, side: str, current: bytes | None) -> bool:
+        """Write one side's content; return False, and leave the file alone, when the stored copy is damaged."""
+        if digest(current) == row[side]:
+            return True
         data = home_files.read_if_there(step / f"{row['number']}.{'old' if side == 'before' else 'new'}")
         if digest(data) != row[side]:
             log.warning("%s: the stored copy in %s is damaged; the file stays as it is", row["path"], step)
-            return
+            return False
         self.swap.replace(self.root / str(row["path"]), data, current)
         failpoints.reached("transaction.swapped")
+        return True
 
     def _regrow(self, step: Path, row: Row, wanted: str) -> bool:
         """Add a step's block at the end of a file, or take it out.
 
-        Return False when a person has changed or removed it, or kept saving the file meanwhile.
+        Return False when a person has changed or removed it, or kept saving the file, or the stored copy is damaged.
         """
         path, block = self.root / str(row["path"]), self._block(step, row)
         for _ in range(TRIES):
             data = self.swap.read(path)
             held = data or b""
             if not block or _holds(held, row, block) == (wanted == "after"):
-                return not block or wanted == "after"
+                return bool(block) and wanted == "after"
             new = held + block if wanted == "after" else b"".join(held.rpartition(block)[::2])
             try:
                 self.swap.replace(path, new if new or row["size"] else None, data)
@@ -292,8 +294,7 @@ class Transactions:
         content = self._content(str(row["path"]))
         if not _grows(row):
             return digest(content) == str(row["after"])
-        block = self._block(self.folder / step.name, row)
-        return bool(block) and _holds(content or b"", row, block)
+        return _holds(content or b"", row, self._block(self.folder / step.name, row))
 
     def clear(self) -> None:
         """Delete everything that could be undone, because it may hold what is forgotten; keep what was swapped."""
