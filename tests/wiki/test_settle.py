@@ -408,6 +408,15 @@ def test_an_undone_step_is_no_persons_deletion(home: Home) -> None:
         home.settle()
 
 
+def test_no_undo_brings_back_what_was_deleted_or_stops_the_next_one(home: Home) -> None:
+    home.log(entry("b2", 17, learned=stated("It starts at noon.")))
+    home.compile([PORT_PAGE])
+    home.change(lambda keeper: keeper.delete("l-a10"))
+    for is_told in (True, False):
+        home.undo()
+        assert [text in home.text(SLUG) for text in ("It starts at noon.", LISTENS)] == [is_told, False]
+
+
 # -- articles of earlier versions, and by hand
 
 

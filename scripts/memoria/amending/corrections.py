@@ -25,7 +25,7 @@ from memoria.statements.keeper import Keeper
 from memoria.wiki import index_page
 from memoria.wiki.folder import LOG
 from memoria.wiki.settle import Settle
-from memoria.wiki.transaction import Transactions
+from memoria.wiki.transaction import FOLLOWS, Transactions
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,5 +134,7 @@ def _settle(home: Home, before: dict[str, str], after: dict[str, str]) -> int:
         waiting &= {entry.id for entry in ledger.entries()}
     with Keeper.at(home) as keeper:
         housekeeping.bring_in(keeper)
+        with Index(home.paths.index) as index:  # so that nothing is told that was deleted or taken back
+            Settle(home, keeper, index, label=FOLLOWS).run()
         renew(home, keeper)
     return len(waiting)

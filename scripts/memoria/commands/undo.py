@@ -99,7 +99,7 @@ def _say(undone: Undone) -> None:
     more = f", {printable.counted(len(undone.facts), 'fact')} current again" if undone.facts else ""
     print(f"Undone: {undone.label}; {printable.counted(len(undone.restored), 'file')} restored{more}")
     if undone.label.startswith(BROUGHT):
-        print("  The next compile lets articles tell again what is learned; `memoria learned` changes that.")
+        print("  Articles go on telling what is learned; `memoria learned` changes that.")
     for path in undone.left_alone:
         if path == INDEX:
             continue  # memoria writes it, also after a person's edit of an article

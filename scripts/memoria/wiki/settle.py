@@ -114,6 +114,8 @@ class Settle:
         over += [(slug, place.words) for slug in self._articles.keys() & read for place in read[slug].values()
                  if place.is_current and not (store.get(place.id) or self._articles[slug].shows(place.id))]  # fmt: skip
         ends = self._take(found)
+        for slug in (self._articles.keys() & read).intersection(ours):
+            _hold_again(self._articles[slug], read[slug].values(), store)
         for slug in gone:
             store.forget_article(slug)
         if self._articles.keys() - known.keys() or (self.again and ours):
@@ -128,7 +130,8 @@ class Settle:
             bring(self._articles[slug], self.keeper, [text for page, text in over if page == slug], told)
         written = {slug: page for slug, page in self._articles.items() if Wiki.encode(page) != before[slug]}
         if written or self.ends:
-            self._commit(written, [*self.ends, *ends])
+            label = self.label if self.ends or not found else ""
+            self._commit(written, [*self.ends, *ends], label)
         for slug, article in self._articles.items():
             self._note(wiki, slug, article)
         return sorted(written)
@@ -146,10 +149,10 @@ class Settle:
             if data := wiki.read(slug):  # an empty file is an accident
                 self._articles[slug], self._read[f"{slug}.md"] = wiki.parse(slug, data), digest(data)
 
-    def _commit(self, written: Mapping[str, Article], ends: list[End]) -> None:
+    def _commit(self, written: Mapping[str, Article], ends: list[End], label: str) -> None:
         rows = ArticleCache(Wiki(self.home.paths), self.index).rows()
         block = index_page.settled_block(self.home.zone.local(clock.now()), sorted(written))
-        label = self.label or f"{BROUGHT}{printable.counted(len(written), 'article')} up to date"
+        label = label or f"{BROUGHT}{printable.counted(len(written), 'article')} up to date"
         commit(self.home.paths, rows, written, self._read, block, label, ends)
 
     def _note(self, wiki: Wiki, slug: str, article: Article) -> None:
@@ -320,6 +323,18 @@ def _edits(article: Article, known: Mapping[str, Place], store: Store) -> Iterat
         gone.pop(own, None)  # only its link is gone
         yield Edit(RELINKED if own else NEW, article.slug, own, claim.text, section.heading)
     yield from (Edit(GONE, article.slug, ident) for ident in gone)
+
+
+def _hold_again(article: Article, known: Iterable[Place], store: Store) -> None:
+    """Let an article that was put back as a person had left it show what holds again with it."""
+    ended = (store.get(place.id) for place in known if not place.is_current)
+    for fact in (fact for fact in ended if fact and fact.ended is None):
+        row = lines.claim_of(fact, store)
+        for section, number, claim in list(article.lines()):
+            if claim.id == fact.id and not section.named(HISTORY) and not lines.is_same_text(claim.text, row.text):
+                section.put(number, replace(claim, text=row.text).render())
+        if not article.shows(fact.id):
+            lines.place(article, lines.section_of(fact.kind), [row.render()], fact.id, store)
 
 
 def is_a_person(found: Iterable[Edit], total: int) -> bool:

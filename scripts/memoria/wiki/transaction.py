@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 
 KEPT_STEPS = 20  # how many transactions can be undone
 SWAPPED = "swapped.json"  # in the folder of the steps
+FOLLOWS = "after an undo"  # the label of a step that is undone with the one below, and listed nowhere
 TRIES = 5  # when a person saves a file meanwhile
 
 
@@ -267,6 +268,9 @@ class Transactions:
 
     def steps(self) -> list[Step]:
         """Return the steps that can be undone, newest first."""
+        return [step for step in self._steps() if step.label != FOLLOWS]
+
+    def _steps(self) -> list[Step]:
         found = []
         for path in reversed(self._plans()):
             try:
@@ -282,11 +286,14 @@ class Transactions:
         Return the step's label, the restored files, and the files left alone because a person has changed them since.
         Raise IndexError when there is nothing to undo.
         """
-        step = self.steps()[0]
-        changed = [str(row["path"]) for row in step.files if self._is_as_left(step, row)]
-        files.replace(self.journal, json.dumps(asdict(step) | {"back": True}))
-        failpoints.reached("transaction.journaled")
-        left_alone = self._swap(step, back=True)
+        wanted = self.steps()[0].name
+        for step in self._steps():
+            changed = [str(row["path"]) for row in step.files if self._is_as_left(step, row)]
+            files.replace(self.journal, json.dumps(asdict(step) | {"back": True}))
+            failpoints.reached("transaction.journaled")
+            left_alone = self._swap(step, back=True)
+            if step.name == wanted:
+                break
         return step.label, [path for path in changed if path not in left_alone], left_alone
 
     def _is_as_left(self, step: Step, row: Row) -> bool:
