@@ -111,11 +111,15 @@ def test_a_failed_build_waits_a_minute(paths: Paths, monkeypatch: pytest.MonkeyP
     assert (detach.start_build(paths) == detach.BUILDING) is is_tried
 
 
-def test_while_a_worker_holds_its_lock_none_is_started(paths: Paths, settings: Settings) -> None:
+def test_while_a_worker_holds_its_lock_none_is_started_and_one_that_cannot_run_is_logged(
+    paths: Paths, settings: Settings
+) -> None:
     with Path(paths.worker_lock).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert detach.start_worker(settings, paths) == "worker busy"
     assert detach.start_worker(settings, paths) == "worker started"
+    detach.start(["/gone/python"], paths)
+    assert Path(paths.worker_output).read_text("utf-8").startswith("cannot run /gone/python: ")
 
 
 def test_uv_is_found_where_installers_put_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

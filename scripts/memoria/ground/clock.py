@@ -57,7 +57,7 @@ def backoff(attempt: int, jitter: float) -> float:
     ``jitter``, a random number in [0, 1), spreads the wait over its upper half, so that many jobs do not come back at
     once ("equal jitter" in AWS Architecture Blog, "Exponential Backoff And Jitter", 2015).
     """
-    whole = min(MAX_DELAY_S, 60.0 * 2.0 ** min(max(attempt, 1) - 1, 30))
+    whole = min(MAX_DELAY_S, 60 << attempt - 1)
     return whole / 2 + whole / 2 * jitter
 
 
