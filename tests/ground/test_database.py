@@ -99,6 +99,13 @@ def test_a_database_that_another_process_has_made_anew_meanwhile_is_not_set_asid
     assert len(aside(path)) == 1
 
 
+def test_a_new_file_that_another_process_is_making_is_opened_all_the_same(path: Path) -> None:
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        database.connect(path, wait_s=0).close()
+
+
 @pytest.mark.skipif(os.name == "nt", reason="locks as POSIX knows them")
 def test_a_second_connection_of_a_process_leaves_it_the_locks_of_the_first(path: Path) -> None:
     leave = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('PRAGMA journal_mode = DELETE')"
