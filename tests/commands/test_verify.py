@@ -132,9 +132,16 @@ def test_a_deleted_daily_log_is_named(client: Shelf, home: Home, capsys: pytest.
     path.unlink()
     status, facts = verify(capsys)
     assert facts["removed_entries"] == 0
-    assert (status, facts["deleted_days"]) == (1, [{"day": path.stem, "entries": 1}])
+    assert (status, facts["deleted_days"]) == (1, [{"day": path.stem, "entries": 1, "moved_to": ""}])
+    assert (facts["captured"], facts["skipped"]) == (0, {"its entry is gone from the daily logs": 4})
     assert cli.main(["verify"]) == 1
-    assert f"daily/{path.name} is gone with 1 entry" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"daily/{path.name} is gone with 1 entry: put it back from a backup\n" in said
+    assert "nothing is missing" not in said
+    (path.parent / "old").mkdir()
+    (path.parent / "old" / path.name).write_text("# A day\n")
+    assert cli.main(["verify"]) == 1
+    assert f"1 entry: move it back from daily/old/{path.name}\n" in capsys.readouterr().out
 
 
 @pytest.mark.slow
@@ -168,6 +175,7 @@ def test_what_was_forgotten_is_skipped_with_the_reason_and_stays_forgotten(
     path = client.session(3)
     fire(home, path)
     worker.work(home)
+    assert verify(capsys)[1]["captured"] == 6
     assert cli.main(["forget", path.stem, "--as", "session", "--yes"]) == 0
     capsys.readouterr()
     for _ in range(2):

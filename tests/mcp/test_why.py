@@ -53,6 +53,10 @@ def test_when_the_archive_has_nothing_any_more_the_answer_says_so(
     Archive.of(home.paths).remove("01aa")
     run(why, home, "concepts/worker-lock")
     assert "2 turns of it: no longer kept" in capsys.readouterr().out
+    page = Path(home.paths.knowledge, "concepts", "worker-lock.md")
+    page.write_text(page.read_text().replace("#^e-01aa", "#^l-7f3a91kc"))
+    run(why, home, "concepts/worker-lock")
+    assert f"[[daily/{DAY}#^l-7f3a91kc]], which is not in the daily logs; `" in capsys.readouterr().out
 
 
 def test_of_a_long_conversation_only_the_turns_that_say_it_are_shown_with_its_words_marked(

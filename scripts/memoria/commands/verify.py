@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from memoria.audit.changes import MISSING
@@ -33,6 +34,7 @@ from memoria.capture import detach
 from memoria.capture.spool import Spool
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.ledger import Ledger
+from memoria.ground import home_files
 from memoria.ground.home import Home
 from memoria.ground.printable import counted
 from memoria.pages import notices
@@ -63,7 +65,10 @@ def command(args: argparse.Namespace, home: Home) -> int:
         lost = [text for _, _, _, text in ledger.notes("missing")]
         repaired = [receipt.capture(account, "Verify") for account in missing] if args.repair else []
     facts = _facts(home, receipt, accounts, lost) | {"unreadable": unreadable, "repaired": repaired}
-    facts["deleted_days"] = [{"day": day, "entries": count} for day, count in deleted.items()]
+    lying = {Path(each.name).stem: each.name for each in home_files.left_out(home.paths.daily, is_daily=True)}
+    facts["deleted_days"] = [
+        {"day": day, "entries": count, "moved_to": lying.get(day, "")} for day, count in deleted.items()
+    ]
     facts["removed_entries"] = removed.total() - sum(deleted.values())
     if repaired:
         facts["worker"] = detach.start_worker(home.settings, home.paths)
@@ -134,7 +139,8 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
         lines = counted(one["lines"], "line")
         yield f"{lines} of an unknown form ({one['form']}), for example {one['example']}: what they say may be missed"
     for day in facts["deleted_days"]:
-        yield f"daily/{day['day']}.md is gone with {counted(day['entries'], 'entry')}; a backup may have it"
+        found = f"move it back from daily/{day['moved_to']}" if day["moved_to"] else "put it back from a backup"
+        yield f"daily/{day['day']}.md is gone with {counted(day['entries'], 'entry')}: {found}"
     if facts["removed_entries"]:
         yield f"removed by hand from daily logs, and shown no more: {counted(facts['removed_entries'], 'entry')}"
     yield from (f"cannot be read: {text}" for text in facts["unreadable"])
@@ -144,7 +150,8 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
 def _remedy(facts: dict[str, Any]) -> str:
     if facts["repaired"]:
         return f"  now spooled in {counted(len(facts['repaired']), 'job')} ({facts['worker']})"
-    return f"  {invocation.called()} verify --repair captures them" if facts["missing"] else "  nothing is missing"
+    nothing = "" if facts["deleted_days"] else "  nothing is missing"
+    return f"  {invocation.called()} verify --repair captures them" if facts["missing"] else nothing
 
 
 def _notify(home: Home, missing: Sequence[Account]) -> None:

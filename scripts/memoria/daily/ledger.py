@@ -162,11 +162,14 @@ class Ledger:
         return Counter(dict(self.db.execute("SELECT entry, count(*) FROM turns WHERE entry <> '' GROUP BY entry")))
 
     def reason_of(self, key: str) -> str | None:
-        """Return why a turn has no entry, ``""`` when it has one, None when the turn is not recorded."""
-        row = self.db.execute("SELECT entry, reason FROM turns WHERE key = ?", (key,)).fetchone()
+        """Return why a turn stands in no daily log, ``""`` when it does, None when the turn is not recorded."""
+        query = "SELECT entry, reason, text FROM turns LEFT JOIN entries ON id = entry WHERE key = ?"
+        row = self.db.execute(query, (key,)).fetchone()
         if row is None:
             return None
-        entry, reason = row
+        entry, reason, text = row
+        if text == _GONE:
+            return "its entry is gone from the daily logs"
         return "" if entry else str(reason) or "nothing worth an entry"
 
     def session_of(self, key: str) -> str:
@@ -207,15 +210,26 @@ class Ledger:
         number of parts that a person wrote and that are no entries yet. ``items`` are the log's action items.
         """
         with self.transaction():
+            before = self._standing(name)
             self._record_items(name, items)
             self.db.execute(_REMOVE, (name,))
             for entry in entries:
                 self._record(entry)
+            changed: set[str] = set()  # sessions, of whose transcripts what was counted is true no more
             for ident, keys in forgotten:
+                changed.update(map(self.session_of, keys))
                 self.db.execute("DELETE FROM entries WHERE id = ?", (ident,))
                 rows = [(key,) for key in keys]
                 self.db.executemany("INSERT OR REPLACE INTO turns VALUES (?, '', 'forgotten')", rows)
             self.db.execute("INSERT OR REPLACE INTO logs VALUES (?, ?, ?)", (name, stamp, unmarked))
+            changed.update(session for session, *_ in before - self._standing(name))
+            rows = [(session,) for session in changed if len(session) > 1]
+            self.db.executemany("DELETE FROM checked WHERE instr(path, ?)", rows)
+
+    def _standing(self, day: str) -> set[tuple[str, str, bool]]:
+        """Return session and id of each entry of a day, and whether it is gone from the daily log."""
+        query = f"SELECT session, id, text = '{_GONE}' FROM entries WHERE day = ?"  # noqa: S608 (constant)
+        return set(self.db.execute(query, (day,)))
 
     def _record_items(self, day: str, items: Iterable[Item]) -> None:
         """Replace the items of a day; one that was open when the log was last read, and is closed now, is ticked."""

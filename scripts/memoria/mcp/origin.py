@@ -196,8 +196,11 @@ def lines(
         yield f"  learned from: {clean(claimed.words)}" if is_quoted else f"  {ELSEWHERE}"
     for trace in traces:
         if trace.entry is None:
-            is_line = "#^l-" in trace.source  # of no entry: what came from elsewhere, or was written by hand
-            yield f"  from [[{trace.source}]], {ELSEWHERE if is_line else 'which is not in the daily logs'}"
+            day, _, anchor = trace.source.removeprefix("daily/").partition("#")
+            text = DailyLog(home.paths).text(date.fromisoformat(day)) if clock.is_day(day) else ""
+            is_line = anchor.startswith("^l-") and anchor in text  # from elsewhere, or by hand: in no entry
+            gone = f"which is not in the daily logs; {invocation.shown('verify')} says which of them are gone"
+            yield f"  from [[{trace.source}]], {ELSEWHERE if is_line else gone}"
             continue
         when = ", ".join(filter(None, (trace.entry.time, trace.entry.agent)))
         yield f"  from [[{trace.source}]] · {when} · {trace.entry.project} · {clean(trace.entry.title)}"
