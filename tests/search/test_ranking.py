@@ -17,34 +17,12 @@ def document(name: str, *texts: str, title: str = "") -> Document:
     return Document(path=f"knowledge/concepts/{name}.md", kind="article", title=title, passages=passages)
 
 
-def test_a_rarer_word_says_more() -> None:
-    rare, common, unknown = (ranking.information(holding, 1_000) for holding in (1, 50, 0))
-    assert unknown > rare > common
-    assert ranking.fit(1, 20, rare) > ranking.fit(1, 20, common)
-
-
 def test_the_right_passage_is_found_behind_more_words_than_two_bytes_count() -> None:
     long = " ".join(f"w{number}" for number in range(30_000))
     with Index(":memory:") as index:
         index.add([document("a", long, long, long, "the zebra crossed the road")])
         (hit,) = index.search("zebra crossed road")
     assert hit.passages == ["the zebra crossed the road"]
-
-
-def test_a_word_counts_for_more_where_it_is_said_more_often() -> None:
-    with Index(":memory:") as index:
-        index.add([document("once", "zebra one two three"), document("often", "zebra zebra zebra zebra")])
-        index.add([document("twice", "zebra zebra two three"), document("other", "bread rises")])
-        found = [hit.path.rpartition("/")[2] for hit in index.search("zebra")]
-    assert found == ["often.md", "twice.md", "once.md"]
-
-
-def test_an_answer_beside_the_turn_that_names_its_subject_counts() -> None:
-    near = ("which day does the clerk leave?", "friday, as always", *["nothing about it"] * 6)
-    far = ("which day does the clerk leave?", *["nothing about it"] * 6, "friday, as always")
-    with Index(":memory:") as index:
-        index.add([document("far", *far), document("near", *near), document("other", "bread rises")])
-        assert index.search("clerk friday")[0].path == "knowledge/concepts/near.md"
 
 
 def test_words_too_frequent_to_be_read_count_in_what_the_rarer_ones_find(monkeypatch: pytest.MonkeyPatch) -> None:
