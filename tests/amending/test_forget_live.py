@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import html
 import json
 import unicodedata
 from pathlib import Path
@@ -77,9 +78,11 @@ def test_a_file_that_cannot_be_read_is_named(home: Home, capsys: pytest.CaptureF
     broken, kept = Path(home.paths.archive, f"{DAY}-01bb.jsonl.gz"), Path(home.paths.state, "kept.json")
     broken.write_bytes(b"\x1f\x8b no archive")
     kept.write_text(json.dumps(json.dumps("\n".join(f'{TEXT} "so".'.split()))))  # whatever the escapes in it are
+    shown = Path(home.paths.state, "shown.html")
+    shown.write_text(html.escape(f'{TEXT} "so".'))
     assert run(forget, home, f'{TEXT} "so".', "--yes", "--as", "text") == 1
     told = capsys.readouterr().out
-    assert (broken.name in told, kept.name in told) == (True, True)
+    assert [path.name in told for path in (broken, kept, shown)] == [True, True, True]
 
 
 class Live:

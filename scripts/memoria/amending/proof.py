@@ -82,18 +82,17 @@ def texts(home: Home) -> Iterator[str]:
 
 def holds(text: str, wanted: Sequence[str]) -> bool:
     """Return whether ``text`` contains one of ``wanted``, which are folded, in any form."""
-    forms = {folded(form) for form in _forms(text)}
+    forms = set(map(folded, {*_forms(text)}))
     return any(plain in form for form in forms for plain in wanted)
 
 
 def _forms(text: str) -> Iterator[str]:
     """Yield the text as it is, and with its escapes undone."""
     yield text
-    for _ in range(_NESTED if "\\" in text else 0):
+    for _ in range(_NESTED):
         text = _ESCAPE.sub(_unescaped, text)
         yield text
-    if "&" in text:
-        yield html.unescape(text)
+    yield html.unescape(text)
 
 
 def _unescaped(match: re.Match[str]) -> str:
