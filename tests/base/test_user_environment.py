@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from hooks import arguments
 from memoria.base import user_environment
 from places import ROOT
 
@@ -107,11 +108,14 @@ def test_a_variable_of_the_users_shell_comes_back(home: Path, project: Path, kin
 @PROC
 def test_a_hook_gets_nothing_from_settings_that_have_gone_meanwhile(home: Path, project: Path) -> None:
     """Somebody changed the branch: the client still applies what it has read at the start."""
-    write(home, AWS_REGION="eu")
-    found = in_session(home, project, {"MEMORIA_HOME": "/evil", "HOME": "/evil", "AWS_REGION": "eu"}, "hook")
-    assert "MEMORIA_HOME" not in found
-    assert found["HOME"] == str(home)
-    assert found["AWS_REGION"] == "eu"
+    write(home, MEMORIA_HOME=str(home / "mine"))
+    applied = json.dumps({"MEMORIA_HOME": str(project / "evil"), "HOME": str(project)})
+    client = [sys.executable, "-c", CLIENT, applied, json.dumps([sys.executable, *arguments("SessionEnd")])]
+    payload = b'{"session_id": "s", "hook_event_name": "SessionEnd"}'
+    env = {"HOME": str(home), "PATH": os.defpath}
+    subprocess.run(client, env=env, cwd=project, input=payload, check=True)
+    assert (home / "mine" / ".memoria").is_dir()
+    assert list(project.iterdir()) == []
 
 
 @PROC
