@@ -125,6 +125,7 @@ def test_findings_are_counted_by_kind_and_secrets_side_by_side_are_two_and_a_mar
     redactor.redact(f"{KEY} and {KEY}")
     redactor.redact("DB_PASSWORD=hunter2")
     assert redactor.counts == {"own": 2, "github-token": 2, "password": 1}
+    assert redactor.redact_json({KEY: "plain"}) == {"[redacted:github-token]": "plain"}
 
 
 def test_own_patterns_are_redacted_and_bad_ones_named() -> None:
