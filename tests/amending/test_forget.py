@@ -249,6 +249,8 @@ def test_a_text_takes_single_lines_and_leaves_the_rest_of_the_entry(home: Home) 
     stones = [stone for day in DailyLog(home.paths).days() for stone in DailyLog(home.paths).read(day).tombstones()]
     assert [(ident, len(keys)) for ident, keys in stones] == [("-", 1)], "for what has no entry alone"
     assert in_mind(home) == {"whistle", "hum"}
+    spool = Spool(home.paths.spool)
+    assert [spool.header(job)["session"] for job in spool.jobs()] == ["s1"], "with what else was said"
     taken_in_again(home, "offline")
     gone(home, "merger with quaggasoft closes")
 
