@@ -104,14 +104,9 @@ def test_an_answer_is_found_cleaned_and_completed(text: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "reason"), [
-    ("", "is empty"),
-    ("   \n", "is empty"),
-    ("I cannot help with that.", "no JSON object"),
-    ("[1, 2]", "must be of type object"),
-    ('{"worth_saving": tr', "no JSON object"),
-    ("{" * 5_000, "no JSON object"),
-    ('{"a":' * 3_000, "no JSON object"),
-    ("{}", "lacks worth_saving"),
+    ("", "is empty"), ("   \n", "is empty"), ("I cannot help with that.", "no JSON object"),
+    ("[1, 2]", "must be of type object"), ('{"worth_saving": tr', "no JSON object"), ("{}", "lacks worth_saving"),
+    ("{" * 5_000, "no JSON object"), ('{"a":' * 3_000, "no JSON object"),
     ('{"worth_saving": "perhaps"}', "worth_saving must be of type boolean"),
     (json.dumps({"worth_saving": True, "context": "x" * 2_001}), "context is longer than 2000 characters"),
     (json.dumps({"worth_saving": True, "action_items": ["x"] * 41}), "action_items has more than 40 items"),
@@ -121,10 +116,8 @@ def test_a_bad_answer_is_refused_with_its_first_reason(text: str, reason: str) -
         answer.read(text, PROMPT)
 
 
-SCHEMAS = [
-    *(tool.schema for tool in TOOLS),
-    *(tasks.FLUSH_SCHEMA, tasks.COMPILE_SCHEMA, tasks.QUERY_SCHEMA, tasks.WIDEN_SCHEMA, tasks.WEIGH_SCHEMA),
-]
+ASKED = (tasks.FLUSH_SCHEMA, tasks.COMPILE_SCHEMA, tasks.QUERY_SCHEMA, tasks.WIDEN_SCHEMA, tasks.WEIGH_SCHEMA)
+SCHEMAS = [*(tool.schema for tool in TOOLS), *ASKED]
 
 
 def edges(part: JsonObject) -> list[Any]:

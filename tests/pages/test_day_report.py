@@ -84,7 +84,8 @@ def test_a_session_says_at_most_one_line_and_the_setting_switches_it_off(tmp_pat
     notices.tell(client.paths, "failure", text)  # it is news again
     assert Path(client.paths.notice).stat().st_mode & 0o77 == 0
     assert [start(), start()] == ["memoria: the model is not logged in.", "memoria: 1 learned"]
-    notices.tell(client.paths, "failure", text)
+    for again in (text, ""):
+        notices.tell(client.paths, "failure", again)
     leave()
     client.env["MEMORIA_DAY_NOTICE"] = "false"
     assert start() == ""

@@ -185,6 +185,7 @@ def test_an_entry_names_the_agent_whose_session_it_tells(bench: Bench) -> None:
 
 
 def test_all_jobs_of_a_session_become_one_call_and_one_entry(bench: Bench) -> None:
+    Path(bench.spool.cur).rmdir()  # as in a copy that leaves out what is empty
     for number in range(4):
         bench.job(exchange(number), "Stop")
     bench.job(exchange(4))
@@ -306,8 +307,10 @@ def test_what_follows_a_night_is_an_entry_of_its_own_day(bench: Bench) -> None:
         exchange(1, time="2026-11-20T23:59:00Z")
         + exchange(2, time="2026-11-21T00:30:00Z")
         + exchange(3, time="2026-11-21T08:00:00Z")
-        + exchange(4, time="2026-11-21T13:00:00Z")
+        + exchange(4, time="2026-11-21T13:00:00Z"),
+        "PreCompact",
     )
+    bench.set("MEMORIA_LIMIT_FLUSH_TURNS_COMPACT", "6")  # of all days together
     bench.flush({**ANSWER, "statements": [{"kind": "fact", "content": "question 1", "quote": "question 1"}]}, ANSWER)
     assert [(entry.day.day, entry.time) for entry in bench.entries()] == [(20, "23:59"), (21, "08:00")]
     assert set(kept(bench).values()) == {1}

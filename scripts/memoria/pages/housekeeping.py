@@ -40,12 +40,10 @@ STALE_TMP_S = 24 * 3600  # a hook writes its job within milliseconds, so an olde
 
 
 def are_pages_outdated(home: Home) -> bool:
-    """Return whether a project was excluded since the pages were made, or they are of an older version."""
+    """Return whether a project was excluded since the pages were made."""
     try:
         then = home_files.text(home.paths.hidden).splitlines()
-    except FileNotFoundError:  # no page was ever made, or only by a version that did not record this
-        return any(Path(home.paths.page).glob("*.md"))
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # no page was ever made
         then = []
     return then != Visibility(home.settings, home.paths).hidden()
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memoria.audit.changes import Changes
-from memoria.base import failpoints, project
+from memoria.base import failpoints, project, state
 from memoria.capture import detach, open_sessions
 from memoria.capture.spool import Job, Spool
 from memoria.daily import gate
@@ -90,6 +90,7 @@ class Worker:
     def run(self) -> Report:
         """Process everything that waits once; the caller holds the worker lock."""
         report = Report()
+        state.make_folders(self.home.paths)
         housekeeping.clean(self.home.paths)
         self.home.tighten()
         self.daily.sweep()
