@@ -136,12 +136,14 @@ def test_a_part_that_a_person_wrote_becomes_statements_once_and_more_when_it_gro
 
 
 def test_a_part_by_hand_is_compiled_without_a_model_beside_a_session(
-    wiki: WikiHome, monkeypatch: pytest.MonkeyPatch
+    wiki: WikiHome, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("MEMORIA_MODEL", "offline")
     with day_file(wiki).open("a") as file:
         file.write("\n### My own note\n\nThe staging host is `quoll.example`, and it is restarted on Mondays.\n")
     home = WikiHome()
+    home.run(compiling, "--dry-run")
+    assert "by hand is not counted yet" in capsys.readouterr().out
     home.run(compiling, "--all")
     assert (waiting(home), aside(home)) == (0, [])
     texts = {name: text for name, text in home.files().items() if name.startswith("concepts/")}

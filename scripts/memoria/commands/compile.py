@@ -71,11 +71,10 @@ def _locked(args: argparse.Namespace, home: Home, seen: set[str]) -> None:
             seen |= gate.jobs(gate.waiting(compile_.ledger, home))
         again = args.force and (args.all or bool(args.file))
         entries = compile_.waiting(everything=again, day=day, aside=args.retry_failed)
-        batches = list(compile_.batches(entries, again=again))
+        batches = compile_.with_pairs(list(compile_.batches(entries, again=again)))
         if args.dry_run:
             _preview(compile_, batches)
         else:
-            batches = compile_.with_pairs(batches)
             _run(compile_, batches, args)
         if held and not args.due:
             raise ExpectedError(refresh.held(held))
@@ -100,6 +99,8 @@ def _preview(compile_: Compile, batches: Sequence[Batch]) -> None:
         held = f"{printable.counted(len(batch.facts), 'statement')} of {printable.counted(len(batch.entries), 'entry')}"
         if size:
             print(f"- {name_of(batch.key)}: {held}, a prompt of {printable.counted(size, 'character')}")
+    if compile_.ledger.by_hand() or not all(sizes):
+        print("What you wrote by hand is not counted yet, and may take a call more.")
 
 
 def _run(compile_: Compile, batches: Sequence[Batch], args: argparse.Namespace) -> None:
