@@ -34,6 +34,12 @@ def test_a_query_asks_for_pairs_of_signs_instead_of_the_signs_in_them() -> None:
     assert tokens.of_query("東京都 語") == ["東京", "京都", "語"]
 
 
+def test_an_id_is_asked_for_as_a_whole_because_its_letters_say_nothing() -> None:
+    asked = [tokens.of_query(text) for text in ("^l-4k7m2q9x", "l-deadbeef", "e-commerce", "[[daily/x#^e-4k7m2q9x]]")]
+    assert asked[:3] == [["l4k7m2q9x"], ["deadbeef", "ldeadbeef"], ["commerc", "ecommerce"]]
+    assert asked[3][-1] == "e4k7m2q9x"
+
+
 def test_a_day_is_asked_for_by_its_day_month_and_year() -> None:
     assert set(tokens.of("21 November 2026")) <= set(tokens.of_day("2026-11-21"))
     assert set(tokens.of("2026-11-21")) & set(tokens.of_day("2026-11-21"))
