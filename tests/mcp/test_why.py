@@ -74,6 +74,12 @@ def test_of_a_long_conversation_only_the_turns_that_say_it_are_shown_with_its_wo
     assert "2 of 40 turns; all of it: `" in shown
 
 
+def test_an_article_by_hand_is_found_by_its_name(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    Path(home.paths.knowledge, "concepts", "vat.md").write_text("# VAT\n\nWe charge 20 %.\n")
+    assert run(why, home, "concepts/vat") == 0
+    assert "VAT\n  in [[concepts/vat]]\n  no conversation of this machine is known" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "named", ["e-01aa", "^e-01aa", f"[[daily/{DAY}#^e-01aa|Flush race]]", "l-7f3a91kc", "^l-7f3a91kc"]
 )

@@ -75,12 +75,8 @@ class Claimed:
     words: str  # what a turn must share to match
 
 
-def _meant(asked: str, claims: Sequence[tuple[Article, Claim]], targets: LinkTargets) -> list[tuple[Article, Claim]]:
-    """Return all claims of the named article, else the claims that share most words with ``asked``, best first."""
-    slug = targets.page(asked.removeprefix("[[").removesuffix("]]")).removeprefix("knowledge/")
-    named = [(article, claim) for article, claim in claims if article.slug == slug]
-    if named:
-        return named
+def _meant(asked: str, claims: Sequence[tuple[Article, Claim]]) -> list[tuple[Article, Claim]]:
+    """Return the claims that share most words with ``asked``, best first."""
     wanted = set(words(asked))
     scored = [(coverage(wanted, set(words(claim.text))), article, claim) for article, claim in claims]
     best = sorted((row for row in scored if row[0] >= 0.5), key=lambda row: -row[0])
@@ -130,8 +126,13 @@ class Tracer:
     def _claims(self, asked: str) -> list[Claimed]:
         hidden = Filter(self.home.paths, self.visible)
         articles = [page for each in Wiki(self.home.paths).articles() if (page := hidden.article(each))]
-        claims = [(article, claim) for article in articles for claim in article.claims]
-        meant = _meant(asked, claims, LinkTargets(Path(self.home.paths.home), articles))
+        targets = LinkTargets(Path(self.home.paths.home), articles)
+        slug = targets.page(asked.removeprefix("[[").removesuffix("]]")).removeprefix("knowledge/")
+        named = [article for article in articles if article.slug == slug]
+        claims = [(article, claim) for article in named or articles for claim in article.claims]
+        if named and not claims:  # a note by hand
+            return [Claimed(article.title, slug, (), article.title) for article in named]
+        meant = claims if named else _meant(asked, claims)
         return [Claimed(claim.text, article.slug, claim.sources, claim.text) for article, claim in meant]
 
     def _named(self, named: Reference) -> list[Claimed]:

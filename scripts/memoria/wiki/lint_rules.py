@@ -84,15 +84,12 @@ def block_ids(snapshot: Snapshot) -> Found:
 
 
 def frontmatter(snapshot: Snapshot) -> Found:
-    """Find frontmatter that is not valid YAML, or lacks what readers and programs rely on."""
+    """Find frontmatter that is not valid YAML, or has a day that is none; a note by hand needs none of it."""
     for slug, page in snapshot.pages.items():
         if page.article is None:
             yield slug, page.problem
             continue
         front = page.article.front
-        for key in ("title", "created", "updated"):
-            if not front.text(key):
-                yield slug, f"`{key}` is missing"
         for key in ("created", "updated"):
             if front.text(key) and not clock.is_day(front.text(key)[:10]):
                 yield slug, f"`{key}` is not a day: {front.text(key)!r}"
@@ -103,7 +100,7 @@ def paths(snapshot: Snapshot) -> Found:
     for stray in snapshot.strays():
         yield stray.name, f"{stray.reason} and is not read"
     for slug in snapshot.pages:
-        name = slug.partition("/")[2]
+        name = slug.rpartition("/")[2]
         if slugify(name) != name:
             yield slug, f"is not a valid name for an article; `{slugify(name) or 'untitled'}` would be"
 
