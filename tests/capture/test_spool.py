@@ -139,6 +139,5 @@ def test_a_claimed_job_is_listed_and_may_be_claimed_again_and_one_without_a_head
         spool.header(job)
 
 
-@pytest.mark.parametrize(("one", "other"), [("a/b", "a:b"), ("x" * 64 + "1", "x" * 64 + "2"), ("a/b", "a_b")])
-def test_sessions_that_look_alike_as_file_names_have_names_of_their_own(one: str, other: str) -> None:
-    assert safe_name(one) != safe_name(other)
+def test_sessions_that_look_alike_as_file_names_have_names_of_their_own() -> None:
+    assert len({*map(safe_name, ("a/b", "a:b", "a_b", "x" * 64 + "1", "x" * 64 + "2"))}) == 5

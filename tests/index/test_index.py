@@ -202,6 +202,7 @@ def test_a_superseded_fact_leads_to_its_successor(paths: Paths) -> None:
 @pytest.mark.parametrize("rubbish", [b"", b"not a database at all" * 100, b"SQLite format 3\0" + os.urandom(5000)])
 def test_a_corrupt_file_is_set_aside_and_made_anew(home: Path, path: Path, rubbish: bytes) -> None:
     path.parent.mkdir()
+    assert layout.is_current(str(path)), "a missing one is no work"
     path.write_bytes(rubbish)
     assert layout.is_current(str(path)) is not bool(rubbish)
     with Index(path) as index:

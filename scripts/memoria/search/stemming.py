@@ -98,23 +98,17 @@ def _participle(word: str) -> str:
 def _replaced(word: str, endings: tuple[tuple[str, str], ...], any_of_them: tuple[str, ...]) -> str:
     if not word.endswith(any_of_them):  # most words, in one step
         return word
-    for ending, instead in endings:
-        if word.endswith(ending):
-            part = word[: -len(ending)]
-            return part + instead if _measure(part) > 0 else word
-    return word
+    ending, instead = next(each for each in endings if word.endswith(each[0]))
+    part = word[: -len(ending)]
+    return part + instead if _measure(part) > 0 else word
 
 
 def _residual(word: str) -> str:
     if not word.endswith(_STEP_4):
         return word
-    for ending in _STEP_4:
-        if word.endswith(ending):
-            part = word[: -len(ending)]
-            if ending in ("sion", "tion"):
-                part = word[:-3]
-            return part if _measure(part) > 1 else word
-    return word
+    ending = next(filter(word.endswith, _STEP_4))
+    part = word[: -3 if ending in ("sion", "tion") else -len(ending)]
+    return part if _measure(part) > 1 else word
 
 
 def _tidied(word: str) -> str:
