@@ -37,16 +37,6 @@ def test_an_entry_stands_once_however_often_it_is_appended(daily: DailyLog) -> N
     assert daily.path(DAY).read_bytes() == before
 
 
-def test_an_entry_is_read_as_it_was_written(daily: DailyLog) -> None:
-    whole = entry(
-        "one", context="Why.", key_exchanges=("a", "b"), decisions=("c",), lessons=("d",), action_items=("e",),
-        learned=(Learned("fact", "f", "l-abcde"),), turns=("k1", "k2"),
-    )  # fmt: skip
-    daily.append(whole)
-    assert daily.entries(DAY) == [whole]
-    assert "- [ ] e" in daily.path(DAY).read_text(encoding="utf-8")
-
-
 def test_what_only_a_conflict_copy_holds_is_taken_over_once(daily: DailyLog) -> None:
     daily.append(entry("one", context="The port is 8080."))
     daily.append(entry("gone", context="Nobody may know."))

@@ -324,10 +324,8 @@ def test_a_statement_comes_from_the_entry_that_holds_it_or_from_those_of_its_ses
     held, loose = a_fact("Use pnpm.", session="s1"), a_fact("Use tabs.", session="s1")
     with keeper(tmp_path) as home:
         for name, day, session in (("one", 16, "s1"), ("two", 17, "s1"), ("other", 16, "s2")):
-            learned = (lines.learned(held),) * (name == "two")
-            home.lines.daily.append(
-                Entry(name, date(2026, 11, day), "09:00", session, "shop", SHOP, "T", learned=learned)
-            )
+            entry = Entry(name, date(2026, 11, day), "09:00", session, "shop", SHOP, "T")
+            home.lines.daily.append(replace(entry, learned=(lines.learned(held),) * (name == "two")))
         home.refresh()
         assert home.sources(held) == ("daily/2026-11-17#^e-two",)
         assert home.sources(loose) == ("daily/2026-11-16#^e-one",)
