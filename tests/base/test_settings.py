@@ -57,9 +57,8 @@ def test_a_constant_can_be_set_for_a_test_and_keeps_its_type(tmp_path: Path) -> 
 def test_a_value_that_cannot_be_used_is_named_and_the_default_stands(tmp_path: Path, name: str, raw: str) -> None:
     variable = f"MEMORIA_{name.upper()}"
     settings = load(tmp_path, None, **{variable: raw})
-    assert len(settings.problems) == 1
-    assert variable in settings.problems[0]
-    assert raw in settings.problems[0]
+    (problem,) = settings.problems
+    assert all(word in problem for word in (variable, raw))
     assert getattr(settings, name) == vars(Settings)[name].default
 
 

@@ -154,8 +154,7 @@ def test_a_named_interpreter_comes_first_then_a_clones_own_then_memorias(
     assert way() == ["/opt/python"]
     for python in made:
         interpreter.mark_use(str(python))
-    marked = [(python.parents[1] / interpreter.USED).exists() for python in made]
-    assert marked == [True, False], "what installers and people made gets no file of memoria"
+    assert [(each.parents[1] / interpreter.USED).exists() for each in made] == [True, False], "not in a clone's own"
 
 
 def test_the_worker_is_told_which_program_the_client_is_whose_hook_starts_it() -> None:
