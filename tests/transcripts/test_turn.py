@@ -310,7 +310,7 @@ def test_splitting_leaves_nothing_out_and_keeps_to_the_limit(turns: list[Turn], 
     [
         (["18T22:10", "19T00:05"], 99, 1), (["18T08:00", "18T21:55", "19T00:05"], 99, 2),
         (["18T22:30", "19T00:30"], 99, 2), (["18T09:00", "18T12:00"], 99, 1), (["18T21:55", ""], 99, 1),
-        ([""] * 2, 26, 1), ([""] * 2, 25, 2), ([""] * 6, 82, 1), ([""] * 6, 81, 2),
+        ([""] * 4, 26, 2), ([""] * 2, 25, 2), ([""] * 6, 82, 1), ([""] * 6, 81, 2), ([""] * 5, 65, 1),
     ],
 )  # fmt: skip
 def test_what_follows_a_night_or_fits_no_more_is_a_stretch_of_its_own(times: list[str], limit: int, count: int) -> None:

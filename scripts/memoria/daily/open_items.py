@@ -122,8 +122,7 @@ def _open_item(group: list[Item]) -> OpenItem | None:
     if not left:
         return None
     first, last = left[0], left[-1]
-    copies = tuple(item for item in group if item.is_open)
-    return OpenItem(ident(first.text), first.day, first.text, first.project, (last.day, last.row), copies)
+    return OpenItem(ident(first.text), first.day, first.text, first.project, (last.day, last.row), tuple(group))
 
 
 class _Wording:

@@ -227,8 +227,8 @@ def names(old: Iterable[str], new: Iterable[str]) -> str:
     """Return the identifiers of an edit, added and removed ones first, at most ``NAMES`` characters."""
     before, after = identifiers.in_code(old), identifiers.in_code(new)
     common = set(before) & set(after)
-    ordered = [word for word in (*after, *before) if word not in common] + [word for word in after if word in common]
-    return _fit(dict.fromkeys(ordered), NAMES)
+    changed = (word for word in (*after, *before) if word not in common)
+    return _fit(dict.fromkeys((*changed, *after)), NAMES)
 
 
 def _edit(given: Input) -> str:
