@@ -269,10 +269,7 @@ def _before(descriptor: int, position: int, length: int) -> bytes:
 def _read(descriptor: int, position: int, length: int) -> bytes:
     os.lseek(descriptor, position, os.SEEK_SET)
     parts = []
-    while length > 0:
-        part = os.read(descriptor, length)
-        if not part:
-            break
+    while part := os.read(descriptor, length):
         parts.append(part)
         length -= len(part)
     return b"".join(parts)
