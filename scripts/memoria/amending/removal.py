@@ -166,8 +166,7 @@ async def _working(home: Home, plan: Plan) -> None:
     file = Path(home.paths.working)
     if not (file.exists() or home.settings.redis_url):
         return
-    sessions = {entry.session for entry in plan.entries if not plan.needle}
-    sessions |= {plan.target} if plan.kind == "session" else set()
+    sessions = {plan.target} if plan.kind == "session" else {each.session for each in plan.entries if not plan.needle}
     projects = {f"project:{entry.project_key}" for entry in plan.entries if plan.kind == "project"}
     store, held = open_store(home.settings, home.paths), plan.held
     try:
