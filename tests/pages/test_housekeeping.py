@@ -11,8 +11,11 @@ import pytest
 from memoria import cli
 from memoria.base.paths import Paths
 from memoria.ground.home import Home
+from memoria.ground.replaced import conflict_copies
+from memoria.ground.swap import Swap
 from memoria.pages import housekeeping
 from memoria.recall.shown_notes import ShownNotes
+from memoria.worker import worker
 
 
 @pytest.mark.parametrize(("verb", "now", "more"), [("flush", 0, 10), ("observe", 4, 6), ("search --wait", 15, 0)])
@@ -40,28 +43,33 @@ def test_what_sessions_long_over_were_shown_goes(tmp_path: Path) -> None:
     assert [path.name for path in Path(paths.hints).iterdir()] == ["new"]
 
 
-def test_what_a_killed_hook_left_in_the_spool_goes_after_a_day_and_what_is_being_written_stays(tmp_path: Path) -> None:
+def test_what_died_processes_left_goes_after_a_day_and_what_may_be_needed_stays(tmp_path: Path) -> None:
     paths = Paths(str(tmp_path))
-    folder = Path(paths.spool, "tmp")
-    folder.mkdir(parents=True)
-    left, written = (folder / f"01795000000000000000.{writer}.Stop.s1.0-99.job" for writer in (17, 18))
-    for path in (left, written):
-        path.write_text("half")
-    os.utime(left, (0, time.time() - 2 * 86_400))
+    Path(paths.spool, "tmp").mkdir(parents=True)
+    kept, job = "{}.db.bak-20261101T080000.00000{}Z", "spool/tmp/01795000000000000000.{}.Stop.s1.0-99.job"
+    ages = {kept.format("index", 0): 2, job.format(17): 2, kept.format("ledger", 0): 2, kept.format("index", 1): 0,
+            job.format(18): 0}  # fmt: skip
+    for name, age in ages.items():
+        Path(paths.state, name).write_text("left")
+        os.utime(Path(paths.state, name), (0, time.time() - age * 86_400))
     housekeeping.clean(paths)
-    assert list(folder.iterdir()) == [written]
+    assert [Path(paths.state, name).exists() for name in ages] == [False, False, True, True, True]
 
 
-def test_a_damaged_index_goes_after_a_day_and_other_files_that_were_set_aside_stay(tmp_path: Path) -> None:
-    paths = Paths(str(tmp_path))
-    Path(paths.state).mkdir(parents=True, exist_ok=True)
-    names = ("index.db.bak-20261101T080000.000000Z", "ledger.db.bak-20261101T080000.000000Z", "index.db.bak-x")
-    for name, age in zip(names, (2, 2, 0), strict=True):
-        path = Path(paths.state, name)
-        path.write_text("damaged")
-        os.utime(path, (0, time.time() - age * 86_400))
-    housekeeping.clean(paths)
-    assert {path.name for path in Path(paths.state).glob("*.bak-*")} == {names[1], names[2]}
+def test_a_save_into_what_was_just_replaced_gets_a_name_and_is_told() -> None:
+    home = Home.open()
+    day = Path(home.paths.daily, "2026-11-20.md")
+    day.write_bytes(b"old")
+    with day.open("r+b") as editor:  # which goes on with the file that had the name
+        Swap(home.paths).replace(day, b"new", b"old")
+        editor.write(b"a person's")
+    worker.work(home)
+    (copy,) = conflict_copies(day.parent)
+    assert (day.read_bytes(), copy.read_bytes()) == (b"new", b"a person's")
+    assert f"What you saved is in daily/{copy.name};" in Path(home.paths.notice).read_text()
+    copy.unlink()
+    worker.work(home)
+    assert not Path(home.paths.notice).exists(), "once it is taken over"
 
 
 def test_a_long_log_becomes_the_old_one_and_a_short_one_stays() -> None:

@@ -518,12 +518,8 @@ def test_what_failed_is_told_at_the_next_start(bench: Bench) -> None:
     bench.script()
     name = bench.job(exchange(1))
     Path(bench.spool.new, name).write_bytes(b"\0\0\0")
-    left = Path(bench.spool.tmp, "left")  # by a hook that was killed
-    left.touch()
-    os.utime(left, (1, 1))
     worker.work(bench.home)
     assert "set aside" in Path(bench.home.paths.state, "notice").read_text(encoding="utf-8")
-    assert not left.exists()
 
 
 def test_a_pattern_of_the_users_that_removes_nothing_is_told(
