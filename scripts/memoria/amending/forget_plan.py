@@ -151,7 +151,7 @@ class _Planner:
             ]
         self.articles = {article.slug: article for article in Wiki(home.paths).articles()}
         self.read = {f"{slug}.md": digest(Wiki.encode(article)) for slug, article in self.articles.items()}
-        self.archive = Archive.of(home.paths, max(1, home.settings.archive_mb))
+        self.archive = Archive.of(home.paths)
         self.spool = Spool(home.paths.spool)
         self.boxes = (self.spool.tmp, self.spool.new, self.spool.cur, self.spool.failed)
 

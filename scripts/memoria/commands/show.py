@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def command(args: argparse.Namespace, home: Home) -> int:
     """Print the turns of one entry; raise ExpectedError when it is unknown, or its turns are gone or unreadable."""
     entry_id = identifier(args.entry, home)
-    archive = Archive.of(home.paths, home.settings.archive_mb)
+    archive = Archive.of(home.paths)
     turns = archive.turns(entry_id)
     entry = DailyLog(home.paths).entry(entry_id)
     if turns is None:

@@ -92,7 +92,7 @@ class Tracer:
         self.visible = visible
         self.screen = Screen(home)
         self.daily = DailyLog(home.paths)
-        self.archive = Archive.of(home.paths, home.settings.archive_mb)
+        self.archive = Archive.of(home.paths)
 
     def entry(self, source: str) -> Entry | None:
         """Return the entry that a source (``daily/2026-11-21#^e-01k9x2``) names, None when none is shown."""
