@@ -271,11 +271,10 @@ def test_whatever_the_client_reports_is_an_answer_or_says_what_to_do(
     assert re.search(told, found)
     assert usage == (Usage(15, 2, 0.25) if isinstance(ends, dict) else Usage()), "what was answered is paid for"
     prompt, options = sent
-    assert (prompt, options.model, options.tools, options.env["CLAUDECODE"]) == (FLUSH.text, "haiku", [], "")
-    assert options.env["CLAUDE_INVOKED_BY"] == "memoria", "whose hooks do nothing"
-    assert (options.setting_sources, options.skills, options.max_turns) == ([], [], 1)
-    assert Path(paths.client_cwd).stat().st_mode & 0o777 == 0o700, "its folder, made when it is missing"
-    assert options.cwd == Path(paths.client_cwd)
+    assert (options.model, options.tools, options.setting_sources, options.skills) == ("haiku", [], [], [])
+    assert (prompt, options.max_turns, options.cwd) == (FLUSH.text, 1, Path(paths.client_cwd))
+    assert (options.env["CLAUDECODE"], options.env["CLAUDE_INVOKED_BY"]) == ("", "memoria"), "whose hooks do nothing"
+    assert options.cwd.stat().st_mode & 0o777 == 0o700, "its folder, made when it is missing"
 
 
 @pytest.mark.slow

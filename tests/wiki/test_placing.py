@@ -277,9 +277,7 @@ def test_a_connection_cites_two_statements_and_says_what_they_name(
     assert any("connects nothing" in text for text in refused(wiki)) != stands
 
 
-def test_the_request_is_small_and_grows_with_neither_wiki_nor_log(
-    wiki: WikiHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_request_grows_with_neither_wiki_nor_log(wiki: WikiHome, monkeypatch: pytest.MonkeyPatch) -> None:
     wiki.compile([PORT_PAGE])
     wiki.log(entry("b2", 18, learned=stated("The listener of the shop has a host.")))
     wiki.compile([placed("port")])
