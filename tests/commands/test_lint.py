@@ -76,23 +76,19 @@ def test_an_entry_without_its_block_id_is_an_error(home: Home) -> None:
     assert ("block-id", f"daily/{DAY}.md") in found(home)
 
 
-def test_broken_frontmatter_and_a_day_that_is_none_are_errors(home: Home) -> None:
+def test_broken_frontmatter_is_an_error_and_none_is_not(home: Home) -> None:
     rewrite(home, "title: Worker lock", "title: [Worker lock")
-    rewrite(home, f"created: '{DAY}'", "created: soon", "concepts/deploys")
     page(home, "concepts/mine").write_text("# Mine\n\nA note by hand lacks it all.\n")
-    assert [(rule, place) for rule, place in found(home) if rule == "frontmatter"] == [
-        ("frontmatter", "knowledge/concepts/deploys.md"), ("frontmatter", "knowledge/concepts/worker-lock.md"),
-    ]  # fmt: skip
+    places = [place for rule, place in found(home) if rule == "frontmatter"]
+    assert places == ["knowledge/concepts/worker-lock.md"]
 
 
 def test_pages_out_of_place_are_named(home: Home) -> None:
-    for name in ("ideas/x.md", "concepts/sub/x.md", "concepts/Not A Slug.md"):
+    for name in ("ideas/x.md", "concepts/sub/My own.md"):
         path = Wiki(home.paths).folder / name
         path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(page(home).read_text().replace("Worker lock", name))
-    assert {place for rule, place in found(home) if rule == "path"} == {
-        "knowledge/ideas/x.md", "knowledge/concepts/Not A Slug.md",
-    }, "one in a folder below is read"  # fmt: skip
+    assert [place for rule, place in found(home) if rule == "path"] == ["knowledge/ideas/x.md"]
 
 
 @pytest.mark.parametrize(("rule", "slug", "old", "new"), [

@@ -53,10 +53,11 @@ def test_when_the_archive_has_nothing_any_more_the_answer_says_so(
     Archive.of(home.paths).remove("01aa")
     run(why, home, "concepts/worker-lock")
     assert "2 turns of it: no longer kept" in capsys.readouterr().out
-    page = Path(home.paths.knowledge, "concepts", "worker-lock.md")
-    page.write_text(page.read_text().replace("#^e-01aa", "#^l-7f3a91kc"))
+    Path(home.paths.daily, f"{DAY}.md").unlink()
     run(why, home, "concepts/worker-lock")
-    assert f"[[daily/{DAY}#^l-7f3a91kc]], which is not in the daily logs; `" in capsys.readouterr().out
+    assert "known; `memoria verify` says whether its day is gone" in capsys.readouterr().out
+    Path(home.paths.knowledge, "concepts", "vat.md").write_text("# VAT\n\nWe charge 20 %.\n")
+    assert run(why, home, "concepts/vat") == 0, "an article by hand"
 
 
 def test_of_a_long_conversation_only_the_turns_that_say_it_are_shown_with_its_words_marked(
@@ -72,12 +73,6 @@ def test_of_a_long_conversation_only_the_turns_that_say_it_are_shown_with_its_wo
     assert "user: Chatter 20." in shown, "the prompt that it answers"
     assert shown.count("Chatter") == 1
     assert "2 of 40 turns; all of it: `" in shown
-
-
-def test_an_article_by_hand_is_found_by_its_name(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    Path(home.paths.knowledge, "concepts", "vat.md").write_text("# VAT\n\nWe charge 20 %.\n")
-    assert run(why, home, "concepts/vat") == 0
-    assert "VAT\n  in [[concepts/vat]]\n  no conversation of this machine is known" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -30,14 +30,10 @@ def test_terms_are_what_says_something_and_signs_and_pairs_where_no_blank_parts_
     assert tokens.of(text) == terms
 
 
-def test_a_query_asks_for_pairs_of_signs_instead_of_the_signs_in_them() -> None:
+def test_a_query_asks_for_pairs_of_signs_and_for_an_id_instead_of_the_signs_in_them() -> None:
     assert tokens.of_query("東京都 語") == ["東京", "京都", "語"]
-
-
-def test_an_id_is_asked_for_as_a_whole_because_its_letters_say_nothing() -> None:
-    asked = [tokens.of_query(text) for text in ("^l-4k7m2q9x", "l-deadbeef", "e-commerce", "[[daily/x#^e-4k7m2q9x]]")]
-    assert asked[:3] == [["l4k7m2q9x"], ["deadbeef", "ldeadbeef"], ["commerc", "ecommerce"]]
-    assert asked[3][-1] == "e4k7m2q9x"
+    assert tokens.of_query("^l-deadbeef ^e-4k7m2q9x") == ["ldeadbeef", "e4k7m2q9x"]
+    assert tokens.of_query("e-commerce") == ["commerc", "ecommerce"]
 
 
 def test_a_day_is_asked_for_by_its_day_month_and_year() -> None:

@@ -402,15 +402,6 @@ def record_home(home: str) -> None:
         pass
 
 
-def is_recorded(home: str) -> bool:
-    """Return whether config.json names this home, where memoria has recorded it when it began."""
-    try:
-        recorded = _read_config(config_path(os.environ)).get("home")
-    except (OSError, ValueError):
-        return False
-    return isinstance(recorded, str) and os.path.abspath(os.path.expanduser(recorded)) == home
-
-
 def _read_config(path: str) -> dict[str, object]:
     try:
         text = text_of(path)

@@ -6,9 +6,10 @@ import os
 import time
 
 from memoria import __version__
-from memoria.base import atomic, invocation, settings
+from memoria.base import atomic, invocation
 from memoria.base import paths as places
 from memoria.base.paths import SPOOL_BOXES
+from memoria.base.settings import Settings, config_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,9 +86,9 @@ def sign(paths: Paths) -> None:
 
 
 def _make(paths: Paths) -> None:
-    is_gone = not os.path.exists(paths.home) and settings.is_recorded(paths.home)
+    is_there = os.path.exists(paths.home)
     make_folders(paths)
-    if is_gone:
+    if not is_there and Settings.load().origins.get("home") == config_path(os.environ):  # it began there
         atomic.replace(paths.gone, b"")
     atomic.replace(paths.gitignore, b"*\n")
     sign(paths)

@@ -58,18 +58,17 @@ def command(args: argparse.Namespace, home: Home) -> int:
         daily.refresh(ledger)
         there = {day.isoformat() for day in daily.days()}
         removed = Counter(entry.day for entry in ledger.removed())
-        deleted = {day: count for day, count in sorted(removed.items()) if day not in there}
+        moved = {Path(each.name).stem: each.name for each in home_files.left_out(daily.folder, is_daily=True)}
+        deleted = [{"day": day, "entries": count, "moved_to": moved.get(day, "")}
+                   for day, count in sorted(removed.items()) if day not in there]  # fmt: skip
         receipt = Receipt(home, ledger, Spool(home.paths.spool))
         accounts, unreadable = compare(receipt, forced=args.all)
         missing = [account for account in accounts if account.missing]
         lost = [text for _, _, _, text in ledger.notes("missing")]
         repaired = [receipt.capture(account, "Verify") for account in missing] if args.repair else []
     facts = _facts(home, receipt, accounts, lost) | {"unreadable": unreadable, "repaired": repaired}
-    lying = {Path(each.name).stem: each.name for each in home_files.left_out(home.paths.daily, is_daily=True)}
-    facts["deleted_days"] = [
-        {"day": day, "entries": count, "moved_to": lying.get(day, "")} for day, count in deleted.items()
-    ]
-    facts["removed_entries"] = removed.total() - sum(deleted.values())
+    facts["deleted_days"] = deleted
+    facts["removed_entries"] = sum(count for day, count in removed.items() if day in there)
     if repaired:
         facts["worker"] = detach.start_worker(home.settings, home.paths)
     print(json.dumps(facts, indent=2, ensure_ascii=False) if args.json else "\n".join(_lines(facts)))
@@ -141,8 +140,6 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
     for day in facts["deleted_days"]:
         found = f"move it back from daily/{day['moved_to']}" if day["moved_to"] else "put it back from a backup"
         yield f"daily/{day['day']}.md is gone with {counted(day['entries'], 'entry')}: {found}"
-    if facts["removed_entries"]:
-        yield f"removed by hand from daily logs, and shown no more: {counted(facts['removed_entries'], 'entry')}"
     yield from (f"cannot be read: {text}" for text in facts["unreadable"])
     yield from (f"never read: {text}" for text in facts["lost_ranges"])
 
@@ -150,8 +147,8 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
 def _remedy(facts: dict[str, Any]) -> str:
     if facts["repaired"]:
         return f"  now spooled in {counted(len(facts['repaired']), 'job')} ({facts['worker']})"
-    nothing = "" if facts["deleted_days"] else "  nothing is missing"
-    return f"  {invocation.called()} verify --repair captures them" if facts["missing"] else nothing
+    missing = f"  {invocation.called()} verify --repair captures them"
+    return missing if facts["missing"] else "  every turn is accounted for"
 
 
 def _notify(home: Home, missing: Sequence[Account]) -> None:

@@ -26,6 +26,7 @@ SET_ASIDE = 3  # after this many failed compiles an entry waits until a person a
 _COMPILE = "compile "
 _GONE = "-"  # in place of the fingerprint of an entry that a person removed from its daily log
 _REMOVE = f"UPDATE entries SET text = '{_GONE}', title = '' WHERE day = ?"  # noqa: S608 (constant)
+_STANDING = f"SELECT session, id, text = '{_GONE}' FROM entries WHERE day = ?"  # noqa: S608 (constant)
 # New, or edited since a compile took it in, still in its daily log, and not set aside as it is.
 _WAITS = f"""((compiled = '' OR (length(took) = length(text) AND took <> text)) AND text <> '{_GONE}' AND NOT EXISTS
     (SELECT 1 FROM tries WHERE job = '{_COMPILE}' || id || ' ' || text AND count >= {SET_ASIDE}))"""  # noqa: S608
@@ -168,9 +169,9 @@ class Ledger:
         if row is None:
             return None
         entry, reason, text = row
-        if text == _GONE:
-            return "its entry is gone from the daily logs"
-        return "" if entry else str(reason) or "nothing worth an entry"
+        if entry:
+            return "its entry is gone from the daily logs" if text == _GONE else ""
+        return str(reason) or "nothing worth an entry"
 
     def session_of(self, key: str) -> str:
         """Return the session whose entry a turn stands in, ``""`` when it stands in none."""
@@ -210,7 +211,7 @@ class Ledger:
         number of parts that a person wrote and that are no entries yet. ``items`` are the log's action items.
         """
         with self.transaction():
-            before = self._standing(name)
+            before = set(self.db.execute(_STANDING, (name,)))
             self._record_items(name, items)
             self.db.execute(_REMOVE, (name,))
             for entry in entries:
@@ -222,14 +223,9 @@ class Ledger:
                 rows = [(key,) for key in keys]
                 self.db.executemany("INSERT OR REPLACE INTO turns VALUES (?, '', 'forgotten')", rows)
             self.db.execute("INSERT OR REPLACE INTO logs VALUES (?, ?, ?)", (name, stamp, unmarked))
-            changed.update(session for session, *_ in before - self._standing(name))
+            changed.update(session for session, *_ in before.difference(self.db.execute(_STANDING, (name,))))
             rows = [(session,) for session in changed if len(session) > 1]
             self.db.executemany("DELETE FROM checked WHERE instr(path, ?)", rows)
-
-    def _standing(self, day: str) -> set[tuple[str, str, bool]]:
-        """Return session and id of each entry of a day, and whether it is gone from the daily log."""
-        query = f"SELECT session, id, text = '{_GONE}' FROM entries WHERE day = ?"  # noqa: S608 (constant)
-        return set(self.db.execute(query, (day,)))
 
     def _record_items(self, day: str, items: Iterable[Item]) -> None:
         """Replace the items of a day; one that was open when the log was last read, and is closed now, is ticked."""

@@ -101,15 +101,12 @@ class Home:
 
     def second_memories(self) -> list[tuple[str, str]]:
         """Return what holds memory and is not read, or is gone, and what to do about each."""
-        begun = "" if self.scratch else (
-            ", in place of the new one that began there; what was said meanwhile is then read from the transcripts. "
-            f"If it is gone for good, delete {self.paths.gone}"
-        )  # fmt: skip
-        gone = [
-            (f"your memory at {self.paths.home} is gone (moved, or its disk is not mounted)",
-             f"say where it is with {invocation.shown('config set home FOLDER')}, or mount or move it back{begun}")
-        ]  # fmt: skip
-        return (gone if Path(self.paths.gone).exists() else []) + [
+        gone = (
+            f"your memory at {self.paths.home} is gone (moved, or its disk is not mounted)",
+            f"put it back, or say where with {invocation.shown('config set home FOLDER')}; what was said meanwhile "
+            "is read from the transcripts. If it is lost, delete the file `gone` in the state folder",
+        )
+        return [gone] * Path(self.paths.gone).exists() + [
             (f"{other} holds memory too, and nothing of it is read",
              f"use it instead with {invocation.shown(f'config set home {invocation.quoted(other)}')}, or move it away")
             for other in other_memories(self.paths.home)

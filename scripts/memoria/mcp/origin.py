@@ -42,7 +42,7 @@ MAX_CLAIMS = 5  # claims that a text may refer to
 MAX_TRACED = 12  # claims of one article that are traced in one answer of the tool
 MAX_TURNS = 4  # of one source that are shown
 TURN_CHARS = 1_200  # of a turn in an answer of the tool
-ELSEWHERE = "no conversation of this machine is known: it was written by hand, or came from elsewhere"
+UNKNOWN = "no conversation of this machine is known"
 NEAR_BEST = 0.6  # least share of the best turn's words that another turn must have
 
 
@@ -194,14 +194,14 @@ def lines(
     yield f"{clean(claimed.text)}\n  in [[{claimed.place}]]"
     if not traces:
         is_quoted = claimed.words != claimed.text
-        yield f"  learned from: {clean(claimed.words)}" if is_quoted else f"  {ELSEWHERE}"
+        yield (
+            f"  learned from: {clean(claimed.words)}"
+            if is_quoted
+            else f"  {UNKNOWN}: it was written by hand, or came from elsewhere"
+        )
     for trace in traces:
         if trace.entry is None:
-            day, _, anchor = trace.source.removeprefix("daily/").partition("#")
-            text = DailyLog(home.paths).text(date.fromisoformat(day)) if clock.is_day(day) else ""
-            is_line = anchor.startswith("^l-") and anchor in text  # from elsewhere, or by hand: in no entry
-            gone = f"which is not in the daily logs; {invocation.shown('verify')} says which of them are gone"
-            yield f"  from [[{trace.source}]], {ELSEWHERE if is_line else gone}"
+            yield f"  from [[{trace.source}]], {UNKNOWN}; {invocation.shown('verify')} says whether its day is gone"
             continue
         when = ", ".join(filter(None, (trace.entry.time, trace.entry.agent)))
         yield f"  from [[{trace.source}]] · {when} · {trace.entry.project} · {clean(trace.entry.title)}"

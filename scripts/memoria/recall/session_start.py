@@ -30,10 +30,7 @@ WELCOME = (
     "memoria is installed and running. It has nothing to recall yet: the first page appears after a session ends. "
     "Run {} at any time to check."
 )
-GONE = (
-    "Your memory at {} is gone: it was moved, or its disk is not mounted. A new one begins there, and keeps what you "
-    "say. {} says what to do."
-)
+GONE = "Your memory at {} is gone (moved, or its disk is not mounted). A new one begins there; {} says what to do."
 WRONG_SETTING = "memoria: {}. The default is used until it is corrected; {} lists the settings."
 FORMER_SETTING = "memoria: {} is no setting any more: {}. {} says more."
 REFUSED = " must be "  # in what ``Settings.problems`` says of a value; a name that is none does no harm

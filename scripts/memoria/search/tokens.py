@@ -83,9 +83,9 @@ def of_day(day: str) -> list[str]:
 
 
 def of_query(text: str) -> list[str]:
-    """Return the terms of a query, each once, in order; ``[]`` when it holds only stop words."""
+    """Return the terms of a query, each once, in order, of a block id the whole; ``[]`` when all are stop words."""
     chunks = text.translate(_separators).split()
-    unique = list(dict.fromkeys(term for chunk in chunks for term in _of_id(chunk) or _analysed(chunk)))
+    unique = list(dict.fromkeys(term for chunk in chunks for term in _asked(chunk)))
     pairs = [term for term in unique if len(term) > 1 and _is_unspaced(term[0])]
     if not pairs:
         return unique
@@ -93,13 +93,9 @@ def of_query(text: str) -> list[str]:
     return [term for term in unique if term not in covered]
 
 
-def _of_id(chunk: str) -> list[str]:
-    """Return the terms by which a block id (``l-4k7m2q9x``) is found, of which no part says anything; else none."""
-    terms = _analysed(chunk)
-    if chunk[:2] not in ("l-", "e-"):
-        return []
-    is_random = len(chunk) == 10 and any(character.isdigit() for character in chunk)  # unlike e-commerce
-    return [*terms[-1:]] if is_random else [term for term in terms if term != chunk[0]]
+def _asked(chunk: str) -> tuple[str, ...]:
+    is_id = chunk[:2] == "l-" or (chunk[:2] == "e-" and any(map(str.isdigit, chunk)))  # e-commerce is none
+    return _analysed(chunk)[-1:] if is_id else _analysed(chunk)
 
 
 def code(term: str) -> int:

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from memoria.daily.daily_log import DailyLog
 from memoria.daily.day_text import DayText
-from memoria.ground import clock, home_files, markdown
+from memoria.ground import home_files, markdown
 from memoria.ground.home import Home
 from memoria.ground.markdown import Link
 from memoria.statements.lines import Lines
 from memoria.wiki.article import Article
 from memoria.wiki.article_cache import LinkTargets
-from memoria.wiki.folder import Wiki, slugify
+from memoria.wiki.folder import Wiki
 
 ERROR, WARNING = "error", "warning"
 
@@ -84,25 +84,14 @@ def block_ids(snapshot: Snapshot) -> Found:
 
 
 def frontmatter(snapshot: Snapshot) -> Found:
-    """Find frontmatter that is not valid YAML, or has a day that is none; a note by hand needs none of it."""
-    for slug, page in snapshot.pages.items():
-        if page.article is None:
-            yield slug, page.problem
-            continue
-        front = page.article.front
-        for key in ("created", "updated"):
-            if front.text(key) and not clock.is_day(front.text(key)[:10]):
-                yield slug, f"`{key}` is not a day: {front.text(key)!r}"
+    """Find frontmatter that is not valid YAML; what it lacks is no fault of a note by hand."""
+    yield from ((slug, page.problem) for slug, page in snapshot.pages.items() if page.article is None)
 
 
 def paths(snapshot: Snapshot) -> Found:
-    """Find files that are not read, and pages with a name that memoria would not give."""
+    """Find files that are not read."""
     for stray in snapshot.strays():
         yield stray.name, f"{stray.reason} and is not read"
-    for slug in snapshot.pages:
-        name = slug.rpartition("/")[2]
-        if slugify(name) != name:
-            yield slug, f"is not a valid name for an article; `{slugify(name) or 'untitled'}` would be"
 
 
 def duplicate_titles(snapshot: Snapshot) -> Found:
