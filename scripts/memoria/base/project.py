@@ -68,9 +68,11 @@ class Known:
         self.aliases = aliases
 
     def is_proven(self, place: Place) -> bool:
-        """Return whether a repository is what its remote says: the first one of it, or one that has a commit of it."""
-        known = [about.get("commit", "") for about in self.folders.values() if about.get("remote") == place.remote]
-        return bool(place.remote) and (not known or any(_has_commit(place.git, commit) for commit in known))
+        """Return whether a repository is what its remote says: a known folder, the first one, or it has a commit."""
+        if not place.remote or self.folders.get(place.root, {}).get("remote") == place.remote:
+            return bool(place.remote)  # at once, for hooks
+        others = [about for about in self.folders.values() if about.get("remote") == place.remote]
+        return not others or any(_has_commit(place.git, about.get("commit", "")) for about in others)
 
     def is_renamed(self, place: Place, before: Mapping[str, str]) -> bool:
         """Return whether the repository itself has moved to another remote: no other folder still uses the old one."""
