@@ -78,6 +78,11 @@ def pairs(machine: Machine) -> list[dict[str, str]]:
     return found
 
 
+def killed_when_placed(step: str) -> None:
+    if step == "exchange.placed":
+        raise Killed
+
+
 def same(*machines: Machine, slug: str = SLUG) -> bool:
     held = [{piece.id: piece.full for piece in Page(slug, text(machine, slug)).pieces()} for machine in machines]
     return held[0] == held[1]
@@ -343,15 +348,7 @@ def test_a_kill_while_a_line_moves_from_one_page_to_another_ends_no_statement(de
     save(desk, lambda page: page + f"\n{link}\n", "concepts/zebra")
     save(desk, lambda page: page.replace(f"{link}\n", ""))
     meet(desk)
-    written: list[str] = []
-
-    def reached(step: str) -> None:
-        if step == "exchange.placed":
-            written.append(step)
-            raise Killed
-
-    laptop.sync(reached)
-    assert written
+    laptop.sync(killed_when_placed)
     assert "500" not in text(laptop)
     with laptop.at_work(), laptop.keeper() as keeper:
         refresh.settle(laptop.home, keeper)
@@ -368,12 +365,7 @@ def test_a_kill_after_a_line_came_that_has_ended_here_lets_nothing_hold_again(de
     meet(desk)
     save(laptop, lambda page: "\n".join(row for row in page.split("\n") if "500" not in row))
     laptop.settle()
-
-    def reached(step: str) -> None:
-        if step == "exchange.placed":
-            raise Killed
-
-    laptop.sync(reached)
+    laptop.sync(killed_when_placed)
     assert "500" in text(laptop, "concepts/job")
     meet(laptop, desk)
     assert [fact.content for fact in desk.facts() if fact.ended] == [fact.content]
@@ -382,12 +374,7 @@ def test_a_kill_after_a_line_came_that_has_ended_here_lets_nothing_hold_again(de
 def test_an_edit_right_after_a_kill_that_left_a_new_article_is_taken(desk: Machine, laptop: Machine) -> None:
     place(desk, "Behaviour", "The queue holds 500 jobs.")
     desk.sync()
-
-    def reached(step: str) -> None:
-        if step == "exchange.placed":
-            raise Killed
-
-    laptop.sync(reached)
+    laptop.sync(killed_when_placed)
     save(laptop, lambda page: page.replace("500", "700"))
     meet(laptop, desk)
     assert rows(desk, "Behaviour") == rows(laptop, "Behaviour") == {"The queue holds 700 jobs."}

@@ -254,7 +254,6 @@ def test_a_row_moved_up_from_the_history_holds_again_by_the_users_word(home: Hom
     home.compile([PORT_PAGE])
     home.end("l-a10", "l-b20")
     rows = home.text(SLUG).partition("## History\n\n")[2]
-    assert rows.count("\n") == 2, "with what holds since then"
     home.edit(SLUG, rows, "")
     home.edit(SLUG, "## Behaviour\n", f"## Behaviour\n\n{rows}")
     home.settle()
@@ -288,6 +287,10 @@ def test_a_new_bullet_is_a_statement_and_a_persons_own_list_is_none(home: Home) 
     assert "cables" not in facts
     assert f"- The lamp is green. [[daily/{home.home.zone.day(clock.now())}#^" in home.text(SLUG)
     assert "- cables\n" in home.text(SLUG)
+    home.log(entry("b2", 17, learned=stated(NOW_9090)))
+    home.compile([placed("port", lamp.id, "l-b20", section="Lamps")])
+    above, _, below = home.parts()[0].partition("## Lamps")
+    assert (f"- {lamp.content}" in above, NOW_9090 in below) == (True, True), "a person's stays where it was written"
 
 
 @pytest.mark.parametrize("size", [MAX_STORED, MAX_STORED + 1])

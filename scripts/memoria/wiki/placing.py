@@ -88,11 +88,13 @@ class Placing:
     def _wanted(self, places: Sequence[JsonObject]) -> dict[str, tuple[str, str]]:
         """Return the article and section that an answer names for each statement, the first of each."""
         found: dict[str, tuple[str, str]] = {}
+        stand = map(self.keeper.store.get, self.keeper.store.told() & (self.new.keys() | self.shown.keys()))
+        by_hand = {fact.id for fact in stand if fact and fact.origin == "user" and not fact.session}
         for row in places:
             ident = ident_of(row["id"])
             if ident not in self.new and ident not in self.shown:
                 self.refused.append(f"{ident!r} was not shown")
-            elif self._holds(ident):
+            elif self._holds(ident) and ident not in by_hand:  # which stays there
                 found.setdefault(ident, (row["article"], row["section"]))
         return found
 

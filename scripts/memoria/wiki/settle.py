@@ -456,10 +456,7 @@ def _row(article: Article, claim: Claim, fact: Fact, keeper: Keeper) -> Claim:
 
 
 def _is_stale(claim: Claim, fact: Fact, read: Place | None) -> bool:
-    """Return whether a line has an earlier wording of its statement; another one is a person's, not yet taken.
-
-    Where the statement holds again, what the line was when it ended is no longer a person's word either.
-    """
+    """Return whether a line has an earlier wording, or one that was undone; others are a person's, not yet taken."""
     former = [*fact.wordings, *([read.words] if read and read.is_same else [])]
     is_former = any(lines.is_same_text(claim.text, wording) for wording in former)
     is_resumed = read and not read.is_current and not fact.ended
