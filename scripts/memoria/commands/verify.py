@@ -147,8 +147,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
 def _remedy(facts: dict[str, Any]) -> str:
     if facts["repaired"]:
         return f"  now spooled in {counted(len(facts['repaired']), 'job')} ({facts['worker']})"
-    missing = f"  {invocation.called()} verify --repair captures them"
-    return missing if facts["missing"] else "  every turn is accounted for"
+    return f"  {invocation.called()} verify --repair captures them" if facts["missing"] else "  all is accounted for"
 
 
 def _notify(home: Home, missing: Sequence[Account]) -> None:

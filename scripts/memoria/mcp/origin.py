@@ -130,10 +130,9 @@ class Tracer:
         slug = targets.page(asked.removeprefix("[[").removesuffix("]]")).removeprefix("knowledge/")
         named = [article for article in articles if article.slug == slug]
         claims = [(article, claim) for article in named or articles for claim in article.claims]
-        if named and not claims:  # a note by hand
-            return [Claimed(article.title, slug, (), article.title) for article in named]
         meant = claims if named else _meant(asked, claims)
-        return [Claimed(claim.text, article.slug, claim.sources, claim.text) for article, claim in meant]
+        found = [Claimed(claim.text, article.slug, claim.sources, claim.text) for article, claim in meant]
+        return found or [Claimed(article.title, slug, (), article.title) for article in named]  # by hand
 
     def _named(self, named: Reference) -> list[Claimed]:
         """Return the entry or the fact with this id; raise ExpectedError when there is none."""

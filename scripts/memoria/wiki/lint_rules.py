@@ -90,8 +90,9 @@ def frontmatter(snapshot: Snapshot) -> Found:
 
 def paths(snapshot: Snapshot) -> Found:
     """Find files that are not read."""
-    for stray in snapshot.strays():
-        yield stray.name, f"{stray.reason} and is not read"
+    for folder, name in ((snapshot.wiki.folder, ""), (snapshot.daily.folder, "daily/")):
+        for stray in home_files.left_out(folder, is_daily=bool(name)):
+            yield name + stray.name, f"{stray.reason} and is not read"
 
 
 def duplicate_titles(snapshot: Snapshot) -> Found:
@@ -155,12 +156,6 @@ class Snapshot:
         self.articles = {slug: page.article for slug, page in self.pages.items() if page.article}
         self.entries = [entry for day in self.daily.days() for entry in self.daily.entries(day)]
         self.targets = LinkTargets(Path(home.paths.home), self.articles.values())
-
-    def strays(self) -> Iterator[home_files.LeftOut]:
-        """Yield the files that are not read."""
-        yield from home_files.left_out(self.wiki.folder, is_daily=False)
-        for found in home_files.left_out(self.daily.folder, is_daily=True):
-            yield found._replace(name=f"daily/{found.name}")
 
 
 def _page(wiki: Wiki, slug: str) -> Page:
