@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from memoria.search.hit import around, sentences
-
-
-def test_a_text_is_divided_at_its_lines_and_at_what_ends_a_sentence() -> None:
-    assert sentences("Read v1.2 first. It is (really!) old\nand that\n\n价格是整数。不是 floats") == [
-        "Read v1.2 first.", "It is (really!)", "old", "and that", "价格是整数。", "不是 floats",
-    ]  # fmt: skip
+from memoria.search.hit import around
 
 
 def test_what_fits_of_a_passage_lies_around_the_sentence_that_says_the_most_and_is_no_question() -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from memoria.search import comparison, cues, identifiers, stemming, tokens, words
 from memoria.search.stemming import porter
-from memoria.search.words import stems
 from places import TESTS
 
 TOLD = json.loads((TESTS / "fixtures" / "words.json").read_text("utf-8"))
@@ -36,12 +35,6 @@ def test_a_query_asks_for_pairs_of_signs_and_for_an_id_instead_of_the_signs_in_t
     assert tokens.of_query("e-commerce") == ["commerc", "ecommerce"]
 
 
-def test_a_day_is_asked_for_by_its_day_month_and_year() -> None:
-    assert set(tokens.of("21 November 2026")) <= set(tokens.of_day("2026-11-21"))
-    assert set(tokens.of("2026-11-21")) & set(tokens.of_day("2026-11-21"))
-    assert tokens.of_day("") == tokens.of_day("2026-13-01") == []
-
-
 # -- words
 
 
@@ -60,11 +53,6 @@ def test_what_is_too_long_is_cut_between_words_unless_that_leaves_less_than_half
     assert [words.shorten(greek, limit) for limit in (17, 16, 13)] == [greek, "alpha beta…", "alpha beta…"]
     assert {limit: words.shorten("abcdefghij", limit) for limit in letters} == letters
     assert [words.shorten(text, 8) for text in ("ab cdefghij", "abcd efghij")] == ["ab cdef…", "abcd…"]
-
-
-def test_titles_that_differ_in_endings_and_little_words_are_one() -> None:
-    assert stems("The flush races") == stems("Flush race")
-    assert stems("Flush worker") != stems("Flush work")
 
 
 def test_each_stemmer_cuts_as_deep_as_its_use_allows() -> None:
@@ -105,11 +93,6 @@ def test_a_called_name_in_code_keeps_its_arguments() -> None:
 
 
 # -- cues
-
-
-@pytest.mark.parametrize(("said", "kind"), TOLD["stated"])
-def test_a_cue_says_what_a_sentence_states(said: str, kind: str) -> None:
-    assert cues.stated(f"Please look at the importer. {said}") == [(said, kind)]
 
 
 @pytest.mark.parametrize("said", [*TOLD["unstated"], "never " + "x " * 800])
