@@ -28,7 +28,7 @@ from memoria.wiki.article import HISTORY, SINCE_ROWS, Article, Claim, Section
 from memoria.wiki.article_cache import ArticleCache
 from memoria.wiki.folder import Wiki
 from memoria.wiki.index_page import commit
-from memoria.wiki.transaction import TRIES, ChangedError, End, Transactions, digest
+from memoria.wiki.transaction import FOLLOWS, TRIES, ChangedError, End, Transactions, digest
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +83,8 @@ class Settle:
             except ChangedError as error:
                 log.info("%s; looking again", error)
             else:
-                transactions.noted()
+                if self.label != FOLLOWS:  # else a compile that a person asks for does again what was undone
+                    transactions.noted()
                 return slugs
         return []
 
@@ -94,7 +95,7 @@ class Settle:
         known = store.articles()
         changed = [slug for slug, mark in marks.items() if known.get(slug) != mark]
         self._articles, self._read = {}, {}
-        for slug in {*changed, *store.out_of_step()} & marks.keys():
+        for slug in {*changed, *store.out_of_step(), *(ours if self.again else ())} & marks.keys():
             self._open(wiki, slug)
         gone = known.keys() - marks.keys()
         read = {slug: store.places(slug) for slug in gone | (self._articles.keys() & known.keys())}
