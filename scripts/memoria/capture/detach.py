@@ -150,7 +150,6 @@ def go_on_as(command: list[str], paths: Paths, given: bytes) -> None:
     os.set_blocking(writing, False)  # nobody reads yet
     if os.write(writing, given) < len(given):
         raise OSError(f"a pipe does not hold {len(given)} bytes")
-    os.close(writing)
     os.dup2(reading, 0)
     os.dup2(worker_output(paths.worker_output), 2)
     os.chdir(paths.state)
