@@ -357,20 +357,6 @@ def test_a_kill_while_a_line_moves_from_one_page_to_another_ends_no_statement(de
     assert [each.ended for each in laptop.facts() if each.id == fact.id] == [None]
 
 
-def test_a_kill_after_a_line_came_that_has_ended_here_lets_nothing_hold_again(desk: Machine, laptop: Machine) -> None:
-    (fact,) = place(desk, "Behaviour", "The queue holds 500 jobs.")
-    place(desk, "Behaviour", "A job is one file.", slug="concepts/job")
-    meet(desk, laptop)
-    save(desk, lambda page: f"{page}\n{text(desk).splitlines()[-1]}\n", "concepts/job")
-    meet(desk)
-    save(laptop, lambda page: "\n".join(row for row in page.split("\n") if "500" not in row))
-    laptop.settle()
-    laptop.sync(killed_when_placed)
-    assert "500" in text(laptop, "concepts/job")
-    meet(laptop, desk)
-    assert [fact.content for fact in desk.facts() if fact.ended] == [fact.content]
-
-
 def test_an_edit_right_after_a_kill_that_left_a_new_article_is_taken(desk: Machine, laptop: Machine) -> None:
     place(desk, "Behaviour", "The queue holds 500 jobs.")
     desk.sync()

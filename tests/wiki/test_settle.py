@@ -249,21 +249,6 @@ def test_a_line_that_was_taken_out_and_stands_again_somewhere_holds(home: Home, 
     assert path.read_text().count(row) == 1
 
 
-def test_a_row_moved_up_from_the_history_holds_again_by_the_users_word(home: Home) -> None:
-    home.log(entry("b2", 17, learned=stated(NOW_9090)))
-    home.compile([PORT_PAGE])
-    home.end("l-a10", "l-b20")
-    rows = home.text(SLUG).partition("## History\n\n")[2]
-    home.edit(SLUG, rows, "")
-    home.edit(SLUG, "## Behaviour\n", f"## Behaviour\n\n{rows}")
-    home.settle()
-    assert [word in home.text(SLUG) for word in ("Until", "Since")] == [False, False]
-    then = home.facts()[NOW_9090].time
-    ends = [Ending("l-a10", then, "user", "l-b20"), Ending("l-a10", clock.now(), "assistant", "l-b20")]
-    home.change(lambda keeper: keeper.take([], endings=ends))
-    assert {LISTENS, NOW_9090} <= set(home.facts())
-
-
 def test_a_persons_summary_loses_what_ended_and_nothing_else(home: Home) -> None:
     article = home.wiki.get(SLUG)
     assert article

@@ -222,9 +222,9 @@ class Articles:
             store, shown = self.keeper.store, lines.places(Page(slug, text), self.keeper.store) if text else []
             if before is None:  # a person may change it right after a kill
                 store.read_article(slug, "not yet", shown)
-            elif mark := self.settled.get(slug):  # nobody is to take what it loses, or what has ended, for a person's
-                told, over = store.places(slug), {it.id for it in shown if (fact := store.get(it.id)) and fact.ended}
-                store.read_article(slug, mark, [told.get(it.id, it) for it in shown if it.id in {*told, *over}])
+            elif mark := self.settled.get(slug):  # nobody is to take what it loses for a person's deletion
+                left = {place.id for place in shown}
+                store.read_article(slug, mark, [place for place in store.places(slug).values() if place.id in left])
             self.swap.replace(path, after, before)
             failpoints.reached("exchange.placed")
             self.slugs.add(slug)

@@ -24,7 +24,7 @@ from memoria.statements.fact import GLOBAL, MAX_STORED, Ending, Fact, Stamp, new
 from memoria.statements.keeper import Keeper
 from memoria.statements.store import Place, Store, half_saved
 from memoria.wiki import index_page, lines
-from memoria.wiki.article import HISTORY, SINCE_ROWS, Article, Claim, Section
+from memoria.wiki.article import HISTORY, Article, Claim, Section
 from memoria.wiki.article_cache import ArticleCache
 from memoria.wiki.folder import Wiki
 from memoria.wiki.index_page import commit
@@ -36,6 +36,7 @@ BOUND = 10_000  # changes of one article in one run
 BROUGHT = "brought "  # begins the name of a step that follows from the statements alone
 IMPORTANCE = 0.9  # of what a person took the trouble to write
 REWORDED, REPLACED, GONE, NEW, RELINKED, BACK = "reworded", "replaced", "gone", "new", "relinked", "back"
+REMOVED = "removed by hand from an article"  # why a statement ended that holds again once its line is back
 MANY, SHARE = 20, 0.1  # more changed or missing lines at once, and this share of all, are no person's work
 
 
@@ -114,12 +115,8 @@ class Settle:
         over += [(slug, place.words) for slug in self._articles.keys() & read for place in read[slug].values()
                  if place.is_current and not (store.get(place.id) or self._articles[slug].shows(place.id))]  # fmt: skip
         ends = self._take(found)
-        past = [(self._articles[slug], store.get(place.id)) for slug in self._articles.keys() & read if slug in ours
-                for place in read[slug].values() if not place.is_current]  # fmt: skip
-        for article, fact in past:
-            if fact and not fact.ended and not article.shows(fact.id):  # it holds again, and a person had cut its line
-                row = lines.claim_of(fact, store).render()
-                lines.place(article, lines.section_of(fact.kind), [row], fact.id, store)
+        for slug in (self._articles.keys() & read).intersection(ours):
+            _hold_again(self._articles[slug], read[slug].values(), store)
         for slug in gone:
             store.forget_article(slug)
         if self._articles.keys() - known.keys() or (self.again and ours):
@@ -134,7 +131,8 @@ class Settle:
             bring(self._articles[slug], self.keeper, [text for page, text in over if page == slug], told)
         written = {slug: page for slug, page in self._articles.items() if Wiki.encode(page) != before[slug]}
         if written or self.ends:
-            self._commit(written, [*self.ends, *ends], "" if found and not self.ends else self.label)
+            label = self.label if self.ends or not found else ""
+            self._commit(written, [*self.ends, *ends], label)
         for slug, article in self._articles.items():
             self._note(wiki, slug, article)
         return sorted(written)
@@ -180,7 +178,7 @@ class Settle:
             elif edit.what == RELINKED:
                 self._relink(edit, self.keeper.known(edit.id))
             elif edit.what == BACK:
-                self._take_back(edit)
+                self._take_back(edit.id)
             elif edit.id not in moved and self.keeper.store.places_of(edit.id) == [edit.slug]:
                 ends += self._end(edit)
         return ends
@@ -232,20 +230,15 @@ class Settle:
         fact = self._own(edit)
         self.keeper.take([], endings=[Ending(fact.id, clock.now(), "user")])
         _add_past(self._articles[edit.slug], lines.claim_of(fact, self.keeper.store), self.keeper.zone.day(clock.now()))
-        return self._ended(fact.id, "removed by hand from an article")
+        return self._ended(fact.id, REMOVED)
 
-    def _take_back(self, edit: Edit) -> None:
-        """Let a statement hold again whose line was told as history alone; that is the user's word from then on."""
-        store, fact = self.keeper.store, self.keeper.known(edit.id)
-        if fact.ended is None or not store.places_of(fact.id) or fact.id in store.told():  # else it ended just now
-            return
-        self.keeper.write(replace(fact, origin="user", last=clock.now()))
-        self.keeper.outbox.put({"id": fact.id, "resumed": fact.ended.isoformat(), "successor": fact.successor})
-        self.keeper.drain()
-        for section, number, claim in list(self._articles[edit.slug].lines()):
-            if claim.id == fact.id and not section.named(HISTORY):
-                rows = section.cut(number)
-                section.insert(number, [row for row in rows if not row.startswith(SINCE_ROWS)])
+    def _take_back(self, ident: str) -> None:
+        """Let a statement hold again that ended because its line was removed, as ``undo`` does."""
+        steps = Transactions(self.home.paths).steps()
+        ends = (end for step in steps for end in step.facts if end["id"] == ident and end.get("why") == REMOVED)
+        if end := next(ends, None):
+            self.keeper.outbox.put(end | {"resumed": end["ended"]})
+            self.keeper.drain()
 
     def _own(self, edit: Edit) -> Fact:
         """Return the statement of a line as the article's project has it, so that it ends there alone."""
@@ -304,7 +297,6 @@ class Settle:
 def _edits(article: Article, known: Mapping[str, Place], store: Store) -> Iterator[Edit]:
     """Yield what a person changed; ``known``: the lines that the article had when it was last read."""
     current = set(article.unread)
-    has_history = any(section.named(HISTORY) for section in article.sections)
     for section, _, claim in article.lines():
         if section.named(HISTORY) or not claim.id:
             continue
@@ -317,8 +309,7 @@ def _edits(article: Article, known: Mapping[str, Place], store: Store) -> Iterat
             if was:
                 yield Edit(NEW, article.slug, claim.id, claim.text, section.heading)
             continue
-        text = (claim.without_end() if fact.ended and has_history else claim).text  # of a row that was moved as it is
-        if any(lines.is_same_text(text, wording) for wording in (fact.content, *fact.wordings)):
+        if any(lines.is_same_text(claim.text, wording) for wording in (fact.content, *fact.wordings)):
             if fact.ended:
                 yield Edit(BACK, article.slug, claim.id)
             continue  # a copy from before the statement was reworded
@@ -335,9 +326,21 @@ def _edits(article: Article, known: Mapping[str, Place], store: Store) -> Iterat
     yield from (Edit(GONE, article.slug, ident) for ident in gone)
 
 
+def _hold_again(article: Article, known: Iterable[Place], store: Store) -> None:
+    """Let an article that was put back as a person had left it show what holds again with it."""
+    ended = (store.get(place.id) for place in known if not place.is_current)
+    for fact in (fact for fact in ended if fact and fact.ended is None):
+        row = lines.claim_of(fact, store)
+        for section, number, claim in list(article.lines()):
+            if claim.id == fact.id and not section.named(HISTORY) and not lines.is_same_text(claim.text, row.text):
+                section.put(number, replace(claim, text=row.text).render())
+        if not article.shows(fact.id):
+            lines.place(article, lines.section_of(fact.kind), [row.render()], fact.id, store)
+
+
 def is_a_person(found: Iterable[Edit], total: int) -> bool:
     """Return whether so many changes at once are a person's, and no formatter's, checkout's or half a save's."""
-    return sum(edit.what in (REWORDED, REPLACED, GONE, BACK) for edit in found) <= max(MANY, SHARE * total)
+    return sum(edit.what in (REWORDED, REPLACED, GONE) for edit in found) <= max(MANY, SHARE * total)
 
 
 # -- articles of earlier versions, and by hand
@@ -457,11 +460,10 @@ def _row(article: Article, claim: Claim, fact: Fact, keeper: Keeper) -> Claim:
 
 
 def _is_stale(claim: Claim, fact: Fact, read: Place | None) -> bool:
-    """Return whether a line has an earlier wording, or one that was undone; others are a person's, not yet taken."""
+    """Return whether a line has an earlier wording of its statement; another one is a person's, not yet taken."""
     former = [*fact.wordings, *([read.words] if read and read.is_same else [])]
     is_former = any(lines.is_same_text(claim.text, wording) for wording in former)
-    is_resumed = read and not read.is_current and not fact.ended
-    return bool(is_former or is_resumed) and not lines.is_same_text(claim.text, fact.content)
+    return is_former and not lines.is_same_text(claim.text, fact.content)
 
 
 def _resume(article: Article, keeper: Keeper, line: tuple[Section, int, Claim], fact: Fact) -> bool:

@@ -266,8 +266,11 @@ class Transactions:
         log.warning("%s: the stored copy in %s is damaged; the file stays as it is", row["path"], step)
         return b""
 
-    def steps(self, hidden: str = FOLLOWS) -> list[Step]:
-        """Return the steps that can be undone, newest first, without those of the ``hidden`` label."""
+    def steps(self) -> list[Step]:
+        """Return the steps that can be undone, newest first."""
+        return [step for step in self._steps() if step.label != FOLLOWS]
+
+    def _steps(self) -> list[Step]:
         found = []
         for path in reversed(self._plans()):
             try:
@@ -275,7 +278,7 @@ class Transactions:
                 found.append(_step(path.parent.name, plan))
             except (ValueError, KeyError, TypeError) as error:
                 log.warning("%s cannot be read and is skipped (%s)", path, error)
-        return [step for step in found if step.label != hidden]
+        return found
 
     def undo(self) -> tuple[str, list[str], list[str]]:
         """Restore the contents before the newest step, even if that step or this call is killed at any point.
@@ -283,13 +286,14 @@ class Transactions:
         Return the step's label, the restored files, and the files left alone because a person has changed them since.
         Raise IndexError when there is nothing to undo.
         """
-        step = self.steps(hidden="")[0]
-        changed = [str(row["path"]) for row in step.files if self._is_as_left(step, row)]
-        files.replace(self.journal, json.dumps(asdict(step) | {"back": True}))
-        failpoints.reached("transaction.journaled")
-        left_alone = self._swap(step, back=True)
-        if step.label == FOLLOWS:
-            return self.undo()
+        wanted = self.steps()[0].name
+        for step in self._steps():
+            changed = [str(row["path"]) for row in step.files if self._is_as_left(step, row)]
+            files.replace(self.journal, json.dumps(asdict(step) | {"back": True}))
+            failpoints.reached("transaction.journaled")
+            left_alone = self._swap(step, back=True)
+            if step.name == wanted:
+                break
         return step.label, [path for path in changed if path not in left_alone], left_alone
 
     def _is_as_left(self, step: Step, row: Row) -> bool:
