@@ -84,8 +84,7 @@ class Settle:
             except ChangedError as error:
                 log.info("%s; looking again", error)
             else:
-                if self.label != FOLLOWS:  # else a compile that a person asks for does again what was undone
-                    transactions.noted()
+                transactions.noted(but_present=self.label == FOLLOWS)  # which a compile that is asked for does again
                 return slugs
         return []
 

@@ -196,9 +196,13 @@ class Transactions:
         except (FileNotFoundError, ValueError, TypeError):
             return {}
 
-    def noted(self) -> None:
-        """Forget which files were swapped, because their content is known now."""
-        (self.folder / SWAPPED).unlink(missing_ok=True)
+    def noted(self, *, but_present: bool = False) -> None:
+        """Forget which files were swapped, because their content is known now, ``but_present``: all but what it is."""
+        if but_present:
+            told = {path: [digest(self._content(path))] for path in self.swapped()}
+            files.replace(self.folder / SWAPPED, json.dumps(told))
+        else:
+            (self.folder / SWAPPED).unlink(missing_ok=True)
 
     def _queue(self, ends: Iterable[End], *, back: bool) -> None:
         """Queue the ends of facts, or their undoing; after a kill they are queued again, which does no harm."""
@@ -286,13 +290,17 @@ class Transactions:
         Return the step's label, the restored files, and the files left alone because a person has changed them since.
         Raise IndexError when there is nothing to undo.
         """
-        wanted = self.steps()[0].name
+        wanted = self.steps()[0]
+        left = {row["path"]: row["after"] for row in wanted.files}
         for step in self._steps():
+            if step.label == FOLLOWS and not any(row["before"] == left.get(row["path"]) for row in step.files):
+                shutil.rmtree(self.folder / step.name)  # below it lies what a person had written
+                continue
             changed = [str(row["path"]) for row in step.files if self._is_as_left(step, row)]
             files.replace(self.journal, json.dumps(asdict(step) | {"back": True}))
             failpoints.reached("transaction.journaled")
             left_alone = self._swap(step, back=True)
-            if step.name == wanted:
+            if step.name == wanted.name:
                 break
         return step.label, [path for path in changed if path not in left_alone], left_alone
 
