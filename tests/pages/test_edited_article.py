@@ -120,8 +120,16 @@ def test_undo_of_what_a_person_changed_lets_the_statement_hold_again(slots: Wiki
     if is_deleted:
         row = next(line for line in slots.text(SLOTS).splitlines() if LONGER in line)
         slots.edit(SLOTS, f"{row}\n", "")
+    path, edited = Path(slots.home.paths.knowledge, f"{SLOTS}.md"), slots.text(SLOTS)
     worker.work(slots.home)
+    slots.undo()
+    assert told(slots) == (True, False, [])
+    path.write_text(edited)
+    worker.work(slots.home)
+    assert told(slots) == (False, not is_deleted, [WAIT]), "what is edited so again counts again"
     slots.undo()
     for _ in range(2):
         assert told(slots) == (True, False, [])
         worker.work(slots.home)
+    slots.undo()
+    assert not path.exists(), "the article is as the compile left it, which the second undo takes back"

@@ -37,7 +37,7 @@ def test_what_another_agent_brought_is_a_rule_once_the_user_says_it(tmp_path: Pa
         home.take([brought], "shop")
         home.take([a_fact("Use pnpm, not npm.", "correction", day=1, quote="No, pnpm!", session="mine")], "shop")
         (held,) = home.store.facts()
-        assert (held.kind, held.origin, held.quote, held.seen) == ("correction", "user", "No, pnpm!", 2)
+        assert (held.kind, held.origin, held.quote, held.seen) == ("correction", "user", "No, pnpm!", 1)
         assert "- [correction] Use pnpm, not npm." in logs(home)
         home.take([a_fact("Use pnpm, not npm.", "fact", day=2, origin="assistant")], "shop")
         assert [(fact.kind, fact.origin, fact.quote) for fact in home.store.facts()] == [

@@ -60,7 +60,7 @@ def remember(session: Session, given: Json) -> str:
         kept = keeper.take(checked.facts, name_of(key))
         renew(session.home, keeper, [key])
     if kept.repeated:
-        return f"Known already as {kept.repeated[0].id}; its count was raised."
+        return f"Known already as {kept.repeated[0].id}."
     return f"Remembered as {checked.facts[0].id}."
 
 

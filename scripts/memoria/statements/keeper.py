@@ -286,7 +286,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         is_corrected = fact.kind == "correction" and known.kind == "preference"
         again = replace(
             known,
-            seen=known.seen + later,
+            seen=1 if is_own_now else known.seen + later,
             last=fact.time if later else known.last,
             also=known.also + places,
             importance=max(known.importance, fact.importance),
