@@ -249,6 +249,16 @@ def test_a_line_that_was_taken_out_and_stands_again_somewhere_holds(home: Home, 
     assert path.read_text().count(row) == 1
 
 
+def test_rows_of_the_history_whose_heading_is_gone_go_back_there_and_say_nothing_new(home: Home) -> None:
+    home.log(entry("b2", 17, learned=stated(NOW_9090)))
+    home.compile([PORT_PAGE])
+    home.end("l-a10", "l-b20")
+    before, facts = home.text(SLUG), home.facts().keys()
+    home.edit(SLUG, "## History\n\n", "")
+    home.settle()
+    assert (home.text(SLUG), home.facts().keys()) == (before, facts)
+
+
 def test_a_persons_summary_loses_what_ended_and_nothing_else(home: Home) -> None:
     article = home.wiki.get(SLUG)
     assert article

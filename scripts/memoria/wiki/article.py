@@ -403,7 +403,8 @@ class Article:
 
     def add_past(self, rows: Sequence[str], day: str, instead: Claim | None) -> None:
         """Add a line that was cut to the history."""
-        self.file([f"- Until {day}: {rows[0][2:]}", *rows[1:], *([_since(instead)] if instead else [])])
+        nested = [row for row in rows[1:] if not (instead and row.startswith(SINCE_ROWS))]
+        self.file([f"- Until {day}: {rows[0][2:]}", *nested, *([_since(instead)] if instead else [])])
 
     def file(self, block: Sequence[str]) -> None:
         """Write rows into the history: by days, and of one day by words, so that all machines do the same."""

@@ -312,6 +312,8 @@ def _edits(article: Article, known: Mapping[str, Place], store: Store) -> Iterat
             if fact.ended:
                 yield Edit(BACK, article.slug, claim.id)
             continue  # a copy from before the statement was reworded
+        if fact.ended and claim.without_end() != claim:
+            continue  # a row of the history whose heading is gone, which goes back there
         same = fact.ended is None and lines.is_rewording(claim.text, fact.content)
         yield Edit(REWORDED if same else REPLACED, article.slug, claim.id, claim.text, section.heading)
     live = {ident: fact for ident, place in known.items() if place.is_current and (fact := store.get(ident))}
@@ -510,7 +512,7 @@ def _retire(
     article: Article, keeper: Keeper, line: tuple[Section, int, Claim], fact: Fact, told: Collection[str]
 ) -> None:
     """Move an ended statement to the history; its successor, if it may stand here, takes its place."""
-    section, number, claim = line
+    section, number, claim = line[0], line[1], line[2].without_end()
     store, zone = keeper.store, keeper.zone
     now = store.current(fact)
     successor = lines.claim_of(now, store) if now else None
