@@ -259,6 +259,13 @@ def test_rows_of_the_history_whose_heading_is_gone_go_back_there_and_say_nothing
     assert (home.text(SLUG), home.facts().keys()) == (before, facts)
 
 
+def test_an_end_that_a_kill_left_waiting_is_told(home: Home) -> None:
+    home.compile([PORT_PAGE])
+    home.change(lambda keeper: keeper.outbox.put(Ending("l-a10", clock.now(), "user").to_dict()))
+    home.compile([])
+    assert LISTENS not in home.text(SLUG).partition("## History")[0]
+
+
 def test_a_persons_summary_loses_what_ended_and_nothing_else(home: Home) -> None:
     article = home.wiki.get(SLUG)
     assert article

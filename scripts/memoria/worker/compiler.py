@@ -31,6 +31,7 @@ from memoria.index.index import Index
 from memoria.models import tasks
 from memoria.models.metered import Metered
 from memoria.models.protocol import JsonObject, Prompt
+from memoria.pages import housekeeping
 from memoria.statements.fact import GLOBAL, Ending, Fact, end_of, united
 from memoria.statements.keeper import Keeper
 from memoria.wiki import index_page
@@ -114,6 +115,7 @@ class Compile:
     def prepare(self) -> None:
         """Recover from a killed run and bring ledger and index up to date; the caller holds the compile lock."""
         Transactions(self.home.paths).recover()
+        housekeeping.bring_in(self.keeper)  # what the killed run had queued
         self.daily.refresh(self.ledger)
         # The wiki's log is complete even when the ledger is new or a run was killed before booking.
         log_ = home_files.read_if_there(self.wiki.folder / LOG) or b""
