@@ -174,7 +174,7 @@ def test_lines_get_ids_where_they_stand_once_and_nothing_is_compiled_again(
     old, before, said = pages(base), texts(lines(base)), logs(base)
     assert "0 of 0 entries compiled" in run(capsys, "compile")
     assert texts(lines(base)) == before
-    assert logs(base) == said
+    assert logs(base).items() >= said.items(), "a statement that waited has a log of its own now"
     told = [claim for claims in lines(base).values() for claim in claims]
     assert all(claim.id for claim in told)
     with Keeper.at(Home.open()) as keeper:
