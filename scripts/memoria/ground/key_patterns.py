@@ -147,7 +147,7 @@ def _is_random(rest: str) -> bool:
 def keys_around(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and kind of the keys in a text that have their literal in the middle."""
     for shape, pattern in _AROUND:
-        place = 0
+        place = 0  # where no literal stands, because each has a part of its key before it
         while (place := text.find(shape.literals, place + 1)) > 0:
             if match := pattern.match(text, place):
                 yield place - shape.before, match.end(), shape.kind

@@ -522,6 +522,7 @@ def leading(store: Store, project: str, called_for: Sequence[str] = ()) -> list[
     """Return the facts that hold in this project or everywhere, the most important first, in a stable order.
 
     What two machines learned in the same words comes once.
+
     ``called_for``: the ids of the facts that the project's work calls for, the nearest first; of what is no rule, these
     count up to twice as much. For ``GLOBAL``, return all facts, those that hold everywhere first.
     """

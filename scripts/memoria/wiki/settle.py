@@ -114,7 +114,7 @@ class Settle:
         over += [(slug, place.words) for slug in self._articles.keys() & read for place in read[slug].values()
                  if place.is_current and not (store.get(place.id) or self._articles[slug].shows(place.id))]  # fmt: skip
         ends = self._take(found)
-        for slug in (self._articles.keys() & read).intersection(ours):
+        for slug in (self._articles.keys() & read).intersection(ours):  # an undo put them back
             _hold_again(self._articles[slug], read[slug].values(), store)
         for slug in gone:
             store.forget_article(slug)

@@ -197,7 +197,10 @@ class Transactions:
             return {}
 
     def noted(self, *, but_present: bool = False) -> None:
-        """Forget which files were swapped, because their content is known now, ``but_present``: all but what it is."""
+        """Forget which files were swapped, because their content is known now.
+
+        ``but_present``: except with what they hold now, so that ``swapped`` goes on naming them until a person edits.
+        """
         if but_present:
             told = {path: [digest(self._content(path))] for path in self.swapped()}
             files.replace(self.folder / SWAPPED, json.dumps(told))
@@ -294,7 +297,7 @@ class Transactions:
         left = {row["path"]: row["after"] for row in wanted.files}
         for step in self._steps():
             if step.label == FOLLOWS and not any(row["before"] == left.get(row["path"]) for row in step.files):
-                shutil.rmtree(self.folder / step.name)  # below it lies what a person had written
+                shutil.rmtree(self.folder / step.name)  # its files are nearer to the step below as they are now
                 continue
             changed = [str(row["path"]) for row in step.files if self._is_as_left(step, row)]
             files.replace(self.journal, json.dumps(asdict(step) | {"back": True}))
