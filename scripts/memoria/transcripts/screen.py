@@ -93,7 +93,7 @@ class Tombstones:
         self.path = path = Path(paths.forgotten)
         self.salt = ""
         self.stones: list[Tombstone] = []
-        self._codes: dict[tuple[str, str], int] = {}
+        self._likely: dict[str, list[Tombstone]] = {}  # by the first characters that select them
         try:
             stored = json.loads(home_files.read(path))
             self.salt = bytes.fromhex(stored["salt"]).hex()
@@ -121,6 +121,7 @@ class Tombstones:
         self.salt = self.salt or stone.salt  # one salt for all machines, where they meet before they forget
         if stone not in self.stones:
             self.stones.append(stone)
+            self._likely.clear()
             self._write()
 
     def holds(self, text: str) -> bool:
@@ -132,16 +133,18 @@ class Tombstones:
         if not self.stones:
             return None
         plain = folded(text)
-        wanted: dict[str, dict[int, list[Tombstone]]] = {}
+        begins = [plain[place : place + MIN_TEXT] for place in range(len(plain))]
+        wanted: dict[tuple[str, int], list[Tombstone]] = {}
         for stone in self.stones:
-            wanted.setdefault(stone.salt, {}).setdefault(stone.begin, []).append(stone)
-        for place in range(len(plain)):
-            begin = plain[place : place + MIN_TEXT]
-            for salt, by_code in wanted.items():
-                for stone in by_code.get(self._code(begin, salt), ()):
-                    part = plain[place : place + stone.length]
-                    if _digest(part, salt) == stone.digest:
-                        return part
+            wanted.setdefault((stone.salt, stone.begin), []).append(stone)
+        salts = {stone.salt for stone in self.stones}
+        for begin in set(begins) - self._likely.keys():
+            self._likely[begin] = [stone for salt in salts for stone in wanted.get((salt, _code(begin, salt)), ())]
+        for place, begin in enumerate(begins):
+            for stone in self._likely[begin]:
+                part = plain[place : place + stone.length]
+                if _digest(part, stone.salt) == stone.digest:
+                    return part
         return None
 
     def line_holds(self, line: bytes) -> bool:
@@ -162,26 +165,21 @@ class Tombstones:
         return "" if self.holds(said(rest)) else rest
 
     def _stone(self, plain: str) -> Tombstone:
-        return Tombstone(len(plain), _digest(plain, self.salt), self._code(plain[:MIN_TEXT], self.salt), self.salt)
-
-    def _code(self, begin: str, salt: str) -> int:
-        code = self._codes.get((salt, begin))
-        if code is None:
-            from hashlib import blake2b  # noqa: PLC0415 (as below)
-
-            digest = blake2b(begin.encode("utf-8", "surrogatepass"), key=bytes.fromhex(salt), digest_size=2).digest()
-            code = self._codes[salt, begin] = int.from_bytes(digest, "big") & 0xFFF
-        return code
+        return Tombstone(len(plain), _digest(plain, self.salt), _code(plain[:MIN_TEXT], self.salt), self.salt)
 
     def _write(self) -> None:
         stored = {"salt": self.salt, "texts": [stone._asdict() for stone in self.stones]}
         files.replace(self.path, json.dumps(stored), mode=PRIVATE)
 
 
-def _digest(text: str, salt: str) -> str:
+def _digest(text: str, salt: str, size: int = 16) -> str:
     from hashlib import blake2b  # noqa: PLC0415 (loads OpenSSL, needed only when something was forgotten)
 
-    return blake2b(text.encode("utf-8", "surrogatepass"), key=bytes.fromhex(salt), digest_size=16).hexdigest()
+    return blake2b(text.encode("utf-8", "surrogatepass"), key=bytes.fromhex(salt), digest_size=size).hexdigest()
+
+
+def _code(begin: str, salt: str) -> int:
+    return int(_digest(begin, salt, 2), 16) & 0xFFF
 
 
 def stone_of(stored: Any) -> Tombstone:
