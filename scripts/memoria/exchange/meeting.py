@@ -151,10 +151,10 @@ class Meeting:
     def _outgrown(self, own: Iterable[Place], lines: Collection[str]) -> Iterator[Place]:
         """Yield the own segments to write anew: of many of a size all."""
         orders: dict[int, list[Place]] = {}
-        for place in own:
+        for place in own if lines else ():
             orders.setdefault(_order(self.records.size(*place)), []).append(place)
         size = sum(map(len, lines))
-        while lines and len(orders.get(_order(size), ())) >= FACTOR - 1:
+        while len(orders.get(_order(size), ())) >= FACTOR - 1:
             merged = orders.pop(_order(size))
             size += sum(self.records.size(*place) for place in merged)
             yield from merged

@@ -453,7 +453,8 @@ class Records(AbstractContextManager["Records"]):
 
     def size(self, machine: str, name: str) -> int:
         """Return the size of what lives in a segment."""
-        return sum(map(len, self.alive(machine, name)))
+        (size,) = self.db.execute(f"SELECT SUM(LENGTH(line)) FROM ({_ALIVE})", (machine, name)).fetchone()
+        return int(size or 0)
 
     def forgotten_in(self) -> set[tuple[str, str]]:
         """Return the segments that hold what was forgotten."""

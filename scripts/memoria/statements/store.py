@@ -313,6 +313,8 @@ class Store(AbstractContextManager["Store"]):
         known = dict(self.db.execute("SELECT day, mark FROM logs"))
         stale = [day for day, mark in marks.items() if known.get(day) != mark]
         missing = [day for day in known if day not in marks] if marks else []  # else the folder itself is away
+        if not (stale or missing):
+            return
         half = {day: seen for day in stale if (seen := self._half_saved(lines, day, known.get(day, ""), marks[day]))}
         stale = [day for day in stale if day not in half]
         fresh = {day: lines.read(date.fromisoformat(day)) for day in stale}

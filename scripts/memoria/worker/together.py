@@ -120,11 +120,10 @@ def exchange(
     restored: bool = False,
 ) -> Exchanged:  # fmt: skip
     """Exchange now; the caller holds the lock of the exchange."""
-    with Keeper.at(home) as keeper:
+    with Keeper(home.paths, home.zone) as keeper:
         first = Round(home, keeper, records, taken, restored)
         done = first.run(carrier, server)
-    count = _forget(home, records, done.forgotten)
-    with Keeper.at(home) as keeper:
+        count = _forget(home, keeper, records, done.forgotten)
         if count or (carrier and not done.failure and records.unsent(first.machine)):  # what stands again here
             Round(home, keeper, records).run(carrier, server)
         keeper.refresh()
@@ -210,7 +209,7 @@ def _place(record: Record) -> tuple[str, str]:
     return f"knowledge/{record.whole}.md", first.partition("\t")[0].lstrip("# ") or UNNAMED
 
 
-def _forget(home: Home, records: Records, idents: list[str]) -> int:
+def _forget(home: Home, keeper: Keeper, records: Records, idents: list[str]) -> int:
     """Forget what other machines forgot; return how much that was. What must wait is forgotten in the next round."""
     if not (idents or records.get(TO_FORGET)):
         return 0
@@ -221,16 +220,15 @@ def _forget(home: Home, records: Records, idents: list[str]) -> int:
                 log.info("what was forgotten on another machine is forgotten with the next exchange")
                 return 0
         count = 0
-        with Keeper.at(home) as keeper:
-            keeper.store.forget_deleted(records.forgotten())
-            refresh.settle(home, keeper)  # articles may still show what an exchange replaced
-            keeper.store.shred()
+        keeper.refresh()
+        keeper.store.forget_deleted(records.forgotten())
+        refresh.settle(home, keeper)  # articles may still show what an exchange replaced
+        keeper.store.shred()
         removal.sweep(home)  # whose word an exchange replaced, or was writing when it was killed
         for ident in idents:
-            if ident.startswith("l-"):
-                with Keeper.at(home) as keeper:
-                    if keeper.store.get(ident) is None:
-                        continue  # it went with its entry
+            keeper.refresh()
+            if ident.startswith("l-") and keeper.store.get(ident) is None:
+                continue  # it went with its entry
             plan = forget_plan.plan(home, ident, "fact" if ident.startswith("l-") else "entry")
             if not plan.is_empty:
                 removal.carry_out(home, plan)
