@@ -6,6 +6,8 @@ import json
 import random
 from collections.abc import Callable
 
+import pytest
+
 from as_before import bent, digest, same
 from memoria.daily import open_items
 from memoria.exchange import record, team
@@ -36,6 +38,7 @@ OF_TWO: tuple[Callable[[str, str], bool], ...] = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_texts_become_is_as_before() -> None:
     told = [json.loads((TESTS / "fixtures" / f"{name}.json").read_text("utf-8")) for name in ("ended", "tool_uses")]
     words = [word for each in told for text in each["texts"] for word in text.split(" ")]

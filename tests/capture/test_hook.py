@@ -41,6 +41,7 @@ def test_every_recorded_payload_is_read(payload: Path, tmp_path: Path) -> None:
     assert said == "" or event == "SessionStart"
 
 
+@pytest.mark.slow
 def test_junk_on_stdin_neither_fails_nor_prints(tmp_path: Path) -> None:
     client = Client(tmp_path)
     events = list(DECLARED)

@@ -91,6 +91,7 @@ def test_a_clone_that_is_broken_stops_no_hook_and_the_session_start_says_why(
         assert GONE in json.loads(start)["systemMessage"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
 def test_a_pipe_in_the_place_of_any_file_that_a_hook_reads_holds_none_up(tmp_path: Path) -> None:
     client = Client(tmp_path)
@@ -189,6 +190,7 @@ CONFIGS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_config_file_that_cannot_be_read_fails_no_hook_keeps_nothing_and_loses_nothing(tmp_path: Path) -> None:
     """It may name a home, or folders to leave alone: until it can be read, neither is known."""
     client = Client(tmp_path)
@@ -233,6 +235,7 @@ def cursors_as_file(state: Path) -> None:
     (state / "cursors").write_text("")
 
 
+@pytest.mark.slow
 @every(9)
 def test_a_broken_state_fails_no_hook_on_any_python(python: str, tmp_path: Path) -> None:
     for breaks in (version_of_nobody, version_as_folder, spool_as_file, cursors_as_file):

@@ -89,6 +89,7 @@ def test_no_command_prints_a_character_that_controls_the_terminal(
     assert {name: _active(text) for name, text in logs.items() if _active(text)} == {}
 
 
+@pytest.mark.slow
 def test_a_terminal_marks_found_words_and_draws_a_bar_over_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORIA_MODEL", "offline")
     home_of.entry(Home.open(), "aaaa", "The kettle", decisions=("The kettle stays.",))

@@ -42,6 +42,7 @@ def test_started_by_its_path_it_finds_the_packages_whose_names_its_own_folders_h
     assert (run.returncode, run.stderr) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["observe", "flush", "status", "--help"])
 def test_a_verb_with_nothing_to_do_imports_nothing_slow(verb: str, tmp_path: Path) -> None:
     program = (

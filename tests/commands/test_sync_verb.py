@@ -70,6 +70,7 @@ def test_the_same_command_on_each_machine_makes_one_memory(tmp_path: Path, run: 
     assert (told["encrypted"], told["held"], told["problem"], told["pairs"]) == (False, 0, "", [])
 
 
+@pytest.mark.slow
 def test_an_encrypted_exchange_asks_the_next_machine_for_twelve_words(tmp_path: Path, run: Run) -> None:
     subprocess.run(["git", "init", "-q", "--bare", tmp_path / "host.git"], check=True)
     first = run("desk", "sync", tmp_path / "host.git", "--encrypt")
@@ -84,6 +85,7 @@ def test_an_encrypted_exchange_asks_the_next_machine_for_twelve_words(tmp_path: 
     assert run("laptop", "sync", "--key") == f"0 {words_in(first)}\n"
 
 
+@pytest.mark.slow
 def test_a_new_key_locks_the_others_out_until_they_have_it(tmp_path: Path, run: Run) -> None:
     first = run("desk", "sync", tmp_path / "shared", "--encrypt")
     run("laptop", "sync", tmp_path / "shared", typed=words_in(first))

@@ -82,6 +82,7 @@ HOSTILE = st.text() | st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.lists(HOSTILE, min_size=5, max_size=5))
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_text_can_forge_a_marker_a_heading_or_a_section(texts: list[str]) -> None:

@@ -168,6 +168,7 @@ BETWEEN = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(NAMES, TITLES, BETWEEN), max_size=4), st.sampled_from(["\n", "\r\n"]), BETWEEN)
 @example([("shop", "^0", ""), ("shop", "It takes n ^2", "")], "\n", "")
 def test_index_and_daily_log_see_the_same_entries(told: list[tuple[str, str, str]], end: str, before: str) -> None:
@@ -246,6 +247,7 @@ def test_a_day_is_read_and_changed_as_its_whole_text_tells() -> None:
     assert day.text == changed
 
 
+@pytest.mark.slow
 def test_entries_are_read_and_written_as_they_were_before() -> None:
     rows, more = list[object](), (DAYS.parent / "home-0.2.0" / "daily").glob("*.md")
     for path in sorted([*DAYS.glob("*.md"), *more]):

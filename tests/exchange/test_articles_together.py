@@ -24,6 +24,8 @@ from memoria.wiki.article import Article, Claim
 from memoria.wiki.folder import Wiki
 from memoria.worker import together
 
+pytestmark = pytest.mark.slow
+
 SLUG = "concepts/queue"
 
 

@@ -149,6 +149,7 @@ def test_a_repository_on_this_machine_is_known_by_what_is_in_it(tmp_path: Path, 
     assert isinstance(carriers.opened(str(tmp_path), tmp_path / "clone"), Folder)
 
 
+@pytest.mark.slow
 def test_many_exchanges_leave_few_segments_that_another_machine_reads(tmp_path: Path) -> None:
     machine = Plain("a", Folder(tmp_path), random.Random(1))
     for number in range(300):

@@ -34,6 +34,8 @@ from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
 from memoria.worker import together
 
+pytestmark = pytest.mark.slow
+
 
 def learn(machine: Machine, *contents: str, **given: object) -> list[Fact]:
     facts = [a_fact(content, **given) for content in contents]  # type: ignore[arg-type]

@@ -201,6 +201,7 @@ def test_of_the_same_words_said_at_two_times_every_home_tells_the_same_time(dots
     assert json.loads(str(merge.wordings("l-1", told)[0].text))["time"] == "2026-11-17T08:00:00"
 
 
+@pytest.mark.slow
 def test_pages_and_days_are_taken_apart_and_put_together_as_they_were_before() -> None:
     day = Day((DAYS / "marked.md").read_text("utf-8"))
     pieces = list(day.pieces(MONDAY.date()))

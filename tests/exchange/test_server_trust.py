@@ -368,6 +368,7 @@ def test_the_rows_of_one_server_are_not_given_to_the_next(server: MemoryServer, 
         assert other.live() == ["The gull is white.", PNPM], "the user's own words are"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["slow", "drip"])
 def test_a_server_that_hangs_costs_one_deadline(server: MemoryServer, here: Keeper, way: str) -> None:
     learned(here, PNPM)

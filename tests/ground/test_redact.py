@@ -51,6 +51,7 @@ def test_a_set_is_caught_whatever_its_values_but_for_a_few(name: str) -> None:
         assert [example.text for example in blind(name, "plain", seed) if redact(example.text) != example.text] == wrong
 
 
+@pytest.mark.slow
 def test_each_text_of_the_sets_is_left_as_it_was_before() -> None:
     rows, drawn = [], [each for name in SETS for label in ("secret", "plain") for each in blind(name, label, 0)]
     for example in (*SECRETS, *PLAIN, *drawn):

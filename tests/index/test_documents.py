@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -43,6 +44,7 @@ def page(opening: str, front: list[str], rows: list[str], end: str, mark: str) -
     return mark + (head + "".join(f"{row}\n" for row in rows)).replace("\n", end)
 
 
+@pytest.mark.slow
 @given(OPEN, FRONT, ROWS, st.sampled_from(["\n", "\r\n"]), st.sampled_from(["", "\ufeff"]))
 @example("---\n", ["title: A"], ["# Title", "## ", f"- One claim. {SOURCE}"], "\n", "")
 @example("---\n", ["title: A"], ["##", f"- One claim. {SOURCE}"], "\n", "")

@@ -10,6 +10,7 @@ import pytest
 
 from memoria import cli
 from memoria.base.paths import Paths
+from memoria.ground import swap
 from memoria.ground.home import Home
 from memoria.ground.replaced import conflict_copies
 from memoria.ground.swap import Swap
@@ -56,7 +57,8 @@ def test_what_died_processes_left_goes_after_a_day_and_what_may_be_needed_stays(
     assert [Path(paths.state, name).exists() for name in ages] == [False, False, True, True, True]
 
 
-def test_a_save_into_what_was_just_replaced_gets_a_name_and_is_told() -> None:
+def test_a_save_into_what_was_just_replaced_gets_a_name_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(swap, "WRITING_S", 0.1)
     home = Home.open()
     day = Path(home.paths.daily, "2026-11-20.md")
     day.write_bytes(b"old")

@@ -53,6 +53,7 @@ def _bent(value: Any, draw: Any) -> Any:
     return draw(ODD)
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_whatever_a_line_holds_only_that_line_is_lost(data: st.DataObject, sample: list[bytes]) -> None:
     client, lines = clients.CLIENTS["codex"], sample

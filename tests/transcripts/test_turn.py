@@ -208,6 +208,7 @@ def queue_lines(events: Iterable[tuple[str, str, bool]]) -> Iterator[bytes]:
             yield queue(kind, time, **({"content": text} if named or kind == "enqueue" else {}))
 
 
+@pytest.mark.slow
 def test_queued_prompts_are_read_as_they_were_before() -> None:
     draw, rows = Random(26), []
     for _ in range(800):
@@ -243,6 +244,7 @@ def test_a_failing_tool_leaves_its_status_and_its_first_and_last_lines() -> None
         assert turn.text.split("\n") == ["y" * width + "…"] * count
 
 
+@pytest.mark.slow
 def test_a_tool_use_is_one_line_with_what_identifies_it_in_any_language() -> None:
     uses = json.loads((TRANSCRIPTS.parent / "tool_uses.json").read_text("utf-8"))["described"]
     longer = json.loads(

@@ -380,6 +380,7 @@ def test_a_file_that_stays_short_is_a_persons_after_a_minute(home: Home, monkeyp
     assert IS not in home.facts()
 
 
+@pytest.mark.slow
 def test_more_than_a_person_changes_is_held_until_they_say_so(wiki: WikiHome) -> None:
     home = Home()
     texts = [f"Pump {number} of the shop is blue." for number in range(40)]

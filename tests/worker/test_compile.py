@@ -306,6 +306,7 @@ def test_a_compile_that_fails_makes_the_first_entries_wait(wiki: WikiHome, monke
     assert due()
 
 
+@pytest.mark.slow
 def test_a_compile_that_is_due_ends_and_is_not_due_for_what_can_never_be_done(
     wiki: WikiHome, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -19,6 +19,8 @@ from memoria.worker.compiler import AGAIN
 from memoria.worker.request import MAX_PAIRS, near_pairs
 from wiki_home import WikiHome, answer_of, entry, placed, stated
 
+pytestmark = pytest.mark.slow
+
 QUEUE = "Uploads of the shop go through the queue."
 DIRECT = "Uploads of the shop go straight to the bucket, past the queue."
 SUNDAYS = "On Sundays uploads of the shop go past the queue to the bucket of the archive."

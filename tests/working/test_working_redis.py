@@ -21,7 +21,7 @@ from memoria.working.store import MIGRATIONS
 from redis_server import RedisServer
 from shared_memory import machine, raw, until_back
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("impatient")]
+pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.usefixtures("impatient")]
 
 
 async def test_nothing_written_before_during_or_after_an_outage_is_lost(server: RedisServer, tmp_path: Path) -> None:
