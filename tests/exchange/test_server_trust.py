@@ -35,6 +35,8 @@ from memoria.transcripts.screen import Tombstones
 from memoria.worker import together, worker
 from memory_server import KEY, OTHER_KEY, MemoryServer
 
+pytestmark = pytest.mark.slow
+
 PNPM, SHORT, TUESDAY = "Use pnpm, not npm.", "Write short functions.", "Deploys go out on Tuesdays."
 
 
@@ -243,7 +245,6 @@ def test_a_listing_that_is_cut_short_is_no_absence(server: MemoryServer, here: K
     assert sync(here, server) == Synced()
 
 
-@pytest.mark.slow
 def test_rows_that_are_lost_there_are_sent_again_after_another_listing(server: MemoryServer, here: Keeper) -> None:
     learned(here, *(f"{hashlib.sha256(bytes([number])).hexdigest()} is a name." for number in range(60)))
     sync(here, server)
@@ -347,7 +348,6 @@ def test_what_a_proxy_answers_sets_nothing_aside_and_drops_no_row(server: Memory
     assert said(here) == server.live() == sorted(["Use pnpm 9.", SHORT])
 
 
-@pytest.mark.slow
 def test_a_listing_may_take_longer_than_a_call(server: MemoryServer, here: Keeper) -> None:
     learned(here, PNPM)
     server.fault_for["GET /api/memories/sync"] = "late"
@@ -368,7 +368,6 @@ def test_the_rows_of_one_server_are_not_given_to_the_next(server: MemoryServer, 
         assert other.live() == ["The gull is white.", PNPM], "the user's own words are"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("way", ["slow", "drip"])
 def test_a_server_that_hangs_costs_one_deadline(server: MemoryServer, here: Keeper, way: str) -> None:
     learned(here, PNPM)
@@ -578,7 +577,6 @@ def _as_of_010(path: Path, numbers: dict[str, int]) -> None:
     db.close()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("delay_s", [0, 0.3])
 def test_a_line_that_was_deleted_and_put_back_stays_however_long_the_server_takes(
     server: MemoryServer, here: Keeper, there: Keeper, monkeypatch: pytest.MonkeyPatch, delay_s: float
@@ -710,7 +708,6 @@ def test_what_the_server_refuses_is_in_status_and_told_once_at_a_sessions_start(
     assert "memory server in order; 0 waiting\n" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_an_exchange_with_nothing_to_do_costs_the_same_for_each_fact(tmp_path: Path, server: MemoryServer) -> None:
     def cost(size: int) -> int:
         """Return how many lines are run, a loop within one each time: work, not time."""
