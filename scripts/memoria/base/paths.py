@@ -92,7 +92,8 @@ def private(path: str, flags: int = WRITING) -> int:
 
 def private_folder(path: str) -> None:
     """Make a folder for its owner alone, with those above it, where there is none."""
-    os.makedirs(path, mode=0o700, exist_ok=True)
+    if not os.path.isdir(path):
+        os.makedirs(path, mode=0o700, exist_ok=True)
 
 
 def regular(path: str, flags: int) -> int:

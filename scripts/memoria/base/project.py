@@ -14,7 +14,6 @@ Everything that is read lies in the repository's own git folder, in regular file
 
 from __future__ import annotations
 
-import binascii
 import os
 import stat
 
@@ -158,7 +157,11 @@ def aliases(path: str) -> Mapping[str, str]:
 
 def digest_of(aliases: Mapping[str, str]) -> str:
     """Return a text that differs for other aliases, ``""`` for none."""
-    return f"{binascii.crc32(repr(sorted(aliases.items())).encode('utf-8', 'replace')):08x}" if aliases else ""
+    if not aliases:
+        return ""
+    import binascii  # noqa: PLC0415 (a shared object, and only for who has renamed a project)
+
+    return f"{binascii.crc32(repr(sorted(aliases.items())).encode('utf-8', 'replace')):08x}"
 
 
 def key_of_path(root: str) -> str:
@@ -214,7 +217,13 @@ def remote_identity(url: str) -> str:
 
 
 def _key(name: str, identity: str) -> str:
-    return f"{name}-{binascii.crc32(identity.encode('utf-8', 'replace')) & 0xFFFFFF:06x}"
+    """Return a key with the last digits of the identity's CRC-32, which takes less than ``binascii`` to be loaded."""
+    rest = 0xFFFFFFFF
+    for byte in identity.encode("utf-8", "replace"):
+        rest ^= byte
+        for _ in range(8):
+            rest = rest >> 1 ^ (0xEDB88320 & -(rest & 1))
+    return f"{name}-{~rest & 0xFFFFFF:06x}"
 
 
 def _name(path: str) -> str:
@@ -294,7 +303,7 @@ def _remote(git: str) -> str:
 def _has_commit(git: str, commit: str) -> bool:
     """Return whether a repository has a commit: as a file, or by name in the index of one of its packs."""
     try:
-        name = binascii.unhexlify(commit)
+        name = bytes.fromhex(commit)
     except ValueError:
         return False
     objects = os.path.join(git, "objects")

@@ -44,7 +44,8 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
     if reason:
         hook.log(paths, f"{event.name} {event.session} left alone: {reason}")
         return None
-    refusal, source = Spool(paths.spool).refusal(), event.text("source")
+    spool, source = Spool(paths.spool), event.text("source")
+    refusal = spool.refusal()
     shown = ShownNotes(paths.hints, event.session_id)
     if source == "compact" and not refusal:
         shown.compacted()
@@ -68,7 +69,7 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
         is_gone = os.path.exists(paths.gone)
         message = _with("doctor", GONE, paths.home) if is_gone else _with("status", WELCOME)
     outcome = f"page of {len(page)} characters"
-    waits = not refusal and any(job.session != event.session for job in Spool(paths.spool).jobs())
+    waits = not refusal and any(job.session != event.session for job in spool.jobs())
     if waits or (settings.sync and not refusal and is_apart(paths)):
         # Turns of a session that never ended (a killed terminal, a crash) are still waiting, or other machines do.
         from memoria.capture import detach  # noqa: PLC0415 (needed when turns wait, which is rare)
@@ -196,13 +197,12 @@ def link_interpreter() -> None:
     link = os.path.join(cache, "memoria", "python3")
     if sys.executable == link or not os.path.isabs(cache):
         return
-    real = os.path.realpath(sys.executable)
-    if os.path.realpath(link) == real:
-        return
     beside = f"{link}.{os.getpid()}"
     try:
+        if os.path.exists(link) and os.path.samefile(link, sys.executable):
+            return
         private_folder(os.path.dirname(link))
-        os.symlink(real, beside)
+        os.symlink(os.path.realpath(sys.executable), beside)
         os.replace(beside, link)
     except OSError:
         pass
