@@ -31,7 +31,7 @@ def test_terms_are_what_says_something_and_signs_and_pairs_where_no_blank_parts_
 
 def test_a_query_asks_for_pairs_of_signs_and_for_an_id_instead_of_the_signs_in_them() -> None:
     assert tokens.of_query("東京都 語") == ["東京", "京都", "語"]
-    assert tokens.of_query("^l-deadbeef ^e-4k7m2q9x") == ["ldeadbeef", "e4k7m2q9x"]
+    assert tokens.of_query("^l-deadbeef ^e-4k7m2q9x l- e-") == ["ldeadbeef", "e4k7m2q9x"]
     assert tokens.of_query("e-commerce") == ["commerc", "ecommerce"]
 
 

@@ -83,7 +83,7 @@ def of_day(day: str) -> list[str]:
 
 
 def of_query(text: str) -> list[str]:
-    """Return the terms of a query, each once, in order, of a block id the whole; ``[]`` when all are stop words."""
+    """Return the terms of a query, each once, in order, of a block id the whole; ``[]`` when nothing names anything."""
     chunks = text.translate(_separators).split()
     unique = list(dict.fromkeys(term for chunk in chunks for term in _asked(chunk)))
     pairs = [term for term in unique if len(term) > 1 and _is_unspaced(term[0])]
@@ -95,7 +95,7 @@ def of_query(text: str) -> list[str]:
 
 def _asked(chunk: str) -> tuple[str, ...]:
     is_id = chunk[:2] == "l-" or (chunk[:2] == "e-" and any(map(str.isdigit, chunk)))  # e-commerce is none
-    return _analysed(chunk)[-1:] if is_id else _analysed(chunk)
+    return _analysed(chunk)[1:][-1:] if is_id else _analysed(chunk)
 
 
 def code(term: str) -> int:

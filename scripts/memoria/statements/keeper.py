@@ -400,10 +400,12 @@ class Keeper(AbstractContextManager["Keeper"]):
             raise ExpectedError(
                 f"{ident!r} is an entry; {invocation.shown(f'learned list {named.anchor}')} lists its facts."
             )
-        fact = self.store.get(named.anchor if named else "l-" + ident.strip())
-        if fact is None:
-            raise ExpectedError(f"there is no learned fact {ident!r}; {invocation.shown('learned')} lists them.")
-        return fact
+        anchor = named.anchor if named else "l-" + ident.strip()
+        if fact := self.store.get(anchor):
+            return fact
+        for day in (day for day, lost in self.store.lost().items() if anchor in lost):
+            raise ExpectedError(f"{anchor} stood in daily/{day}.md, which was moved or lost; put that back to see it.")
+        raise ExpectedError(f"there is no learned fact {ident!r}; {invocation.shown('learned')} lists them.")
 
     def adopt(self, fact: Fact) -> None:
         """Store a fact unchanged, without comparing or counting it."""
