@@ -169,6 +169,7 @@ def test_a_home_or_state_that_can_only_be_read_loses_nothing(tmp_path: Path, wha
         done = bounded(world, *words)
         assert done.returncode in (0, 1), done
         assert len(done.stderr.splitlines()) <= 1, done.stderr.decode()
+        assert words[0] != "search" or b"token" in done.stdout
     for top in closed:
         close(top, writable=True)
     assert bounded(world, event="SessionEnd").returncode == 0

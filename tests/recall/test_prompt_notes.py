@@ -164,6 +164,11 @@ def test_an_index_that_cannot_be_read_is_no_trouble_and_starts_who_fills_it(
     assert ask(world) == ""
     assert "no notes (worker started): " in Path(world.log, "hook.log").read_text("utf-8")
     assert started == [True]
+    Path(world.index).unlink()
+    remember(world, note())
+    (hints := Path(world.hints)).mkdir()
+    (hints / "s1").symlink_to("/nowhere/s1")  # as on a disk that takes no writing
+    assert rows(ask(world)) == rows(ask(world)) != []
 
 
 def run_hook(paths: Paths, payload: bytes) -> subprocess.CompletedProcess[bytes]:

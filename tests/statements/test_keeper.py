@@ -34,7 +34,9 @@ def test_what_another_agent_brought_is_a_rule_once_the_user_says_it(tmp_path: Pa
         brought = a_fact(
             "Use pnpm, not npm.", "fact", origin="assistant", quote="pnpm is what we use", session="codex-1"
         )
-        home.take([brought], "shop")
+        again = a_fact("Take pnpm for installs.", "fact", day=0.5, origin="assistant")
+        home.take([replace(brought, content=again.content), again], "shop")
+        assert home.edit(brought.id, brought.content).seen == 1, "the other words were said twice"
         home.take([a_fact("Use pnpm, not npm.", "correction", day=1, quote="No, pnpm!", session="mine")], "shop")
         (held,) = home.store.facts()
         assert (held.kind, held.origin, held.quote, held.seen) == ("correction", "user", "No, pnpm!", 1)

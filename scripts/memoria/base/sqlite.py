@@ -60,7 +60,9 @@ def read_only(path: str) -> sqlite3.Connection:
     """Open an existing database for reading only. Raises ``module().Error``."""
     if not os.path.isfile(path):  # a pipe would be waited for
         raise module().OperationalError("no such file")
-    connection: sqlite3.Connection = module().connect(f"{uri(path)}?mode=ro", uri=True, timeout=READ_WAIT_S)
+    is_live = os.access(os.path.dirname(path), os.W_OK) or os.path.exists(path + "-wal")
+    how = "mode=ro" if is_live else "immutable=1"  # on a read-only disk no reader can put SQLite's files beside it
+    connection: sqlite3.Connection = module().connect(f"{uri(path)}?{how}", uri=True, timeout=READ_WAIT_S)
     return connection
 
 

@@ -79,12 +79,15 @@ class About(NamedTuple):
 class Index(AbstractContextManager["Index"]):
     """The index file, open for writing (and for searching through ``finder``). Use as a context manager."""
 
-    def __init__(self, path: Path | str) -> None:
-        """Open or create ``path``; empty another version, move a corrupt file aside. Raise OSError without access."""
+    def __init__(self, path: Path | str, *, is_fixed: bool = False) -> None:
+        """Open or create ``path``; empty another version, move a corrupt file aside. Raise OSError without access.
+
+        ``is_fixed``: it can only be read, as it is.
+        """
         self.path = Path(path)
         self.aliases: Mapping[str, str] = {}  # former keys of projects and the present ones
         self.is_whole = True  # no ``sync`` has left out files so far
-        self._db = self._open()
+        self._db = self._open(is_fixed=is_fixed)
 
     def __exit__(self, *_: object) -> None:
         """Close the file."""
@@ -332,10 +335,12 @@ class Index(AbstractContextManager["Index"]):
 
     # --- the file -----------------------------------------------------------------------------------------------
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self, *, is_fixed: bool) -> sqlite3.Connection:
         try:
+            if is_fixed:
+                return reader.opened(str(self.path))
             return database.open_or_replace(self.path, self._connected)
-        except sqlite3.OperationalError as error:  # the file itself is not damaged
+        except (sqlite3.OperationalError, reader.UnreadableError) as error:  # the file itself is not damaged
             raise OSError(f"{self.path}: {error}; is the disk full, or the file locked or read-only?") from error
 
     def _connected(self) -> sqlite3.Connection:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -55,9 +56,13 @@ def searchable(home: Home) -> Iterator[tuple[Index, str]]:
     """Open the index for somebody who waits; yield it, and a sentence for them when it lacks something.
 
     What cannot be read in the time of an answer is read in the background: after the index was lost or damaged, or was
-    of another version, and after very many files have changed.
+    of another version, and after very many files have changed. On a read-only disk nothing is.
     """
-    with Index(home.paths.index) as index:
+    is_fixed = not os.access(home.paths.state, os.W_OK)
+    with Index(home.paths.index, is_fixed=is_fixed) as index:
+        if is_fixed:
+            yield index, "The memory cannot be written now; the search knows what it knew when it last could."
+            return
         index.hurry(home.settings.search_wait_s)
         if not detach.is_locked(home.paths.indexer_lock):
             refresh(index, home.paths, until=time.monotonic() + home.settings.search_wait_s)

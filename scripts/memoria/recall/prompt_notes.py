@@ -40,7 +40,7 @@ def user_prompt_submit(event: hook.Event, settings: Settings, paths: Paths) -> d
     asked = searched(prompt)
     if not has_words(asked):
         return None
-    is_weighed = may_weigh(event, settings)
+    is_weighed = may_weigh(event, settings) and os.access(paths.state, os.W_OK)  # what a call costs is booked there
     if not is_weighed or only_asks(asked):
         from memoria.recall import notes  # noqa: PLC0415 (most prompts are handed over)
 

@@ -111,7 +111,10 @@ def given(
     if not (keys or more) or hook.is_replaced(event):
         return None
     if keys:
-        shown.add(keys)
+        try:
+            shown.add(keys)
+        except OSError:
+            pass  # better twice than not at all
         hook.log(paths, f"{event.name} {event.session} notes shown: {len(keys)}, characters: {len(text)}")
         more["additionalContext"] = text
     return {"hookSpecificOutput": {"hookEventName": event.name, **more}}

@@ -145,7 +145,7 @@ class Finder:
         texts of archived conversations.
         """
         self._own = connection is None
-        self._db = _opened(path) if connection is None else connection
+        self._db = opened(path) if connection is None else connection
         self._ranking = ranking.Ranking(self._db, candidates)
         self._stored = Stored(self._db, turns)
 
@@ -326,7 +326,8 @@ class Finder:
         return bool(importance > layout.AGAIN)
 
 
-def _opened(path: str) -> sqlite3.Connection:
+def opened(path: str) -> sqlite3.Connection:
+    """Open an index of this version for reading only. Raises UnreadableError."""
     connection: sqlite3.Connection | None = None
     try:
         connection = sqlite.read_only(path)

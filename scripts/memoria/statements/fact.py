@@ -92,9 +92,13 @@ class Fact:
         return tuple(line.partition(" ")[2] for line in self.history)
 
     def reworded(self, content: str, day: str, worded: datetime | None = None) -> Fact:
-        """Return the fact with other words; ``day`` (ISO) is put before the old ones in its history."""
+        """Return the fact with other words; ``day`` (ISO) is put before the old ones in its history.
+
+        What was counted was said in the old ones; only the user's own words stay the user's however they are put.
+        """
         history = (*self.history, f"{day} {self.content}")[-MAX_HISTORY:]
-        return replace(self, content=content, history=history, worded=worded or self.worded)
+        seen = self.seen if self.origin == "user" else 1
+        return replace(self, content=content, history=history, seen=seen, worded=worded or self.worded)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields for JSON, without empty and default values."""
