@@ -94,7 +94,7 @@ def marker(secrets: object) -> Callable[[Any], Any]:
     def marked(value: Any) -> Any:
         if isinstance(value, dict):
             return {name: marked(each) for name, each in value.items()}
-        if isinstance(value, list):
+        if isinstance(value, list | tuple):
             return [marked(each) for each in value]
         return pattern.sub("[redacted:seen]", value) if seen and isinstance(value, str) else value
 

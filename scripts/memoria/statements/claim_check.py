@@ -23,11 +23,8 @@ from memoria.statements.fact import (
     Ending,
     Fact,
     Stamp,
-    clamp,
-    new_id,
     phrases,
     plain,
-    words,
 )
 
 log = logging.getLogger(__name__)
@@ -151,6 +148,7 @@ def _checked(claim: Mapping[str, Any], material: Material, stamp: Stamp, shown: 
     if kind not in KINDS:
         raise _Refused(f"there is no kind {kind!r}")
     quote, origin = _proof(claim, material, stamp)
+    superseded = _superseded(claim.get("supersedes"), shown)
     content = _grounded(plain(claim.get("content")), quote, origin, ground)
     if not MIN_CONTENT <= len(content) <= MAX_CONTENT:
         raise _Refused(f"content of {len(content)} characters, not {MIN_CONTENT} to {MAX_CONTENT}")
@@ -160,22 +158,7 @@ def _checked(claim: Mapping[str, Any], material: Material, stamp: Stamp, shown: 
         kind = "fact"
     if kind in _PERSONAL and origin != "user":
         raise _Refused(f"a {kind} that the user did not say: {content}")
-    ident = new_id(kind, content, stamp)
-    return Fact(
-        kind=kind,
-        content=content,
-        importance=clamp(claim.get("importance")),
-        origin=origin,
-        project=stamp.project,
-        time=stamp.time,
-        id=ident,
-        session=stamp.session,
-        tags=words(claim.get("tags"), 8),
-        keywords=words(claim.get("keywords"), 20),
-        quote=plain(quote, MAX_CONTENT),
-        supersedes=_superseded(claim.get("supersedes"), shown),
-        asked_as=phrases(claim.get("asked_as")),
-    )
+    return Fact.claimed(claim, kind, content, stamp, origin=origin, quote=quote, supersedes=superseded)
 
 
 def _ending(claim: Mapping[str, Any], material: Material, stamp: Stamp, shown: Collection[str], ground: str) -> Ending:

@@ -107,6 +107,28 @@ class Fact:
         return {name: _plainest(value) for name, value in pairs if value not in (None, "", ())}
 
     @classmethod
+    def claimed(
+        cls, claim: Mapping[str, Any], kind: str, content: str, stamp: Stamp, *, origin: str, quote: str,
+        supersedes: tuple[str, ...],
+    ) -> Fact:  # fmt: skip
+        """Return the fact that a model claims; what is not given was checked, or is read from the claim."""
+        return cls(
+            kind=kind,
+            content=content,
+            importance=clamp(claim.get("importance")),
+            origin=origin,
+            project=stamp.project,
+            time=stamp.time,
+            session=stamp.session,
+            tags=words(claim.get("tags"), 8),
+            keywords=words(claim.get("keywords"), 20),
+            quote=plain(quote, MAX_CONTENT),
+            supersedes=supersedes,
+            asked_as=phrases(claim.get("asked_as")),
+            id=new_id(kind, content, stamp),
+        )
+
+    @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Fact:
         """Return the fact from ``to_dict``'s output, possibly edited by hand.
 

@@ -247,8 +247,9 @@ class Stretch:
 
     @property
     def says_nothing(self) -> bool:
-        """Whether nobody said a word, nothing failed, and at most one tool was used."""
-        return not any(turn.text for turn in self.turns) and sum(len(turn.tools) for turn in self.turns) <= 1
+        """Whether neither the user nor the assistant said or did anything, or no more than use one tool."""
+        is_silent = not any(turn.text for turn in self.turns) and sum(len(turn.tools) for turn in self.turns) <= 1
+        return is_silent or not self.spoken
 
 
 def stretches(turns: Iterable[Turn], limit: int, zone: clock.Zone) -> Iterator[Stretch]:

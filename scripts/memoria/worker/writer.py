@@ -34,7 +34,6 @@ from memoria.models.metered import Metered
 from memoria.models.protocol import Completion, JsonObject
 from memoria.pages import housekeeping, notices
 from memoria.search import comparison
-from memoria.search.words import overlap
 from memoria.statements import claim_check, lines
 from memoria.statements.claim_check import Material
 from memoria.statements.fact import Ending, Fact, Stamp
@@ -42,7 +41,7 @@ from memoria.statements.keeper import Keeper
 from memoria.transcripts import clients
 from memoria.transcripts.archive import Archive
 from memoria.transcripts.intake import Intake, Stretch, stretches
-from memoria.transcripts.turn import Exchange, steps
+from memoria.transcripts.turn import Exchange
 from memoria.worker import conversation
 from memoria.worker.conversation import SPEAKERS, is_urgent
 
@@ -110,32 +109,26 @@ def near(keeper: Keeper, session: Session, exchanges: Sequence[Exchange]) -> lis
 
 
 def findings(
-    keeper: Keeper,
-    session: Session,
-    exchanges: Sequence[Exchange],
-    answer: JsonObject,
-    day: date,
-    near: Sequence[JsonObject],
-    before: str,
+    keeper: Keeper, session: Session, exchanges: Sequence[Exchange], material: JsonObject, answer: JsonObject, day: date
 ) -> Findings:
     """Return what a flush learns from exchanges of ``day``, checked against them; nothing is stored.
 
-    ``near``: the known facts that the model was shown; ``before``: what Claude had said last.
+    ``material``: what the model was asked with (``tasks.flush``).
     """
+    near = material["known"]
     asked = claim_check.asked(answer.get("asked"), [str(fact["id"]) for fact in near if not fact["is_asked"]])
-    spoken = [part for part in exchanges if part.texts("user")]
-    if not spoken:
+    if not (spoken := [part for part in exchanges if part.texts("user")]):
         return Findings(asked=asked)
 
-    def of_day(parts: Iterable[Exchange]) -> list[Exchange]:
+    def on_day(parts: Iterable[Exchange]) -> list[Exchange]:
         return [part for part in parts if part.time and keeper.zone.day(part.time) == day]
 
-    material = Material.of([part.material() | {"steps": steps([part])[0]} for part in spoken])
-    stamp = session.stamp(of_day(spoken) or of_day(exchanges) or spoken)  # a time of the day in whose log the facts are
+    stamp = session.stamp(on_day(spoken) or on_day(exchanges) or spoken)  # a time of the day in whose log the facts are
+    said = (turn.text for part in exchanges for turn in part.turns if turn.role in SPEAKERS)
     found = claim_check.check(
-        answer.get("statements", ()), material, stamp,
+        answer.get("statements", ()), Material.of([told for told in material["exchanges"] if told["user"]]), stamp,
         shown={str(fact["id"]): str(fact["content"]) for fact in near}, ended=answer.get("ended", ()),
-        told="\n".join([before, *(turn.text for part in exchanges for turn in part.turns if turn.role in SPEAKERS)]),
+        told="\n".join([material["before"], *said]),
     )  # fmt: skip
     # The entry shows all of them before the first is in the store, so they are compared with one another here.
     news = [found.facts[place] for place in comparison.distinct([fact.content for fact in found.facts])]
@@ -211,7 +204,9 @@ class Writer:
         broken = False
         before = conversation.answer_before(self.home, unwritten.intake)
         for stretch in unwritten.stretches:
-            if not broken:
+            if not broken and stretch.says_nothing:
+                self.ledger.record_nothing(stretch.keys, unwritten.session.id, "nothing was said")
+            elif not broken:
                 try:
                     if entry := self.write_entry(stretch, unwritten.session, before):
                         yield entry
@@ -234,28 +229,22 @@ class Writer:
 
         ``before``: Claude's last words before the stretch, which its first may refer to.
         """
-        if not stretch.spoken or stretch.says_nothing:
-            self.ledger.record_nothing(stretch.keys, session.id, "nothing was said")
-            return ""
         stretch = stretch.cleaned(self.archive.redactor.redact)
-        known = near(self.keeper, session, stretch.exchanges)
-        shown = self._shown(session, stretch)
-        open_items = [{"id": item.id, "day": item.day, "text": item.text} for item in shown]
-        material: JsonObject = {"project": session.name, "known": known, "open_items": open_items, "before": before}
-        prompt = tasks.flush({**material, "exchanges": stretch.material(session.cwd)})
-        completion = self.model.complete(prompt, session.project)
+        said = stretch.material(session.cwd)
+        known, shown = near(self.keeper, session, stretch.exchanges), self._shown(session, stretch)
+        items = [{"id": item.id, "day": item.day, "text": item.text} for item in shown]
+        material: JsonObject = {"project": session.name, "known": known, "open_items": items, "before": before}
+        material["exchanges"] = said
+        completion = self.model.complete(tasks.flush(material), session.project)
         failpoints.reached("flush.answered")
         marked = marker(completion.data["secrets"])  # what the rules did not know is kept nowhere
-        completion, stretch = replace(completion, data=marked(completion.data)), stretch.cleaned(marked)
+        answer, material, stretch = marked(completion.data), marked(material), stretch.cleaned(marked)
         moment = next((part.time for part in stretch.exchanges if part.time), None) or clock.now()
-        day = self.home.zone.day(moment)
-        found = findings(self.keeper, session, stretch.exchanges, completion.data, day, known, before)
-        action_items = self._settle(shown, completion.data)
-        entry = replace(
-            _entry(completion, stretch, session, found, self.home.zone.local(moment)), action_items=tuple(action_items)
-        )
+        found = findings(self.keeper, session, stretch.exchanges, material, answer, self.home.zone.day(moment))
+        completion, to_do = replace(completion, data=answer), self._settle(shown, answer)
+        entry = _entry(completion, stretch, session, found, self.home.zone.local(moment), to_do)
         # An empty note is no entry; learned facts are compiled from their entry.
-        is_worth = completion.data["worth_saving"] and _says_something(completion)
+        is_worth = answer["worth_saving"] and _says_something(completion)
         is_kept = is_worth or entry.learned
         if is_kept:
             self._put(entry, stretch)
@@ -274,9 +263,10 @@ class Writer:
         items = self.items.of(session.project)
         if last:
             items = [item for item in items if item.day <= self.home.zone.day(last).isoformat()]
-        said = comparison.words(" ".join(turn.text for turn in stretch.turns)).stems
+        said = comparison.words(" ".join(turn.text for turn in stretch.turns))
         newest = items[-MAX_SHOWN // 4 :]
-        ranked = sorted(items, key=lambda item: (item not in newest, -overlap(comparison.words(item.text).stems, said)))
+        share = {item.id: comparison.covered(comparison.words(item.text), said) for item in items}
+        ranked = sorted(items, key=lambda item: (item not in newest, -share[item.id]))
         return [item for item in items if item in ranked[:MAX_SHOWN]]
 
     def _settle(self, shown: Iterable[OpenItem], data: JsonObject) -> list[str]:
@@ -313,8 +303,10 @@ class Writer:
         log.info("entry %s: %s", entry.id, entry.title)
 
 
-def _entry(completion: Completion, stretch: Stretch, session: Session, found: Findings, moment: datetime) -> Entry:
-    """Return the entry of a stretch that began at ``moment``, given in the user's time zone."""
+def _entry(
+    completion: Completion, stretch: Stretch, session: Session, found: Findings, moment: datetime, items: Iterable[str]
+) -> Entry:
+    """Return the entry of a stretch that began at ``moment``, given in the user's time zone; ``items``: of action."""
     data = completion.data
     return Entry(
         id=short_id(f"{session.id} {stretch.identity}"),
@@ -328,6 +320,7 @@ def _entry(completion: Completion, stretch: Stretch, session: Session, found: Fi
         context=data["context"],
         key_exchanges=tuple(data["key_exchanges"]),
         learned=tuple(map(lines.learned, found.fresh)),
+        action_items=tuple(items),
         turns=stretch.keys,
         model=completion.model,
         agent=session.agent,
