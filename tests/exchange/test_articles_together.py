@@ -14,7 +14,7 @@ import pytest
 from exchange_lives import Killed
 from facts import MONDAY, SHOP, a_fact
 from home_lives import Machine
-from memoria.exchange import scan
+from memoria.exchange import rounds
 from memoria.exchange.forms import Page
 from memoria.exchange.records import Records
 from memoria.pages import refresh
@@ -326,7 +326,7 @@ def delete_articles(machine: Machine, count: int) -> None:
 def test_articles_that_no_person_can_have_deleted_are_held(
     desk: Machine, laptop: Machine, count: int, missing: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scan, "MANY", 3)
+    monkeypatch.setattr(rounds, "MANY", 3)
     for number in range(count):
         place(desk, "Behaviour", f"Rule {number} holds.", f"Law {number} holds.", slug=f"concepts/page{number}")
     meet(desk, laptop)

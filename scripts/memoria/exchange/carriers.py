@@ -91,7 +91,9 @@ class Git:
         if not (self.clone / "HEAD").exists():
             self.clone.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._run("init", "-q", "--bare")
-        self._tidy()
+        loose = len(list((self.clone / "objects").glob("[0-9a-f][0-9a-f]/*")))
+        if loose > LOOSE or len(list((self.clone / "objects" / "pack").glob("*.pack"))) > LOOSE:
+            self.shred()  # to read them would cost more than the exchange
         fetch = ("fetch", "-q", "--prune", "--no-tags", "--no-write-fetch-head", self.address, f"+{_REFS}*:{_REFS}*")
         self._run(*fetch, limit_s=self.limit_s)
         rows = self._run("for-each-ref", "--format=%(refname) %(objectname)", _REFS).decode().split("\n")
@@ -138,12 +140,6 @@ class Git:
         self._run("repack", "-q", "-a", "-d")
         self._run("prune", "--expire=now")
 
-    def _tidy(self) -> None:
-        """Pack the clone when it holds many single objects: reading them costs more than the exchange."""
-        loose = len(list((self.clone / "objects").glob("[0-9a-f][0-9a-f]/*")))
-        if loose > LOOSE or len(list((self.clone / "objects" / "pack").glob("*.pack"))) > LOOSE:
-            self.shred()
-
     def _run(self, *arguments: str, given: bytes = b"", limit_s: float = LOCAL_S) -> bytes:
         """Run git, which asks nobody for anything; raise CarrierError when it fails or takes longer than its limit."""
         settings = ("gc.auto=0", "maintenance.auto=false", "core.hooksPath=/dev/null", "core.askPass=",
@@ -159,7 +155,9 @@ class Git:
         try:
             output, told = process.communicate(given, timeout=limit_s)
         except BaseException as error:
-            _end(process)
+            with suppress(OSError):  # it ends with what it has started
+                os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()
+            process.communicate()
             if isinstance(error, subprocess.TimeoutExpired):
                 raise CarrierError(f"{self.address} did not answer within {limit_s:.0f} seconds.") from None
             raise
@@ -170,16 +168,6 @@ class Git:
 
 
 Carrier = Folder | Git
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End git with what it has started."""
-    with suppress(OSError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    process.communicate()
 
 
 def _environment(clone: Path) -> dict[str, str]:

@@ -78,7 +78,9 @@ class Day(DayText):
             ident, key = span.marker[1], written_key(span.marker)
             said = [row for row in rows[span.first : span.last] if not BLOCK_ID.fullmatch(row)]
             bare = "\n".join([*_squeezed(said), "", self.rows[span.last].rstrip()])
-            head = f"{day} {self._time(span.first)}".rstrip()
+            above = self.rows[span.first :: -1]  # the time of day is that of the next heading where it tells none
+            time = next((match[1] for row in above if (match := _TIMED.match(row))), "")
+            head = f"{day} {time}".rstrip()
             yield Piece(f"e-{ident}", ENTRY, f"{head}\n{bare}", key)
             for item in items:
                 if item.entry == ident and not item.is_open:
@@ -92,10 +94,6 @@ class Day(DayText):
                 yield Piece(fact.id, STATEMENT, text, fact.project)
                 if end:
                     yield Piece(f"{fact.id}#{END}", END, end, fact.project)
-
-    def _time(self, number: int) -> str:
-        """Return the time of day of what begins in a row: that of the next heading above where it tells none."""
-        return next((match[1] for row in self.rows[number::-1] if (match := _TIMED.match(row))), "")
 
     # -- writing
 

@@ -24,6 +24,7 @@ from memoria.exchange.record import (
     END,
     FORGET,
     GONE,
+    ITEM,
     PLACE,
     RANDOM,
     STATEMENT,
@@ -124,13 +125,11 @@ class Records(AbstractContextManager["Records"]):
             self.scrub([record.dot])
             self._forget(replace(known, over=record.over), mine=mine)  # other ids may hold what it replaced
             return False
-        run = self.db.execute
         self._replace(record)
-        pair = (record.dot, record.dot[:RANDOM])
-        is_new = run("SELECT 1 FROM replaced WHERE dot IN (?, ?)", pair).fetchone() is None
-        if is_new:
-            row = (record.dot, record.id, record.kind, record.line, mine)
-            is_new = run("INSERT OR IGNORE INTO records VALUES (?, ?, ?, ?, ?)", row).rowcount > 0
+        row = (record.dot, record.id, record.kind, record.line, mine, record.dot[:RANDOM])
+        unless = "NOT EXISTS (SELECT 1 FROM replaced WHERE dot IN (?1, ?6))"
+        new = f"INSERT OR IGNORE INTO records SELECT ?1, ?2, ?3, ?4, ?5 WHERE {unless}"
+        is_new = self.db.execute(new, row).rowcount > 0
         if not mine or len(self.known(record.id)) > 1 or self.beside(record.whole):  # else a scan found it in a file
             self.be_due([record.id])
         return is_new
@@ -241,18 +240,20 @@ class Records(AbstractContextManager["Records"]):
         """Return the ids that were forgotten."""
         return [ident for (ident,) in self.db.execute("SELECT id FROM gone")]
 
-    def former(self, ident: str) -> list[Record]:
-        """Return the rows of histories that tell former wordings of a statement."""
-        query = "SELECT line FROM records WHERE kind = ? AND id GLOB '*#h-*' AND instr(line, ?)"
-        return [Record.parse(line) for (line,) in self.db.execute(query, (PLACE, f"#^{ident}|"))]
+    def forget_rows(self, ident: str, machine: str) -> None:
+        """Let what articles held that show or showed a statement leave every segment: a summary may have told it.
 
-    def scrub_articles(self, ident: str) -> None:
-        """Let what articles held that show or showed a statement leave every segment: a summary may have told it."""
-        query = "SELECT id FROM records WHERE kind = ? AND (id GLOB ? OR instr(line, ?))"
+        Rows of histories that tell its former wordings end.
+        """
+        query = "SELECT line FROM records WHERE kind = ? AND (id GLOB ? OR instr(line, ?))"
         for each in (ident, *self.firsts(ident)):
-            for (place,) in self.db.execute(query, (PLACE, f"*#{each}", f"#^{each}|")).fetchall():
-                dots = self.db.execute("SELECT dot FROM held WHERE id = ?", (place.partition("#")[0],)).fetchall()
-                self.scrub(dot for (dot,) in dots)
+            for (line,) in self.db.execute(query, (PLACE, f"*#{each}", f"#^{each}|")).fetchall():
+                row = Record.parse(line)
+                held = "INSERT OR IGNORE INTO scrubbed SELECT dot FROM held WHERE id = ?"
+                self.db.execute(held, (row.whole,))
+                if each == ident and "#h-" in row.id:
+                    self.put(row.id, row.kind, None, row.dots, machine=machine)
+                    self.scrub(row.dots)
 
     def idents(self, kind: str) -> list[str]:
         """Return the ids under which something of a kind may stand."""
@@ -338,6 +339,11 @@ class Records(AbstractContextManager["Records"]):
         self.add(replace(found, dot=made_of(found.dot) + found.digest, over=found.dots).written(), mine=True)
         return True
 
+    def over(self, ident: str, dots: tuple[str, ...]) -> tuple[str, ...]:
+        """Return what an edit replaces: in a wording that stood beside another, no box of that one."""
+        whole, _, part = ident.partition("#")
+        return self.dots(ident) if self.part(whole) and part else dots
+
     def parts(self, ident: str) -> list[str]:
         """Return the parts of an id of which there are records; the boxes of an entry are those of each wording."""
         query = "SELECT {0} FROM {1} WHERE {0} > ?1 AND {0} < ?2"
@@ -395,10 +401,9 @@ class Records(AbstractContextManager["Records"]):
         shown, wanted = self.shown(piece.id), self.wanted(piece.id)
         return wanted if wanted != GONE else shown.digest if shown else piece.full
 
-    def seen(self, ident: str, file: str) -> str:
-        """Return the digest of what a file held of an id when it was last looked at."""
-        shown = self.shown(ident)
-        return shown.digest if shown and shown.file == file else GONE
+    def seen(self, file: str) -> dict[str, str]:
+        """Return the digests of what a file held when it was last looked at, by id."""
+        return {ident: each.digest for ident, each in self.shown_in(file).items() if each.digest != GONE}
 
     def note(self, file: str, stamp: str, wholes: Collection[str], held: Mapping[str, str]) -> None:
         """Record what a file holds, in which these ids were written with their parts; ``stamp``: if nobody else did."""
@@ -408,21 +413,24 @@ class Records(AbstractContextManager["Records"]):
                     self.show(ident, file, held.get(ident, GONE), self.dots(ident))
                 else:
                     self.unshow(ident)
-        if stamp and held == {ident: each.digest for ident, each in self.shown_in(file).items() if each.digest != GONE}:
+        if stamp and held == self.seen(file):
             self.read(file, stamp)
 
     def read(self, file: str, stamp: str) -> None:
         """Record that a file was looked at."""
         self.db.execute("INSERT OR REPLACE INTO files VALUES (?, ?)", (file, stamp))
 
+    def miss(self, shown: Shown, machine: str) -> None:
+        """Record that a file holds an id no more, which is deleted."""
+        record = self.standing(shown.id)
+        if record and record.text is not None:
+            over = self.over(shown.id, shown.dots) if record.kind == ITEM else shown.dots
+            record = self.put(shown.id, record.kind, None, over, machine=machine)
+        self.show(shown.id, shown.file, GONE, record.dots if record else ())
+
     def unshow(self, ident: str) -> None:
         """Record that no file was ever seen to hold an id, or a part of it."""
         self.db.execute("DELETE FROM shown WHERE id = ? OR (id > ? AND id < ?)", (ident, f"{ident}#", f"{ident}$"))
-
-    def count_shown(self, folder: str) -> int:
-        """Return how many ids the files of a folder held, without their parts."""
-        query = "SELECT count(*) FROM shown WHERE digest <> ? AND file GLOB ? AND instr(id, '#') = 0"
-        return int(self.db.execute(query, (GONE, f"{folder}*")).fetchone()[0])
 
     # -- segments
 

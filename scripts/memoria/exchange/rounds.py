@@ -3,6 +3,24 @@
 Scan, meeting, application: what is new here becomes records, the records of all machines come together, and what they
 say is written into the files. Each step can be killed and repeated. What was forgotten elsewhere and stands here is
 named to the caller, because forgetting reaches further than the files that are exchanged.
+
+The records hold the *last known state*: of each id, the digest of the text that a file held, and the dots of the
+records that this text stood for. A scan reads the files that have changed since and compares, id by id:
+
+- The text is the one that was shown: nothing happened.
+- It is the text of a live record: what stands there is known already. So it is after a kill between the writing of a
+  file and the note about it, and so on a machine that meets others with files of its own.
+- No file here ever showed it, and a live record has replaced it: an old copy of the file. It is no news, and the
+  application brings it up to date. No time is asked, neither the file's nor a clock's.
+- Otherwise it is an edit, by a person or by memoria: a record that replaces the dots that were *shown*, not those that
+  have come since. Of two edits of one text neither is chosen.
+
+**Absence is never a deletion.** An id that still stands anywhere in its file is there, though a formatter may have made
+its line unreadable. One that is gone from its file and in no other becomes a record without a text, unless too much is
+missing at once, or a whole day, or the whole wiki: then it is held, nothing is sent of it, and a person is asked.
+
+The application writes an id only where its file still holds what was last seen there: a person who saves in this moment
+is not overwritten, and their words become a record with the next scan.
 """
 
 from __future__ import annotations
@@ -12,10 +30,11 @@ import os
 import platform
 import shutil
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,17 +45,16 @@ from memoria.base.paths import Paths
 from memoria.base.visibility import Visibility
 from memoria.daily.ledger import Ledger
 from memoria.exchange import keys
-from memoria.exchange.application import apply
 from memoria.exchange.carriers import Carrier
+from memoria.exchange.forms import reworded
 from memoria.exchange.meeting import DELETED, Meeting
 from memoria.exchange.memory_server import Server
-from memoria.exchange.record import ENTRY, FORGET, GONE, STATEMENT, nameless, packed
-from memoria.exchange.records import TO_FORGET, Records
+from memoria.exchange.record import ENTRY, FORGET, GONE, STATEMENT, Piece, Record, digest_in, nameless, packed
+from memoria.exchange.records import HELD, TO_FORGET, Records, Shown
 from memoria.exchange.rows import SERVER, Rows
-from memoria.exchange.scan import Scan
-from memoria.exchange.sources import Articles, Days
+from memoria.exchange.sources import Articles, Days, Source, folder_of
 from memoria.ground import clock, database, files, locks
-from memoria.ground.errors import ExpectedError
+from memoria.ground.errors import ExpectedError, FileBusyError, SavedMeanwhileError
 from memoria.ground.home import Home
 from memoria.ground.printable import counted
 from memoria.ground.swap import Swap
@@ -44,6 +62,7 @@ from memoria.pages import refresh
 from memoria.statements.keeper import Keeper
 from memoria.transcripts.screen import Tombstones, stone_of
 from memoria.wiki.folder import Wiki
+from memoria.wiki.settle import MANY, SHARE
 
 STONE: Final = "stone"  # a record by which a forgotten text is recognised
 
@@ -79,12 +98,12 @@ class Exchanged:
         return ", ".join(parts) or "nothing new"
 
 
-@dataclass(slots=True)
+@dataclass
 class Round:
     """The exchange of one home.
 
-    What is missing in the files and waits for a person was meant when it is ``taken``, and is written again when it is
-    ``restored``.
+    What is missing in the files and waits for a person (``_held``) was meant when it is ``taken``, and is written again
+    when it is ``restored``.
     """
 
     home: Home
@@ -92,12 +111,13 @@ class Round:
     records: Records
     taken: bool = False
     restored: bool = False
+    _held: list[Shown] = field(default_factory=list)
 
     def run(self, carrier: Carrier | None, server: Server | None = None) -> Exchanged:
         """Swap by what there is. What came is always written."""
         self._begin()
-        scan, stones = self.scan(), Tombstones(self.home.paths)
-        done = Exchanged(held=len(scan.held))
+        self.scan()
+        done, stones = Exchanged(held=len(self._held)), Tombstones(self.home.paths)
         if server:
             rows = Rows(self.records, self.keeper, server, self.hides, stones.without)
             rows.meet()
@@ -133,13 +153,13 @@ class Round:
             self.records.keep("machine", os.urandom(8).hex())
         return str(self.records.get("machine"))
 
-    @property
+    @cached_property
     def hides(self) -> Callable[[str], bool]:
         """Whether a project is excluded here."""
         visible, known = Visibility(self.home.settings, self.home.paths), project.known(self.home.paths.projects)
         return lambda key: visible.hides(known.current(key))
 
-    def scan(self) -> Scan:
+    def scan(self) -> None:
         """Look at the files; at articles only while no compile is at work. A person's own notes become entries."""
         daily = self.keeper.lines.daily
         daily.take_in_copies()
@@ -153,16 +173,159 @@ class Round:
         with locks.held(Path(self.home.paths.compile_lock)) as mine:
             if mine and self.home.settings.sync:
                 refresh.settle(self.home, self.keeper)
-            scan = Scan(self.records, self._sources(mine), label(), self.hides, self.taken, self.restored)
-            scan.run()
-        return scan
+            with self.records.transaction():
+                for source in self._sources(mine):
+                    self._look(source)
+                while self.restored and self._held:
+                    ident = self._held.pop().id
+                    self.records.unshow(ident)
+                    self.records.be_due([ident])
+                self.records.keep("held", len(self._held))
+
+    def _look(self, source: Source) -> None:
+        known = {name: stamp for name, stamp in self.records.db.execute("SELECT name, stamp FROM files")
+                 if name.startswith(source.folder)}  # fmt: skip
+        stamps = source.stamps()
+        found: dict[str, tuple[Piece, str]] = {}
+        texts: dict[str, str] = {}
+        for name in [name for name, stamp in stamps.items() if known.get(name) != stamp]:
+            try:
+                text = source.text(name)
+                pieces = list(source.pieces(name, text))
+            except (OSError, ValueError):
+                continue  # it is as unknown as before
+            texts[name] = text
+            for piece in pieces:
+                shown = self.records.shown(piece.id)
+                there = shown.file if shown and shown.digest != GONE else name
+                if there != name and known.get(there) == stamps.get(there, ""):
+                    continue  # a second copy: the first stands where it stood
+                if piece.id not in found or (shown and shown.file == name):
+                    found[piece.id] = (piece, name)
+        for piece, name in found.values():
+            self._compare(piece, name)
+        vanished = known.keys() - stamps.keys()
+        asked = {name for name, stamp in known.items() if stamp == HELD}
+        asked |= set() if source.may_vanish and stamps else vanished
+        asked |= {name for name in texts if not source.may_vanish and self._is_lost(name, texts[name], found)}
+        self._miss(source, found, texts | dict.fromkeys(sorted(vanished), ""), set() if self.taken else asked)
+        left = {shown.file for shown in self._held}
+        for name in {*texts, *left}:
+            self.records.read(name, HELD if name in left else stamps[name])
+        self.records.db.executemany("DELETE FROM files WHERE name = ?", [(name,) for name in vanished - left])
+
+    def _is_lost(self, name: str, text: str, found: Mapping[str, tuple[Piece, str]]) -> bool:
+        """Return whether a log is empty or begun anew: it has no entry that it held, and no text or new ones."""
+        entries = {ident for ident in self.records.seen(name) if ident.startswith("e-")}
+        if not entries or any(ident in found for ident in entries):
+            return False
+        return not text.strip() or name in (file for _, file in found.values())
+
+    def _compare(self, piece: Piece, name: str) -> None:
+        if piece.kind == FORGET:
+            if not self.records.gone(piece.id):
+                self.records.put(piece.id, FORGET, piece.text, (), machine=label())
+            return
+        if self.hides(piece.project):
+            return
+        digest, shown, live = self.records.held(piece), self.records.shown(piece.id), self.records.standing(piece.id)
+        if shown and shown.digest == digest:
+            if shown.file != name:
+                self.records.show(piece.id, name, digest, shown.dots)
+            return
+        is_known = digest == self.records.wanted(piece.id)
+        is_old = (shown is None or _is_older(piece, live)) and self.records.is_former(piece.id, piece.digest)
+        if is_known or is_old or self.records.gone(piece.id):
+            self.records.show(piece.id, name, digest, self.records.dots(piece.id) if is_known else ())
+            self.records.be_due([] if is_known else [piece.id])
+            return
+        text, said = piece.text, shown.dots if shown else ()
+        if piece.kind == STATEMENT and said and digest_in(said[0]) != piece.digest:
+            text = reworded(text)  # after a kill the statements' store does not know what was said before
+            self.records.be_due([piece.id])
+        over = self.records.over(piece.id, said)
+        record = self.records.put(piece.id, piece.kind, text, over, project=piece.project, machine=label())
+        self.records.show(piece.id, name, digest, record.dots)
+
+    def _miss(self, source: Source, found: Mapping[str, object], texts: Mapping[str, str], asked: set[str]) -> None:
+        """Turn what a person deleted into records; hold what is missing in files about which a person is ``asked``."""
+        missing = [shown for name, text in texts.items() for shown in self._gone_from(name, found, text)]
+        query = "SELECT count(*) FROM shown WHERE digest <> ? AND file GLOB ? AND instr(id, '#') = 0"
+        (held,) = self.records.db.execute(query, (GONE, f"{source.folder}*")).fetchone()
+        count = len([shown for shown in missing if "#" not in shown.id and shown.file not in asked])
+        asked |= {shown.file for shown in missing} if count > max(MANY, SHARE * held) and not self.taken else set()
+        self._held += [shown for shown in missing if shown.file in asked]
+        for shown in missing:
+            if shown.file not in asked:
+                self.records.miss(shown, label())
+
+    def _gone_from(self, name: str, found: Mapping[str, object], text: str) -> Iterator[Shown]:
+        for ident, shown in self.records.shown_in(name).items():
+            whole = ident.partition("#")[0]
+            is_garbled = f"^{whole}" in text and whole not in found
+            if shown.digest != GONE and ident not in found and not is_garbled:
+                yield shown
 
     def apply(self) -> list[str]:
-        """Write what is due into the files; return the ids that stand here and were forgotten elsewhere."""
+        """Write what is due into the files that can be written now; what cannot be written now stays due.
+
+        Return the ids that stand here and were forgotten elsewhere.
+        """
+        with self.records.transaction():
+            self.records.spread()
+        left = {ident.partition("#")[0] for ident in self.records.due()}
         with locks.held(Path(self.home.paths.compile_lock)) as mine:
-            days, *articles = self._sources(mine)
-            apply(self.records, (days, *articles))
-        return days.forgotten
+            sources = self._sources(mine)
+            for source in sources:
+                plan: dict[tuple[bool, str], list[str]] = {}
+                for whole in sorted(whole for whole in left if folder_of(whole) == source.folder):
+                    left.remove(whole)
+                    for number, file in enumerate(names := source.files(whole), 1):
+                        plan.setdefault((number == len(names), file), []).append(whole)
+                for (_, file), idents in sorted(plan.items()):
+                    left |= set(idents) - self._written(source, file, idents) | source.waiting
+        with self.records.transaction():
+            self.records.settle(ident for ident in self.records.due() if ident.partition("#")[0] not in left)
+        return sources[0].forgotten
+
+    def _written(self, source: Source, file: str, idents: Sequence[str]) -> set[str]:
+        """Write these ids into a file, or out of it; return those that stand there now as in the records."""
+        done: set[str] = set()
+        text: str | None = None
+
+        def changed(before: str | None) -> str | None:
+            nonlocal done, text
+            held = self._pieces(source, file, before)
+            parts = {part for whole in idents for part in (whole, *self.records.parts(whole))}
+            parts |= {ident for ident in held if ident.partition("#")[0] in idents}
+            wanted, seen = {part: self.records.wanted(part) for part in sorted(parts)}, self.records.seen(file)
+            taken = {part.partition("#")[0] for part, digest in wanted.items()
+                     if held.get(part, GONE) not in (seen.get(part, GONE), digest)}  # fmt: skip
+            done = set(idents) - taken
+            wrong = [part for part, digest in wanted.items() if part.partition("#")[0] in done
+                     and (held.get(part, GONE) != digest or self.records.gone(part))]  # fmt: skip
+            with self.records.transaction():
+                text = source.written(file, before, wrong) if wrong or before else before
+                for part in set(wrong) - held.keys():  # who edits what a kill leaves here replaces it
+                    shown = self.records.shown(part)
+                    if shown is None or shown.digest == GONE:
+                        self.records.show(part, file, GONE, self.records.dots(part))
+            return text
+
+        try:
+            source.rewrite(file, changed)
+            held = self._pieces(source, file, text)
+        except (FileBusyError, SavedMeanwhileError, OSError, ValueError):
+            return set()
+        stamp = source.mark(file, text)
+        with self.records.transaction():
+            self.records.note(file, stamp, done, held)
+            source.tell(file, text, stamp, done)
+        return done
+
+    def _pieces(self, source: Source, file: str, text: str | None) -> dict[str, str]:
+        pieces = source.pieces(file, text) if text is not None else ()
+        return {piece.id: self.records.held(piece) for piece in pieces if piece.kind != FORGET}
 
     def _sources(self, with_articles: bool) -> tuple[Days, *tuple[Articles, ...]]:
         """Return the files that are exchanged; articles only while no compile is at work."""
@@ -192,6 +355,17 @@ class Round:
         return bool(new)
 
 
+def _is_older(piece: Piece, live: Record | None) -> bool:
+    """Return whether a statement says itself that its words are from before those of its records."""
+    text = live.text if live and piece.kind == STATEMENT else None
+    return text is not None and _worded(piece.text) < _worded(text)
+
+
+def _worded(text: str) -> str:
+    told = json.loads(text)
+    return str(told.get("worded") or told.get("time", ""))
+
+
 def forget(home: Home, gone: Mapping[str, str], files: Collection[str], names: Callable[[str], bool]) -> None:
     """Take what was forgotten here out of the records; ``gone``: the ids, each with the day and turns that stay.
 
@@ -205,20 +379,14 @@ def forget(home: Home, gone: Mapping[str, str], files: Collection[str], names: C
     with Records.of(home.paths) as records:
         with records.transaction():
             for ident, text in gone.items():
-                records.scrub_articles(ident)
-                for row in records.former(ident):
-                    records.put(row.id, row.kind, None, row.dots, machine=label())
-                    records.scrub(row.dots)
+                records.forget_rows(ident, label())
                 if not records.gone(ident):
                     for name in records.beside(ident):
                         records.part(name)
                     records.put(ident, FORGET, text or None, records.dots(ident), machine=label())
                 records.unshow(ident)
             for shown in [each for file in files for each in records.shown_in(file).values()]:
-                record = records.standing(shown.id)
-                if record and record.text is not None:
-                    record = records.put(shown.id, record.kind, None, shown.dots, machine=label())
-                records.show(shown.id, shown.file, GONE, record.dots if record else ())
+                records.miss(shown, label())
             for name in filter(names, records.names()):
                 records.put(nameless(name), FORGET, None, (), machine=label())
                 records.unshow(name)

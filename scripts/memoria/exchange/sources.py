@@ -101,7 +101,10 @@ class Days:
             elif live and live.kind == ENTRY and live.text:
                 entries[ident] = live.text
             elif gone := self.records.gone(ident):
-                self._bury(rows, ident, (gone.text or "").partition("\n")[2])
+                turns = (gone.text or "").partition("\n")[2].split(".")
+                line = tombstone(ident.removeprefix("e-") if ident.startswith("e-") else "-", turns)
+                if line not in rows.rows:
+                    rows.append(line)
             else:
                 rows.drop_entry(ident.removeprefix("e-"))
         for facts in statements.values():
@@ -135,12 +138,6 @@ class Days:
     def _text(self, ident: str) -> str | None:
         live = self.records.standing(ident)
         return live.text if live else None
-
-    def _bury(self, rows: Day, ident: str, turns: str) -> None:
-        name = ident.removeprefix("e-") if ident.startswith("e-") else "-"
-        line = tombstone(name, turns.split("."))
-        if line not in rows.rows:
-            rows.append(line)
 
     def tell(self, name: str, text: str | None, _: str, done: Iterable[str]) -> None:
         """Tell the keeper of statements that it knew; of new and removed ones it reads in the log by itself."""

@@ -97,11 +97,6 @@ def rendered(before: str, who: str, facts: Iterable[tuple[str, Fact]], over: Ite
     return "\n".join(rows) + "\n"
 
 
-def ids_in(text: str) -> set[str]:
-    """Return the ids of the statements in a person's file."""
-    return {found[4] for row in text.split("\n") if (found := _ROW.match(row)) and found[4]}
-
-
 # -- what others share
 
 
