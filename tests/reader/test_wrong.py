@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import unescape
+
 from reader_home import Browser
 
 SLUG, PATH = "concepts/checkout", "/article/concepts/checkout"
@@ -49,4 +51,11 @@ def test_a_form_about_what_has_changed_says_so(browser: Browser) -> None:
     answer = browser.post("/fact/l-00000000/retire")
     assert answer.status == 409
     assert "<h1>Not done</h1>" in answer.text
+    path = statement_of(browser)
+    shown = unescape(browser.get(path).text.partition('name="shown" value="')[2].partition('"')[0])
+    for act, status in (("edit", 303), ("edit", 409), ("promote", 409), ("retire", 409), ("delete", 409)):
+        answer = browser.post(f"{path}/{act}", form={"text": f"A key of {status}.", "shown": shown})
+        assert answer.status == status, act
+    assert "It reads now: A key of 303." in answer.text
+    assert "A key of 303." in browser.get(path).text
     assert browser.get("/undo").status == 405

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from memoria.amending import corrections
 from memoria.base import invocation
+from memoria.ground.errors import ExpectedError
 from memoria.mcp.origin import sources_of
 from memoria.reader import address
 from memoria.reader.site import Asked, Done, Site, View, not_found
@@ -59,6 +63,7 @@ def show_one(site: Site, asked: Asked) -> View:
     successor = known.get(fact.successor)
     values = {
         "fact": fact,
+        "shown": _state(fact),
         "places": [site.catalog.label(key) for key in fact.projects if visible.shows(key)],
         "day": site.home.zone.day(fact.time),
         "last": site.home.zone.day(fact.last) if fact.last else None,
@@ -75,32 +80,47 @@ def show_one(site: Site, asked: Asked) -> View:
     return View("fact.html", fact.content[:60], values)
 
 
+@contextmanager
+def _as_shown(site: Site, asked: Asked) -> Iterator[tuple[Keeper, str]]:
+    """Open the facts and yield the id of one; raise ExpectedError when the form's page showed it otherwise."""
+    with Keeper.at(site.home) as keeper:
+        fact = keeper.known(asked.path["ident"])
+        if asked.form.get("shown", _state(fact)) != _state(fact):
+            over = "holds no longer" if fact.ended else "reads now"
+            raise ExpectedError(
+                f"It has changed since you opened its page, so this was left. It {over}: {fact.content}"
+            )
+        yield keeper, fact.id
+
+
+def _state(fact: Fact) -> str:
+    return f"{fact.ended or ''} {fact.content}"
+
+
 def edit(site: Site, asked: Asked) -> Done:
     """Change the wording of a fact."""
-    ident = asked.path["ident"]
-    with Keeper.at(site.home) as keeper:
+    with _as_shown(site, asked) as (keeper, ident):
         done = corrections.edit(site.home, keeper, ident, asked.form.get("text", ""))
     return Done(address.fact(ident), f"The fact was changed. {done.told}".strip())
 
 
 def promote(site: Site, asked: Asked) -> Done:
     """Make a fact hold in every project."""
-    ident = asked.path["ident"]
-    with Keeper.at(site.home) as keeper:
+    with _as_shown(site, asked) as (keeper, ident):
         corrections.promote(site.home, keeper, [ident])
     return Done(address.fact(ident), "The fact holds in every project now.")
 
 
 def retire(site: Site, asked: Asked) -> Done:
     """End a fact: it holds no longer."""
-    ident = asked.path["ident"]
+    with _as_shown(site, asked) as (_, ident):
+        way = invocation.shown("undo")
     corrections.retire(site.home, ident)
-    way = invocation.shown("undo")
     return Done(address.fact(ident), f"It no longer holds. {way} takes that back where an article shows it.")
 
 
 def delete(site: Site, asked: Asked) -> Done:
     """Delete a fact."""
-    with Keeper.at(site.home) as keeper:
-        done = corrections.delete(site.home, keeper, [asked.path["ident"]])
+    with _as_shown(site, asked) as (keeper, ident):
+        done = corrections.delete(site.home, keeper, [ident])
     return Done("/facts", f"The fact was deleted. {done.told}".strip())
