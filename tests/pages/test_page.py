@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from facts import BLOG, MONDAY, SHOP, a_fact
-from home_of import article, entry, run
+from home_of import DAY, article, entry, run
 from memoria.base import fence
 from memoria.base.project import key_of_path
 from memoria.capture.hook import Event
@@ -124,6 +124,8 @@ def test_what_the_last_sessions_were_about_is_said_once(home: Home) -> None:
     entry(home, "aa11", "Half-up in rounding", project_key=SHOP, context="Half-up in rounding was chosen.")
     entry(home, "aa12", "Tides", project_key=SHOP, context="The water rises.", session="s2")
     entry(home, "aa13", "", project_key=SHOP, session="s3")  # of which nothing holds any more
+    log = Path(home.paths.daily, f"{DAY}.md")
+    log.write_text(log.read_text().replace("water rises.\n", "water <!-- no\nmore --> rises.\n<!-- Ask Ada. -->\n"))
     rows = re.findall(r"^- .*, shop: (.*)$", page(home), re.MULTILINE)
     assert rows == ["Tides. The water rises.", "Half-up in rounding was chosen."]
 

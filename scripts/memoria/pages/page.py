@@ -9,6 +9,7 @@ and fenced.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,6 +46,7 @@ MAX_LAST = 600  # characters of one of them; a note in the conversation's own wo
 SHARES = {"facts": 0.6, "last": 0.2, "open": 0.2}  # of the page, at first
 _RESERVED = 200  # characters that a page leaves free
 _BETWEEN = 2  # characters between two sections
+_COMMENT = re.compile(r" ?<!--.*?-->")  # what a person wrote into a log for nobody to read
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,8 @@ class Content:
     def _last(self) -> Iterator[str]:
         for entry in reversed(self.last):
             is_titled = entry.title and _letters(entry.title) not in _letters(entry.context)
-            said = " ".join([*([printable.sentence(entry.title)] if is_titled else []), *entry.context.split()])
+            parts = [*([printable.sentence(entry.title)] if is_titled else []), *entry.context.split()]
+            said = _COMMENT.sub("", " ".join(parts))
             where = f"{entry.agent}, {entry.project}" if entry.agent else entry.project
             yield f"- {entry.day.isoformat()} {entry.time}, {where}: {words.shorten(said, MAX_LAST)}"
 
