@@ -86,7 +86,7 @@ def sign(paths: Paths) -> None:
 
 
 def _make(paths: Paths) -> None:
-    is_there = os.path.exists(paths.home)
+    is_there = bool(places.names(paths.home))  # where a disk is mounted, a folder stays without it
     make_folders(paths)
     if not is_there and Settings.load().origins.get("home") == config_path(os.environ):  # it began there
         atomic.replace(paths.gone, b"")

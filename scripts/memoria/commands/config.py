@@ -125,7 +125,7 @@ def _set(args: argparse.Namespace, settings: Settings) -> int:
         )
     if field.name == "home" and value:
         with suppress(OSError):  # who begins a memory says so; a place that is gone later was moved
-            Path(value).expanduser().mkdir(parents=True, exist_ok=True)
+            Path(value, "daily").expanduser().mkdir(parents=True, exist_ok=True)
     if field.name in ("home", "state"):
         print("What is remembered stays where it is: close Claude Code, and move daily, knowledge and .memoria there.")
     return 0
