@@ -156,6 +156,7 @@ def test_a_fact_stands_in_its_entry_whatever_a_person_wrote_into_the_entry() -> 
     for mark in ("- ", "+ ", "1. ", "  2) ", "\t- ", "> - ", "\u2022 ", "| "):
         (line,) = DayText(text.replace(" -->\n", " -->  \n").replace("- [", f"{mark}[")).learned()
         assert (line.session, line.project, line.learned.text) == ("s-9", SHOP, "Use pnpm.")
+    assert DayText(text).name(["one"]) == 1, "the remark"
 
 
 NAMES = st.sampled_from(["shop", "my-shop", "Ünïcode", "a"])

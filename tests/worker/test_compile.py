@@ -113,7 +113,9 @@ def test_a_line_that_a_person_adds_to_an_entry_is_a_statement_of_theirs(
     assert not is_due(wiki, monkeypatch)
 
 
-@pytest.mark.parametrize("heading", ["", "### Afternoon\n\n", "## By hand\n\n#### Hosts\n\n"])
+@pytest.mark.parametrize(
+    "heading", ["", "### Plans\n\n**Action Items:**\n- [ ] Ask.\n#### Hosts\n", "## By hand\n\n**Hosts:**\n\n"]
+)
 def test_a_part_that_a_person_wrote_becomes_statements_once_and_more_when_it_grows(
     wiki: WikiHome, monkeypatch: pytest.MonkeyPatch, heading: str
 ) -> None:

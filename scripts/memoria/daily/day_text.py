@@ -19,12 +19,12 @@ from memoria.daily.entry import (
     BLOCK_ID,
     BOX,
     COMMENT,
+    CONTEXT,
     EVERYWHERE,
     FORGOTTEN,
     HAND,
     HEADING,
     KIND_IN,
-    LABEL,
     LEARNED,
     LEARNED_HEADING,
     MARKER,
@@ -38,6 +38,7 @@ from memoria.daily.entry import (
     is_ours,
     is_particulars,
     keys,
+    label_below,
     learned_rows,
     marker_line,
     read_entry,
@@ -55,6 +56,8 @@ _PART = "### "  # the level of an entry's heading, and of the parts that a perso
 _OPEN = Pattern(r"\s*<!-- (?:learned|memoria) ")  # a comment for programs
 _SPLIT = Pattern(r"- \[[a-z]+\] (?!.*\^l-[0-9a-z]+$)")  # a statement whose id is not on its line
 _BELOW = Pattern(r"\s+(?:>|<!--|[-*+] )")
+_GOES_ON = Pattern(r"\s+(?!>|<!--|[-*+] |\d+[.)] )\S")  # with what stands above
+_LISTED = frozenset((CONTEXT, "Key Exchanges", "Action Items"))  # labels of what is no statement
 _ITEM = Pattern(r"[-*+] (?!\[[ xX-]?\] |\[\[|~~)(?P<text>\S.*)")  # no box, link or line that was struck out
 
 
@@ -201,8 +204,7 @@ class DayText:
             span = inside.get(number)
             if span is not before:
                 before, label = span, ""
-            if found := LABEL.match(row) if row.startswith("**") else None:
-                label = found["label"]
+            label = label if in_code else label_below(row, label)
             match = BOX.fullmatch(row) if row.lstrip()[:1] in _BULLETS else None
             if in_code or span is None or match is None or not match["text"]:
                 continue
@@ -335,17 +337,19 @@ class DayText:
     def name(self, entries: Collection[str]) -> int:
         """Give an id to each statement of these entries that has none; return how many there were.
 
-        That is what stands under the labels of statements, and in an entry that a person wrote each item and each
-        paragraph of one short row; but not what repeats a statement of the day, as the lists of 0.2.0 did.
+        That is what stands under the labels of statements, and in an entry that a person wrote, or below a person's
+        heading in another, each item and each paragraph of one short row; but not what repeats a statement of the day,
+        as the lists of 0.2.0 did.
         """
         count, told = 0, {line.learned.text for line in self.learned()}
-        ours = self._ours()
+        kept = [ours or in_code for ours, (_, in_code) in zip(self._ours(), markdown.code_rows(self.rows), strict=True)]
         for span in self._spans():
-            label = ""
+            label, by_hand = "", span.marker[5] == HAND
             for number in range(span.first, span.last) if span.marker[1] in entries else ():
                 row = self.rows[number].rstrip()
-                label = found["label"] if (found := LABEL.match(row)) else label
-                text = "" if ours[number] else self._unnamed(number, label, by_hand=span.marker[5] == HAND)
+                label = label if kept[number] else label_below(row, label)
+                by_hand = by_hand or (number > span.first and not kept[number] and HEADING.match(row) is not None)
+                text = "" if kept[number] else self._unnamed(number, label, by_hand=by_hand)
                 if text and text not in told:
                     ident = sha256(f"{span.marker[1]} {text}")[:8]
                     kind = KIND_IN.get(label, "") if not LEARNED.fullmatch(row) else ""
@@ -359,7 +363,8 @@ class DayText:
         if markdown.BLOCK_ID.search(row) or len(row) > NAMED_CHARS or not (label in KIND_IN or by_hand):
             return ""
         if item := _ITEM.fullmatch(row):
-            return item["text"] if label in ("", *KIND_IN) else ""
+            goes_on = _GOES_ON.match(self.rows[number + 1])  # half of it would be another statement
+            return item["text"] if label not in _LISTED and not goes_on else ""
         around = (*self.rows[max(0, number - 1) : number], *self.rows[number + 1 : number + 2])
         is_alone = not any(other.strip() and not HEADING.match(other) for other in around)
         return row if not label and is_alone and row[:1].isalnum() else ""

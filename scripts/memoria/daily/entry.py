@@ -265,9 +265,8 @@ class _Said:
         """Read rows from the first to the last; the quote and the particulars below a statement belong to it."""
         lists, label = dict(LISTS), ""
         for number, whole in enumerate(rows):
-            found, row = LABEL.match(whole), whole
+            found, row, label = LABEL.match(whole), whole, label_below(whole, label)
             if found:
-                label = found["label"]
                 row = found["rest"] if label in lists or label == CONTEXT else f"{label}: {found['rest']}"
             statement = LEARNED.fullmatch(row)
             if BLOCK_ID.fullmatch(row):
@@ -286,6 +285,14 @@ class _Said:
         ended = any(_ENDED.search(line) for line in lines if is_particulars(line))
         known = Learned(statement["kind"] or "fact", statement["text"], statement["id"] or "", lines, ended)
         self.learned.append(known)
+
+
+def label_below(row: str, label: str) -> str:
+    """Return the label of what stands below a row, which itself stands under ``label``; a heading ends it."""
+    if HEADING.match(row):
+        return ""
+    found = LABEL.match(row) if row.startswith("**") else None
+    return found["label"] if found else label
 
 
 def _item(row: str) -> str:
