@@ -16,11 +16,10 @@ from bench import exchange_model
 from facts import MONDAY, a_fact
 from memoria.daily.entry import DROPPED, TICKED, Learned
 from memoria.daily.open_items import ident as item_ident
-from memoria.exchange import merge
-from memoria.exchange.forms import Day, Page, new_page, prose_part
+from memoria.exchange.forms import Day, Page, new_page
 from memoria.exchange.keys import Key
 from memoria.exchange.memory_server import Memory
-from memoria.exchange.record import Record, digest_of
+from memoria.exchange.record import Record, digest_of, live, prose_id, wordings
 from memoria.exchange.records import Records
 from memoria.exchange.rows import to_memory, to_told
 from places import TESTS
@@ -50,7 +49,7 @@ def seen(known: Records) -> dict[str, Record]:
 
 
 @pytest.mark.parametrize("first", [
-    ("e-1", "entry", entry), (f"concepts/a#{prose_part('Notes')}", "prose", lambda word, _: f"## Notes\n{word}"),
+    ("e-1", "entry", entry), (f"concepts/a#{prose_id('Notes')}", "prose", lambda word, _: f"## Notes\n{word}"),
     ("l-1", "statement", lambda word, _: f'{{"content":"{word}","time":"2026-11-23","worded":"2026-11-23"}}'),
 ])  # fmt: skip
 @pytest.mark.parametrize("seed", [*range(7), 183, 199])
@@ -129,7 +128,7 @@ def test_an_old_copy_of_a_text_is_known_by_the_digest_in_a_dot() -> None:
         there.put("l-1", "statement", "Use npm.", ())  # a home that was copied before, without its records
         for record in here.known("l-1"):
             there.add(record)
-        assert [record.text for record in merge.live(there.known("l-1"))] == ["Use pnpm."]
+        assert [record.text for record in live(there.known("l-1"))] == ["Use pnpm."]
         assert here.is_former("l-1", first.digest)
 
 
@@ -141,16 +140,16 @@ def test_two_old_copies_do_not_hide_each_other() -> None:
         again = Record("l-1", "x", "e" * 16 + two.digest, (one.dot,), "two").written()
         for record in (back, again):
             known.add(record)
-        assert {record.text for record in merge.live(known.known("l-1"))} == {"one", "two"}
+        assert {record.text for record in live(known.known("l-1"))} == {"one", "two"}
 
 
 def test_what_two_machines_deleted_is_deleted_once_and_stands_if_a_third_wrote_it() -> None:
     with records() as known:
         for machine in ("a", "b"):
             known.put("l-1", "x", None, (), machine=machine)
-        assert [record.text for record in merge.live(known.known("l-1"))] == [None]
+        assert [record.text for record in live(known.known("l-1"))] == [None]
         known.put("l-1", "x", "one", (), machine="c")
-        assert [record.text for record in merge.live(known.known("l-1"))] == ["one"]
+        assert [record.text for record in live(known.known("l-1"))] == ["one"]
 
 
 def test_what_was_never_reworded_is_what_the_others_were_made_of_and_the_first_end_counts() -> None:
@@ -179,8 +178,8 @@ def test_forgetting_takes_the_parts_along() -> None:
         known.put("l-10", "statement", "open", ())
         known.put("l-1", "forget", None, ())
         known.put("l-1#end", "end", "{}", ())
-        assert [record.text for record in merge.live(known.known("l-10"))] == ["open"]
-        assert merge.live(known.known("l-1#end")) == []
+        assert [record.text for record in live(known.known("l-10"))] == ["open"]
+        assert live(known.known("l-1#end")) == []
         places = [known.put(f"a/b#{part}", "place", f"Rules\n- {row}\n  open\n  {more}", (), project="shop").id
                   for part, row, more in (("c-1", "a secret", "too"), ("c-2", "a rule", "secret"))]  # fmt: skip
         known.clean(lambda text: text.replace("secret", "").rstrip())
@@ -198,7 +197,7 @@ def test_of_the_same_words_said_at_two_times_every_home_tells_the_same_time(dots
     texts = [f'{{"content":"Use tabs.","time":"2026-11-17T0{hour}:00:00"}}' for hour in (9, 8)]
     said = digest_of("Use tabs.")
     told = [Record("l-1", "statement", dot * 16 + said, (), text) for dot, text in zip(dots, texts, strict=True)]
-    assert json.loads(str(merge.wordings("l-1", told)[0].text))["time"] == "2026-11-17T08:00:00"
+    assert json.loads(str(wordings("l-1", told)[0].text))["time"] == "2026-11-17T08:00:00"
 
 
 @pytest.mark.slow
@@ -224,10 +223,10 @@ def test_pages_and_days_are_taken_apart_and_put_together_as_they_were_before() -
     )
     page.displace("l-b2")
     page.write_prose("p-", "\nAda's own words.")
-    page.write_prose(prose_part("Notes"), "## Notes")
-    page.write_prose(prose_part("Behaviour"), "## behaviour\nOther words.")
-    page.write_prose(prose_part("Mine"), "## Mine\nNew words.")
-    page.write_prose(prose_part("None"), "## None")
+    page.write_prose(prose_id("Notes"), "## Notes")
+    page.write_prose(prose_id("Behaviour"), "## behaviour\nOther words.")
+    page.write_prose(prose_id("Mine"), "## Mine\nNew words.")
+    page.write_prose(prose_id("None"), "## None")
     rows += ["==", page.render(), "==", *page.pieces()]
     made = new_page("concepts/new", next(piece.text for piece in page.pieces()))
     rows += ["==", made.render()]
@@ -249,8 +248,8 @@ def test_pages_and_days_are_taken_apart_and_put_together_as_they_were_before() -
         page.describe({"title": "Port", "tags": ["http"], "aliases": ["port"], "summary": "Not mine.", **about})
         page.displace("l-b2")
         page.write_prose("p-", "\nAda's own words.")
-        page.write_prose(prose_part("Behaviour"), "## behaviour\nOther words.")
-        page.write_prose(prose_part("Mine"), "## Mine\nNew words.")
+        page.write_prose(prose_id("Behaviour"), "## behaviour\nOther words.")
+        page.write_prose(prose_id("Mine"), "## Mine\nNew words.")
         rows.append(digest_of_rows([*seen, "==", page.render(), *page.pieces()]))
     same("read/exchanged.txt", rows)
 
@@ -261,7 +260,7 @@ def test_a_persons_section_stands_at_the_same_side_of_the_history(
     above: str, headings: list[str], history: str
 ) -> None:
     page = Page("concepts/port", f"# Port\n\n{history}")
-    page.write_prose(prose_part("Mine"), f"## Mine\t{above}\nWords.")
+    page.write_prose(prose_id("Mine"), f"## Mine\t{above}\nWords.")
     page.section("History")  # where it is missing, something that ends adds it
     assert [section.heading for section in page.sections] == headings
 

@@ -40,7 +40,7 @@ from memoria.daily.entry import (
     written_key,
 )  # fmt: skip
 from memoria.daily.open_items import ident as item_ident
-from memoria.exchange.record import ARTICLE, END, ENTRY, FORGET, ITEM, PLACE, PROSE, STATEMENT, Piece, packed
+from memoria.exchange.record import ARTICLE, END, ENTRY, FORGET, ITEM, PLACE, PROSE, STATEMENT, Piece, packed, prose_id
 from memoria.ground import clock, markdown
 from memoria.ground.files import sha256
 from memoria.statements import lines
@@ -50,7 +50,6 @@ from memoria.wiki import lines as on_page
 from memoria.wiki.article import HISTORY, RELATED, SINCE_ROWS, Article, Claim, Section
 
 LEAD: Final = "p-"  # the part of what a person wrote before the first section
-UNNAMED: Final = "Notes"  # the heading of a second wording of it
 _END: Final = ("ended", "successor", "repetition")
 _TIMED: Final = re.compile(r"### (?:Session|Learned) \((\d\d:\d\d)")
 _NAMES, _DAYS = ("aliases", "tags"), ("project", "created", "updated")  # in the frontmatter of an article
@@ -294,7 +293,7 @@ class Page(Article):
         for section in self.sections:
             ours = {row for number, _, _ in self._rows(section) for row in range(number, section.block(number))}
             rows = [row for number, row in enumerate(section.rows) if number not in ours]
-            yield prose_part(section.heading), [f"{section.raw}\t{above}", *_stripped(rows)]
+            yield prose_id(section.heading), [f"{section.raw}\t{above}", *_stripped(rows)]
             above = section.heading
 
     def _opening(self) -> tuple[list[str], list[str]]:
@@ -349,7 +348,7 @@ class Page(Article):
         end = names.index(HISTORY) if HISTORY in names else len(names)
         at = names.index(above) + 1 if above in names else end * bool(above)
         persons = [not on_page.is_for_statements(section) for section in self.sections]
-        while at < len(names) and persons[at] and prose_part(names[at]) < part:  # which decides between machines
+        while at < len(names) and persons[at] and prose_id(names[at]) < part:  # which decides between machines
             at += 1
         return at
 
@@ -362,7 +361,7 @@ class Page(Article):
             lead = [row for part in (title, summary, rows) if part for row in ("", *part)]
             self.lead = [*lead[not self.front.raw :], ""]
             return
-        section = next((each for each in self.sections if prose_part(each.heading) == part), None)
+        section = next((each for each in self.sections if prose_id(each.heading) == part), None)
         others = [each for each in self.sections if each is not section]
         is_told = any(each.heading == above for each in others)  # else it stays where it is
         if rows and (section is None or (is_told and not on_page.is_for_statements(section))):
@@ -402,11 +401,6 @@ def _reason(row: str) -> str:
     """Return a row; of one that says what holds instead, its link, because the words are that statement's."""
     is_told = row.startswith(SINCE_ROWS) and "[[" in row
     return row[: row.index(": ") + 2] + row[row.rindex("[[") :] if is_told else row
-
-
-def prose_part(heading: str) -> str:
-    """Return the part of the id of what a person wrote below a heading."""
-    return f"p-{sha256(heading.casefold())[:8]}"
 
 
 def _stripped(rows: list[str]) -> list[str]:

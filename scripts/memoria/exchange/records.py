@@ -4,7 +4,7 @@ The state is the union of all records ever read: a record lives until one that r
 beats every other record of its id. Neither a clock nor the name of a machine takes part, and order and repetition do
 not matter. A record that this version does not understand is carried on as it came.
 
-Where several records of one id live, each machine sees the same of them (``merge``) and writes nothing: one wording
+Where several records of one id live, each machine sees the same of them (``wordings``) and writes nothing: one wording
 stands under the id, and each other one beside it, under an id of its own, until somebody changes or deletes one.
 """
 
@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from memoria.base.paths import Paths
-from memoria.exchange import merge
 from memoria.exchange.record import (
     END,
     FORGET,
@@ -34,6 +33,7 @@ from memoria.exchange.record import (
     nameless,
     without_wordings,
     wording,
+    wordings,
 )
 from memoria.ground import database
 from memoria.ground.errors import ExpectedError
@@ -285,7 +285,7 @@ class Records(AbstractContextManager["Records"]):
     def wordings(self, ident: str) -> list[Record]:
         """Return what stands of an id: under it first, then beside it."""
         known = self.known(ident)
-        return known if len(known) < 2 else merge.wordings(ident, known)
+        return known if len(known) < 2 else wordings(ident, known)
 
     def standing(self, ident: str) -> Record | None:
         """Return what stands under an id; it has no text when it was deleted."""

@@ -8,7 +8,7 @@ statements "from the team", which are no rules of the user's and go when the rep
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
@@ -105,8 +105,12 @@ def offered(place: Place, tree: str) -> list[Shared]:
     found: list[Shared] = []
     names = ask_git(place.git, "ls-tree", "-z", "--name-only", tree) or ""
     for name in [name for name in names.split("\0") if name.endswith(".md")][:MAX_FILES]:
-        text = (ask_git(place.git, "cat-file", "blob", f"{tree}:{name}") or "")[:MAX_CHARS]
-        found += _read(Path(name).stem, text)
+        text, who = (ask_git(place.git, "cat-file", "blob", f"{tree}:{name}") or "")[:MAX_CHARS], Path(name).stem
+        for row in text.split("\n"):
+            if title := _WHO.fullmatch(row.strip()):
+                who = title[1]
+            elif said := _ROW.fullmatch(row.rstrip()):
+                found.append(Shared(who, said[1] or "", said[2], said[3] or "", said[4] or ""))
     return found[:MAX_STATEMENTS]
 
 
@@ -115,14 +119,6 @@ def _tree(place: Place) -> str:
     merged = (ref for ref in _MERGED if ask_git(place.git, "rev-parse", "--verify", "-q", f"{ref}^{{commit}}"))
     ref = next(merged, "")
     return (ask_git(place.git, "rev-parse", "-q", "--verify", f"{ref}:{FOLDER}") or "").strip() if ref else ""
-
-
-def _read(who: str, text: str) -> Iterator[Shared]:
-    for row in text.split("\n"):
-        if title := _WHO.fullmatch(row.strip()):
-            who = title[1]
-        elif found := _ROW.fullmatch(row.rstrip()):
-            yield Shared(who, found[1] or "", found[2], found[3] or "", found[4] or "")
 
 
 def ask(home: Home, ledger: Ledger, cwd: str) -> None:
@@ -156,8 +152,9 @@ def follow(home: Home, ledger: Ledger, keeper: Keeper) -> int:
             continue
         redactor = Redactor(home.settings.redact_extra)
         shares = offered(place, tree) if tree else []
-        wanted = {fact.id: fact for each in shares if not _is_own(keeper, each)
-                  for fact in [each.as_fact(about["key"], redactor)]}  # fmt: skip
+        facts = [each.as_fact(about["key"], redactor) for each in shares
+                 if not ((own := keeper.store.get(each.source)) and own.session != TEAM)]  # fmt: skip
+        wanted = {fact.id: fact for fact in facts}
         _drop(keeper, set(about["ids"]) - wanted.keys())
         gone, held = keeper.store.gone(), {ident: keeper.store.get(ident) for ident in wanted}
         for ident, fact in wanted.items():
@@ -173,11 +170,6 @@ def follow(home: Home, ledger: Ledger, keeper: Keeper) -> int:
         else:  # the user decided anew meanwhile
             _drop(keeper, wanted)
     return came
-
-
-def _is_own(keeper: Keeper, shared: Shared) -> bool:
-    fact = keeper.store.get(shared.source) if shared.source else None
-    return fact is not None and fact.session != TEAM
 
 
 def _is_teams(fact: Fact) -> bool:

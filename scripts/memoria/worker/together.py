@@ -18,9 +18,8 @@ from memoria.daily import gate
 from memoria.daily.ledger import Ledger
 from memoria.exchange import carriers, keys, rounds
 from memoria.exchange.carriers import Carrier, CarrierError
-from memoria.exchange.forms import UNNAMED
 from memoria.exchange.memory_server import Server
-from memoria.exchange.record import ENTRY, PROSE, Record
+from memoria.exchange.record import ENTRY, PROSE, UNNAMED, Record
 from memoria.exchange.records import LOST, TO_FORGET, Records
 from memoria.exchange.rounds import Exchanged, Round
 from memoria.ground import clock, locks
