@@ -83,7 +83,11 @@ class Git:
         self.address = address
         self.clone = clone
         self.limit_s = limit_s
-        self.environment = _environment(clone)
+        kept = {name: value for name, value in os.environ.items() if name[:4] != "GIT_" or name == "GIT_SSH_COMMAND"}
+        self.environment = kept | {  # without what could ask or belongs to another repository
+            "GIT_DIR": str(clone), "GIT_TERMINAL_PROMPT": "0", "GCM_INTERACTIVE": "never",
+            "SSH_ASKPASS_REQUIRE": "never", "GIT_ALLOW_PROTOCOL": "ssh:git:http:https:file", "LC_ALL": "C",
+        }  # fmt: skip
         self.refs: dict[Place, str] = {}
 
     def listed(self) -> set[Place]:
@@ -147,7 +151,7 @@ class Git:
         command = ["git", *(part for each in settings for part in ("-c", each)), *arguments]
         try:
             process = subprocess.Popen(
-                command, cwd=self.clone, env=self.environment, start_new_session=True,
+                command, cwd=self.clone, env=self.environment, start_new_session=True,  # no terminal to ask in
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             )  # fmt: skip
         except OSError as error:
@@ -155,8 +159,11 @@ class Git:
         try:
             output, told = process.communicate(given, timeout=limit_s)
         except BaseException as error:
-            with suppress(OSError):  # it ends with what it has started
-                os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()
+            with suppress(OSError):
+                if hasattr(os, "killpg"):  # with what it has started
+                    os.killpg(process.pid, signal.SIGKILL)
+                else:
+                    process.kill()
             process.communicate()
             if isinstance(error, subprocess.TimeoutExpired):
                 raise CarrierError(f"{self.address} did not answer within {limit_s:.0f} seconds.") from None
@@ -168,18 +175,6 @@ class Git:
 
 
 Carrier = Folder | Git
-
-
-def _environment(clone: Path) -> dict[str, str]:
-    """Return the user's environment, with their command for ssh, without what could ask or belongs to a repository.
-
-    Nor has what is run a terminal in which ssh could ask.
-    """
-    return {name: value for name, value in os.environ.items()
-            if not name.startswith("GIT_") or name == "GIT_SSH_COMMAND"} | {
-        "GIT_DIR": str(clone), "GIT_TERMINAL_PROMPT": "0", "GCM_INTERACTIVE": "never", "SSH_ASKPASS_REQUIRE": "never",
-        "GIT_ALLOW_PROTOCOL": "ssh:git:http:https:file", "LC_ALL": "C",
-    }  # fmt: skip
 
 
 def address_of(given: str) -> str:

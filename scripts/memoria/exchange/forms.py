@@ -173,11 +173,6 @@ def fact_of(ident: str, text: str, end: str | None) -> tuple[Fact, date, str]:
     return Fact.from_dict(stored), date.fromisoformat(str(stored.get("day"))), str(stored.get("entry", ""))
 
 
-def reworded(text: str) -> str:
-    """Return a statement's record with a note that its words are not its first ones, if it has none."""
-    return packed({"worded": clock.now().isoformat(), **json.loads(text)})
-
-
 def day_of(text: str) -> tuple[date, str]:
     """Return the day and the text of an entry from its record; raise ValueError when it holds none."""
     head, _, bare = text.partition("\n")

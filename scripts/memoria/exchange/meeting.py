@@ -82,10 +82,10 @@ class Meeting:
     def _checked(self, listed: set[Place]) -> set[Place]:
         """Return the files that concern us; raise WrongKeyError when another key, or none, is in use there."""
         for _, data in self.carrier.read([TEST] if TEST in listed else []):
-            sealed, digest = data[:-_DIGEST], data[-_DIGEST:].decode("ascii", "replace")
-            if sha256(sealed)[:_DIGEST] != digest:
+            proof, digest = data[:-_DIGEST], data[-_DIGEST:].decode("ascii", "replace")
+            if sha256(proof)[:_DIGEST] != digest:
                 raise CarrierError("The other machines' files are still on their way.")
-            if self.key is None or self.key.open(sealed) != _PROOF:
+            if self.key is None or self.key.open(proof) != _PROOF:
                 why = "with another key" if self.key else "and this machine has no key"
                 ask = invocation.shown(f"sync {invocation.quoted(self.carrier.address)}")
                 raise WrongKeyError(f"What lies there is encrypted {why}. {ask} asks for its twelve words.")
@@ -121,32 +121,28 @@ class Meeting:
         """Return the files to write, our own first, and those to delete."""
         lines = self.records.unsent(self.machine)
         self.sent = Counter(_counted(Record.parse(line)) for line in lines)
-        others: dict[Place, bytes] = {}
-        gone = set(scrub)
+        written, gone = [(self.machine, lines)], set(scrub)
         for machine, name in gone:
             left = self.records.alive(machine, name)
             if machine == self.machine:
                 lines += left
             else:
-                others |= self._sealed(machine, left)
+                written.append((machine, left))
         own = [place for place in self.records.segments() - gone if place[0] == self.machine]
         for place in self._outgrown(own, lines):
             gone.add(place)
             lines += self.records.alive(*place)
         new = {}
         if self.key and TEST not in listed:
-            sealed = self.key.seal(_PROOF)
-            new[TEST] = sealed + sha256(sealed)[:_DIGEST].encode()
-        new |= self._sealed(self.machine, dict.fromkeys(lines)) | others
+            proof = self.key.seal(_PROOF)
+            new[TEST] = proof + sha256(proof)[:_DIGEST].encode()
+        for machine, left in written:
+            name, data = sealed(set(left), self.key)
+            new |= {(machine, name): data} if left else {}
         if new or gone or self.came or (self.machine, ABOUT) not in listed:
             told = json.dumps(self.about(), ensure_ascii=False).encode()
             new[self.machine, ABOUT] = self.key.seal(told) if self.key else told
         return new, gone - new.keys()
-
-    def _sealed(self, machine: str, lines: Collection[str]) -> dict[Place, bytes]:
-        """Return the segment of these records."""
-        name, data = sealed(lines, self.key)
-        return {(machine, name): data} if lines else {}
 
     def _outgrown(self, own: Iterable[Place], lines: Collection[str]) -> Iterator[Place]:
         """Yield the own segments to write anew: of many of a size all."""

@@ -135,15 +135,6 @@ def wording(kind: str, text: str | None) -> str:
     return digest_of(text)
 
 
-def without_wordings(text: str, clean: Callable[[str], str]) -> str:
-    """Return a statement's text without the former wordings that ``clean`` changes."""
-    with suppress(ValueError, KeyError, TypeError):  # it has none, or is of a newer version
-        stored = json.loads(text)
-        left = [words for words in stored.pop("history") if clean(words) == words]
-        return packed(stored | ({"history": left} if left else {}))
-    return text
-
-
 def beside(ident: str, digest: str) -> str:
     """Return the id under which words of this digest stand beside the first wording."""
     return ident[:2] + sha256(f"{ident} {digest}")[:8]

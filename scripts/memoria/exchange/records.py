@@ -2,10 +2,8 @@
 
 The state is the union of all records ever read: a record lives until one that replaces it is known, and ``forget``
 beats every other record of its id. Neither a clock nor the name of a machine takes part, and order and repetition do
-not matter. A record that this version does not understand is carried on as it came.
-
-Where several records of one id live, each machine sees the same of them (``wordings``) and writes nothing: one wording
-stands under the id, and each other one beside it, under an id of its own, until somebody changes or deletes one.
+not matter. A record that this version does not understand is carried on as it came. What stands of several that live is
+worked out whenever it is asked (``wordings``), until somebody changes or deletes one.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -31,7 +29,7 @@ from memoria.exchange.record import (
     Record,
     digest_of,
     nameless,
-    without_wordings,
+    packed,
     wording,
     wordings,
 )
@@ -219,7 +217,12 @@ class Records(AbstractContextManager["Records"]):
         if left == record.text:
             return False
         if record.kind == STATEMENT:
-            left = clean(without_wordings(str(record.text), clean))
+            text = str(record.text)
+            with suppress(ValueError, KeyError, TypeError):  # it has no former wordings, or is of a newer version
+                told = json.loads(text)
+                former = [words for words in told.pop("history") if clean(words) == words]
+                text = packed(told | ({"history": former} if former else {}))
+            left = clean(text)
         if record.kind == PLACE and (left or "").split("\n")[:2] != str(record.text).split("\n")[:2]:
             left = ""  # what is nested below a row says nothing without it
         made = self.put(record.id, record.kind, left or None, (record.dot, *record.over), dot=made_of(record.dot),
@@ -249,8 +252,7 @@ class Records(AbstractContextManager["Records"]):
         for each in (ident, *self.firsts(ident)):
             for (line,) in self.db.execute(query, (PLACE, f"*#{each}", f"#^{each}|")).fetchall():
                 row = Record.parse(line)
-                held = "INSERT OR IGNORE INTO scrubbed SELECT dot FROM held WHERE id = ?"
-                self.db.execute(held, (row.whole,))
+                self.db.execute("INSERT OR IGNORE INTO scrubbed SELECT dot FROM held WHERE id = ?", (row.whole,))
                 if each == ident and "#h-" in row.id:
                     self.put(row.id, row.kind, None, row.dots, machine=machine)
                     self.scrub(row.dots)

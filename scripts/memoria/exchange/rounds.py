@@ -15,12 +15,10 @@ records that this text stood for. A scan reads the files that have changed since
 - Otherwise it is an edit, by a person or by memoria: a record that replaces the dots that were *shown*, not those that
   have come since. Of two edits of one text neither is chosen.
 
-**Absence is never a deletion.** An id that still stands anywhere in its file is there, though a formatter may have made
-its line unreadable. One that is gone from its file and in no other becomes a record without a text, unless too much is
-missing at once, or a whole day, or the whole wiki: then it is held, nothing is sent of it, and a person is asked.
-
-The application writes an id only where its file still holds what was last seen there: a person who saves in this moment
-is not overwritten, and their words become a record with the next scan.
+**Absence is never a deletion.** What is gone from its file and in no other becomes a record without a text, unless too
+much is missing at once, or a whole day, or the whole wiki: then it is held, and a person is asked. The application
+writes an id only where its file still holds what was last seen there, so that nobody who saves in this moment is
+overwritten.
 """
 
 from __future__ import annotations
@@ -46,7 +44,6 @@ from memoria.base.visibility import Visibility
 from memoria.daily.ledger import Ledger
 from memoria.exchange import keys
 from memoria.exchange.carriers import Carrier
-from memoria.exchange.forms import reworded
 from memoria.exchange.meeting import DELETED, Meeting
 from memoria.exchange.memory_server import Server
 from memoria.exchange.record import ENTRY, FORGET, GONE, STATEMENT, Piece, Record, digest_in, nameless, packed
@@ -115,7 +112,11 @@ class Round:
 
     def run(self, carrier: Carrier | None, server: Server | None = None) -> Exchanged:
         """Swap by what there is. What came is always written."""
-        self._begin()
+        state = [__version__, *Visibility(self.home.settings, self.home.paths).hidden()]
+        if self.records.get("state") != state:  # another version, or other exclusions
+            with self.records.transaction():
+                self.records.all_due()
+                self.records.keep("state", state)
         self.scan()
         done, stones = Exchanged(held=len(self._held)), Tombstones(self.home.paths)
         if server:
@@ -138,7 +139,12 @@ class Round:
         meeting = Meeting(self.records, carrier, key, self.machine, stones.without, self._about)
         meeting.hold()
         done.sent += meeting.sent
-        if self._take_stones(stones):
+        known = {f"x-{stone.digest}" for stone in stones.stones}
+        if new := sorted(set(self.records.idents(STONE)) - known):  # texts that were forgotten elsewhere
+            self.records.keep(TO_FORGET, True)
+            for record in filter(None, map(self.records.standing, new)):
+                with suppress(ValueError, KeyError, TypeError):  # of a newer version
+                    stones.take(stone_of(json.loads(str(record.text))))
             _look_again(self.records, stones)
             meeting.hold()
         self.records.keep("last", clock.now().isoformat())
@@ -234,14 +240,15 @@ class Round:
                 self.records.show(piece.id, name, digest, shown.dots)
             return
         is_known = digest == self.records.wanted(piece.id)
-        is_old = (shown is None or _is_older(piece, live)) and self.records.is_former(piece.id, piece.digest)
+        is_old = (shown is None or _worded(piece) < _worded(live)) and self.records.is_former(piece.id, piece.digest)
         if is_known or is_old or self.records.gone(piece.id):
             self.records.show(piece.id, name, digest, self.records.dots(piece.id) if is_known else ())
             self.records.be_due([] if is_known else [piece.id])
             return
         text, said = piece.text, shown.dots if shown else ()
         if piece.kind == STATEMENT and said and digest_in(said[0]) != piece.digest:
-            text = reworded(text)  # after a kill the statements' store does not know what was said before
+            # after a kill the statements' store does not know what was said before
+            text = packed({"worded": clock.now().isoformat(), **json.loads(text)})
             self.records.be_due([piece.id])
         over = self.records.over(piece.id, said)
         record = self.records.put(piece.id, piece.kind, text, over, project=piece.project, machine=label())
@@ -261,7 +268,7 @@ class Round:
 
     def _gone_from(self, name: str, found: Mapping[str, object], text: str) -> Iterator[Shown]:
         for ident, shown in self.records.shown_in(name).items():
-            whole = ident.partition("#")[0]
+            whole = ident.partition("#")[0]  # a formatter may have made its line unreadable
             is_garbled = f"^{whole}" in text and whole not in found
             if shown.digest != GONE and ident not in found and not is_garbled:
                 yield shown
@@ -333,36 +340,14 @@ class Round:
         articles = Articles(*given, Wiki(self.home.paths), Swap(self.home.paths))
         return (Days(*given), articles) if with_articles and self.home.settings.sync else (Days(*given),)
 
-    def _begin(self) -> None:
-        """Look at everything again where another version or other exclusions make it necessary."""
-        state = [__version__, *Visibility(self.home.settings, self.home.paths).hidden()]
-        if self.records.get("state") != state:
-            with self.records.transaction():
-                self.records.all_due()
-                self.records.keep("state", state)
-
     def _about(self) -> dict[str, Any]:
         met = clock.now().isoformat(timespec="seconds")
         return {"label": label(), "met": met, "gone": count_gone(self.records), "version": __version__}
 
-    def _take_stones(self, stones: Tombstones) -> bool:
-        """Take over the texts that were forgotten elsewhere; return whether there are any."""
-        new = set(self.records.idents(STONE)) - {f"x-{stone.digest}" for stone in stones.stones}
-        for record in filter(None, map(self.records.standing, sorted(new))):
-            self.records.keep(TO_FORGET, True)
-            with suppress(ValueError, KeyError, TypeError):  # of a newer version
-                stones.take(stone_of(json.loads(str(record.text))))
-        return bool(new)
 
-
-def _is_older(piece: Piece, live: Record | None) -> bool:
-    """Return whether a statement says itself that its words are from before those of its records."""
-    text = live.text if live and piece.kind == STATEMENT else None
-    return text is not None and _worded(piece.text) < _worded(text)
-
-
-def _worded(text: str) -> str:
-    told = json.loads(text)
+def _worded(said: Piece | Record | None) -> str:
+    """Return since when a statement has its words, as it says itself; ``""`` for what is none."""
+    told = json.loads(said.text) if said and said.text and said.kind == STATEMENT else {}
     return str(told.get("worded") or told.get("time", ""))
 
 

@@ -5,9 +5,7 @@ has replaced (``was``, eight digits each, the present one first). So it is read 
 former wordings, and what nobody knew of when it was written stands beside it. Of each row it is known how it was listed
 and what stood here when both said the same: neither a row nor a statement that has not changed is looked at.
 
-A number is an address and proves nothing, because a server that was restored gives it to another row. A row is ours
-when it names our statement; all are listed before one is written, and what is known of one that is not there is void.
-What another program wrote is read as a statement and never written. Only a tombstone deletes.
+What it proves, and what deletes: docs/decisions/0039-memory-server.md.
 """
 
 from __future__ import annotations
