@@ -38,7 +38,7 @@ class Meeting:
     """One exchange of a home's records by a carrier.
 
     ``machine`` is the name of its own folder there; ``clean`` returns a text without what is forgotten.
-    ``about`` returns what this machine says of itself when it is sent; ``others``: what the others say, by their names.
+    ``about`` returns what this machine says of itself when it is sent.
     ``sent`` counts the records written by their kinds, ``came`` those that were new, by the machine that wrote them.
     """
 
@@ -48,7 +48,6 @@ class Meeting:
     machine: str
     clean: Callable[[str], str] = str
     about: Callable[[], dict[str, Any]] = dict
-    others: dict[str, dict[str, Any]] = field(default_factory=dict)
     came: dict[str, Counter[str]] = field(default_factory=dict)
     sent: Counter[str] = field(default_factory=Counter)
 
@@ -59,7 +58,8 @@ class Meeting:
             with self.records.transaction():
                 scrub = self._read(listed)
             places = [(machine, name) for machine, name in listed if name == ABOUT and machine != self.machine]
-            self.others = {machine: self._told(data) for (machine, _), data in self.carrier.read(places)}
+            found = {machine: told for (machine, _), data in self.carrier.read(places) if (told := self._told(data))}
+            self.records.keep("others", self.records.get("others", {}) | found)  # who is not listed may hold it still
             failpoints.reached("exchange.read")
             new, gone = self._changes(listed, scrub)
             if (not new and not gone) or self._write(new, gone):

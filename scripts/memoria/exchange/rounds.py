@@ -148,8 +148,6 @@ class Round:
             _look_again(self.records, stones)
             meeting.hold()
         self.records.keep("last", clock.now().isoformat())
-        others = {name: told for name, told in meeting.others.items() if told}
-        self.records.keep("others", self.records.get("others", {}) | others)  # who is not listed may hold what it held
         done.came |= {name if name != label() else "": counts for name, counts in meeting.came.items()}
 
     @property
