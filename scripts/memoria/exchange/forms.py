@@ -99,13 +99,13 @@ class Day(DayText):
     def put_entry(self, ident: str, text: str, statements: Sequence[Learned]) -> None:
         """Write an entry from its record with its boxes open; statements that stand in it stay in it."""
         day, bare = day_of(text)
-        span = next((span for span in self._spans() if span.marker[1] == ident), None)
-        if span is None:
-            self._insert(_block(ident, bare, statements, day), time_of(text)[0])
-            return
         known = {learned.id for learned in statements}
         there = [line.learned for line in self.learned() if line.entry == ident and line.learned.id not in known]
-        self._put(span.first, span.last + 1, _block(ident, bare, [*there, *statements], day))
+        block = _block(ident, bare, [*there, *statements], day)
+        if span := next((span for span in self._spans() if span.marker[1] == ident), None):
+            self._put(span.first, span.last + 1, block)
+        else:
+            self._insert(block, time_of(text)[0])
 
     def put_statements(self, given: Iterable[tuple[Learned, str]], entry: str) -> None:
         """Write each statement's line in place of the old one, into its entry, or else below a heading.

@@ -27,6 +27,7 @@ from memoria.pages import notices
 from memoria.pages.housekeeping import TEAM  # also the session of what a repository brought
 from memoria.statements.fact import KINDS, MAX_CONTENT, Fact, Stamp, new_id, plain
 from memoria.statements.keeper import Keeper
+from memoria.wiki.article import Article
 
 FOLDER: Final = ".claude/memory"
 MAX_FILES, MAX_CHARS, MAX_STATEMENTS = 50, 200_000, 500  # of one repository
@@ -78,23 +79,19 @@ def rendered(before: str, who: str, facts: Iterable[tuple[str, Fact]], over: Ite
 
     What else stands in it stays as it is.
     """
-    rows = before.rstrip("\n").split("\n") if before.strip() else [f"# Shared by {who}"]
-    gone = set(over)
-    rows = [row for row in rows if not ((found := _ROW.match(row)) and found[4] in gone)]
+    page, gone = Article("team", before if before.strip() else f"# Shared by {who}\n"), set(over)
+    for rows in (page.lead, *(section.rows for section in page.sections)):
+        rows[:] = [row for row in rows if not ((found := _ROW.match(row)) and found[4] in gone)]
     for heading, fact in facts:
         row = f"- [{fact.kind}] {fact.content} ({(fact.last or fact.time).date().isoformat()}) ^{fact.id}"
-        at = next((number for number, each in enumerate(rows) if each.endswith(f"^{fact.id}")), None)
-        if at is not None:
+        every = [page.lead, *(section.rows for section in page.sections)]
+        there = ((rows, number) for rows in every for number, each in enumerate(rows) if each.endswith(f"^{fact.id}"))
+        rows, at = next(there, ([], -1))
+        if rows:
             rows[at] = row
-            continue
-        if f"## {heading}" not in rows:
-            rows += ["", f"## {heading}", ""]
-        start = rows.index(f"## {heading}") + 1
-        end = next((number for number in range(start, len(rows)) if rows[number].startswith("#")), len(rows))
-        while end > start + 1 and not rows[end - 1].strip():
-            end -= 1
-        rows.insert(end, row)
-    return "\n".join(rows) + "\n"
+        else:
+            page.section(heading).add(row)
+    return page.render().rstrip("\n") + "\n"
 
 
 # -- what others share
