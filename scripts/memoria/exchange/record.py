@@ -175,10 +175,9 @@ def opened(data: bytes, key: Key | None) -> list[Record]:
         body = zlib.decompress(inside) if inside else b""
     elif head != _PLAIN + sha256(body)[:16].encode():
         return []
-    try:
+    with suppress(ValueError):
         return [Record.parse(line) for line in body.decode("utf-8").split("\n") if line]
-    except ValueError:
-        return []
+    return []
 
 
 # -- what stands of an id of which several machines wrote records at once

@@ -239,8 +239,7 @@ class Articles:
         is_deleted = any(record.text is None for record in self.records.known(slug)) or about is None
         if page is None:
             return None
-        waits = slug in self.waiting
-        if is_deleted and not waits and not any(piece.kind in (PLACE, PROSE) for piece in page.pieces()):
+        if is_deleted and slug not in self.waiting and not any(piece.kind in (PLACE, PROSE) for piece in page.pieces()):
             if about and about.text is not None:  # all that it told stands elsewhere now
                 self.records.put(slug, ARTICLE, None, self.records.dots(slug))
             return None
@@ -264,9 +263,8 @@ class Articles:
     def _change(self, page: Page, part: str, live: Record | None) -> None:
         """Write one piece into a page, or out of it."""
         text = live.text if live else None
-        if not part:
-            if text:
-                page.describe(json.loads(text))
+        if not part and text:
+            page.describe(json.loads(text))
         elif part.startswith("p-"):
             page.write_prose(part, text or "")
         elif text is None:
