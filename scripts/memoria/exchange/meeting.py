@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -35,20 +35,15 @@ class WrongKeyError(ExpectedError):
 
 @dataclass(slots=True)
 class Meeting:
-    """One exchange of a home's records by a carrier.
-
-    ``machine`` is the name of its own folder there; ``clean`` returns a text without what is forgotten.
-    ``about`` returns what this machine says of itself when it is sent.
-    ``sent`` counts the records written by their kinds, ``came`` those that were new, by the machine that wrote them.
-    """
+    """One exchange of a home's records by a carrier."""
 
     records: Records
     carrier: Carrier
     key: Key | None
-    machine: str
-    clean: Callable[[str], str] = str
-    about: Callable[[], dict[str, Any]] = dict
-    came: dict[str, Counter[str]] = field(default_factory=dict)
+    machine: str  # the name of its own folder there
+    clean: Callable[[str], str] = str  # returns a text without what is forgotten
+    about: Callable[[], dict[str, Any]] = dict  # what this machine says of itself when it is sent
+    came: dict[str, Counter[str]] = field(default_factory=dict)  # new records by their kinds, by who wrote them
     sent: Counter[str] = field(default_factory=Counter)
 
     def hold(self) -> None:
@@ -128,10 +123,13 @@ class Meeting:
                 lines += left
             else:
                 written.append((machine, left))
-        own = [place for place in self.records.segments() - gone if place[0] == self.machine]
-        for place in self._outgrown(own, lines):
-            gone.add(place)
-            lines += self.records.alive(*place)
+        orders: dict[int, list[Place]] = {}
+        for place in self.records.segments() - gone if lines else ():
+            if place[0] == self.machine:
+                orders.setdefault(_order(self.records.size(*place)), []).append(place)
+        while len(grown := orders.pop(_order(sum(map(len, lines))), [])) >= FACTOR - 1:  # of many of a size all
+            gone |= set(grown)
+            lines += [line for place in grown for line in self.records.alive(*place)]
         new = {}
         if self.key and TEST not in listed:
             proof = self.key.seal(_PROOF)
@@ -143,17 +141,6 @@ class Meeting:
             told = json.dumps(self.about(), ensure_ascii=False).encode()
             new[self.machine, ABOUT] = self.key.seal(told) if self.key else told
         return new, gone - new.keys()
-
-    def _outgrown(self, own: Iterable[Place], lines: Collection[str]) -> Iterator[Place]:
-        """Yield the own segments to write anew: of many of a size all."""
-        orders: dict[int, list[Place]] = {}
-        for place in own if lines else ():
-            orders.setdefault(_order(self.records.size(*place)), []).append(place)
-        size = sum(map(len, lines))
-        while len(orders.get(_order(size), ())) >= FACTOR - 1:
-            merged = orders.pop(_order(size))
-            size += sum(self.records.size(*place) for place in merged)
-            yield from merged
 
     def _write(self, new: dict[Place, bytes], gone: set[Place]) -> bool:
         if not self.carrier.write(new, gone):

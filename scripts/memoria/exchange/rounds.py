@@ -28,7 +28,7 @@ import os
 import platform
 import shutil
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -66,22 +66,16 @@ STONE: Final = "stone"  # a record by which a forgotten text is recognised
 
 @dataclass(slots=True)
 class Exchanged:
-    """What a round did.
+    """What a round did."""
 
-    ``came`` and ``sent`` count entries and statements, the former by the machine that wrote them; ``stored`` counts
-    statements that were written to the memory server. ``forgotten``: the ids that are to be forgotten here; ``count``:
-    how much was; ``lost``: how many edits, which who forgot it had not seen, went with it. ``held``: how many deletions
-    wait for a person. ``failure``: why the other machines, or the server, were not met.
-    """
-
-    came: dict[str, Counter[str]] = field(default_factory=dict)
+    came: dict[str, Counter[str]] = field(default_factory=dict)  # records by their kinds, by who wrote them
     sent: Counter[str] = field(default_factory=Counter)
-    stored: int = 0
-    forgotten: list[str] = field(default_factory=list)
-    held: int = 0
-    count: int = 0
-    lost: int = 0
-    failure: ExpectedError | None = None
+    stored: int = 0  # statements, on the memory server
+    forgotten: list[str] = field(default_factory=list)  # ids that are to be forgotten here
+    held: int = 0  # deletions that wait for a person
+    count: int = 0  # how much was forgotten here
+    lost: int = 0  # edits that went with it, which who forgot it had not seen
+    failure: ExpectedError | None = None  # why the other machines, or the server, were not met
 
     @property
     def line(self) -> str:
@@ -254,7 +248,12 @@ class Round:
 
     def _miss(self, source: Source, found: Mapping[str, object], texts: Mapping[str, str], asked: set[str]) -> None:
         """Turn what a person deleted into records; hold what is missing in files about which a person is ``asked``."""
-        missing = [shown for name, text in texts.items() for shown in self._gone_from(name, found, text)]
+        missing = []
+        for name, text in texts.items():
+            for ident, shown in self.records.shown_in(name).items():
+                whole = ident.partition("#")[0]  # a formatter may have made its line unreadable
+                is_garbled = f"^{whole}" in text and whole not in found
+                missing += [shown] if shown.digest != GONE and ident not in found and not is_garbled else []
         query = "SELECT count(*) FROM shown WHERE digest <> ? AND file GLOB ? AND instr(id, '#') = 0"
         (held,) = self.records.db.execute(query, (GONE, f"{source.folder}*")).fetchone()
         count = len([shown for shown in missing if "#" not in shown.id and shown.file not in asked])
@@ -263,13 +262,6 @@ class Round:
         for shown in missing:
             if shown.file not in asked:
                 self.records.miss(shown, label())
-
-    def _gone_from(self, name: str, found: Mapping[str, object], text: str) -> Iterator[Shown]:
-        for ident, shown in self.records.shown_in(name).items():
-            whole = ident.partition("#")[0]  # a formatter may have made its line unreadable
-            is_garbled = f"^{whole}" in text and whole not in found
-            if shown.digest != GONE and ident not in found and not is_garbled:
-                yield shown
 
     def apply(self) -> list[str]:
         """Write what is due into the files that can be written now; what cannot be written now stays due.

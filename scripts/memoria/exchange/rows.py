@@ -105,21 +105,16 @@ def _particulars(tags: str) -> tuple[dict[str, Any], list[str]]:
 
 
 class Row(NamedTuple):
-    """What is known of a row: its server and user (``home``) and its ``number``.
+    """What is known of a row."""
 
-    ``id``: its statement here; ``named``: the same in its own words, none when another program wrote it; ``mark``: of
-    all that it said when it was looked at or written, ``GONE`` once it was deleted; ``adopted``: the statement came
-    from it; ``dots``: of the statement's records when the row said the same.
-    """
-
-    home: str
+    home: str  # its server and user
     number: int
-    id: str
-    named: str
+    id: str  # of its statement here
+    named: str  # the same in its own words, none when another program wrote it
     created: str = ""
-    mark: str = ""
-    adopted: bool = False
-    dots: str = ""
+    mark: str = ""  # of all that it said when it was looked at or written, ``GONE`` once it was deleted
+    adopted: bool = False  # whether the statement came from it
+    dots: str = ""  # of the statement's records when the row said the same
 
     def is_in(self, listed: Mapping[int, Memory]) -> bool:
         """Return whether the row is there, whatever it now says."""
@@ -134,18 +129,14 @@ class Row(NamedTuple):
 
 @dataclass
 class Rows:
-    """One exchange with a memory server.
-
-    ``hides`` says whether a project is not exchanged, ``clean`` returns a text without what is forgotten. ``came`` and
-    ``sent`` count statements.
-    """
+    """One exchange with a memory server."""
 
     records: Records
     keeper: Keeper
     server: Server
-    hides: Callable[[str], bool] = lambda _: False
-    clean: Callable[[str], str] = str
-    came: int = 0
+    hides: Callable[[str], bool]  # whether a project is not exchanged
+    clean: Callable[[str], str]  # returns a text without what is forgotten
+    came: int = 0  # statements
     sent: int = 0
     failure: MemoryServerError | None = None
     home: str = ""
