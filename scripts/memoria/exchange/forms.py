@@ -98,14 +98,14 @@ class Day(DayText):
 
     def put_entry(self, ident: str, text: str, statements: Sequence[Learned]) -> None:
         """Write an entry from its record with its boxes open; statements that stand in it stay in it."""
-        day, bare = day_of(text)
+        day, time, _, bare = entry_of(text)
         known = {learned.id for learned in statements}
         there = [line.learned for line in self.learned() if line.entry == ident and line.learned.id not in known]
         block = _block(ident, bare, [*there, *statements], day)
         if span := next((span for span in self._spans() if span.marker[1] == ident), None):
             self._put(span.first, span.last + 1, block)
         else:
-            self._insert(block, time_of(text)[0])
+            self._insert(block, time)
 
     def put_statements(self, given: Iterable[tuple[Learned, str]], entry: str) -> None:
         """Write each statement's line in place of the old one, into its entry, or else below a heading.
@@ -173,18 +173,15 @@ def fact_of(ident: str, text: str, end: str | None) -> tuple[Fact, date, str]:
     return Fact.from_dict(stored), date.fromisoformat(str(stored.get("day"))), str(stored.get("entry", ""))
 
 
-def day_of(text: str) -> tuple[date, str]:
-    """Return the day and the text of an entry from its record; raise ValueError when it holds none."""
+def entry_of(text: str) -> tuple[date, str, bool, str]:
+    """Return the day of an entry from its record, its time, whether that is of what stands above it, and its text.
+
+    Raise ValueError when the record holds none.
+    """
     head, _, bare = text.partition("\n")
     if not MARKER.fullmatch(bare.rpartition("\n")[2]):
         raise ValueError("no entry")
-    return date.fromisoformat(head[:10]), bare
-
-
-def time_of(text: str) -> tuple[str, bool]:
-    """Return the time of day in the record of an entry, and whether it is only that of what stands above it."""
-    head, _, bare = text.partition("\n")
-    return head[11:16], not _TIMED.match(bare)
+    return date.fromisoformat(head[:10]), head[11:16], not _TIMED.match(bare), bare
 
 
 def _bullet(row: str) -> str:

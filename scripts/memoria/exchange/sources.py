@@ -14,7 +14,7 @@ from functools import cached_property
 from memoria.base import failpoints
 from memoria.base.project import name_of
 from memoria.daily.entry import tombstone
-from memoria.exchange.forms import Day, Page, day_of, fact_of, new_page, time_of
+from memoria.exchange.forms import Day, Page, entry_of, fact_of, new_page
 from memoria.exchange.record import ARTICLE, END, ENTRY, GONE, PLACE, PROSE, STATEMENT, Piece, Record
 from memoria.exchange.records import Records
 from memoria.ground.swap import Swap
@@ -80,7 +80,7 @@ class Days:
         if live is None or live.text is None:
             return stands
         try:
-            belongs = day_of(live.text)[0] if live.kind == ENTRY else fact_of(whole, live.text, None)[1]
+            belongs = entry_of(live.text)[0] if live.kind == ENTRY else fact_of(whole, live.text, None)[1]
         except ValueError:  # of a newer version, or no work of memoria's
             return []
         return [*(file for file in stands if file != f"{self.folder}{belongs}"), f"{self.folder}{belongs}"]
@@ -109,7 +109,7 @@ class Days:
                 rows.drop_entry(ident.removeprefix("e-"))
         for facts in statements.values():
             facts.sort(key=lambda fact: (fact.time, fact.id))
-        for ident, bare in sorted(entries.items(), key=lambda entry: time_of(entry[1])):
+        for ident, bare in sorted(entries.items(), key=lambda entry: entry_of(entry[1])[1:3]):
             entry = ident.removeprefix("e-")
             if ident in wrong:
                 rows.put_entry(entry, bare, [learned(fact) for fact in statements.pop(entry, ())])
