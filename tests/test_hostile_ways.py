@@ -116,9 +116,7 @@ class Machine:
         return [request for request in self.api.messages if task_of(request.body) == task]
 
     def in_session(self) -> list[Json]:
-        return [
-            request.body for request in self.api.messages if not task_of(request.body) and request.body.get("tools")
-        ]
+        return [each.body for each in self.api.messages if not task_of(each.body) and each.body.get("tools")]
 
 
 def task_of(body: Json) -> str:
@@ -282,9 +280,7 @@ def fact_id(machine: Machine, way: str) -> str:
 
 
 def tool_results(body: Json) -> list[str]:
-    blocks = [
-        block for message in body["messages"] if isinstance(message["content"], list) for block in message["content"]
-    ]
+    blocks = [block for one in body["messages"] if isinstance(one["content"], list) for block in one["content"]]
     return ["\n".join(_said(block["content"])) for block in blocks if block.get("type") == "tool_result"]
 
 
@@ -313,9 +309,7 @@ def the_page_and_the_notes_show_it_as_data(talk: Talk) -> None:
 
 
 def notes_beside_a_prompt_say_what_they_are_of_when_and_from_where(talk: Talk) -> None:
-    beside = [
-        part for text in reached(talk.before) for part in text.split("Notes from earlier sessions that may fit")[1:]
-    ]
+    beside = [it for text in reached(talk.before) for it in text.split("Notes from earlier sessions that may fit")[1:]]
     notes = [inside(part)[0][1] for part in beside]
     rows = [row for content in notes for row in content.split("\n")]
     assert rows

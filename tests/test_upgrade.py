@@ -319,9 +319,7 @@ def test_what_was_known_is_found_and_told(base: Path, capsys: pytest.CaptureFixt
 def test_a_fact_that_waited_is_learned_and_every_old_one_is_still_known(
     base: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    old = {
-        line.split()[-1].strip("^") for line in (OLD / "daily/2026-11-18.md").read_text().splitlines() if " ^l-" in line
-    }
+    old = {it.split()[-1].strip("^") for it in (OLD / "daily/2026-11-18.md").read_text().splitlines() if " ^l-" in it}
     run(capsys, "flush", "--now")
     with Keeper.at(Home.open()) as keeper:
         known = {fact.id for fact in keeper.store.facts()}

@@ -211,9 +211,7 @@ def test_a_process_that_holds_a_lock_without_progress_is_named(home: Home, monke
             holder.communicate(b"\n")
 
 
-@pytest.mark.parametrize(
-    "folder", ["Dropbox", "OneDrive - Harbour", "Library/Mobile Documents", "Google Drive/My Drive"]
-)
+@pytest.mark.parametrize("folder", ["Dropbox", "OneDrive - Pier", "Library/Mobile Documents", "Google Drive/My Drive"])
 def test_a_home_in_a_synced_folder_is_told(tmp_path: Path, folder: str) -> None:
     assert checks.sync_service(tmp_path / folder / "memoria")
     assert not checks.sync_service(tmp_path / "notes" / "memoria")

@@ -55,9 +55,7 @@ def hostile_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Home:
     monkeypatch.chdir(tmp_path)
     home = Home.open()
     learned = Learned("fact", "The kettle whistles.", "l-aaaaaaaa")
-    home_of.entry(
-        home, "aaaa", "The kettle", context="Kettle whistles.", decisions=("Kettle stays.",), learned=(learned,)
-    )
+    home_of.entry(home, "aaaa", "The kettle", context="It whistles.", decisions=("Kettle stays.",), learned=(learned,))
     home_of.article(home, "concepts/kettle", "The kettle", ("The kettle whistles.", "aaaa"), ("Nobody knows.", ""))
     home_of.catalogued(home)
     for top in (home.paths.daily, home.paths.knowledge):

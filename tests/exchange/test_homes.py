@@ -113,9 +113,7 @@ def test_of_two_merges_unknown_to_each_other_no_wording_returns_or_stands_twice(
 
 def test_what_comes_is_as_it_was_written_and_a_second_exchange_writes_nothing(desk: Machine, laptop: Machine) -> None:
     learn(desk, "Use pnpm, not npm.")
-    write_entry(
-        desk, "aaa111", *(a_fact(f"Shed {number} is full.", "decision", day=number / 99) for number in range(4))
-    )
+    write_entry(desk, "aaa111", *(a_fact(f"Shed {n} is full.", "decision", day=n / 99) for n in range(4)))
     meet(desk, laptop)
     assert day(laptop).read_text() == day(desk).read_text()
     with laptop.keeper() as keeper:

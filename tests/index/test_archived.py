@@ -87,9 +87,7 @@ def test_what_no_longer_holds_is_left_out_of_the_words_and_of_the_texts(texts: l
 
 
 def test_conversations_take_less_than_half_the_room_of_their_text(tmp_path: Path) -> None:
-    texts = [
-        path.read_text(encoding="utf-8") for path in sorted((TESTS.parent / "scripts/memoria").glob("[siw]*/*.py"))
-    ]
+    texts = [each.read_text("utf-8") for each in sorted((TESTS.parent / "scripts/memoria").glob("[siw]*/*.py"))]
     with Index(tmp_path / "index.db") as index:
         index.add(
             Document(

@@ -35,9 +35,7 @@ def test_an_entry_is_what_was_asked_and_what_was_answered() -> None:
 
 def test_what_the_user_says_with_a_cue_is_a_statement_word_for_word_and_once() -> None:
     data = flushed(exchange(f"{RULE} Then fix the test."), exchange(RULE))
-    assert [(each["kind"], each["content"], each["quote"]) for each in data["statements"]] == [
-        ("preference", RULE, RULE)
-    ]
+    assert [(it["kind"], it["content"], it["quote"]) for it in data["statements"]] == [("preference", RULE, RULE)]
 
 
 def test_a_task_that_takes_a_language_model_is_refused() -> None:

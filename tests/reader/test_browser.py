@@ -138,9 +138,7 @@ def test_axe_finds_nothing(server: Served, theme: Any, width: int) -> None:
 def violations(page: Any) -> str:
     """Return what axe finds wrong with a page, as JSON, ``""`` for nothing."""
     axe = importlib.import_module("axe_playwright_python.sync_playwright").Axe()  # is not installed everywhere
-    found = [
-        (each["id"], [node["html"][:160] for node in each["nodes"]]) for each in axe.run(page).response["violations"]
-    ]
+    found = [(it["id"], [node["html"][:160] for node in it["nodes"]]) for it in axe.run(page).response["violations"]]
     return json.dumps(found, indent=1) if found else ""
 
 

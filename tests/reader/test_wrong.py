@@ -56,6 +56,6 @@ def test_a_form_about_what_has_changed_says_so(browser: Browser) -> None:
     for act, status in (("edit", 303), ("edit", 409), ("promote", 409), ("retire", 409), ("delete", 409)):
         answer = browser.post(f"{path}/{act}", form={"text": f"A key of {status}.", "shown": shown})
         assert answer.status == status, act
-    assert "It reads now: A key of 303." in answer.text
+    assert "Now it reads: A key of 303." in answer.text
     assert "A key of 303." in browser.get(path).text
     assert browser.get("/undo").status == 405

@@ -36,9 +36,7 @@ def test_migrations_bring_an_older_store_up_without_losing_a_fact(tmp_path: Path
 @pytest.mark.parametrize("damage", ["gone", "junk", "torn"])
 def test_a_lost_or_corrupt_store_is_made_again_from_the_logs(tmp_path: Path, damage: str) -> None:
     with keeper(tmp_path) as first:
-        first.take(
-            [a_fact("Use pnpm, not npm.", tags=("tools",)), a_fact("Deploys go out on Tuesdays.", "operational")]
-        )
+        first.take([a_fact("Use pnpm, not npm.", tags=("tools",)), a_fact("Deploys are on Tuesdays.", "operational")])
         before = first.store.facts()
         path = first.store.path
     for extra in path.parent.glob("learned.db-*"):
@@ -103,11 +101,9 @@ def test_a_text_without_its_last_line_end_is_half_saved_for_a_minute() -> None:
 
 def test_a_correction_made_again_is_marked_and_rises(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
-        home.take(
-            [a_fact("Run the formatter.", "correction", importance=0.4), a_fact("Never touch main.", "correction")]
-        )
+        home.take([a_fact("Run the formatter.", "correction", importance=0.4), a_fact("Leave main.", "correction")])
         top = leading(home.store, SHOP)[0]
-        assert top.content == "Never touch main."
+        assert top.content == "Leave main."
         home.take([a_fact("Run the formatter!", "correction", importance=0.4, day=1)])
         top = leading(home.store, SHOP)[0]
         assert top.content == "Run the formatter."

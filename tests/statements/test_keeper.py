@@ -31,9 +31,7 @@ def logs(home: Keeper) -> str:
 
 def test_what_another_agent_brought_is_a_rule_once_the_user_says_it(tmp_path: Path) -> None:
     with keeper(tmp_path) as home:
-        brought = a_fact(
-            "Use pnpm, not npm.", "fact", origin="assistant", quote="pnpm is what we use", session="codex-1"
-        )
+        brought = a_fact("Use pnpm, not npm.", "fact", origin="assistant", quote="pnpm it is", session="codex-1")
         again = a_fact("Take pnpm for installs.", "fact", day=0.5, origin="assistant")
         home.take([replace(brought, content=again.content), again], "shop")
         assert home.edit(brought.id, brought.content).seen == 1, "the other words were said twice"
@@ -236,10 +234,7 @@ def test_the_nearest_facts_come_first_and_those_of_other_projects_never(tmp_path
     with keeper(tmp_path) as home:
         home.take(
             [
-                *(
-                    a_fact(f"Package number{number} belongs to team{number}.", "fact", day=number)
-                    for number in range(13)
-                ),
+                *(a_fact(f"Package number{n} belongs to team{n}.", "fact", day=n) for n in range(13)),
                 a_fact("Carts are stored in Redis.", "fact", day=1),
                 a_fact("Carts of the blog are stored in Redis.", "fact", day=1, project=BLOG),
                 a_fact("Redis is started with docker compose.", "fact", day=1, project=GLOBAL),

@@ -59,9 +59,7 @@ class Truthful:
             for number, words in enumerate(item.said)
             if words in talk
         ]
-        closed = {
-            name: _ids(_ITEM, items, self.story.mentioned, self._closed(name, talk)) for name in ("done", "dropped")
-        }
+        closed = {it: _ids(_ITEM, items, self.story.mentioned, self._closed(it, talk)) for it in ("done", "dropped")}
         titles = [session.title for session in self.story.sessions if session.talk and session.talk[-1][0] in talk]
         answer = {
             "worth_saving": bool(said or todo or titles), "title": titles[-1] if titles else "A short session",
@@ -101,9 +99,7 @@ class Truthful:
         """Return the ids of the shown facts that a statement ends; without ids, the words of what was said before."""
         if shown:
             kept = _ids(_FACT, shown, self._told, statement.in_part)
-            return [
-                ident for ident in _ids(_FACT, shown, self._told, self.story.ended_by(statement)) if ident not in kept
-            ]
+            return [it for it in _ids(_FACT, shown, self._told, self.story.ended_by(statement)) if it not in kept]
         ended = [self.story.statements[name] for name in statement.ends]
         return next((old.text for old in ended if old.quote and old.quote in talk), "")
 

@@ -247,9 +247,7 @@ def test_a_failing_tool_leaves_its_status_and_its_first_and_last_lines() -> None
 @pytest.mark.slow
 def test_a_tool_use_is_one_line_with_what_identifies_it_in_any_language() -> None:
     uses = json.loads((TRANSCRIPTS.parent / "tool_uses.json").read_text("utf-8"))["described"]
-    longer = json.loads(
-        re.sub(r': "((?:[^"\\]|\\.)+)"', lambda found: f': "{f"{found[1]} x" * 1_500}"', json.dumps(uses))
-    )
+    longer = json.loads(re.sub(r': "((?:[^"\\]|\\.)+)"', lambda it: f': "{f"{it[1]} x" * 1_500}"', json.dumps(uses)))
     longer.append(["Write", {"content": " ".join(f"name_{number}" for number in range(999)), "file_path": "a"}])
     plans = [use("ExitPlanMode", plan="Mine."), use("exit_plan_mode"), use("Note", plan="By the way.")]
     assert [turn.text for turn in read(plans)] == ["Mine.", "", ""], "a plan that is put before the user is told whole"

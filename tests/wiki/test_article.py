@@ -157,9 +157,7 @@ def test_what_is_forgotten_leaves_a_page_with_what_may_tell_of_it() -> None:
     for bits in bent(bare.split("\n"), 60):
         page = article(f"{front}---\n" + "\n".join(bits))
         seen: list[object] = [page.headed_claims, page.past, page.links, page.related, page.summary, page.updated]
-        seen += [
-            (section.heading, number, claim, page.since(section, number)) for section, number, claim in page.lines()
-        ]
+        seen += [(section.heading, n, claim, page.since(section, n)) for section, n, claim in page.lines()]
         seen += [page.relate("concepts/shop", "Shop"), page.relate("concepts/quay", "The Quay", "it is near")]
         page.add(Claim("Added.", (S3,), "l-e5"))
         page.summarise("In short.")

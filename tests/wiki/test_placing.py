@@ -193,13 +193,10 @@ def test_an_article_gets_another_summary_also_when_nothing_new_stands_there(wiki
 
     def answer(prompt: Any) -> Any:
         given = answer_of(prompt, placed("tides"))
-        return {
-            **given,
-            "articles": [*given["articles"], {"slug": "port", "summary": "The shop listens on port 8080."}],
-        }
+        return {**given, "articles": [*given["articles"], {"slug": "port", "summary": "It listens on port 8080."}]}
 
     wiki.compile(answer)
-    assert "\n# Port\n\nThe shop listens on port 8080.\n" in wiki.text(SLUG)
+    assert "\n# Port\n\nIt listens on port 8080.\n" in wiki.text(SLUG)
 
 
 def test_a_summary_may_tell_what_holds_in_words_of_what_ended(wiki: WikiHome) -> None:

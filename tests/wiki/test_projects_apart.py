@@ -47,9 +47,7 @@ def pages(home: WikiHome) -> dict[str, str]:
 
 def test_two_projects_share_neither_a_call_nor_an_article_and_names_tell_them_apart(home: WikiHome) -> None:
     both(home)
-    home.log(
-        entry("a2", 18, project="api", project_key=ONE, learned=[("preference", "Client code has no tabs in it.")])
-    )
+    home.log(entry("a2", 18, project="api", project_key=ONE, learned=[("preference", "Client code has no tabs.")]))
     home.log(entry("b2", 18, project="api", project_key=TWO, learned=[("preference", "Client code has tabs in it.")]))
     home.compile([placed("conventions", title="Conventions")])
     found = pages(home)
@@ -65,9 +63,7 @@ def test_two_projects_share_neither_a_call_nor_an_article_and_names_tell_them_ap
 def old_page(home: WikiHome) -> Path:
     """A page as memoria 0.1.0 wrote it: both clients' rules, no owner."""
     both(home)
-    article = Article.new(
-        "concepts/api-conventions", "api: conventions", "How things are done in api.", entry("a1").day
-    )
+    article = Article.new("concepts/api-conventions", "api: conventions", "How things are done.", entry("a1").day)
     article.add(Claim(TABS, ("daily/2026-11-16#^e-a1",)))
     article.add(Claim(SPACES, ("daily/2026-11-17#^e-b1",)))
     article.add(Claim("Reviews are on Tuesdays", ("daily/2026-11-16#^e-a1",)))

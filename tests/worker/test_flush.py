@@ -478,9 +478,7 @@ def test_a_ledger_found_damaged_at_work_is_begun_anew_once(bench: Bench, monkeyp
 
 
 def pages(bench: Bench) -> str:
-    return "".join(
-        path.read_text(encoding="utf-8") for path in Path(bench.home.paths.page).rglob("*") if path.is_file()
-    )
+    return "".join(each.read_text("utf-8") for each in Path(bench.home.paths.page).rglob("*") if each.is_file())
 
 
 def test_the_worker_makes_the_pages_for_a_new_entry_and_those_that_a_killed_one_owed(bench: Bench) -> None:

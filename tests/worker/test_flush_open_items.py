@@ -71,12 +71,8 @@ class Days:
 
 @pytest.fixture
 def days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Days:
-    for name, value in {
-        "MEMORIA_MODEL": "offline",
-        "MEMORIA_TZ": "UTC",
-        "MEMORIA_LIMIT_TRANSCRIPT_WAIT_S": "0",
-    }.items():
-        monkeypatch.setenv(name, value)
+    for name, it in {"MEMORIA_MODEL": "offline", "MEMORIA_TZ": "UTC", "MEMORIA_LIMIT_TRANSCRIPT_WAIT_S": "0"}.items():
+        monkeypatch.setenv(name, it)
     return Days(tmp_path)
 
 

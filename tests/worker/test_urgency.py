@@ -230,10 +230,7 @@ def test_who_asks_for_it_gets_what_the_worker_at_work_leaves(
     assert asked == [[flag(1)], [plain(2)]]
 
 
-RULE, REVERSAL = (
-    "Never install with npm, always use pnpm-9 here.",
-    "No, from now on never use pnpm-9, always use bun-1.",
-)
+RULE, REVERSAL = ("Never install with npm, always use pnpm-9.", "No, from now on never use pnpm-9, always use bun-1.")
 
 
 def reverser(prompt: Prompt) -> Item:

@@ -129,9 +129,7 @@ def _rows(path: Path) -> Iterator[str]:
         for (name,) in tables.fetchall():
             quoted = '"' + str(name).replace('"', '""') + '"'
             for row in db.execute(f"SELECT * FROM {quoted}"):  # noqa: S608 (a name of the schema, quoted)
-                yield "\n".join(
-                    value.decode("utf-8", "ignore") if isinstance(value, bytes) else str(value) for value in row
-                )
+                yield "\n".join(it.decode("utf-8", "ignore") if isinstance(it, bytes) else str(it) for it in row)
 
 
 async def _search_working(home: Home, wanted: Sequence[str], proof: Proof) -> None:

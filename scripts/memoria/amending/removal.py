@@ -106,9 +106,7 @@ def finish(home: Home) -> Plan | None:
     except FileNotFoundError:
         return None
     except (KeyError, TypeError, ValueError, home_files.RefusedFileError) as error:
-        raise ExpectedError(
-            f"{path} is damaged ({error}); forget again what was not forgotten, and delete it"
-        ) from error
+        raise ExpectedError(f"{path} is damaged ({error}); forget again what was not, and delete it") from error
     try:
         plan = forget_plan.plan(home, target, kind)
     except ExpectedError:  # what it names is gone already

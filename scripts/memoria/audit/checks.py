@@ -135,9 +135,7 @@ def check_pythons(home: Home) -> Findings:
         found = f"{python} does not run" if python else "not found as the client would look for it"
         yield Finding("python3", BROKEN, found, NO_PYTHON_WINDOWS if places.WINDOWS else "install Python 3.9 or newer")
     elif _number(version) < HOOK_PYTHON:
-        yield Finding(
-            "python3", BROKEN, f"{python} is {version}", "hooks need Python 3.9 or newer as `python3` on PATH"
-        )
+        yield Finding("python3", BROKEN, f"{python} is {version}", "hooks need Python 3.9+ as `python3` on PATH")
     else:
         yield Finding("python3", OK, f"{python} is {version}")
     yield from check_worker(home)

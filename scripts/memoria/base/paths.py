@@ -31,9 +31,7 @@ MAX_PATH = 32_767  # characters of a path, the most that any system takes
 MAX_NAME_BYTES = 200  # of a file named after a project's key; 255 is what file systems take
 MAX_NAME_WINDOWS = 100  # there 260 characters are the most of a whole path
 WINDOWS = os.name == "nt"  # a value that tests can change
-DEVICES = frozenset(
-    ("con", "prn", "aux", "nul", *(f"{name}{number}" for name in ("com", "lpt") for number in range(1, 10)))
-)
+DEVICES = frozenset(("con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(1, 10))))
 SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 FORBIDDEN = '<>:"/\\|?*'  # in a file's name on Windows
 STATE_VERSION = 1  # of the form of the state folder

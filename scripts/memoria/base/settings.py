@@ -210,9 +210,7 @@ class Settings:
         "", "Address of a memory server (claude-memory-mcp) to share learned facts with.", "MEMORY_API_URL"
     )
     memory_api_key: str = setting("", "The memory server's key.", "MEMORY_API_KEY")
-    sync: str = setting(
-        "", "Where your machines exchange their memory: a git address or a folder. `memoria sync` sets it."
-    )
+    sync: str = setting("", "Where your machines meet: a git address or a folder. `memoria sync` sets it.")
     compile_interval_min: int = setting(
         60, "Minutes between automatic compiles of the wiki; its first dozen entries do not wait."
     )

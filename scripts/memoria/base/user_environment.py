@@ -119,9 +119,7 @@ def _without(environ: Mapping[str, str], named: set[str], before: Mapping[str, s
 def _owner(environ: Mapping[str, str], folder: str) -> dict[str, str]:
     """Return ``environ`` without a home or configuration folder that a project's settings chose."""
     named = _named(environ, folder, os.path.join(_home(), ".claude"))
-    return {
-        name: value for name, value in environ.items() if name not in named.intersection(("HOME", "CLAUDE_CONFIG_DIR"))
-    }
+    return {name: it for name, it in environ.items() if name not in named.intersection(("HOME", "CLAUDE_CONFIG_DIR"))}
 
 
 def _named(environ: Mapping[str, str], folder: str, user_folder: str) -> set[str]:

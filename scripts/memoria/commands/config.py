@@ -120,9 +120,7 @@ def _set(args: argparse.Namespace, settings: Settings) -> int:
     if origin == field.variable:
         print(f"The environment sets {origin}, which takes precedence: {_shown(getattr(after, field.name))}.")
     elif origin == PLUGIN_OPTION:
-        print(
-            f"The plugin's option takes precedence: {_shown(getattr(after, field.name))}. {CHANGE_OPTION} changes it."
-        )
+        print(f"The plugin option takes precedence: {_shown(getattr(after, field.name))}. {CHANGE_OPTION} changes it.")
     if field.name == "home" and value:
         with suppress(OSError):  # who begins a memory says so; a place that is gone later was moved
             Path(value, "daily").expanduser().mkdir(parents=True, exist_ok=True)

@@ -47,9 +47,7 @@ def identifier(text: str, home: Home) -> str:
         fact = keeper.known(named.anchor)
         sources = sources_of(home, keeper, fact)
     if not sources:
-        raise ExpectedError(
-            f"{fact.id} is in no entry yet; {invocation.shown(f'why {fact.id}')} shows the words it came from."
-        )
+        raise ExpectedError(f"{fact.id} is in no entry yet; {invocation.shown(f'why {fact.id}')} says its origin.")
     return sources[0].rpartition("#^e-")[2]
 
 
@@ -58,9 +56,7 @@ def _absent(entry_id: str, entry: Entry | None, home: Home) -> ExpectedError:
         return ExpectedError(f"There is no entry {entry_id!r}. Ids are in the daily logs as ^e-….")
     machine = heard_on(home.paths, entry_id)
     why = f"they were heard on {machine}" if machine else "deleted to stay within archive_mb, or never archived"
-    return ExpectedError(
-        f"The turns of entry {entry_id} are not in the archive ({why}); its summary is {entry.source}."
-    )
+    return ExpectedError(f"The turns of entry {entry_id} are not archived ({why}); its summary is {entry.source}.")
 
 
 def _lines(entry_id: str, entry: Entry | None, turns: list[Turn], zone: Zone) -> list[str]:

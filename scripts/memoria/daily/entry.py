@@ -289,10 +289,8 @@ class _Said:
 
 def label_below(row: str, label: str) -> str:
     """Return the label of what stands below a row, which itself stands under ``label``; a heading ends it."""
-    if HEADING.match(row):
-        return ""
     found = LABEL.match(row) if row.startswith("**") else None
-    return found["label"] if found else label
+    return found["label"] if found else "" if HEADING.match(row) else label
 
 
 def _item(row: str) -> str:

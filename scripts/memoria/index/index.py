@@ -80,10 +80,7 @@ class Index(AbstractContextManager["Index"]):
     """The index file, open for writing (and for searching through ``finder``). Use as a context manager."""
 
     def __init__(self, path: Path | str, *, is_fixed: bool = False) -> None:
-        """Open or create ``path``; empty another version, move a corrupt file aside. Raise OSError without access.
-
-        ``is_fixed``: it can only be read, as it is.
-        """
+        """Open ``path``, anew if corrupt or of another version; ``is_fixed``: as it is. OSError without access."""
         self.path = Path(path)
         self.aliases: Mapping[str, str] = {}  # former keys of projects and the present ones
         self.is_whole = True  # no ``sync`` has left out files so far

@@ -145,9 +145,7 @@ class Tracer:
         with Keeper.at(self.home) as keeper:
             fact = keeper.known(named.anchor)
             if not any(map(self.visible.shows, fact.projects)):
-                raise ExpectedError(
-                    f"there is no learned fact {named.anchor!r}; {invocation.shown('learned')} lists them."
-                )
+                raise ExpectedError(f"there is no learned fact {fact.id!r}; {invocation.shown('learned')} lists them.")
             day, sources = keeper.store.day(fact.id), sources_of(self.home, keeper, fact)
             place = f"daily/{day}#^{fact.id}" if day else next(iter(keeper.store.places_of(fact.id)), "")
         kept = tuple(filter(self.entry, sources))

@@ -193,9 +193,7 @@ class Filter:
         whole = DayText(text, self.aliases)
         facts = statement_lines.of_day(whole, day)
         rest = DayText("".join(part.raw for part in whole.parts(day) if self._shows_part(part, facts)))
-        hidden = {
-            fact.id for fact in statement_lines.of_day(rest, day) if not any(map(self.visible.shows, fact.projects))
-        }
+        hidden = {one.id for one in statement_lines.of_day(rest, day) if not any(map(self.visible.shows, one.projects))}
         for line in reversed(list(rest.learned())):
             if line.learned.id in hidden:
                 rest.remove(line)
@@ -230,7 +228,5 @@ class Filter:
     def _seen(self, text: str) -> tuple[set[str], set[str]]:
         """Return the statements and entries that a text cites and that are not hidden, and all that it cites."""
         cited = block_ids(text)
-        hidden = {
-            ident for ident in cited if ident in self.projects and all(map(self.visible.hides, self.projects[ident]))
-        }
+        hidden = {each for each in cited if each in self.projects and all(map(self.visible.hides, self.projects[each]))}
         return cited - hidden, cited

@@ -30,9 +30,7 @@ def read(text: str, prompt: Prompt) -> JsonObject:
     schema = prompt.schema
     values = sorted((_as_object(value, schema) for value in _values(text)), key=lambda value: _fit(value, schema))
     if not values:
-        raise BadAnswerError(
-            f"The model's answer contains no JSON object that is whole; it begins {text.strip()[:60]!r}."
-        )
+        raise BadAnswerError(f"The model's answer holds no JSON object that is whole; it begins {text.strip()[:60]!r}.")
     return check(values[-1], schema)
 
 

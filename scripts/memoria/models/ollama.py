@@ -87,9 +87,7 @@ class Ollama:
         if isinstance(reason, TimeoutError):
             return ModelUnavailableError(f"{self.name} gave no answer within {self.timeout_s:g} s.")
         if isinstance(reason, ConnectionRefusedError):
-            return ModelUnavailableError(
-                f"nothing listens at {self.url}: start it with `ollama serve`.", retry_now=False
-            )
+            return ModelUnavailableError(f"nothing listens at {self.url}: start it: `ollama serve`.", retry_now=False)
         return ModelUnavailableError(f"ollama at {self.url} cannot be used ({reason}).")
 
 

@@ -113,9 +113,7 @@ def flush(material: JsonObject) -> Prompt:
         f"[{number}] " + "\n".join(f"{label}: {text}" for label, text in exchange.get("steps", ()))
         for number, exchange in enumerate(material["exchanges"], 1)
     )
-    items = (
-        f"{item['id']} · {item['day']} · {_cut(item['text'], NAME_CHARS)}" for item in material.get("open_items", ())
-    )
+    items = (f"{one['id']} · {one['day']} · {_cut(one['text'], NAME_CHARS)}" for one in material.get("open_items", ()))
     parts = [
         ("known", "\n".join(map(_known, material.get("known", ())))),
         ("just before", material.get("before", "")),

@@ -58,9 +58,7 @@ def answer(event: hook.Event, settings: Settings, paths: Paths, asked: str) -> d
 def unsaid(notes: Sequence[Statement], prompt: str) -> list[Statement]:
     """Return the statements that say more than a question, or than sentences of the prompt."""
     told = set(map(_plain, sentences(prompt)))
-    return [
-        note for note in notes if not is_question(note.text) and set(map(_plain, sentences(said(note.text)))) - told
-    ]
+    return [one for one in notes if not is_question(one.text) and set(map(_plain, sentences(said(one.text)))) - told]
 
 
 def _plain(text: str) -> str:

@@ -65,9 +65,7 @@ class Material:
         """
         users = [str(exchange.get("user", "")) for exchange in exchanges]
         assistants = [str(exchange.get("assistant", "")) for exchange in exchanges]
-        tools = [
-            line for exchange in exchanges for key in ("tools", "errors", "notes") for line in exchange.get(key, ())
-        ]
+        tools = [line for each in exchanges for key in ("tools", "errors", "notes") for line in each.get(key, ())]
         tools += [  # with the paths as the model was shown them
             text for exchange in exchanges for label, text in exchange.get("steps", ()) if label in ("tool", "error")
         ]

@@ -349,9 +349,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         if day is None and self.store.get(fact.id):
             self.adopt(fact)
         elif day is None or not self.lines.change(fact, day):
-            raise ExpectedError(
-                f"{fact.id} is in no daily log; run {invocation.shown('learned')} to list the learned facts."
-            )
+            raise ExpectedError(f"{fact.id} is in no daily log; {invocation.shown('learned')} lists the facts.")
         self.store.put(day or self.zone.day(fact.time), fact)
 
     def edit(self, ident: str, content: str, *, is_users: bool = False) -> Fact:
@@ -397,9 +395,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         """Return the fact with this id, in any form that a person may give it; raise ExpectedError if there is none."""
         named = Reference.of(ident)
         if named and named.kind == ENTRY:
-            raise ExpectedError(
-                f"{ident!r} is an entry; {invocation.shown(f'learned list {named.anchor}')} lists its facts."
-            )
+            raise ExpectedError(f"{ident!r} is an entry; run {invocation.shown(f'learned list {named.anchor}')}.")
         anchor = named.anchor if named else "l-" + ident.strip()
         if fact := self.store.get(anchor):
             return fact

@@ -101,9 +101,7 @@ class Tombstones:
         except FileNotFoundError:
             pass
         except (KeyError, TypeError, ValueError) as error:
-            raise OSError(
-                errno.EIO, f"damaged ({error}); move it away and forget the texts again", str(path)
-            ) from error
+            raise OSError(errno.EIO, f"damaged ({error}); move it away, forget the texts again", str(path)) from error
 
     def __bool__(self) -> bool:
         """Return whether any text was forgotten."""

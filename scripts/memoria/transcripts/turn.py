@@ -293,9 +293,7 @@ def _questions(given: Input) -> str:
 
 def _options(question: Input) -> str:
     options = question.get("options")
-    labels = (
-        [option.get("label") for option in options if isinstance(option, Mapping)] if isinstance(options, list) else []
-    )
+    labels = [one.get("label") for one in options if isinstance(one, Mapping)] if isinstance(options, list) else []
     return ", ".join(one_line(label, 80) for label in labels)
 
 

@@ -61,9 +61,7 @@ class Claim:
             return None
         block = markdown.BLOCK_ID.search(row.rstrip())
         text = _SOURCE.sub("", markdown.BLOCK_ID.sub("", row[2:]))
-        return cls(
-            text.strip(), tuple(match[1] for match in _SOURCE.finditer(row)), block[0].strip(" ^") if block else ""
-        )
+        return cls(text.strip(), tuple(it[1] for it in _SOURCE.finditer(row)), block[0].strip(" ^") if block else "")
 
     def render(self) -> str:
         """Return the claim as a bullet line."""
@@ -446,9 +444,7 @@ class Article:
 
         for section in filter(lambda section: section.named(HISTORY), self.sections):
             rows = list(map(renewed, section.rows))  # which may say the same now, in what were two wordings
-            section.rows = [
-                row for number, row in enumerate(rows) if not row.startswith(_SINCE) or row != rows[number - 1]
-            ]
+            section.rows = [row for n, row in enumerate(rows) if not row.startswith(_SINCE) or row != rows[n - 1]]
 
     def relate(self, slug: str, title: str, why: str = "") -> bool:
         """Link another page under Related unless the page links it already; return whether a link was added."""

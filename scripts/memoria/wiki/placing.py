@@ -269,9 +269,7 @@ class Placing:
     def _connect(self, row: JsonObject) -> None:
         """Put a sentence about several statements on the page of the first; it says nothing that they do not name."""
         idents = list(dict.fromkeys(map(ident_of, row["ids"])))
-        facts = [
-            self.new.get(ident) or (self.keeper.store.get(ident) if ident in self.shown else None) for ident in idents
-        ]
+        facts = [self.new.get(each) or (self.keeper.store.get(each) if each in self.shown else None) for each in idents]
         known = [fact for fact in facts if fact and fact.ended is None and self.keeper.store.day(fact.id)]
         text = plain(row["text"])
         ground = "\n".join(fact.content for fact in known)

@@ -155,9 +155,7 @@ def spread_forgetting(home: Home) -> list[str]:
         behind = [str(told.get("label")) for told in records.get("others", {}).values() if told.get("gone", 0) < count]
     rows = [f"Not met since, and may hold it until then: {', '.join(sorted(behind))}."] if behind else []
     if carriers.is_git(home.settings.sync):
-        kept = (
-            "encrypted and unreadable without your key" if keys.is_kept(home.paths) else "until it tidies up (git gc)"
-        )
+        kept = "encrypted, unreadable without your key" if keys.is_kept(home.paths) else "until it tidies up (git gc)"
         rows.append(f"A git host may keep what was replaced, {kept}.")
     return rows
 

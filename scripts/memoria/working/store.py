@@ -379,9 +379,7 @@ class SqliteStore:
                 if not database.is_busy(error):
                     raise WorkingStoreError(f"working memory: {self.path}: {error}") from error
                 if time.monotonic() > give_up:
-                    raise WorkingStoreError(
-                        f"working memory: {self.path} stayed locked for {PATIENCE_S:g} s"
-                    ) from error
+                    raise WorkingStoreError(f"working memory: {self.path} was locked for {PATIENCE_S:g} s") from error
             except OSError as error:
                 raise WorkingStoreError(f"working memory: {self.path}: {error}") from error
             await asyncio.sleep(random.uniform(0.001, 0.010))  # noqa: S311 (jitter, not a secret)

@@ -86,10 +86,7 @@ def _as_shown(site: Site, asked: Asked) -> Iterator[tuple[Keeper, str]]:
     with Keeper.at(site.home) as keeper:
         fact = keeper.known(asked.path["ident"])
         if asked.form.get("shown", _state(fact)) != _state(fact):
-            over = "holds no longer" if fact.ended else "reads now"
-            raise ExpectedError(
-                f"It has changed since you opened its page, so this was left. It {over}: {fact.content}"
-            )
+            raise ExpectedError(f"It changed since you opened its page, so this was left. Now it reads: {fact.content}")
         yield keeper, fact.id
 
 

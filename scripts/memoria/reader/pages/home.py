@@ -117,9 +117,7 @@ def _budget(home: Home, ledger: Ledger) -> Iterator[Need]:
     calls = ledger.calls_since(metered.day_bounds(now, home.zone)[0])
     spent = sum(call.cost_usd for _, call in calls)
     if limit and spent >= limit:
-        yield Need(
-            "Today's budget is used up", f"{dollars(spent)} of {dollars(limit)}; what waits goes on after midnight."
-        )
+        yield Need("Today's budget is used up", f"{dollars(spent)} of {dollars(limit)}; the rest waits for midnight.")
 
 
 def _waiting(home: Home, ledger: Ledger) -> Iterator[Need]:

@@ -47,9 +47,7 @@ def _turns(site: Site, ledger: Ledger) -> dict[str, Any]:
     return {
         "total": sum(own.values()),
         "transcripts": sum(bool(counts) for _, counts in checked.values()),
-        "fates": [
-            (fate, words, own.get(fate, 0)) for fate, words in WORDS.items() if own.get(fate) or fate == CAPTURED
-        ],
+        "fates": [(fate, said, own.get(fate, 0)) for fate, said in WORDS.items() if own.get(fate) or fate == CAPTURED],
         "skipped": sorted((fate.removeprefix(SKIPPED), n) for fate, n in own.items() if fate.startswith(SKIPPED)),
         "repeated": fates[REPEATED],
         "missing": own.get(MISSING, 0),
