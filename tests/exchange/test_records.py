@@ -182,7 +182,8 @@ def test_forgetting_takes_the_parts_along() -> None:
         assert live(known.known("l-1#end")) == []
         places = [known.put(f"a/b#{part}", "place", f"Rules\n- {row}\n  open\n  {more}", (), project="shop").id
                   for part, row, more in (("c-1", "a secret", "too"), ("c-2", "a rule", "secret"))]  # fmt: skip
-        known.clean(lambda text: text.replace("secret", "").rstrip())
+        for place in places:
+            known.cleaned(known.under(place)[0], lambda text: text.replace("secret", "").rstrip())
         left = [known.wordings(place)[0] for place in places]
         assert [(each.text, each.project) for each in left] == [(None, "shop"), ("Rules\n- a rule\n  open", "shop")]
 

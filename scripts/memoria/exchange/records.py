@@ -203,11 +203,6 @@ class Records(AbstractContextManager["Records"]):
         self.add(record, mine=True)
         return record
 
-    def clean(self, clean: Callable[[str], str]) -> None:
-        """Replace each text by what ``clean`` leaves of it."""
-        for (line,) in self.db.execute("SELECT line FROM records WHERE kind <> 'stone'").fetchall():
-            self.cleaned(Record.parse(line), clean)
-
     def cleaned(self, record: Record, clean: Callable[[str], str]) -> bool:
         """Replace a record by one with what ``clean`` leaves of its text, if that is less; return whether it is.
 

@@ -394,7 +394,8 @@ def _look_again(records: Records, stones: Tombstones) -> None:
     """Take the forgotten texts out of all records, and have every segment searched for them."""
     with records.transaction():
         records.release(records.segments())
-        records.clean(stones.without)
+        for (line,) in records.db.execute("SELECT line FROM records WHERE kind <> ?", (STONE,)).fetchall():
+            records.cleaned(Record.parse(line), stones.without)
 
 
 def label() -> str:

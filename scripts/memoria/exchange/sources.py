@@ -12,13 +12,12 @@ from datetime import date
 from functools import cached_property
 
 from memoria.base import failpoints
-from memoria.base.project import name_of
 from memoria.daily.entry import tombstone
 from memoria.exchange.forms import Day, Page, entry_of, fact_of, new_page
 from memoria.exchange.record import ARTICLE, END, ENTRY, GONE, PLACE, PROSE, STATEMENT, Piece, Record
 from memoria.exchange.records import Records
 from memoria.ground.swap import Swap
-from memoria.statements.fact import GLOBAL, Fact
+from memoria.statements.fact import Fact
 from memoria.statements.keeper import Keeper
 from memoria.statements.lines import learned, of_day
 from memoria.wiki import lines
@@ -115,12 +114,8 @@ class Days:
                 rows.put_entry(entry, bare, [learned(fact) for fact in statements.pop(entry, ())])
             for part in self.records.parts(ident):
                 rows.set_item(entry, part.partition("#")[2], self._text(part) or "")
-        zone = self.keeper.zone
         for entry, facts in statements.items():
-            names = ("everywhere" if fact.project == GLOBAL else name_of(fact.project) for fact in facts)
-            given = [(learned(fact), f"{zone.local(fact.time):%H:%M}) · {name}")
-                     for fact, name in zip(facts, names, strict=True)]  # fmt: skip
-            rows.put_statements(given, entry)
+            rows.put_statements([(learned(fact), ") · ".join(self.keeper.heading(fact))) for fact in facts], entry)
         return rows.text
 
     def _sort(self, rows: Day, name: str, ident: str, live: Record | None, found: dict[str, list[Fact]]) -> None:

@@ -406,9 +406,13 @@ class Keeper(AbstractContextManager["Keeper"]):
     def adopt(self, fact: Fact) -> None:
         """Store a fact unchanged, without comparing or counting it."""
         day = self.zone.day(fact.time)
-        heading = "everywhere" if fact.project == GLOBAL else project.name_of(fact.project)
-        self.lines.add(fact, day, f"{self.zone.local(fact.time):%H:%M}", heading)
+        self.lines.add(fact, day, *self.heading(fact))
         self.store.put(day, fact)
+
+    def heading(self, fact: Fact) -> tuple[str, str]:
+        """Return the time and the project in the heading above a fact that is in no entry."""
+        name = "everywhere" if fact.project == GLOBAL else project.name_of(fact.project)
+        return f"{self.zone.local(fact.time):%H:%M}", name
 
     def take_over(self, fact: Fact, day: date) -> None:
         """Record what the exchange with another machine wrote into a day's log.
