@@ -123,7 +123,7 @@ def _run(compile_: Compile, batches: Sequence[Batch], args: argparse.Namespace) 
         taken = {entry.id for batch in batches for entry in batch.entries}
         waiting = len({entry.id for entry in compile_.waiting()} & taken)
         compile_.ledger.note("compile-failed", "", str(failure))
-        raise ExpectedError(f"{failure} ({printable.counted(waiting, 'entry')} wait for the next one; nothing is lost)")
+        raise ExpectedError(f"{failure} ({printable.counted(waiting, 'entry')} waiting; nothing is lost)")
 
 
 def _counts(compile_: Compile, report: Report, total: int) -> str:
