@@ -299,7 +299,10 @@ def _raise(error: BaseException) -> Any:
     return fail
 
 
-def test_a_persons_edit_in_the_log_counts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("years", [0, -4], ids=["", "the clock was set back"])
+def test_a_persons_edit_in_the_log_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, years: int) -> None:
+    now = clock.now() + timedelta(days=365 * years)
+    monkeypatch.setattr(clock, "now", lambda: now)
     with keeper(tmp_path) as home:
         home.take([a_fact("Use pnpm, not npm."), a_fact("Write short functions.")])
         path = home.lines.daily.path(date(2026, 11, 16))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final
 
@@ -94,11 +94,15 @@ class Fact:
     def reworded(self, content: str, day: str, worded: datetime | None = None) -> Fact:
         """Return the fact with other words; ``day`` (ISO) is put before the old ones in its history.
 
-        What was counted was said in the old ones; only the user's own words stay the user's however they are put.
+        What was counted was said in the old ones; only the user's own words stay the user's however they are put. A
+        clock that was set back makes no new words older than those before, which a copied log would bring back.
         """
         history = (*self.history, f"{day} {self.content}")[-MAX_HISTORY:]
+        moment = worded or self.worded
+        if worded and worded <= self.worded_at:
+            moment = self.worded_at + timedelta(seconds=1)
         seen = self.seen if self.origin == "user" else 1
-        return replace(self, content=content, history=history, seen=seen, worded=worded or self.worded)
+        return replace(self, content=content, history=history, seen=seen, worded=moment)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields for JSON, without empty and default values."""
