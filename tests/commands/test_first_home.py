@@ -98,22 +98,17 @@ def test_the_home_is_decided_at_the_first_write_and_nothing_later_changes_it(own
     assert not elsewhere.exists()
 
 
-@pytest.mark.parametrize("state", ["", "elsewhere"])
-def test_a_memory_that_is_not_where_it_began_is_said_to_be_gone(owner: Owner, state: str) -> None:
-    owner.env |= {"MEMORIA_STATE": str(owner.home / state)} if state else {}
+def test_a_memory_that_is_not_where_it_began_is_said_to_be_gone(owner: Owner) -> None:
     assert "nothing to recall yet" in owner.start_session()
-    (owner.own / "daily").mkdir(parents=True, exist_ok=True)
-    (owner.own / "daily" / "2026-11-20.md").write_text(NOTE.replace("\n\n^e", "\n\nZebras graze. ^l-7f3a91k0\n\n^e"))
-    assert owner.run("learned", "promote", "l-7f3a91k0").returncode == 0
     gone = f"memory at {owner.own} is gone"
-    assert gone not in owner.run("status").stdout + owner.start_session()
+    assert gone not in owner.run("status").stdout
     owner.own.rename(owner.home / "backup")
     owner.own.mkdir()  # where its disk was mounted
     assert gone in owner.run("status").stdout
     assert gone in owner.start_session()
     for verb in ("status", "doctor"):
         assert gone in owner.run(verb).stdout, "also when a new one has begun there"
-    for place in ("backup", "new")[: 1 if state else 2]:  # a state elsewhere knows nothing of a new one
+    for place in ("backup", "new"):
         assert owner.run("config", "set", "home", f"~/{place}").returncode == 0
         assert "is gone" not in owner.run("status").stdout, "where it was named anew, or another begins"
 

@@ -225,7 +225,7 @@ def check_home(home: Home) -> Findings:
                       f"close Claude Code, move daily, knowledge and .memoria to ~/memoria, and run "
                       f"{invocation.shown('config set home ~/memoria')}")  # fmt: skip
     for text, remedy in home.second_memories():
-        yield Finding("home", BROKEN if home.paths.is_gone() else NOTE, text, remedy)
+        yield Finding("home", BROKEN if Path(home.paths.gone).exists() else NOTE, text, remedy)
     for copy in sorted(Path(user_environment.config_folder(os.environ)).glob(PLUGINS)):
         if places.holds_memory(str(copy)):
             yield Finding("home", NOTE, f"Claude Code copied the clone with your daily logs to {copy}",

@@ -189,16 +189,6 @@ class Paths:
         except OSError:
             return False
 
-    def is_gone(self) -> bool:
-        """Return whether a memory was here: it is marked so, or a state that lies elsewhere has lost it."""
-        return os.path.exists(self.gone) or self.has_lost()
-
-    def has_lost(self) -> bool:
-        """Return whether the state lies elsewhere and has a prepared page, and nothing is there that it tells of."""
-        if self.state.startswith(os.path.join(self.home, "")) or names(self.daily) or names(self.knowledge):
-            return False
-        return any(os.path.getsize(os.path.join(self.page, name)) for name in names(self.page) if name.endswith(".md"))
-
     def page_of(self, project: str, *, short: bool = False) -> str:
         """Return the prepared page of a project (by key) or of ``global``; a ``short`` one leaves room for a block."""
         return os.path.join(self.short_page if short else self.page, file_name(project) + ".md")

@@ -106,7 +106,7 @@ class Home:
             f"put it back, or say where with {invocation.shown('config set home FOLDER')}; what was said meanwhile "
             "is read from the transcripts. If it is lost, delete the file `gone` in the state folder",
         )
-        return [gone] * self.paths.is_gone() + [
+        return [gone] * Path(self.paths.gone).exists() + [
             (f"{other} holds memory too, and nothing of it is read",
              f"use it instead with {invocation.shown(f'config set home {invocation.quoted(other)}')}, or move it away")
             for other in other_memories(self.paths.home)

@@ -64,10 +64,9 @@ def session_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[s
         message = _wrong_setting(settings)
     if not message and source in ("startup", "clear"):
         message = take_day(paths.days, time.time()) if settings.day_notice else ""
-    is_new = not page and not os.path.exists(paths.welcomed)
-    if not message and (is_new or paths.has_lost()):
+    if not page and not message and not os.path.exists(paths.welcomed):
         os.close(private(paths.welcomed))
-        is_gone = not is_new or os.path.exists(paths.gone)
+        is_gone = os.path.exists(paths.gone)
         message = _with("doctor", GONE, paths.home) if is_gone else _with("status", WELCOME)
     outcome = f"page of {len(page)} characters"
     waits = not refusal and any(job.session != event.session for job in spool.jobs())
