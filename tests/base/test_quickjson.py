@@ -18,6 +18,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(VALUES)
 def test_it_reads_what_json_writes_and_json_what_it_writes_in_one_ascii_line(value: object) -> None:
     assert quickjson.loads(json.dumps(value)) == value

@@ -60,6 +60,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=300) | VALUES.map(lambda value: json.dumps(value).encode()))
 @settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 def test_any_input_is_an_object_or_a_value_error(raw: bytes) -> None:

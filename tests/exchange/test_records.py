@@ -48,6 +48,7 @@ def seen(known: Records) -> dict[str, Record]:
     return {ident: record for ident, record in found.items() if record and record.text}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [
     ("e-1", "entry", entry), (f"concepts/a#{prose_id('Notes')}", "prose", lambda word, _: f"## Notes\n{word}"),
     ("l-1", "statement", lambda word, _: f'{{"content":"{word}","time":"2026-11-23","worded":"2026-11-23"}}'),
@@ -188,6 +189,7 @@ def test_forgetting_takes_the_parts_along() -> None:
         assert [(each.text, each.project) for each in left] == [(None, "shop"), ("Rules\n- a rule\n  open", "shop")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_the_records_come_to_what_the_model_comes_to(tmp_path: Path, seed: int) -> None:
     exchange_model.side_by_side(tmp_path, seed, 80)

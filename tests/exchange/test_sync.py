@@ -20,6 +20,8 @@ from memoria.statements.keeper import Keeper
 from memoria.worker import together
 from memory_server import KEY, MemoryServer
 
+pytestmark = pytest.mark.slow
+
 
 def to_fact(memory: Memory) -> Fact:
     told = to_told(memory)

@@ -55,6 +55,7 @@ def _outside_code(text: str) -> tuple[str, list[str]]:
     return rest, codes
 
 
+@pytest.mark.slow
 def test_no_mixture_of_signs_stays_active_and_a_second_call_changes_nothing() -> None:
     dice, made = random.Random(13), list[str]()
     for _ in range(3_000):

@@ -93,6 +93,7 @@ def drawn_texts() -> Iterator[int]:
 PIECES = [example.text for example in SECRETS + PLAIN] + ["token: ", "password=", "[redacted:token]", "\n", '"', "\\n"]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=12), max_size=6))
 def test_redacting_any_text_twice_changes_nothing_more(parts: list[str]) -> None:

@@ -114,6 +114,7 @@ def test_a_line_of_an_article_stands_for_the_statement_that_it_shows(tmp_path: P
     assert (note.hit.kind, note.hit.key, note.hit.date) == ("fact", f"daily/2026-11-16.md#^{fact.id}", "2026-11-16")
 
 
+@pytest.mark.slow
 def test_pages_and_days_are_cut_as_they_were_before() -> None:
     files = {"knowledge/concepts/page.md": DAYS / "page.md", f"daily/{MONDAY.date()}.md": DAYS / "told.md"}
     for top in ("knowledge/concepts", "daily"):

@@ -122,6 +122,7 @@ def drop(index: Index, *documents: str) -> None:
             index._rows.drop(key)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from("abcde"), st.text(max_size=60), st.booleans()), max_size=12),

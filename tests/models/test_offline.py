@@ -43,6 +43,7 @@ def test_a_task_that_takes_a_language_model_is_refused() -> None:
         Offline().complete(Prompt("weigh", "", tasks.WEIGH_SCHEMA))
 
 
+@pytest.mark.slow
 @given(st.lists(st.builds(exchange, st.text(), st.text(), tools=st.lists(st.text(), max_size=2)), max_size=4))
 def test_whatever_was_said_the_note_fits_its_schema(exchanges: list[JsonObject]) -> None:
     assert flushed(*exchanges) == flushed(*exchanges)

@@ -17,6 +17,7 @@ def document(name: str, *texts: str, title: str = "") -> Document:
     return Document(path=f"knowledge/concepts/{name}.md", kind="article", title=title, passages=passages)
 
 
+@pytest.mark.slow
 def test_the_right_passage_is_found_behind_more_words_than_two_bytes_count() -> None:
     long = " ".join(f"w{number}" for number in range(30_000))
     with Index(":memory:") as index:

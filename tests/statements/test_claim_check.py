@@ -59,6 +59,7 @@ def test_what_a_user_pasted_is_not_the_users_word() -> None:
     assert pasted.origin_of("what is this?") == "user"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ["", "codex"])
 def test_each_claim_becomes_what_it_did_before(agent: str) -> None:
     """A statement, an end, or the reason for which it is dropped."""

@@ -86,6 +86,7 @@ def shown(turns: list[Turn]) -> Iterator[str]:
         yield from ("--", *(f"{label}: {text}" for label, text in part))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [*OWN, *CODEX], ids=lambda path: path.stem)
 def test_a_transcript_is_read_as_it_was_before(path: Path) -> None:
     whole = lines_of(path)
