@@ -156,7 +156,7 @@ def _checked(claim: Mapping[str, Any], material: Material, stamp: Stamp, shown: 
         kind = "fact"
     if kind in _PERSONAL and origin != "user":
         raise _Refused(f"a {kind} that the user did not say: {content}")
-    return Fact.claimed(claim, kind, content, stamp, origin=origin, quote=quote, supersedes=superseded)
+    return Fact.of_claim(claim, kind, content, stamp, origin=origin, quote=quote, supersedes=superseded)
 
 
 def _ending(claim: Mapping[str, Any], material: Material, stamp: Stamp, shown: Collection[str], ground: str) -> Ending:

@@ -111,7 +111,7 @@ class Fact:
         return {name: _plainest(value) for name, value in pairs if value not in (None, "", ())}
 
     @classmethod
-    def claimed(
+    def of_claim(
         cls, claim: Mapping[str, Any], kind: str, content: str, stamp: Stamp, *, origin: str, quote: str,
         supersedes: tuple[str, ...],
     ) -> Fact:  # fmt: skip
