@@ -48,8 +48,7 @@ def test_what_would_be_done_again_at_once_is_not_offered_to_be_taken_back(browse
 
 
 def test_a_form_about_what_has_changed_says_so(browser: Browser) -> None:
-    answer = browser.post("/fact/l-00000000/retire")
-    assert answer.status == 409
+    assert (answer := browser.post("/fact/l-00000000/retire")).status == 409
     assert "<h1>Not done</h1>" in answer.text
     path = statement_of(browser)
     shown = unescape(browser.get(path).text.partition('name="shown" value="')[2].partition('"')[0])
@@ -57,5 +56,6 @@ def test_a_form_about_what_has_changed_says_so(browser: Browser) -> None:
         answer = browser.post(f"{path}/{act}", form={"text": f"A key of {status}.", "shown": shown})
         assert answer.status == status, act
     assert "Now it reads: A key of 303." in answer.text
-    assert "A key of 303." in browser.get(path).text
+    assert browser.post(f"{path}/retire").status == 303
+    assert "It holds no longer: A key of 303." in browser.post(f"{path}/edit", form={"text": "?", "shown": shown}).text
     assert browser.get("/undo").status == 405

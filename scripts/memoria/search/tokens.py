@@ -95,7 +95,7 @@ def of_query(text: str) -> list[str]:
 
 def _asked(chunk: str) -> tuple[str, ...]:
     is_id = chunk[:2] == "l-" or (chunk[:2] == "e-" and any(map(str.isdigit, chunk)))  # e-commerce is none
-    return _analysed(chunk)[1:][-1:] if is_id else _analysed(chunk)
+    return _analysed(chunk)[1:][-1:] if is_id else _analysed(chunk)  # the letter before the dash names nothing
 
 
 def code(term: str) -> int:

@@ -86,7 +86,8 @@ def _as_shown(site: Site, asked: Asked) -> Iterator[tuple[Keeper, str]]:
     with Keeper.at(site.home) as keeper:
         fact = keeper.known(asked.path["ident"])
         if asked.form.get("shown", _state(fact)) != _state(fact):
-            raise ExpectedError(f"It changed since you opened its page, so this was left. Now it reads: {fact.content}")
+            now = "It holds no longer" if fact.ended else "Now it reads"
+            raise ExpectedError(f"It changed since you opened its page, so this was left. {now}: {fact.content}")
         yield keeper, fact.id
 
 
