@@ -156,7 +156,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "markdown.load_yaml": lambda text: _quiet(markdown.load_yaml.__wrapped__, text),
     "fence.neutral": fence.neutral,
     "fence.visible": fence.visible,
-    "fence.wrapped": fence.wrapped,
+    "fence.wrapped": fence.wrap,
     "printable.lines": printable.lines,
     "Reference.of": Reference.of,
     "documents.of a day": lambda text: documents.of_file("daily/2026-11-20.md", text),

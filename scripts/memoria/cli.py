@@ -83,7 +83,7 @@ def _main(argv: Sequence[str] | None) -> int:
         parser.error(_unknown(words[0]))
     args, unknown = parser.parse_known_args([name, *rest] if name else words)
     if unknown:
-        there = f"{invocation.shown(f'{args.verb} --help')} lists those that there are"
+        there = f"{invocation.command(f'{args.verb} --help')} lists those that there are"
         parser.error(f"unrecognized arguments: {' '.join(unknown)}; {there}")
     return run(args.verb, args)
 
@@ -124,7 +124,7 @@ def _unknown(word: str) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 (only for a typing error)
 
     near = get_close_matches(word, VERBS.keys() - {"forget"}, n=1, cutoff=0.6)  # what deletes is guessed for nobody
-    meant = f"; did you mean {invocation.shown(near[0])}?" if near else f"; `{invocation.called()}` lists the verbs"
+    meant = f"; did you mean {invocation.command(near[0])}?" if near else f"; `{invocation.program()}` lists the verbs"
     return f"there is no verb {word!r}{meant}"
 
 

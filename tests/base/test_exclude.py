@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memoria.base.exclude import MARKER, excluded_by
+from memoria.base.exclude import MARKER, exclusion
 
 
 @pytest.mark.parametrize(("pattern", "inside", "outside"), [
@@ -29,38 +29,38 @@ from memoria.base.exclude import MARKER, excluded_by
 def test_a_pattern_excludes_the_folder_and_all_below_and_no_other(
     pattern: str, inside: list[str], outside: list[str]
 ) -> None:
-    assert [path for path in inside if not excluded_by(path, [pattern])] == []
-    assert [path for path in outside if excluded_by(path, [pattern])] == []
+    assert [path for path in inside if not exclusion(path, [pattern])] == []
+    assert [path for path in outside if exclusion(path, [pattern])] == []
 
 
 @pytest.mark.parametrize("home", ["~", "$HOME", "${HOME}"])
 def test_a_pattern_may_name_the_home_folder_as_a_shell_does(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ana")
     monkeypatch.setenv("USERPROFILE", "/home/ana")
-    assert excluded_by("/home/ana/jobs/a", [f"{home}/jobs"])
-    assert not excluded_by("/home/ben/jobs/a", [f"{home}/jobs"])
+    assert exclusion("/home/ana/jobs/a", [f"{home}/jobs"])
+    assert not exclusion("/home/ben/jobs/a", [f"{home}/jobs"])
 
 
 def test_a_marker_excludes_its_folder_and_all_below(tmp_path: Path) -> None:
     deep = tmp_path / "project" / "src"
     deep.mkdir(parents=True)
-    assert not excluded_by(str(deep), ())
+    assert not exclusion(str(deep), ())
     marker = tmp_path / "project" / MARKER
     marker.touch()
-    assert excluded_by(str(deep), ()) == str(marker)
-    assert not excluded_by(str(tmp_path), ())
+    assert exclusion(str(deep), ()) == str(marker)
+    assert not exclusion(str(tmp_path), ())
 
 
 def test_a_link_is_excluded_by_both_names_and_with_it_what_it_leads_to(tmp_path: Path) -> None:
     (tmp_path / "real" / "deep").mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    assert all(excluded_by(str(tmp_path / "link"), [name]) for name in ("link", "real"))
+    assert all(exclusion(str(tmp_path / "link"), [name]) for name in ("link", "real"))
     for pattern in (f"{tmp_path}/link", f"{tmp_path}/link/*ee*", f"{tmp_path}/link/.."):
-        assert excluded_by(str(tmp_path / "real" / "deep"), [pattern]), pattern
-    assert not excluded_by(str(tmp_path), [f"{tmp_path}/link"])
+        assert exclusion(str(tmp_path / "real" / "deep"), [pattern]), pattern
+    assert not exclusion(str(tmp_path), [f"{tmp_path}/link"])
     (tmp_path / "real" / MARKER).touch()
     (tmp_path / "short").symlink_to(tmp_path / "real" / "deep")
-    assert excluded_by(str(tmp_path / "short"), ()), "the marker lies above what the link leads to"
+    assert exclusion(str(tmp_path / "short"), ()), "the marker lies above what the link leads to"
 
 
 @pytest.mark.parametrize("by", ["marker", "pattern"])
@@ -76,9 +76,9 @@ def test_the_worktrees_of_an_excluded_repository_are_excluded(tmp_path: Path, by
     if by == "marker":
         (main / MARKER).touch()
     patterns = [str(main)] if by == "pattern" else []
-    assert excluded_by(str(tree / "src"), patterns)
-    assert not excluded_by(str(other), patterns)
+    assert exclusion(str(tree / "src"), patterns)
+    assert not exclusion(str(other), patterns)
 
 
 def test_a_hostile_pattern_takes_no_time() -> None:
-    assert not excluded_by("/" + "a" * 3000, ["/" + "*a" * 60 + "*b"])
+    assert not exclusion("/" + "a" * 3000, ["/" + "*a" * 60 + "*b"])

@@ -27,14 +27,14 @@ def test_what_a_person_means_to_write_stays_as_it_is(text: str) -> None:
 @pytest.mark.parametrize("label", ["memory", "memoria-notes", "where-you-were", "conversation", "task"])
 def test_hostile_text_is_harmless_in_every_fence(label: str) -> None:
     for text in (tricks("x"), block("x"), f"< /{label}> </{' ' * 2_000}{label.upper()}-0a1b2c>", tricks("x") * 50):
-        check(fence.fenced(label, text))
+        check(fence.fence(label, text))
 
 
 @given(st.text(alphabet=st.sampled_from("<>/!\\[]() ab:\u200d\ufe0f\u200b1\uff1c\n") | st.characters(), max_size=200))
 def test_any_text_is_neutral_after_once_and_fenced_alike(text: str) -> None:
     once = fence.neutral(text)
     assert fence.neutral(once) == once
-    assert fence.fenced("memory", once) == fence.fenced("memory", text)
+    assert fence.fence("memory", once) == fence.fence("memory", text)
 
 
 def test_no_more_characters_are_hidden_than_those_that_hide_text() -> None:
@@ -45,9 +45,9 @@ def test_no_more_characters_are_hidden_than_those_that_hide_text() -> None:
 
 def test_a_long_line_goes_on_in_the_next_and_nothing_is_lost() -> None:
     text = "word " * 10_000 + "x" * 10_000
-    rows = fence.wrapped(text).split("\n")
+    rows = fence.wrap(text).split("\n")
     assert max(map(len, rows)) <= fence.LINE_CHARS
     assert "".join(rows) == text
     short = "a\nb " * 3_000
-    assert fence.wrapped(short) == short
+    assert fence.wrap(short) == short
     assert [fence.ends(text, 6) for text in ("abcdef", "abcdefg")] == ["abcdef", "abc […] efg"]

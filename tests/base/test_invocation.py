@@ -30,15 +30,15 @@ def test_what_memoria_installs_lies_in_the_platforms_data_folder(root: Path, mon
 
 def test_in_a_session_with_the_plugin_it_is_on_the_path(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(invocation.UV_RUN, "1")
-    assert invocation.called() == "~/src/memoria/bin/memoria"  # in a terminal
+    assert invocation.program() == "~/src/memoria/bin/memoria"  # in a terminal
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/somewhere")
-    assert invocation.called() == "memoria"
+    assert invocation.program() == "memoria"
     monkeypatch.delenv("CLAUDE_PROJECT_DIR")
     monkeypatch.setenv("MEMORIA_DETACHED", "1")  # the worker, whose notices a session shows
-    assert invocation.called() == "memoria"
+    assert invocation.program() == "memoria"
     assert "plugin update" in invocation.update()
     (root / "pyproject.toml").touch()
-    assert (invocation.called(), invocation.update()) == ("uv run memoria", f"`git pull` in {root}")
+    assert (invocation.program(), invocation.update()) == ("uv run memoria", f"`git pull` in {root}")
 
 
 def test_a_tool_that_is_not_on_the_path_is_named_by_its_place_and_uvx_by_its_name(
@@ -53,8 +53,8 @@ def test_a_tool_that_is_not_on_the_path_is_named_by_its_place_and_uvx_by_its_nam
     (python.parents[1] / "pyvenv.cfg").touch()
     monkeypatch.setattr(places, "ROOT", str(package))
     monkeypatch.setattr(places, "PACKAGE", str(package))
-    assert invocation.called() == "~/src/memoria/tools/claude-memoria/bin/memoria"
+    assert invocation.program() == "~/src/memoria/tools/claude-memoria/bin/memoria"
     (root / "tools" / "claude-memoria" / "CACHEDIR.TAG").touch()  # uv marks the environments of its tools, too
-    assert invocation.called() == "~/src/memoria/tools/claude-memoria/bin/memoria"
+    assert invocation.program() == "~/src/memoria/tools/claude-memoria/bin/memoria"
     (root / "tools" / "CACHEDIR.TAG").touch()
-    assert invocation.called() == "uvx --from claude-memoria memoria"
+    assert invocation.program() == "uvx --from claude-memoria memoria"

@@ -9,7 +9,7 @@ import pytest
 
 from client_session import wait_until
 from exchange_lives import Machine as Plain
-from memoria.base.interpreter import reduced
+from memoria.base.interpreter import reduce_environment
 from memoria.exchange import carriers
 from memoria.exchange.carriers import CarrierError, Folder, Git
 from memoria.ground.errors import ExpectedError
@@ -84,12 +84,12 @@ def test_the_agent_reaches_ssh_which_asks_nobody(tmp_path: Path, monkeypatch: py
     asks = "(: < /dev/tty) 2> /dev/null && echo it asks"
     ssh(os.environ["HOME"], f'{{ echo "$SSH_AUTH_SOCK $GIT_TERMINAL_PROMPT $SSH_ASKPASS_REQUIRE"; {asks}; }} > {told}')
     monkeypatch.setenv("SSH_AUTH_SOCK", "/run/agent")
-    assert reduced(os.environ)["SSH_AUTH_SOCK"] == "/run/agent", "the worker inherits it"
+    assert reduce_environment(os.environ)["SSH_AUTH_SOCK"] == "/run/agent", "the worker inherits it"
     with pytest.raises(CarrierError, match="could not use"):
         git(tmp_path, "ssh://git@host.invalid/memory.git").listed()
     assert told.read_text() == "/run/agent 0 never\n"
     monkeypatch.setenv("GIT_SSH_COMMAND", f"{tmp_path}/own/ssh -i key")
-    assert reduced(os.environ)["GIT_SSH_COMMAND"] == f"{tmp_path}/own/ssh -i key", "as a shell's profile sets it"
+    assert reduce_environment(os.environ)["GIT_SSH_COMMAND"] == f"{tmp_path}/own/ssh -i key", "of a shell's profile"
     with pytest.raises(CarrierError, match="own/ssh"):
         git(tmp_path, "ssh://git@host.invalid/memory.git").listed()
 

@@ -52,7 +52,7 @@ def day(tmp_path: Path) -> Path:
 def at(monkeypatch: pytest.MonkeyPatch, step: str, *calls: Callable[[], object]) -> None:
     """Make each of the calls at one time that ``step`` is reached."""
     left = list(calls)
-    monkeypatch.setattr(failpoints, "reached", lambda name: left and name == step and left.pop(0)())
+    monkeypatch.setattr(failpoints, "reach", lambda name: left and name == step and left.pop(0)())
 
 
 def has_leases(path: Path) -> bool:
@@ -114,7 +114,7 @@ def test_a_save_in_place_that_began_before_the_exchange_and_ended_after_it_stand
             with files.pop() as file:
                 file.write(MINE)
 
-    monkeypatch.setattr(failpoints, "reached", reached)
+    monkeypatch.setattr(failpoints, "reach", reached)
     with pytest.raises(SavedMeanwhileError):
         work.replace(day, NEW, OLD)
     assert (day.read_bytes(), beside(day)) == (MINE, [])

@@ -32,7 +32,7 @@ def world(paths: Paths) -> Paths:
 
 
 def write(paths: Paths, rows: tuple[str, ...]) -> None:
-    Path(paths.page_of("global")).write_text("Notes.\n" + fence.fenced("memoria-notes", "\n".join(rows)) + "\n")
+    Path(paths.page_of("global")).write_text("Notes.\n" + fence.fence("memoria-notes", "\n".join(rows)) + "\n")
 
 
 def fire(paths: Paths, name: str, env: dict[str, str] | None = None, **more: Any) -> str:

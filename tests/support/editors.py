@@ -47,7 +47,7 @@ class RacingPerson:
         self.left = times
         self.saved: list[str] = []
         self.step = step
-        monkeypatch.setattr(failpoints, "reached", self.reached)
+        monkeypatch.setattr(failpoints, "reach", self.reached)
 
     def reached(self, step: str) -> None:
         if step == self.step and self.left and self._is_under_way():

@@ -33,7 +33,7 @@ def killed_at(step: str) -> Iterator[None]:
         if name == step:
             raise Killed
 
-    with mock.patch.object(failpoints, "reached", reached), suppress(Killed):
+    with mock.patch.object(failpoints, "reach", reached), suppress(Killed):
         yield
 
 

@@ -77,7 +77,7 @@ class Machine:
             stack.enter_context(mock.patch.object(clock, "now", self._now))
             stack.enter_context(mock.patch.object(os, "urandom", self.rng.randbytes))
             stack.enter_context(mock.patch.object(platform, "node", return_value=f"{self.name.title()}.local"))
-            stack.enter_context(mock.patch.object(failpoints, "reached", reached))
+            stack.enter_context(mock.patch.object(failpoints, "reach", reached))
             stack.enter_context(mock.patch.object(refresh, "renew"))
             with suppress(Killed):
                 yield
@@ -413,7 +413,7 @@ class Life:
         def reached(name: str) -> None:
             if name == "files.compared" and not saved:
                 saved.append("")
-                with mock.patch.object(failpoints, "reached"):
+                with mock.patch.object(failpoints, "reach"):
                     self.rng.choice((self._rewrite, self._tick, self._delete))(machine)
 
         machine.sync(reached)

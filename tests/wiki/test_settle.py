@@ -349,7 +349,7 @@ def test_an_edit_between_a_killed_step_and_the_next_look_is_taken(home: Home, mo
 
     home.log(entry("b2", 18, learned=stated(NOW_9090)))
     with monkeypatch.context() as killing, suppress(Killed):
-        killing.setattr(failpoints, "reached", reached)
+        killing.setattr(failpoints, "reach", reached)
         home.end("l-a10", "l-b20")
     home.edit(SLUG, "It is the listener", "Nothing else is the listener")
     home.settle()

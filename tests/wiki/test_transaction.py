@@ -194,7 +194,7 @@ def test_no_file_is_swapped_before_the_journal_stands_and_none_is_left_after_it_
     def reached(step: str) -> None:
         seen.append((step, journal.exists(), there(root) == OLD))
 
-    monkeypatch.setattr(failpoints, "reached", reached)
+    monkeypatch.setattr(failpoints, "reach", reached)
     of(root).commit(NEW, read(), "a test")
     steps = [row for row in seen if row[0].startswith("transaction.")]
     assert steps[0] == ("transaction.staged", False, True)
@@ -221,7 +221,7 @@ def test_a_step_taken_back_because_a_person_wrote_meanwhile_says_so_and_cannot_b
         if step == "transaction.journaled":
             (root / "sub/c.md").write_bytes(b"a person's")
 
-    monkeypatch.setattr(failpoints, "reached", reached)
+    monkeypatch.setattr(failpoints, "reach", reached)
     with pytest.raises(ChangedError) as raised:
         of(root).commit(NEW, read(), "a test", ENDS)
     assert raised.value.names == ["sub/c.md"]
@@ -244,7 +244,7 @@ def test_the_facts_of_a_killed_step_end_when_it_is_completed(root: Path, monkeyp
             raise KeyboardInterrupt
 
     with monkeypatch.context() as killing:
-        killing.setattr(failpoints, "reached", reached)
+        killing.setattr(failpoints, "reach", reached)
         with pytest.raises(KeyboardInterrupt):
             of(root).commit(NEW, read(), "a test", ENDS)
     assert queued(of(root)) == []

@@ -349,7 +349,7 @@ def test_a_range_no_hook_copied_is_read_from_the_transcript(bench: Bench, monkey
     bench.job(new, copied_from=len(old), end=len(old) + len(new))
     verb, _ = bench.flush()
     assert set(kept(bench)) == keys(exchange(1), new)
-    assert list(project.known(bench.home.paths.projects).folders) == ["/x/shop"], "it is learned where work is done"
+    assert list(project.read(bench.home.paths.projects).folders) == ["/x/shop"], "it is learned where work is done"
     told = "\n".join(note[3] for note in verb.ledger.notes("missing"))
     assert "1 line of job" in told
     assert f"bytes {len(whole)} to {len(old)} of {bench.transcript}: a single line" in told

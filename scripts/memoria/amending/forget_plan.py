@@ -212,7 +212,7 @@ class _Planner:
     def _project(self, target: str) -> str:
         """Return the key of the project that is meant; ExpectedError when none is, or when several are."""
         keys = {entry.project_key for entry in self.entries}
-        known = project.known(self.home.paths.projects)
+        known = project.read(self.home.paths.projects)
         keys |= {known.current(about.get("key", "")) for about in known.folders.values()}
         return projects.meant(target, keys | {known.current(key) for key in self._recorded()}, self.home)
 
@@ -225,7 +225,7 @@ class _Planner:
         Those of a project of which entries remain stay: they say whether it is excluded.
         """
         remaining = {entry.project_key for entry in self.entries if entry.id not in plan.ids}
-        known = project.known(self.home.paths.projects)
+        known = project.read(self.home.paths.projects)
         pairs = [(known.current(key), folder) for key, folders in self._recorded().items() for folder in folders]
         pairs += [(known.current(about.get("key", "")), root) for root, about in known.folders.items()]
         plan.folders = sorted(

@@ -152,7 +152,7 @@ def _client_files(home: Home) -> Iterator[tuple[str, bytes]]:
     for found in clients.sessions(tuple(clients.CLIENTS), sides=True):
         with suppress(OSError):
             yield str(found.path), found.path.read_bytes()
-    roots = project.known(home.paths.projects).folders
+    roots = project.read(home.paths.projects).folders
     shared = (path for root in roots for path in Path(root, team.FOLDER).glob("*.md"))
     for path in (*client_files.folder(os.environ).glob("*/memory/**/*.md"), *shared):
         with suppress(OSError):

@@ -78,7 +78,7 @@ def check_hooks(_: Home) -> Findings:
     except ClientSettingsError as error:
         yield Finding("hooks", BROKEN, str(error), "correct the client's settings file")
         return
-    remedy = f"run {invocation.shown('install')}"
+    remedy = f"run {invocation.command('install')}"
     for file in files:
         if file.value.get("disableAllHooks"):
             yield Finding("hooks", BROKEN, f'"disableAllHooks" stands in {file.path}', "take it out: no hook runs")
@@ -102,7 +102,7 @@ def _older_install(file: ClientSettings) -> Finding:
     """Say that hooks stand in the settings, which are those of an install before 0.3, and whether they still run."""
     words = [word for line in file.our_commands for word in line if re.search(r"[/\\]hooks[/\\][\w-]+(\.py)?$", word)]
     gone = [word for word in words if not Path(word).exists()]
-    remedy = f"run {invocation.shown('install')}, which replaces them by the plugin"
+    remedy = f"run {invocation.command('install')}, which replaces them by the plugin"
     if gone:
         return Finding("hooks", BROKEN, f"{file.path} names {gone[0]}, which is gone", remedy)
     return Finding("hooks", NOTE, f"{file.path} starts hooks in the way of memoria 0.2", remedy)
@@ -122,7 +122,7 @@ def check_firing(home: Home) -> Findings:
     if last and newest - last.timestamp() > 3_600:
         when = datetime.fromtimestamp(newest, UTC).isoformat(timespec="minutes")
         yield Finding("firing", BROKEN, f"no hook since {last:%Y-%m-%d %H:%M} UTC, though a session ran until {when}",
-                      f"restart Claude Code, or else run {invocation.shown('install')} again")  # fmt: skip
+                      f"restart Claude Code, or else run {invocation.command('install')} again")  # fmt: skip
     elif last:
         yield Finding("firing", OK, f"last {rows[-1]}")
 
@@ -202,13 +202,13 @@ def check_excluded(home: Home) -> Findings:
     for project, count in sorted(counts.items()):
         if visible.hides(project):
             stored = f"{printable.counted(count, 'entry')} of the excluded project {project}, which no session is shown"
-            yield Finding("excluded", NOTE, stored, f"run {invocation.shown(f'forget --project {project}')}")
+            yield Finding("excluded", NOTE, stored, f"run {invocation.command(f'forget --project {project}')}")
 
 
 def check_forgotten(home: Home) -> Findings:
     """Check whether it is known what was forgotten, and all of it is gone."""
     if Path(home.paths.forgetting).exists():
-        remedy = f"the next worker completes it; {invocation.shown('flush')} starts one now"
+        remedy = f"the next worker completes it; {invocation.command('flush')} starts one now"
         yield Finding("forgotten", NOTE, "a forget was interrupted", remedy)
     try:
         Tombstones(home.paths)
@@ -223,7 +223,7 @@ def check_home(home: Home) -> Findings:
     if Path(home.paths.state).is_relative_to(places.ROOT) or folder.is_relative_to(places.ROOT):
         yield Finding("home", NOTE, f"{folder} is in the clone of memoria: who deletes the clone deletes the memory",
                       f"close Claude Code, move daily, knowledge and .memoria to ~/memoria, and run "
-                      f"{invocation.shown('config set home ~/memoria')}")  # fmt: skip
+                      f"{invocation.command('config set home ~/memoria')}")  # fmt: skip
     for text, remedy in home.second_memories():
         yield Finding("home", BROKEN if Path(home.paths.gone).exists() else NOTE, text, remedy)
     for copy in sorted(Path(user_environment.config_folder(os.environ)).glob(PLUGINS)):
@@ -238,7 +238,7 @@ def check_files(home: Home) -> Findings:
     found += home_files.left_out(home.paths.knowledge, is_daily=False)
     if found:
         names = f"{', '.join(each.name for each in found[:NAMED])}{' and more' if len(found) > NAMED else ''}"
-        yield Finding("files", NOTE, f"not read: {names}", f"{invocation.shown('doctor --wiki')} says why")
+        yield Finding("files", NOTE, f"not read: {names}", f"{invocation.command('doctor --wiki')} says why")
     else:
         yield Finding("files", OK, "everything below daily/ and knowledge/ is read")
 
@@ -309,7 +309,7 @@ def check_synced(home: Home) -> Findings:
         elif service:
             yield Finding("synced", NOTE, f"{about} {folder} is synced ({service})",
                           "fine for one machine; of several, each has a home of its own and runs "
-                          f"{invocation.shown('sync FOLDER')}")  # fmt: skip
+                          f"{invocation.command('sync FOLDER')}")  # fmt: skip
         elif hurts:
             yield Finding("synced", OK, "the state is in no synced folder that can be told by its name or marker")
 
@@ -337,7 +337,7 @@ def check_jobs(home: Home) -> Findings:
     told += f", {printable.counted(len(aside), 'entry')} not compiled" if aside else ""
     if failed or aside or is_tried or days > 1:
         told += f", one waits for {days:.0f} days" if days > 1 else ""
-        yield Finding("jobs", NOTE, told, f"{invocation.shown('status')} says why, and what to do")
+        yield Finding("jobs", NOTE, told, f"{invocation.command('status')} says why, and what to do")
     else:
         yield Finding("jobs", OK, told)
 
@@ -349,7 +349,7 @@ def check_understood(home: Home) -> Findings:
     unknown = not_understood(compared)
     for one in unknown:
         told = f"{printable.counted(one.lines, 'line')} of an unknown form ({one.form}), for example {one.example}"
-        remedy = f"update memoria: it may be too old; {invocation.shown('verify --all')} looks again"
+        remedy = f"update memoria: it may be too old; {invocation.command('verify --all')} looks again"
         yield Finding("transcripts", NOTE, told, remedy)
     if compared and not unknown:
         yield Finding("transcripts", OK, "every line that may hold words was understood")

@@ -29,12 +29,12 @@ def replace(path: str, data: bytes, *, mode: int = PRIVATE, is_durable: bool = F
                 os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        failpoints.reached(step + ".written")
+        failpoints.reach(step + ".written")
         put(temporary, path)
     except BaseException:
         os.unlink(temporary)
         raise
-    failpoints.reached(step + ".replaced")
+    failpoints.reach(step + ".replaced")
     if is_durable:
         sync_folder(folder)
 

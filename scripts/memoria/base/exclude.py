@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import os
 
-from memoria.base.paths import MAX_PATH, expanded
+from memoria.base.paths import MAX_PATH, expand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ EXCLUDED_BY = "excluded by "  # begins the reason for a session in an excluded f
 OWN = "memoria's own"  # the reason for a session in the state folder, such as those of model calls
 
 
-def excluded_by(cwd: str, patterns: Iterable[str]) -> str:
+def exclusion(cwd: str, patterns: Iterable[str]) -> str:
     """Return the pattern or the path of the marker file that excludes this folder, ``""`` when it is not excluded.
 
     Takes two ``stat`` for each folder on the path and one lookup of the real path: a folder reached through a symbolic
@@ -43,7 +43,7 @@ def excluded_by(cwd: str, patterns: Iterable[str]) -> str:
     """
     if not os.path.isabs(cwd) or "\0" in cwd:
         return ""
-    wanted = [(pattern, parts) for pattern in patterns for parts in _prepared(pattern)]
+    wanted = [(pattern, parts) for pattern in patterns for parts in _parse_pattern(pattern)]
     seen = [os.path.normpath(cwd)]
     if (real := _real(cwd)) != seen[0]:
         seen.append(real)
@@ -60,9 +60,9 @@ def excluded_by(cwd: str, patterns: Iterable[str]) -> str:
     return ""
 
 
-def _prepared(pattern: str) -> list[list[str]]:
+def _parse_pattern(pattern: str) -> list[list[str]]:
     """Return the parts of a pattern, for the path of its links and the real one; none when it names no folder."""
-    plain = _normal(expanded(pattern.strip())).rstrip("/")
+    plain = _normal(expand(pattern.strip())).rstrip("/")
     if not _parts(plain):
         return []
     if plain.startswith("/") or plain[1:2] == ":":
@@ -148,5 +148,5 @@ def reason(cwd: str, settings: Settings, paths: Paths) -> str:
     own = os.path.join(paths.state, "")
     if os.path.join(cwd, "").startswith(own):
         return OWN
-    found = excluded_by(cwd, settings.exclude)
+    found = exclusion(cwd, settings.exclude)
     return f"{EXCLUDED_BY}{found}" if found else ""

@@ -1,6 +1,6 @@
 """Failpoints: named steps at which tests can kill the process, to show that a crash loses nothing.
 
-``reached`` does nothing unless ``MEMORIA_KILL_AT`` names the step: ``daily.appended``, or ``daily.appended:3`` for the
+``reach`` does nothing unless ``MEMORIA_KILL_AT`` names the step: ``daily.appended``, or ``daily.appended:3`` for the
 third time that the process reaches it. The process then kills itself, as abruptly as a power cut, or sends itself
 another signal (``daily.appended:1:19`` stops it there). bench/crash.py depends on this, and lists the names.
 """
@@ -12,7 +12,7 @@ import os
 _reached: dict[str, int] = {}
 
 
-def reached(step: str) -> None:
+def reach(step: str) -> None:
     """Mark ``step`` as reached, and kill the process if it was told to die here."""
     name, times, signal = (os.environ.get("MEMORIA_KILL_AT", "") + "::").split(":")[:3]
     if step == name:

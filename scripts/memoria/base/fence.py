@@ -57,10 +57,10 @@ def visible(text: str) -> str:
     if text.isascii():
         return text if text.isprintable() else text.translate(_visible)
     seen = text.translate(_visible)
-    return seen if _JOINERS.isdisjoint(seen) and _SELECTORS.isdisjoint(seen) else _joined(seen)
+    return seen if _JOINERS.isdisjoint(seen) and _SELECTORS.isdisjoint(seen) else _drop_joiners(seen)
 
 
-def _joined(text: str) -> str:
+def _drop_joiners(text: str) -> str:
     """Return ``text`` without joiners and selectors that have no effect: sequences of them can encode hidden text."""
     kept: list[str] = []
     before = ""
@@ -107,11 +107,11 @@ def _pictureless(text: str) -> str:
     if "![" not in text:
         return text
     first, *parts = text.split("![")
-    known = _defined(text)
+    known = _definitions(text)
     return first + "".join(("!\\[" if _leads_out(part, known) else "![") + part for part in parts)
 
 
-def _defined(text: str) -> set[str]:
+def _definitions(text: str) -> set[str]:
     """Return the names of link definitions (``[name]: address``)."""
     return {part[-_REACH:].rpartition("[")[2].strip().lower() for part in text.split("]:")[:-1]}
 
@@ -125,7 +125,7 @@ def _leads_out(part: str, defined: set[str]) -> bool:
     return bool(defined) and ("][" in part or part.partition("]")[0].strip().lower() in defined)
 
 
-def wrapped(text: str) -> str:
+def wrap(text: str) -> str:
     """Return ``text`` with lines of more than ``LINE_CHARS`` characters broken, at a blank where there is one."""
     if len(text) <= LINE_CHARS:
         return text
@@ -149,9 +149,9 @@ def pieces(text: str, width: int) -> Iterator[str]:
         at = end
 
 
-def fenced(label: str, text: str) -> str:
+def fence(label: str, text: str) -> str:
     """Return ``text`` between ``<label-mark>`` tags that it cannot close; the same text gives the same bytes."""
-    inner = wrapped(_tagless(neutral(text), (label,)))
+    inner = wrap(_tagless(neutral(text), (label,)))
     number = crc32(inner.encode("utf-8", "replace"))
     while (mark := f"{number & 0xFFFFFF:06x}") in inner:  # counting up ends, whatever the text holds
         number += 1

@@ -57,7 +57,7 @@ def may_inherit(name: str) -> bool:
     return name in INHERITED or name.startswith(INHERITED_PREFIXES)
 
 
-def reduced(environ: Mapping[str, str]) -> dict[str, str]:
+def reduce_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables of ``environ`` that ``may_inherit``."""
     return {name: value for name, value in environ.items() if may_inherit(name)}
 

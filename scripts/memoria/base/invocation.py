@@ -1,7 +1,7 @@
 """Invocation: how the command line is called where the reader of a message stands.
 
 A message that names a command names one that works there: in a session with the plugin, in a clone, or in any shell
-once memoria is installed as a tool. Every such text takes its command from ``shown``.
+once memoria is installed as a tool. Every such text takes its command from ``command``.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ UV_RUN = "UV_RUN_RECURSION_DEPTH"  # what `uv run` sets for what it starts; its 
 SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@~")
 
 
-def shown(arguments: str) -> str:
+def command(arguments: str) -> str:
     """Return the command with these arguments as a message shows it, in backquotes."""
-    return f"`{called()} {arguments}`"
+    return f"`{program()} {arguments}`"
 
 
-def called() -> str:
+def program() -> str:
     """Return the words that start memoria's command line here."""
     if UV_RUN in os.environ and places.is_checkout():
         return f"uv run {COMMAND}"
@@ -32,7 +32,7 @@ def called() -> str:
         return f"uvx --from {DISTRIBUTION} {COMMAND}"
     if interpreter.find_in(os.environ.get("PATH", "").split(os.pathsep), COMMAND) or _is_read_in_a_session():
         return COMMAND
-    return quoted(_program())
+    return quote(_program())
 
 
 def update() -> str:
@@ -71,7 +71,7 @@ def _program() -> str:
     return os.path.join(os.path.dirname(interpreter.of_wheel(places.PACKAGE)), name)
 
 
-def quoted(path: str) -> str:
+def quote(path: str) -> str:
     """Return a path as a shell takes it, with the home folder as ``~`` where that needs no quotes."""
     home = os.path.expanduser("~")
     short = "~" + path[len(home) :] if path.startswith(home + os.sep) else path

@@ -38,7 +38,7 @@ STATE_VERSION = 1  # of the form of the state folder
 SPOOL_BOXES = ("tmp", "new", "cur", "failed")  # below the spool; the folder of a job is its state
 
 
-def expanded(path: str) -> str:
+def expand(path: str) -> str:
     """Return ``path`` with the home folder for ``~`` and ``$HOME``; unchanged when no user can have the name in it."""
     for name in ("$HOME", "${HOME}"):
         if path.startswith(name + "/"):

@@ -109,7 +109,7 @@ class Known:
 def of(cwd: str, settings: Settings, paths: Paths) -> str:
     """Return the key (``<name>-<6 hex digits>``) of a working folder's project; the folder may exist no more."""
     found = place(cwd, settings.split_worktrees)
-    map_ = known(paths.projects)
+    map_ = read(paths.projects)
     return map_.current(map_.key_at(found) or key_of_path(found.root))
 
 
@@ -123,7 +123,7 @@ def place(cwd: str, split_worktrees: bool = False) -> Place:
         if stat.S_ISDIR(mode):
             return Place(root, marker if _is_own(marker) else "")
         if stat.S_ISREG(mode):
-            return _linked(root, marker, split_worktrees)
+            return _follow_git_file(root, marker, split_worktrees)
         if stat.S_ISLNK(mode) and os.path.isdir(marker):
             return Place(root)  # its git folder lies elsewhere, and anybody may have put the link there
         parent = os.path.dirname(root)
@@ -133,7 +133,7 @@ def place(cwd: str, split_worktrees: bool = False) -> Place:
     return Place(folder, is_plain=True)
 
 
-def known(path: str) -> Known:
+def read(path: str) -> Known:
     """Return the map in the file ``path``, as it is now; an empty one when it cannot be read."""
     try:
         status = os.stat(path)
@@ -151,7 +151,7 @@ _cache: dict[str, tuple[object, Known]] = {}
 
 def aliases(path: str) -> Mapping[str, str]:
     """Return each key that may be stored and is no longer used, with the present key of its project."""
-    found = known(path)
+    found = read(path)
     return {key: found.current(key) for key in found.aliases}
 
 
@@ -248,7 +248,7 @@ def _texts(found: object) -> dict[str, str]:
     return {name: value for name, value in found.items() if isinstance(value, str)} if isinstance(found, dict) else {}
 
 
-def _linked(root: str, marker: str, split_worktrees: bool) -> Place:
+def _follow_git_file(root: str, marker: str, split_worktrees: bool) -> Place:
     """Return the place of a folder with a ``.git`` file: a worktree's main checkout, or a submodule.
 
     The file is only believed when the git folder that it names points back, or lies in the repository around it:

@@ -68,9 +68,9 @@ def own(environ: Mapping[str, str], folder: str, process: int, *, is_hook: bool 
         if is_hook and _parent(process) == client:
             session = {name: environ[name] for name in environ if _is_of_session(name)}
             return {**started, **user, **session}
-        return _without(environ, _named(environ, folder, config_folder(started)), {**started, **user})
+        return _without(environ, _variable_names(environ, folder, config_folder(started)), {**started, **user})
     owner = _owner(environ, folder)
-    return _without(environ, _named(environ, folder, config_folder(owner)), user_settings(owner))
+    return _without(environ, _variable_names(environ, folder, config_folder(owner)), user_settings(owner))
 
 
 def config_folder(environ: Mapping[str, str]) -> str:
@@ -118,11 +118,11 @@ def _without(environ: Mapping[str, str], named: set[str], before: Mapping[str, s
 
 def _owner(environ: Mapping[str, str], folder: str) -> dict[str, str]:
     """Return ``environ`` without a home or configuration folder that a project's settings chose."""
-    named = _named(environ, folder, os.path.join(_home(), ".claude"))
+    named = _variable_names(environ, folder, os.path.join(_home(), ".claude"))
     return {name: it for name, it in environ.items() if name not in named.intersection(("HOME", "CLAUDE_CONFIG_DIR"))}
 
 
-def _named(environ: Mapping[str, str], folder: str, user_folder: str) -> set[str]:
+def _variable_names(environ: Mapping[str, str], folder: str, user_folder: str) -> set[str]:
     """Return the names of all variables in the settings of the project and of the folders around it."""
     named: set[str] = set()
     user_folder = os.path.realpath(user_folder)

@@ -41,17 +41,17 @@ class Visibility:
         """Return whether all known folders of a project are excluded now."""
         if key not in self._hidden:
             if self._folders is None:
-                self._folders = self._known()
+                self._folders = self._folders_by_key()
             known = self._folders.get(key, [])
             reasons = [exclude.reason(folder, self._settings, self._paths) for folder in known]
             self._hidden[key] = bool(reasons) and all(reasons)
         return self._hidden[key]
 
-    def hidden(self) -> list[str]:
+    def hidden_keys(self) -> list[str]:
         """Return the keys of all hidden projects, on which prepared pages depend."""
-        return sorted(key for key in self._known() if self.hides(key))
+        return sorted(key for key in self._folders_by_key() if self.hides(key))
 
-    def _known(self) -> dict[str, list[str]]:
+    def _folders_by_key(self) -> dict[str, list[str]]:
         """Return the folders of each project by its present key."""
         recorded = folders(self._paths.folders)
         aliases = project.aliases(self._paths.projects) if recorded else {}

@@ -9,7 +9,7 @@ import os
 import time
 
 from memoria.base import exclude, quickjson
-from memoria.base.paths import Paths, expanded
+from memoria.base.paths import Paths, expand
 from memoria.base.settings import Settings
 from memoria.capture import cursor, detach, hook, open_sessions
 from memoria.capture.spool import Job, Spool
@@ -72,7 +72,7 @@ def _is_due(event: str, jobs: int, settings: Settings) -> bool:
 def _spool_tail(event: hook.Event, spool: Spool, settings: Settings, paths: Paths, waiting: list[Job]) -> str:
     if not event.transcript:
         return "no transcript is named"
-    name, path = event.session, os.path.abspath(expanded(event.transcript))
+    name, path = event.session, os.path.abspath(expand(event.transcript))
     position = _furthest(cursor.read(paths.cursors, name, path), waiting, spool)
     off = cursor.paused(paths.cursors, name)
     if off is not None and off.after(position.end) != position.end:  # skip what was written with memoria off

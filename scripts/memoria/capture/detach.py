@@ -26,7 +26,7 @@ BREAKAWAY = 0x01000000  # CREATE_BREAKAWAY_FROM_JOB
 
 def worker_environment() -> dict[str, str]:
     """Return what a worker inherits of this process's environment, marked so that nothing below fires our hooks."""
-    environment = {**interpreter.reduced(os.environ), "CLAUDE_INVOKED_BY": "memoria"}
+    environment = {**interpreter.reduce_environment(os.environ), "CLAUDE_INVOKED_BY": "memoria"}
     client = user_environment.client_program()
     if client:
         environment[user_environment.CLIENT] = client
@@ -84,7 +84,7 @@ def _start_one(
         return f"NO {name.upper()} yet: {start_build(paths)}"
     start(way, paths, is_ending=is_ending)
     if name == "worker":
-        failpoints.reached("worker.forked")
+        failpoints.reach("worker.forked")
     return name + " started"
 
 

@@ -13,7 +13,7 @@ import time
 
 from memoria.base import paths as places
 from memoria.base import quickjson, user_environment
-from memoria.base.paths import Paths, expanded, safe_name
+from memoria.base.paths import Paths, expand, safe_name
 from memoria.base.settings import MEND_CONFIG, Settings, record_home
 
 TYPE_CHECKING = False
@@ -116,7 +116,7 @@ def _report(error: Exception, name: str, paths: Paths) -> None:
 
     log(paths, f"ERROR {type(error).__name__}: {error}")
     if name == "SessionStart" and isinstance(error, (OSError, state.StateError)):
-        remedy = DOCTOR.format(invocation.shown("doctor"))
+        remedy = DOCTOR.format(invocation.command("doctor"))
         told = f"memoria keeps nothing now: {str(error).rstrip(' .')}. {remedy}"
         _stdout(quickjson.dumps({"systemMessage": told}).encode())
 
@@ -145,7 +145,7 @@ def _speak_again(event: Event, paths: Paths) -> None:
 
 
 def _transcript(event: Event) -> str:
-    return os.path.abspath(expanded(event.transcript)) if event.transcript else ""
+    return os.path.abspath(expand(event.transcript)) if event.transcript else ""
 
 
 def is_attended() -> bool:

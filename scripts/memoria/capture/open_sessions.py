@@ -116,7 +116,7 @@ class OpenSessions:
 
         line = f"The user's last prompt, which was not answered to its end: {fence.neutral(prompt)}"
         rest = block.strip().split("\n")[2:-1]  # without the fence and the first line
-        return fence.fenced(LABEL, "\n".join([HEAD, line, *rest]))
+        return fence.fence(LABEL, "\n".join([HEAD, line, *rest]))
 
     def _text(self, session: str, kind: str) -> str:
         try:

@@ -57,19 +57,19 @@ class Spool:
         name = f"{time.time_ns():020d}.{os.getpid()}.{event}.{session}.{header['start']}-{header['end']}.job"
         temporary = os.path.join(self.tmp, name)
         descriptor = self._create(temporary)
-        failpoints.reached("spool.opened")
+        failpoints.reach("spool.opened")
         try:
             atomic.write_all(descriptor, quickjson.dumps(header).encode() + b"\n" + data)
-            failpoints.reached("spool.written")
+            failpoints.reach("spool.written")
             os.fsync(descriptor)
-            failpoints.reached("spool.synced")
+            failpoints.reach("spool.synced")
         except BaseException:
             os.close(descriptor)
             os.unlink(temporary)
             raise
         os.close(descriptor)
         self._move(name, self.tmp, self.new)
-        failpoints.reached("spool.renamed")
+        failpoints.reach("spool.renamed")
         return name
 
     def refusal(self) -> str:
@@ -116,7 +116,7 @@ class Spool:
 
         if not os.path.exists(os.path.join(self.cur, job.name)):
             self._move(job.name, self.new, self.cur)
-            failpoints.reached("spool.claimed")
+            failpoints.reach("spool.claimed")
 
     def release(self, job: Job) -> None:
         """Return a claimed job to the waiting ones."""
@@ -128,7 +128,7 @@ class Spool:
 
         os.unlink(os.path.join(self.cur, job.name))
         atomic.sync_folder(self.cur)
-        failpoints.reached("spool.acknowledged")
+        failpoints.reach("spool.acknowledged")
 
     def fail(self, job: Job, reason: str) -> None:
         """Set a claimed job aside for a person, with the reason beside it; memoria never deletes it."""

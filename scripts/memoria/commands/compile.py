@@ -44,7 +44,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
         with locks.held(lock) if args.due else locks.needed(lock, "Another compile") as mine:
             if args.due and not mine:
                 return 0
-            failpoints.reached("compile.locked")
+            failpoints.reach("compile.locked")
             _locked(args, home, seen)
         # A worker that found the lock held relies on this second check; what was looked at is left to the next compile.
         with closing(Ledger(home.paths)) as ledger:
@@ -142,4 +142,4 @@ def _say(compile_: Compile, report: Report, total: int) -> None:
         print(f"  not written: {reason}")
     if report.aside:
         print(f"  {printable.counted(report.aside, 'entry')} set aside, because the answers about them did not pass; "
-              f"{invocation.shown('compile --retry-failed')} asks again")  # fmt: skip
+              f"{invocation.command('compile --retry-failed')} asks again")  # fmt: skip

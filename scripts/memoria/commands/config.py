@@ -180,8 +180,8 @@ def _field(name: str) -> Field:
     if found:
         return found
     if name in FORMER:
-        out = invocation.shown(f"config unset {name}")
+        out = invocation.command(f"config unset {name}")
         raise ExpectedError(f"{name} is no setting any more: {FORMER[name]}; {out} takes it out of config.json")
     near = difflib.get_close_matches(name, fields, n=3, cutoff=0.5)
-    meant = f"; did you mean {' or '.join(near)}?" if near else f"; {invocation.shown('config')} lists them"
+    meant = f"; did you mean {' or '.join(near)}?" if near else f"; {invocation.command('config')} lists them"
     raise ExpectedError(f"there is no setting {name!r}{meant}")

@@ -57,7 +57,7 @@ def without_home(args: argparse.Namespace) -> int:
     _say(demo.paths)
     print(f"\nThe next session starts with this page:\n\n{demo.page()}\n")
     print(f"Before `{COMMAND}` runs, Claude is given:\n\n{demo.note()}\n")
-    called = invocation.called().replace("uv run", "uv run --no-dev --no-binary-package claude-agent-sdk")
+    called = invocation.program().replace("uv run", "uv run --no-dev --no-binary-package claude-agent-sdk")
     print(f"Look around: MEMORIA_HOME={shlex.quote(demo.paths.home)} {called} open")
     return 0
 
@@ -72,7 +72,7 @@ class _Demo:
         self.shelf = scratch / ".claude"
         answers = scratch / ANSWERS.name
         shutil.copyfile(ANSWERS, answers)  # the model writes beside it which of them it has given
-        inherited = interpreter.reduced(os.environ)
+        inherited = interpreter.reduce_environment(os.environ)
         self.environment = {
             **{name: value for name, value in inherited.items() if not name.startswith(NOT_INHERITED)},
             "MEMORIA_HOME": str(scratch),

@@ -118,7 +118,7 @@ def check_exchange(home: Home) -> Findings:
         return
     with Records.of(home.paths) as records:
         problem = str(records.get("problem", ""))
-    remedy = f"run {invocation.shown('sync')} once that is mended; what waits stays on this machine"
+    remedy = f"run {invocation.command('sync')} once that is mended; what waits stays on this machine"
     if problem:
         yield Finding("exchange", BROKEN, problem, remedy)
     else:

@@ -39,7 +39,7 @@ def _why(home: Home, jobs: Sequence[Job], *, insisted: bool) -> str:
     """Return why jobs wait, and what can be done."""
     if detach.is_locked(home.paths.worker_lock):
         return "another worker is at work and will look at them when it is done"
-    now = "" if insisted else f"; {invocation.shown('flush --now')} does not wait"
+    now = "" if insisted else f"; {invocation.command('flush --now')} does not wait"
     with closing(Ledger(home.paths)) as ledger:
         reasons = [reason for job in jobs if (reason := ledger.tries(job.name)[2])]
     return (reasons[0].rstrip(".") if reasons else "for more turns") + now

@@ -115,7 +115,7 @@ def _shown(plan: Plan) -> Iterator[str]:
         yield f"- {printable.counted(len(plan.jobs), 'spooled job')}, entirely or in part"
     yield "- all steps that could be undone, and copies in indexes, prepared pages, working memory, ledger and logs"
     for fact in plan.outlived:
-        again = invocation.shown(f"learned edit {fact.id} WORDS")
+        again = invocation.command(f"learned edit {fact.id} WORDS")
         yield f"What it ended stays ended: {printable.line(fact.content)[:SHOWN_CHARS]} ({again} lets it hold again)"
 
 
@@ -132,7 +132,7 @@ def _proven(home: Home, plan: Plan, found: Proof) -> Iterator[str]:
     yield from (f"Still contains it: {printable.line(place)}" for place in found.holding)
     yield from (f"Cannot be read, and may contain it: {printable.line(place)}" for place in found.unread)
     if found.holding and plan.kind == "fact":
-        command = invocation.shown(f"forget --as text {shlex.quote(plan.proving[-1])}")
+        command = invocation.command(f"forget --as text {shlex.quote(plan.proving[-1])}")
         yield f"The statement is gone, and not the conversation; {command} takes its words from there too."
     if home.settings.memory_api_url:
         yield "The memory server is told to delete its copies of the facts with the next exchange."

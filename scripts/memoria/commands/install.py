@@ -55,10 +55,12 @@ def command(args: argparse.Namespace, home: Home) -> int:
     said = _client("install", PLUGIN, "--scope", "user")
     print(said.partition("✔ ")[2].partition("\n")[0] or said.strip())
     _take_out(home)
-    print(f"Restart running Claude Code sessions, say something in one, then check with {invocation.shown('status')}.")
+    print(
+        f"Restart running Claude Code sessions, say something in one, then check with {invocation.command('status')}."
+    )
     print(f"What is remembered goes to {home.paths.home}.")
     if Path(home.paths.home).is_relative_to(paths.ROOT):
-        print(f"That is inside this clone, and is deleted with it; {invocation.shown('doctor')} says how to move it.")
+        print(f"That is inside this clone, and is deleted with it; {invocation.command('doctor')} says how to move it.")
     if invocation.is_cached():
         print("Note: this memoria lies in a cache, as uvx runs it; when that is emptied, nothing is kept any more. To "
               f"make it stay: `{invocation.INSTALL_TOOL}`, then `memoria install`.")  # fmt: skip

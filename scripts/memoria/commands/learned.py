@@ -102,7 +102,7 @@ def _told(done: Corrected, home: Home) -> list[Fact]:
     if done.told:
         print(done.told, file=sys.stderr)
     if home.settings.memory_api_url:
-        now = f"{invocation.shown('sync')} does it now"
+        now = f"{invocation.command('sync')} does it now"
         print(f"The next worker will update the memory server; {now}.", file=sys.stderr)
     return list(done.facts)
 
@@ -119,7 +119,7 @@ def _project_key(given: str, home: Home, keeper: Keeper) -> str:
 
 def _print(home: Home, keeper: Keeper, facts: list[Fact]) -> int:
     keys = {*keeper.store.projects(), *(key for fact in facts for key in fact.projects)} - {GLOBAL}
-    labels = projects.labels(keys, project.known(home.paths.projects))
+    labels = projects.labels(keys, project.read(home.paths.projects))
     live = {fact.id for fact in keeper.store.facts()} if any(fact.beside for fact in facts) else set()
     for fact in facts:
         print(_row(fact, home, labels, live))

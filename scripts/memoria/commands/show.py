@@ -47,7 +47,7 @@ def identifier(text: str, home: Home) -> str:
         fact = keeper.known(named.anchor)
         sources = sources_of(home, keeper, fact)
     if not sources:
-        raise ExpectedError(f"{fact.id} is in no entry yet; {invocation.shown(f'why {fact.id}')} says its origin.")
+        raise ExpectedError(f"{fact.id} is in no entry yet; {invocation.command(f'why {fact.id}')} says its origin.")
     return sources[0].rpartition("#^e-")[2]
 
 

@@ -115,7 +115,7 @@ def _sync_lines(facts: dict[str, Any], zone: clock.Zone) -> list[str]:
     rows += [f"  {facts['problem']}"] if facts["problem"] else []
     told = [f"{counted(facts['held'], 'piece')} missing here"] if facts["held"] else []
     told += [f"{counted(len(facts['pairs']), 'pair')} of two wordings"] if facts["pairs"] else []
-    return rows + ([f"  {', '.join(told)}: {invocation.shown('sync --status')}"] if told else [])
+    return rows + ([f"  {', '.join(told)}: {invocation.command('sync --status')}"] if told else [])
 
 
 def _server_lines(facts: dict[str, Any]) -> list[str]:
@@ -180,11 +180,11 @@ def _lines(facts: dict[str, Any], zone: clock.Zone) -> Iterator[str]:
     yield f"waiting       {counted(len(facts['waiting']), 'job')}"
     for job in facts["waiting"][:ROWS]:
         yield f"  {job['event']} of {job['session']} since {_wall(job['since'], zone)}{_retry(job, zone)}"
-    again = f" ({invocation.shown('flush --retry-failed')})" if facts["failed"] else ""
+    again = f" ({invocation.command('flush --retry-failed')})" if facts["failed"] else ""
     yield f"failed        {counted(len(facts['failed']), 'job')}{again}"
     yield from (f"  {job['job']}: {job['reason']}" for job in facts["failed"][:ROWS])
     if aside := facts["compiles_failed"]:
-        yield f"set aside     {counted(len(aside), 'entry')} ({invocation.shown('compile --retry-failed')})"
+        yield f"set aside     {counted(len(aside), 'entry')} ({invocation.command('compile --retry-failed')})"
         yield from (f"  {one['entry']}: {one['reason']}" for one in aside[:ROWS])
     yield from _sync_lines(facts["sync"], zone)
     yield from _server_lines(facts["memory_server"])

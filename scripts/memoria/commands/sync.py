@@ -54,7 +54,7 @@ def command(args: argparse.Namespace, home: Home) -> int:
     if args.address or (args.encrypt and home.settings.sync):
         _join(args, home)
     if not home.settings.sync and (args.key or not home.settings.memory_api_url):
-        raise ExpectedError(f"Name a git address or a folder: {invocation.shown('sync ADDRESS')}.")
+        raise ExpectedError(f"Name a git address or a folder: {invocation.command('sync ADDRESS')}.")
     with locks.needed(Path(home.paths.sync_lock), "An exchange", LIMIT_S), Records.of(home.paths) as records:
         if args.status:
             told = together.state(home, records)
@@ -111,7 +111,7 @@ def _key_for(listed: set[carriers.Place], carrier: Carrier, home: Home, *, is_wa
     if meeting.TEST not in listed:
         if any(name.endswith(ENDING) for _, name in listed):
             if is_wanted:
-                way = f"use it without --encrypt, then run {invocation.shown('sync --key new')}, which encrypts it"
+                way = f"use it without --encrypt, then run {invocation.command('sync --key new')}, which encrypts it"
                 raise ExpectedError(f"What lies there is not encrypted; {way}.")
             if kept:
                 print(f"What lies there is not encrypted. The key of the former place goes: {kept.words}")
@@ -149,7 +149,7 @@ def _key(action: str, home: Home, records: Records) -> None:
     keys.drop(home.paths)
     keys.keep(home.paths, new)
     print(f"Everything is encrypted with a new key, which your other machines need:\n\n  {new.words}\n\n"
-          f"There, {invocation.shown('sync')} says how to give it.")  # fmt: skip
+          f"There, {invocation.command('sync')} says how to give it.")  # fmt: skip
 
 
 def _lines(home: Home, told: dict[str, Any], server: dict[str, Any]) -> Iterator[str]:

@@ -49,14 +49,14 @@ def command(args: argparse.Namespace, home: Home) -> int:
         _say(each)
     if waiting:
         entries = printable.counted(waiting, "entry")
-        print(f"{entries} waiting again for the next compile ({invocation.shown('status')} shows how many).")
+        print(f"{entries} waiting again for the next compile ({invocation.command('status')} shows how many).")
     return 0
 
 
 def _refuse_more_than(known: int, wanted: int) -> None:
     if not 1 <= wanted <= known:
         can = f"{printable.counted(known, 'step')} can be undone, not {wanted}" if known else "Nothing can be undone"
-        raise ExpectedError(f"{can}; {invocation.shown('undo --list')} lists what there is.")
+        raise ExpectedError(f"{can}; {invocation.command('undo --list')} lists what there is.")
 
 
 def _show(transactions: Transactions, number: int) -> None:

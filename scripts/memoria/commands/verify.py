@@ -123,7 +123,7 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
     for fate, words in WORDS.items():
         count = facts[fate.replace(" ", "_")]
         if fate != MISSING and (count or fate == CAPTURED):
-            how = f" ({invocation.called()} {REMEDIES[fate]})" if fate in REMEDIES else ""
+            how = f" ({invocation.program()} {REMEDIES[fate]})" if fate in REMEDIES else ""
             yield f"{fate:<15}{count:>8,}  {words}{how}"
     if facts["repeated"]:
         yield f"{'repeated':<15}{facts['repeated']:>8,}  {REPEATED}: counted there"
@@ -147,12 +147,12 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
 def _remedy(facts: dict[str, Any]) -> str:
     if facts["repaired"]:
         return f"  now spooled in {counted(len(facts['repaired']), 'job')} ({facts['worker']})"
-    return f"  {invocation.called()} verify --repair captures them" if facts["missing"] else "  all is accounted for"
+    return f"  {invocation.program()} verify --repair captures them" if facts["missing"] else "  all is accounted for"
 
 
 def _notify(home: Home, missing: Sequence[Account]) -> None:
     """Tell the user once about missing turns, and withdraw the notice when none is missing."""
     turns = sum(account.missing for account in missing)
-    told = f"memoria has not captured {counted(turns, 'turn')}. {invocation.shown('verify --repair')} captures them; "
-    told += f"{invocation.shown('doctor')} says whether the hooks fire."
+    told = f"memoria has not captured {counted(turns, 'turn')}. {invocation.command('verify --repair')} captures them; "
+    told += f"{invocation.command('doctor')} says whether the hooks fire."
     notices.tell(home.paths, "missing", told if turns else "")

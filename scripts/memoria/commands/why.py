@@ -30,7 +30,9 @@ def command(args: argparse.Namespace, home: Home) -> int:
         for claimed in tracer.claimed(asked)
     ]
     if not traced:
-        raise ExpectedError(f"No article or claim matches {asked!r}; {invocation.shown('search')} may find something.")
+        raise ExpectedError(
+            f"No article or claim matches {asked!r}; {invocation.command('search')} may find something."
+        )
     for claimed, traces in traced:
         quoted = partial(highlighted, wanted=set(tokens.of_query(claimed.words)))
         print("\n".join(lines(home, claimed, traces, printable.line, quoted)))

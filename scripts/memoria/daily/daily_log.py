@@ -97,7 +97,7 @@ class DailyLog:
 
         written = self.rewrite(entry.day, appended)
         if written:
-            failpoints.reached("daily.appended")
+            failpoints.reach("daily.appended")
         return written
 
     def rewrite(self, day: date, change: Callable[[str], str]) -> bool:

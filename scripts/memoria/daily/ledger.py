@@ -182,14 +182,14 @@ class Ledger:
         """Record an entry that is in its daily log, and its turns."""
         with self.transaction():
             self._record(entry)
-        failpoints.reached("ledger.recorded")
+        failpoints.reach("ledger.recorded")
 
     def record_nothing(self, keys: Iterable[str], session: str, reason: str) -> None:
         """Record that these turns were read and need no entry, and why."""
         with self.transaction():
             self.db.executemany("INSERT OR IGNORE INTO turns VALUES (?, '', ?)", [(key, reason) for key in keys])
             self._note("no-entry", session, reason)
-        failpoints.reached("ledger.recorded")
+        failpoints.reach("ledger.recorded")
 
     def changed_logs(self, stamps: Mapping[str, str]) -> tuple[list[str], list[str]]:
         """Return the names of the daily logs that changed since they were last read, by their stamps, and are gone."""
@@ -465,7 +465,7 @@ def _translated() -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         if database.is_damaged(error):
-            mended = f"{invocation.shown('flush')} sets it aside and makes a new one from the daily logs"
+            mended = f"{invocation.command('flush')} sets it aside and makes a new one from the daily logs"
             raise LedgerDamagedError(f"The ledger is damaged ({error}); {mended}.") from error
         if not database.is_refused(error):
             raise

@@ -65,7 +65,7 @@ class Folder:
         try:
             for (machine, name), data in new.items():
                 files.replace(self.root / machine / name, data)
-                failpoints.reached("exchange.written")
+                failpoints.reach("exchange.written")
             for machine, name in gone:
                 (self.root / machine / name).unlink(missing_ok=True)
         except OSError as error:
@@ -125,7 +125,7 @@ class Git:
             for place, data in new.items()
         )
         self._run("fast-import", "--quiet", "--force", "--date-format=now", given=stream)
-        failpoints.reached("exchange.written")
+        failpoints.reach("exchange.written")
         leases = [f"--force-with-lease={ref}:{self.refs.get(place, '')}" for place, ref in refs.items()]
         wanted = [f"{ref if place in new else ''}:{ref}" for place, ref in refs.items()]
         try:

@@ -105,7 +105,7 @@ def kept(paths: Paths) -> Key | None:
     if not text:
         raise KeyAwayError(
             "The key of the exchange is in the system's keyring, which does not give it now. Unlock it, or give the "
-            f"twelve words to {invocation.shown('sync ADDRESS')}."
+            f"twelve words to {invocation.command('sync ADDRESS')}."
         )
     return Key(bytes.fromhex(text))
 

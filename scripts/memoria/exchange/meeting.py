@@ -55,7 +55,7 @@ class Meeting:
             places = [(machine, name) for machine, name in listed if name == ABOUT and machine != self.machine]
             found = {machine: told for (machine, _), data in self.carrier.read(places) if (told := self._told(data))}
             self.records.keep("others", self.records.get("others", {}) | found)  # who is not listed may hold it still
-            failpoints.reached("exchange.read")
+            failpoints.reach("exchange.read")
             new, gone = self._changes(listed, scrub)
             if (not new and not gone) or self._write(new, gone):
                 if scrub or self.records.get(TO_FORGET):  # or another machine has taken it out of our folder
@@ -82,7 +82,7 @@ class Meeting:
                 raise CarrierError("The other machines' files are still on their way.")
             if self.key is None or self.key.open(proof) != _PROOF:
                 why = "with another key" if self.key else "and this machine has no key"
-                ask = invocation.shown(f"sync {invocation.quoted(self.carrier.address)}")
+                ask = invocation.command(f"sync {invocation.quote(self.carrier.address)}")
                 raise WrongKeyError(f"What lies there is encrypted {why}. {ask} asks for its twelve words.")
         ours = {(machine, name) for machine, name in listed if name == ABOUT or name.endswith(ENDING)}
         return ours | ({TEST} & listed)
@@ -145,7 +145,7 @@ class Meeting:
     def _write(self, new: dict[Place, bytes], gone: set[Place]) -> bool:
         if not self.carrier.write(new, gone):
             return False
-        failpoints.reached("exchange.sent")
+        failpoints.reach("exchange.sent")
         with self.records.transaction():
             self.records.release(gone)
             for place, data in new.items():

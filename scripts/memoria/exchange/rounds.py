@@ -106,7 +106,7 @@ class Round:
 
     def run(self, carrier: Carrier | None, server: Server | None = None) -> Exchanged:
         """Swap by what there is. What came is always written."""
-        state = [__version__, *Visibility(self.home.settings, self.home.paths).hidden()]
+        state = [__version__, *Visibility(self.home.settings, self.home.paths).hidden_keys()]
         if self.records.get("state") != state:  # another version, or other exclusions
             with self.records.transaction():
                 self.records.all_due()
@@ -154,7 +154,7 @@ class Round:
     @cached_property
     def hides(self) -> Callable[[str], bool]:
         """Whether a project is excluded here."""
-        visible, known = Visibility(self.home.settings, self.home.paths), project.known(self.home.paths.projects)
+        visible, known = Visibility(self.home.settings, self.home.paths), project.read(self.home.paths.projects)
         return lambda key: visible.hides(known.current(key))
 
     def scan(self) -> None:

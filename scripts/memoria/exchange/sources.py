@@ -218,7 +218,7 @@ class Articles:
                 left = {place.id for place in shown}
                 store.read_article(slug, mark, [place for place in store.places(slug).values() if place.id in left])
             self.swap.replace(path, after, before)
-            failpoints.reached("exchange.placed")
+            failpoints.reach("exchange.placed")
             self.slugs.add(slug)
 
     def written(self, name: str, text: str | None, wrong: Collection[str]) -> str | None:

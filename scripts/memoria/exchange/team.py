@@ -125,7 +125,7 @@ def ask(home: Home, ledger: Ledger, cwd: str) -> None:
         return
     if (tree := _tree(place)) and (count := len(offered(place, tree))):
         notices.tell(home.paths, TEAM, f"memoria: {Path(place.root).name} offers what its team shares, {count} in all. "
-                     f"There, {invocation.shown('share --accept')} takes it, `--decline` leaves it.")  # fmt: skip
+                     f"There, {invocation.command('share --accept')} takes it, `--decline` leaves it.")  # fmt: skip
 
 
 def decide(ledger: Ledger, keeper: Keeper, place: Place, key: str, *, takes: bool) -> None:

@@ -47,7 +47,7 @@ def version(program: str) -> str:
 
 def run(program: str, words: Sequence[str], folder: str | Path = ".") -> tuple[int, str, str]:
     """Run a client to its end in a folder, with the user's environment; return its status and what it printed."""
-    environment = {**interpreter.reduced(os.environ), **QUIET, "CLAUDE_INVOKED_BY": "memoria"}
+    environment = {**interpreter.reduce_environment(os.environ), **QUIET, "CLAUDE_INVOKED_BY": "memoria"}
     try:
         done = subprocess.run(
             [program, *words], env=environment, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,

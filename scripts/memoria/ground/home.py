@@ -103,12 +103,12 @@ class Home:
         """Return what holds memory and is not read, or is gone, and what to do about each."""
         gone = (
             f"your memory at {self.paths.home} is gone (moved, or its disk is not mounted)",
-            f"put it back, or say where with {invocation.shown('config set home FOLDER')}; what was said meanwhile "
+            f"put it back, or say where with {invocation.command('config set home FOLDER')}; what was said meanwhile "
             "is read from the transcripts. If it is lost, delete the file `gone` in the state folder",
         )
         return [gone] * Path(self.paths.gone).exists() + [
             (f"{other} holds memory too, and nothing of it is read",
-             f"use it instead with {invocation.shown(f'config set home {invocation.quoted(other)}')}, or move it away")
+             f"use it instead with {invocation.command(f'config set home {invocation.quote(other)}')}, or move it away")
             for other in other_memories(self.paths.home)
         ]  # fmt: skip
 

@@ -44,7 +44,7 @@ class Projects(project.Known):
 
     def __init__(self, path: str) -> None:
         """Read the map in the file ``path``."""
-        known = project.known(path)
+        known = project.read(path)
         folders = {root: {"key": "", **about} for root, about in known.folders.items()}
         super().__init__(folders, dict(known.aliases))
         self.path = Path(path)
@@ -249,7 +249,7 @@ def meant(given: str, keys: Iterable[str], home: Home) -> str:
         folder = Path(given).expanduser().absolute()
         if folder.is_dir():
             return project.of(str(folder), home.settings, home.paths)
-    return find(given, keys, project.known(home.paths.projects))
+    return find(given, keys, project.read(home.paths.projects))
 
 
 def _names(keys: set[str], known: project.Known) -> dict[str, set[str]]:

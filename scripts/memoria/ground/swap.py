@@ -155,13 +155,13 @@ class Swap:
             files.make_folder(target.parent)
         staged = _stage(target, data, None, mode)
         try:
-            failpoints.reached("files.compared")
+            failpoints.reach("files.compared")
             put_new(staged, target)
         except FileExistsError:
             raise SavedMeanwhileError(path) from None
         finally:
             staged.unlink(missing_ok=True)
-        failpoints.reached("files.replaced")
+        failpoints.reach("files.replaced")
         atomic.sync_folder(str(target.parent))
 
     def _replace(self, path: Path, target: Path, data: bytes, expected: bytes) -> None:
@@ -170,7 +170,7 @@ class Swap:
             _stage(target, data, expected)
             if self.read(target) != expected:
                 raise SavedMeanwhileError(path)
-            failpoints.reached("files.compared")
+            failpoints.reach("files.compared")
             exchange_names(staged, target)
         except TakenError as error:
             self._give_up(path, error, {expected, data})
@@ -180,7 +180,7 @@ class Swap:
         except BaseException:
             staged.unlink(missing_ok=True)
             raise
-        failpoints.reached("files.replaced")
+        failpoints.reach("files.replaced")
         atomic.sync_folder(str(target.parent))
         came_out = read(staged, WRITING_S)
         if came_out != expected:
@@ -194,7 +194,7 @@ class Swap:
         if expected is None:
             return
         aside = _staging_path(target, expected, None)
-        failpoints.reached("files.compared")
+        failpoints.reach("files.compared")
         try:
             target.rename(aside)
         except FileNotFoundError:
@@ -320,7 +320,7 @@ def _stage(target: Path, data: bytes, expected: bytes | None, mode: int | None =
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        failpoints.reached("files.written")
+        failpoints.reach("files.written")
     except BaseException:
         staged.unlink()
         raise

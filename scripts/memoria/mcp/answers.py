@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from memoria.base.fence import fenced, neutral
+from memoria.base.fence import fence, neutral
 
 # Maximum bytes of stored text in one answer. A token is at least one byte (about four in English), so that an answer in
 # any script stays below the 25,000 tokens that Claude Code accepts from an MCP tool.
@@ -27,7 +27,7 @@ def fitting(label: str, text: str) -> tuple[str, int]:
     most = ANSWER_BYTES
     while True:
         start = text.encode("utf-8", "replace")[:most].decode("utf-8", "ignore")
-        block = fenced(label, start)
+        block = fence(label, start)
         if len(block.encode("utf-8", "replace")) <= MAX_BYTES:
             return block, len(start)
         most = most * 3 // 4  # neutralised tags are longer than the original ones

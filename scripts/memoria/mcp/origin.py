@@ -145,7 +145,9 @@ class Tracer:
         with Keeper.at(self.home) as keeper:
             fact = keeper.known(named.anchor)
             if not any(map(self.visible.shows, fact.projects)):
-                raise ExpectedError(f"there is no learned fact {fact.id!r}; {invocation.shown('learned')} lists them.")
+                raise ExpectedError(
+                    f"there is no learned fact {fact.id!r}; {invocation.command('learned')} lists them."
+                )
             day, sources = keeper.store.day(fact.id), sources_of(self.home, keeper, fact)
             place = f"daily/{day}#^{fact.id}" if day else next(iter(keeper.store.places_of(fact.id)), "")
         kept = tuple(filter(self.entry, sources))
@@ -198,7 +200,7 @@ def lines(
         )
     for trace in traces:
         if trace.entry is None:
-            yield f"  from [[{trace.source}]], {UNKNOWN}; {invocation.shown('verify')} says whether its day is gone"
+            yield f"  from [[{trace.source}]], {UNKNOWN}; {invocation.command('verify')} says whether its day is gone"
             continue
         when = ", ".join(filter(None, (trace.entry.time, trace.entry.agent)))
         yield f"  from [[{trace.source}]] · {when} · {trace.entry.project} · {clean(trace.entry.title)}"
@@ -214,7 +216,7 @@ def lines(
                 yield f"    {when}{origin.turn.role}: {quoted(origin.turn.words) or '(forgotten)'}"
         if len(trace.matching) < len(trace.origins):
             shown = f"{len(trace.matching)} of {counted(len(trace.origins), 'turn')}"
-            yield f"    {shown}; all of it: {invocation.shown(f'show e-{trace.entry.id}')}"
+            yield f"    {shown}; all of it: {invocation.command(f'show e-{trace.entry.id}')}"
     yield ""
 
 

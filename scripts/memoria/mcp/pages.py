@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memoria.base import project
-from memoria.base.fence import fenced, neutral, wrapped
+from memoria.base.fence import fence, neutral, wrap
 from memoria.base.paths import Paths
 from memoria.base.visibility import Visibility
 from memoria.daily.daily_log import DailyLog
@@ -84,7 +84,7 @@ class Library:
         named = Reference.of(plain)
         anchor = named.anchor if named else plain.partition("#^")[2]
         path, day, text = self._archived(plain) if plain.startswith(ARCHIVED) else self._markdown(plain, anchor)
-        rows = wrapped(neutral(text)).splitlines()
+        rows = wrap(neutral(text)).splitlines()
         start = first if first > 1 else _row_of(anchor, text, rows)
         start = min(max(start, 1), max(len(rows), 1))
         kept: list[str] = []
@@ -134,7 +134,7 @@ def read(session: Session, given: Json) -> str:
     more = f"; read on with first_line {passage.last + 1}" if passage.last < passage.total else ""
     day = f"as of {passage.date}" if passage.date else "undated"
     where = f"Lines {passage.first} to {passage.last} of {passage.total}, {day}{more}."
-    return f"{NOTES} {where}\n" + fenced("memory", f"{flat(passage.path)}\n\n{passage.text}")
+    return f"{NOTES} {where}\n" + fence("memory", f"{flat(passage.path)}\n\n{passage.text}")
 
 
 def _row_of(anchor: str, text: str, rows: list[str]) -> int:
@@ -167,7 +167,7 @@ class Filter:
 
     def article(self, article: Article) -> Article | None:
         """Return what may be shown of an article, None if nothing may."""
-        if not (self.visible.own or self.visible.hidden()):
+        if not (self.visible.own or self.visible.hidden_keys()):
             return article
         try:
             return Article(article.slug, self.page(f"knowledge/{article.slug}.md", article.render()))

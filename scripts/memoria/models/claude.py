@@ -231,7 +231,7 @@ def environment(environ: Mapping[str, str], chosen: Mapping[str, str], task: str
     blank = {name: "" for name in environ if not interpreter.may_inherit(name) and name != SET_BY_SDK}
     return {
         **blank,
-        **interpreter.reduced(user_environment.user_settings(environ)),
+        **interpreter.reduce_environment(user_environment.user_settings(environ)),
         **chosen,
         **SWITCHES,
         "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(MAX_OUTPUT_TOKENS.get(task, MAX_OTHER_TOKENS)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from memoria.base.fence import fenced, neutral
+from memoria.base.fence import fence, neutral
 from memoria.models.protocol import JsonObject, Prompt
 from memoria.statements.fact import MAX_STORED
 
@@ -187,7 +187,7 @@ def _prompt(task: str, schema: JsonObject, parts: list[tuple[str, str]], materia
         [
             (PROMPTS / f"{task}.md").read_text(encoding="utf-8").strip(),
             f"Shape of the answer:\n{SHAPES[task]}",
-            *(fenced(label, carried) for label, carried in parts if carried),
+            *(fence(label, carried) for label, carried in parts if carried),
             "Answer now with the JSON object alone.",
         ]
     )

@@ -45,7 +45,7 @@ def are_pages_outdated(home: Home) -> bool:
         then = home_files.text(home.paths.hidden).splitlines()
     except (OSError, ValueError):  # no page was ever made
         then = []
-    return then != Visibility(home.settings, home.paths).hidden()
+    return then != Visibility(home.settings, home.paths).hidden_keys()
 
 
 def wiki_state(paths: Paths) -> str:
@@ -124,7 +124,7 @@ def bring_in(keeper: Keeper) -> None:
 
 def tell_user(home: Home, failures: Sequence[str], deferred: Sequence[str]) -> None:
     """Leave a notice for the next session's start for each kind of failure; withdraw notices that no longer apply."""
-    end = f"Nothing is lost; memoria will try again, and {invocation.shown('status')} shows what waits."
+    end = f"Nothing is lost; memoria will try again, and {invocation.command('status')} shows what waits."
     for kind, texts in (("failure", failures), ("deferred", deferred)):
         if texts:
             notices.tell(home.paths, kind, f"memoria: {sentence(texts[0])} {end}")

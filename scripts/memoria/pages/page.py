@@ -114,9 +114,9 @@ class Content:
         ]
         if not any(section.rows for section in sections):
             return ""
-        room = limit - len(fence.fenced("memoria-notes", "")) - len(INTRO) - len(self.met) - _RESERVED
+        room = limit - len(fence.fence("memoria-notes", "")) - len(INTRO) - len(self.met) - _RESERVED
         rows = [*divided(sections, room), *([f"Other machines, last met: {self.met}."] if self.met else [])]
-        return INTRO + "\n" + fence.fenced("memoria-notes", "\n\n".join(rows)) + "\n"
+        return INTRO + "\n" + fence.fence("memoria-notes", "\n\n".join(rows)) + "\n"
 
     def _fact(self, fact: Fact) -> str:
         """Return a fact's row: its kind and words, when it was last said, and where if not in this project."""
@@ -180,7 +180,7 @@ def prepare(
     content.facts = [fact for fact in leading(keeper.store, GLOBAL) if fact.project == GLOBAL]
     _write_both(paths, "global", content, limit)
     _clear(paths, {*projects, "global"})
-    files.replace(Path(paths.hidden), "\n".join(view.hidden()))
+    files.replace(Path(paths.hidden), "\n".join(view.hidden_keys()))
 
 
 def _clear(paths: Paths, known: set[str]) -> None:

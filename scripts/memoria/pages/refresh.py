@@ -113,7 +113,7 @@ def _settle(home: Home, keeper: Keeper, index: Index) -> list[str]:
 def held(count: int) -> str:
     """Return in words that so many lines changed at once, and what a person can do about it."""
     told = f"{counted(count, 'line')} of articles changed or are gone at once; their statements stay as they are."
-    return f"{told} If you meant that, run {invocation.shown('compile --force')}; if not, put the files back."
+    return f"{told} If you meant that, run {invocation.command('compile --force')}; if not, put the files back."
 
 
 def consequences(slugs: Collection[str]) -> str:

@@ -87,7 +87,7 @@ class Catalog:
             known = [fact for fact in keeper.store.facts(live=False) if any(map(visible.shows, fact.projects))]
         facts = {fact.id: fact for fact in sorted(known, key=lambda fact: fact.last or fact.time, reverse=True)}
         targets = LinkTargets(Path(home.paths.home), rows.values())
-        labels = projects.labels({key for key in keys if key}, project.known(home.paths.projects))
+        labels = projects.labels({key for key in keys if key}, project.read(home.paths.projects))
         shown = _projects(keys, labels, entries.values(), items, rows.values())
         return cls(rows, _backlinks(targets, rows), targets, entries, shown, labels, facts, holding)
 
@@ -195,7 +195,7 @@ class Watch:
     def _read_stamps(self) -> Stamps:
         """Return what the catalog depends on: the files, and what the user has excluded by now."""
         self._read_exclusions()
-        hidden = frozenset(("hidden", key) for key in self.visible().hidden())
+        hidden = frozenset(("hidden", key) for key in self.visible().hidden_keys())
         daily = DailyLog(self.home.paths)
         days = frozenset((day.isoformat(), daily.stamp(day)) for day in daily.days())
         said = (self.home.paths.projects, self.home.paths.folders)  # which projects there are, and which are hidden

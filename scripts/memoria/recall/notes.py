@@ -89,7 +89,7 @@ def rendered(
 
 def fitting(lines: Iterable[tuple[str, str]], *, intro: str, most_chars: int, most_notes: int) -> tuple[list[str], str]:
     """Return the same of notes that are lines already, given with their keys."""
-    room = most_chars - len(intro) - len(fence.fenced("memoria-notes", "")) - 2
+    room = most_chars - len(intro) - len(fence.fence("memoria-notes", "")) - 2
     keys: list[str] = []
     rows: list[str] = []
     for name, shown in lines:
@@ -97,7 +97,7 @@ def fitting(lines: Iterable[tuple[str, str]], *, intro: str, most_chars: int, mo
             room -= len(shown) + 1
             rows.append(shown)
             keys.append(name)
-    return keys, intro + "\n" + fence.fenced("memoria-notes", "\n".join(rows)) + "\n"
+    return keys, intro + "\n" + fence.fence("memoria-notes", "\n".join(rows)) + "\n"
 
 
 def row(statement: Statement, own: str, *, is_sourced: bool = True) -> str:

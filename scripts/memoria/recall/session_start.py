@@ -116,7 +116,7 @@ def _with(verb: str, message: str, *words: str) -> str:
     """Return a message with its words, the last of which is a command that works where the user stands."""
     from memoria.base import invocation  # noqa: PLC0415 (most sessions start without a message)
 
-    return message.format(*words, invocation.shown(verb))
+    return message.format(*words, invocation.command(verb))
 
 
 def _wrong_setting(settings: Settings) -> str:

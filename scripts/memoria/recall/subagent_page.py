@@ -55,7 +55,7 @@ def subagent_start(event: hook.Event, settings: Settings, paths: Paths) -> dict[
     rows = list(_concerning(page, terms))
     if not rows or hook.is_replaced(event):
         return None
-    text = INTRO + "\n" + fence.fenced("memoria-notes", "\n".join(rows)) + "\n"
+    text = INTRO + "\n" + fence.fence("memoria-notes", "\n".join(rows)) + "\n"
     hook.log(paths, f"{event.name} {event.session} page of {len(text)} characters")
     return {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}
 

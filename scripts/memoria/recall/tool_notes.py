@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from memoria.base.paths import expanded, text_of
+from memoria.base.paths import expand, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _is_symbol(word: str) -> bool:
 
 
 def _parts(path: str, cwd: str) -> list[str]:
-    whole = os.path.normpath(os.path.join(cwd, expanded(path)))
+    whole = os.path.normpath(os.path.join(cwd, expand(path)))
     return [part for part in whole.replace("\\", "/").split("/") if part]
 
 

@@ -349,7 +349,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         if day is None and self.store.get(fact.id):
             self.adopt(fact)
         elif day is None or not self.lines.change(fact, day):
-            raise ExpectedError(f"{fact.id} is in no daily log; {invocation.shown('learned')} lists the facts.")
+            raise ExpectedError(f"{fact.id} is in no daily log; {invocation.command('learned')} lists the facts.")
         self.store.put(day or self.zone.day(fact.time), fact)
 
     def edit(self, ident: str, content: str, *, is_users: bool = False) -> Fact:
@@ -360,7 +360,7 @@ class Keeper(AbstractContextManager["Keeper"]):
         """
         words = plain(content)
         if not words:
-            raise ExpectedError(f"a fact needs words; to remove it, run {invocation.shown('learned delete')}.")
+            raise ExpectedError(f"a fact needs words; to remove it, run {invocation.command('learned delete')}.")
         known = self.known(ident)
         resumed = replace(known, ended=None, successor="", repetition=False) if is_users else known
         if resumed == known and words == known.content:
@@ -395,13 +395,13 @@ class Keeper(AbstractContextManager["Keeper"]):
         """Return the fact with this id, in any form that a person may give it; raise ExpectedError if there is none."""
         named = Reference.of(ident)
         if named and named.kind == ENTRY:
-            raise ExpectedError(f"{ident!r} is an entry; run {invocation.shown(f'learned list {named.anchor}')}.")
+            raise ExpectedError(f"{ident!r} is an entry; run {invocation.command(f'learned list {named.anchor}')}.")
         anchor = named.anchor if named else "l-" + ident.strip()
         if fact := self.store.get(anchor):
             return fact
         for day in (day for day, lost in self.store.lost().items() if anchor in lost):
             raise ExpectedError(f"{anchor} stood in daily/{day}.md, which was moved or lost; put that back to see it.")
-        raise ExpectedError(f"there is no learned fact {ident!r}; {invocation.shown('learned')} lists them.")
+        raise ExpectedError(f"there is no learned fact {ident!r}; {invocation.command('learned')} lists them.")
 
     def adopt(self, fact: Fact) -> None:
         """Store a fact unchanged, without comparing or counting it."""

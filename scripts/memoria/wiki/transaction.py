@@ -138,9 +138,9 @@ class Transactions:
         ]
         step = Step(name, label, tuple(rows), tuple(ends))
         files.replace(folder / "step.json", json.dumps(asdict(step)))
-        failpoints.reached("transaction.staged")
+        failpoints.reach("transaction.staged")
         files.replace(self.journal, json.dumps(asdict(step)))
-        failpoints.reached("transaction.journaled")
+        failpoints.reach("transaction.journaled")
         self._swap(step, back=False)
         for old in self._plans()[:-KEPT_STEPS]:
             shutil.rmtree(old.parent, ignore_errors=True)
@@ -180,7 +180,7 @@ class Transactions:
             shutil.rmtree(folder, ignore_errors=True)
         self.journal.unlink()
         atomic.sync_folder(str(self.folder))
-        failpoints.reached("transaction.closed")
+        failpoints.reach("transaction.closed")
         if foreign and not back:
             raise ChangedError(foreign)
         return foreign
@@ -242,7 +242,7 @@ class Transactions:
             log.warning("%s: the stored copy in %s is damaged; the file stays as it is", row["path"], step)
             return False
         self.swap.replace(self.root / str(row["path"]), data, current)
-        failpoints.reached("transaction.swapped")
+        failpoints.reach("transaction.swapped")
         return True
 
     def _regrow(self, step: Path, row: Row, wanted: str) -> bool:
@@ -261,7 +261,7 @@ class Transactions:
                 self.swap.replace(path, new if new or row["size"] else None, data)
             except SavedMeanwhileError:
                 continue
-            failpoints.reached("transaction.swapped")
+            failpoints.reach("transaction.swapped")
             return True
         return False
 
@@ -301,7 +301,7 @@ class Transactions:
                 continue
             changed = [str(row["path"]) for row in step.files if self._is_as_left(step, row)]
             files.replace(self.journal, json.dumps(asdict(step) | {"back": True}))
-            failpoints.reached("transaction.journaled")
+            failpoints.reach("transaction.journaled")
             left_alone = self._swap(step, back=True)
             if step.name == wanted.name:
                 break

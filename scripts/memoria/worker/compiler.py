@@ -221,7 +221,7 @@ class Compile:
         if batch.facts:
             material, shown = self._request(batch)
             answer = self._answer(material, shown, batch)
-            failpoints.reached("compile.answered")
+            failpoints.reach("compile.answered")
             ends = self._end(answer, batch, shown)
             for _ in range(TRIES):
                 placing = self._place(answer, batch, shown)
@@ -299,7 +299,7 @@ class Compile:
         keys = {entry.project for entry in self.ledger.entries() if entry.project}
         taken = {each.name[:-3]: NOBODY for each in home_files.left_out(self.wiki.folder, is_daily=False)}
         pages = {slug: row.project if row.readable else NOBODY for slug, row in rows.items()}
-        return Owners(taken | pages, labels(keys, project.known(projects)), project.aliases(projects))
+        return Owners(taken | pages, labels(keys, project.read(projects)), project.aliases(projects))
 
     def _commit(self, placing: Placing, batch: Batch, ends: Sequence[End]) -> list[str]:
         """Write the articles, and bring all in step; return the slugs of those that were there before."""
@@ -315,7 +315,7 @@ class Compile:
     def _book(self, entries: Sequence[Entry]) -> None:
         """Record that entries are compiled."""
         self.ledger.mark_compiled({entry.id: fingerprint(entry) for entry in entries})
-        failpoints.reached("compile.booked")
+        failpoints.reach("compile.booked")
         self.ledger.forget_tries(compile_job(entry.id, fingerprint(entry)) for entry in entries)
 
     def blame(self, entry: Entry, reason: str, times: int) -> None:

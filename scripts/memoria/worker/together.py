@@ -75,8 +75,8 @@ def held(count: int) -> str:
     """Return what is asked when so much is missing here."""
     return (
         f"{counted(count, 'piece')} of what was exchanged are missing in the files here: more than a person deletes at "
-        f"once, so nothing was deleted elsewhere. {invocation.shown('sync --restore')} writes them again; "
-        f"{invocation.shown('sync --deleted')} deletes them everywhere."
+        f"once, so nothing was deleted elsewhere. {invocation.command('sync --restore')} writes them again; "
+        f"{invocation.command('sync --deleted')} deletes them everywhere."
     )
 
 
@@ -182,7 +182,7 @@ def _pairs(keeper: Keeper) -> Iterator[dict[str, str]]:
     for fact in live.values():
         ident, _, machine = fact.beside.partition(" ")
         if ident in live:
-            settle = f"delete one: {invocation.shown(f'learned delete {fact.id}')}"
+            settle = f"delete one: {invocation.command(f'learned delete {fact.id}')}"
             yield {"one": ident, "first": live[ident].content, "other": fact.id, "second": fact.content,
                    "machine": machine or "another machine", "settle": settle
                    }  # fmt: skip

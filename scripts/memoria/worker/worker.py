@@ -240,7 +240,7 @@ def work(home: Home, *, insist: bool = False) -> int:
             if not mine:
                 log.info("another worker is running; it will look again")
                 return entries
-            failpoints.reached("worker.locked")
+            failpoints.reach("worker.locked")
             seen.update(job.name for job in spool.jobs())
             try:
                 report = _run_locked(home, insist=insist)
@@ -252,7 +252,7 @@ def work(home: Home, *, insist: bool = False) -> int:
                 database.set_aside(Path(home.paths.ledger))
                 continue
             entries += len(report.entries)
-        failpoints.reached("flush.unlocked")
+        failpoints.reach("flush.unlocked")
         # A hook that ran while the lock was held relies on this second look; what was looked at is left to the next.
         if seen.issuperset(job.name for job in spool.jobs()):
             exchange(home, is_news=bool(entries))

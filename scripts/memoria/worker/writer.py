@@ -236,7 +236,7 @@ class Writer:
         material: JsonObject = {"project": session.name, "known": known, "open_items": items, "before": before}
         material["exchanges"] = said
         completion = self.model.complete(tasks.flush(material), session.project)
-        failpoints.reached("flush.answered")
+        failpoints.reach("flush.answered")
         marked = marker(completion.data["secrets"])  # what the rules did not know is kept nowhere
         answer, material, stretch = marked(completion.data), marked(material), stretch.cleaned(marked)
         moment = next((part.time for part in stretch.exchanges if part.time), None) or clock.now()

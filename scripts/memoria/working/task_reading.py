@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from memoria.base.fence import fenced, neutral
+from memoria.base.fence import fence, neutral
 from memoria.capture import cursor
 from memoria.capture.open_sessions import HEAD, LABEL
 from memoria.ground.redact import redact
@@ -134,7 +134,7 @@ def where_you_were(observed: Mapping[str, Any], task: TaskState | None = None, n
     It has at most ``MAX_CHARS`` characters. The most important comes first and is the last to be left out: goal, task,
     open tasks, last failure, question, files, notes.
     """
-    left, kept = MAX_CHARS - len(fenced(LABEL, HEAD)), [HEAD]
+    left, kept = MAX_CHARS - len(fence(LABEL, HEAD)), [HEAD]
     for row in "\n".join(filter(None, _parts(observed, task, notes))).split("\n"):
         left -= len(row) + 1
         if not row or left < 0:
@@ -142,7 +142,7 @@ def where_you_were(observed: Mapping[str, Any], task: TaskState | None = None, n
         kept.append(row)
     if kept[-1] in (OPEN_TASKS, LAST_NOTES):  # without any
         kept.pop()
-    return fenced(LABEL, "\n".join(kept)) if len(kept) > 1 else ""
+    return fence(LABEL, "\n".join(kept)) if len(kept) > 1 else ""
 
 
 def _parts(observed: Mapping[str, Any], task: TaskState | None, notes: Sequence[Note]) -> list[str]:

@@ -104,7 +104,7 @@ def take_back(site: Site, asked: Asked) -> Done:
         transactions.recover()
         newest = next(iter(transactions.steps()), None)
         if newest is None or newest.name != asked.form.get("step", ""):
-            seen = invocation.shown("undo --list")
+            seen = invocation.command("undo --list")
             raise ExpectedError(f"The wiki has changed since; {seen} shows what can be taken back.")
         undo(site.home, 1)
     slug = asked.form.get("slug", "")

@@ -112,7 +112,7 @@ def promote(site: Site, asked: Asked) -> Done:
 def retire(site: Site, asked: Asked) -> Done:
     """End a fact: it holds no longer."""
     with _as_shown(site, asked) as (_, ident):
-        way = invocation.shown("undo")
+        way = invocation.command("undo")
     corrections.retire(site.home, ident)
     return Done(address.fact(ident), f"It no longer holds. {way} takes that back where an article shows it.")
 
